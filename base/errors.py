@@ -1,0 +1,102 @@
+"""The two error families: the user's mistakes, and ours.
+
+A `UserError` names the user's line with a caret; its subclasses also derive from the Python class
+that TorchScript raises in the same situation, so `except RuntimeError` keeps working. An
+`InternalError` is a fault of TensorScript and says in which stage it happened.
+"""
+
+from __future__ import annotations
+
+from .source import Span
+
+
+class TensorScriptError(Exception):
+    """Base of every error that TensorScript raises on purpose."""
+
+
+class UserError(TensorScriptError):
+    """A mistake in the user's program or data.
+
+    Args:
+        message: one sentence, in TorchScript's words where it has them.
+        span: the place in the user's program, if known; it is shown underlined.
+        notes: further (text, span) pairs shown below, e.g. "is being compiled since ...".
+    """
+
+    def __init__(
+        self,
+        message: str,
+        span: Span | None = None,
+        notes: tuple[tuple[str, Span | None], ...] = (),
+    ) -> None:
+        self.message = message
+        self.span = span
+        self.notes = notes
+        super().__init__(message)
+
+    def with_note(self, text: str, span: Span | None) -> UserError:
+        """Append a note in place (outer calls add theirs as the error travels up)."""
+        self.notes = (*self.notes, (text, span))
+        return self
+
+    def __str__(self) -> str:
+        parts = [f"{self.message}:" if self.span else self.message]
+        if self.span:
+            parts.append(self.span.highlight())
+        for text, span in self.notes:
+            parts.append(text)
+            if span:
+                parts.append(span.highlight())
+        return "\n".join(parts)
+
+
+class FrontendError(UserError):
+    """Text that the script frontend cannot read (as `torch.jit.frontend.FrontendError`)."""
+
+
+class NotSupportedError(FrontendError):
+    """Python that is outside the TorchScript language."""
+
+
+class UnsupportedNodeError(NotSupportedError):
+    """A Python statement or expression kind that TorchScript does not have."""
+
+
+class CompileError(UserError, RuntimeError):
+    """A type or name-resolution error; TorchScript raises RuntimeError, whose text starts "\\n"."""
+
+    def __str__(self) -> str:
+        return "\n" + super().__str__()
+
+
+class ArchiveError(UserError, RuntimeError):
+    """A `.pt` archive that is truncated, malformed, hostile, or of an unknown version."""
+
+
+class OperatorError(UserError, RuntimeError):
+    """An operator refused its arguments (shape, dtype, value, index out of range)."""
+
+
+class ScriptError(UserError):
+    """`raise` or a failed `assert` executed in script (as `torch.jit.Error`)."""
+
+
+class GuardError(UserError, RuntimeError):
+    """Arguments that a compiled function cannot take (count, type, dtype, rank, shape)."""
+
+
+class NotCompilable(UserError, RuntimeError):
+    """A construct that native code cannot do; the message says which and why.
+
+    The executor answers it with the graph interpreter (visible in `stats`), or lets it through
+    when the user asked for `fallback="error"` and always in ahead-of-time export.
+    """
+
+
+class InternalError(TensorScriptError, RuntimeError):
+    """A fault in TensorScript itself; `stage` says where."""
+
+    def __init__(self, message: str, stage: str = "") -> None:
+        self.stage = stage
+        where = f" in stage {stage!r}" if stage else ""
+        super().__init__(f"internal error{where}: {message}")

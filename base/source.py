@@ -1,0 +1,95 @@
+"""Where a piece of program text came from, and how to show it.
+
+A `Source` is one function's (or file's) text; a `Span` is a range of characters in it. Spans travel
+from the frontends to every diagnostic; `highlight` shows one the way TorchScript does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+
+CONTEXT_LINES = 2
+"""Lines shown before and after the underlined range, as TorchScript shows them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Program text, the file it stands in, and the number of its first line there (1-based)."""
+
+    text: str
+    filename: str = "<string>"
+    first_line: int = 1
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    @cached_property
+    def line_starts(self) -> list[int]:
+        return [0, *accumulate(len(line) + 1 for line in self.lines)]
+
+    def offset(self, line: int, column: int) -> int:
+        """Character offset of `column` (0-based characters) on `line` (0-based) of this text."""
+        return self.line_starts[line] + column
+
+    def line_of(self, offset: int) -> int:
+        """0-based line of this text in which `offset` lies."""
+        low, high = 0, len(self.lines) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.line_starts[middle] <= offset:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+@dataclass(frozen=True)
+class Span:
+    """Characters [start, end) of `source`."""
+
+    source: Source = field(repr=False)
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """1-based line number in the file."""
+        return self.source.line_of(self.start) + self.source.first_line
+
+    @property
+    def column(self) -> int:
+        """0-based column of the first character."""
+        return self.start - self.source.line_starts[self.source.line_of(self.start)]
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def __str__(self) -> str:
+        return f"{self.source.filename}:{self.line}:{self.column}"
+
+    def highlight(self) -> str:
+        """The lines around this span with the span underlined by `~` and marked `<--- HERE`.
+
+        The first line reads `  File "path", line N`; the text keeps its indentation.
+        """
+        source = self.source
+        first = source.line_of(self.start)
+        last = source.line_of(max(self.start, self.end - 1))
+        shown = range(max(0, first - CONTEXT_LINES), min(len(source.lines), last + CONTEXT_LINES + 1))
+        out = [f'  File "{source.filename}", line {self.line}']
+        for number in shown:
+            line = source.lines[number]
+            if number > last and not line.strip() and number == len(source.lines) - 1:
+                continue
+            out.append(line)
+            if first <= number <= last:
+                begin = source.line_starts[number]
+                left = self.start - begin if number == first else len(line) - len(line.lstrip())
+                right = min(len(line), self.end - begin)
+                marks = " " * left + "~" * max(1, right - left)
+                out.append(marks + (" <--- HERE" if number == last else ""))
+        return "\n".join(out)
