@@ -1,0 +1,178 @@
+"""The dtype table (one row a dtype, one column a spelling) and PyTorch's type promotion.
+
+Promotion follows PyTorch: categories bool < integer < float < complex; within the highest category
+tensors with dimensions outrank 0-dim tensors, which outrank Python scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+
+class Category(IntEnum):
+    BOOL = 0
+    INTEGRAL = 1
+    FLOATING = 2
+    COMPLEX = 3
+
+
+@dataclass(frozen=True, eq=False)
+class DType:
+    """One element type. Compared by identity: there is one object per dtype.
+
+    Attributes:
+        name: PyTorch's name without the prefix (`float32`).
+        short: our name in specs and IR (`f32`).
+        code: TorchScript's integer (`aten::to(x, 6)`).
+        word: the scalar-type word of TorchScript graphs and storages (`Float`).
+        numpy: the NumPy dtype of the storage; bfloat16 is stored as its bits in uint16.
+        itemsize: bytes per element.
+        llvm, ptx, c: spelling in those languages ("" where it has none).
+    """
+
+    name: str
+    short: str
+    code: int
+    word: str
+    category: Category
+    numpy: np.dtype
+    itemsize: int
+    llvm: str
+    ptx: str
+    c: str
+    signed: bool = True
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category is Category.FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category is Category.COMPLEX
+
+    @property
+    def is_integral(self) -> bool:
+        """True for integers, not for bool."""
+        return self.category is Category.INTEGRAL
+
+    @property
+    def bits(self) -> int:
+        return self.itemsize * 8
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+_B, _I, _F, _C = Category
+_row = DType
+uint8 = _row("uint8", "u8", 0, "Byte", _I, np.dtype("u1"), 1, "i8", "u8", "uint8_t", False)
+int8 = _row("int8", "i8", 1, "Char", _I, np.dtype("i1"), 1, "i8", "s8", "int8_t")
+int16 = _row("int16", "i16", 2, "Short", _I, np.dtype("i2"), 2, "i16", "s16", "int16_t")
+int32 = _row("int32", "i32", 3, "Int", _I, np.dtype("i4"), 4, "i32", "s32", "int32_t")
+int64 = _row("int64", "i64", 4, "Long", _I, np.dtype("i8"), 8, "i64", "s64", "int64_t")
+float16 = _row("float16", "f16", 5, "Half", _F, np.dtype("f2"), 2, "half", "f16", "uint16_t")
+float32 = _row("float32", "f32", 6, "Float", _F, np.dtype("f4"), 4, "float", "f32", "float")
+float64 = _row("float64", "f64", 7, "Double", _F, np.dtype("f8"), 8, "double", "f64", "double")
+complex64 = _row("complex64", "c64", 9, "ComplexFloat", _C, np.dtype("c8"), 8, "", "", "")
+complex128 = _row("complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", "")
+bool_ = _row("bool", "b1", 11, "Bool", _B, np.dtype("?"), 1, "i8", "u8", "uint8_t", False)
+bfloat16 = _row("bfloat16", "bf16", 15, "BFloat16", _F, np.dtype("u2"), 2, "bfloat", "bf16", "uint16_t")
+
+DTYPES: tuple[DType, ...] = (
+    uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_, bfloat16,
+)  # fmt: skip
+BY_NAME = {d.name: d for d in DTYPES} | {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
+    "long": int64, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+BY_SHORT = {d.short: d for d in DTYPES}
+BY_CODE = {d.code: d for d in DTYPES}
+BY_WORD = {d.word: d for d in DTYPES}
+BY_NUMPY = {d.numpy: d for d in DTYPES if d is not bfloat16}
+
+
+def from_numpy(dtype: np.dtype) -> DType:
+    """The DType stored as `dtype` (native byte order).
+
+    Raises:
+        TypeError: no tensor dtype corresponds (uint32, datetime, object, ...).
+    """
+    if found := BY_NUMPY.get(np.dtype(dtype).newbyteorder("=")):
+        return found
+    raise TypeError(f"can't convert np.ndarray of type {np.dtype(dtype)}")
+
+
+_SIGNED_ORDER = (int8, int16, int32, int64)
+_FLOAT_ORDER = (float16, float32, float64)
+
+
+def promote_types(a: DType, b: DType) -> DType:
+    """PyTorch's `torch.promote_types`: the smallest dtype that both convert to."""
+    if a is b:
+        return a
+    if a.category < b.category:
+        a, b = b, a
+    if a.category is Category.COMPLEX:
+        wide = complex128 in (a, b) or b is float64
+        return complex128 if wide else complex64
+    if a.category is not b.category:
+        return a
+    if a.category is Category.FLOATING:
+        if bfloat16 in (a, b):
+            other = b if a is bfloat16 else a
+            return float32 if other is float16 else other
+        return max(a, b, key=_FLOAT_ORDER.index)
+    if uint8 in (a, b):
+        other = b if a is uint8 else a
+        return int16 if other is int8 else other
+    return max(a, b, key=_SIGNED_ORDER.index)
+
+
+def scalar_dtype(value: object, default_float: DType = float32) -> DType:
+    """The dtype a Python number takes part in promotion with.
+
+    Raises:
+        TypeError: `value` is not a number.
+    """
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return default_float
+    if isinstance(value, complex):
+        return complex64 if default_float is not float64 else complex128
+    raise TypeError(f"not a number: {value!r}")
+
+
+def result_type(
+    dimensioned: Iterable[DType] = (),
+    zero_dim: Iterable[DType] = (),
+    scalars: Iterable[DType] = (),
+) -> DType:
+    """PyTorch's `torch.result_type` over three priorities of operands.
+
+    A group of lower priority changes the result only if its category is higher than that of all
+    groups before it (`int8 tensor + 1.5` is float32, `float16 tensor + float64 0-dim` is float16).
+    """
+    result: DType | None = None
+    for group in (dimensioned, zero_dim, scalars):
+        best: DType | None = None
+        for d in group:
+            best = d if best is None else promote_types(best, d)
+        if best is None:
+            continue
+        if result is None:
+            result = best
+        elif best.category > result.category:
+            result = promote_types(result, best) if best.is_complex else best
+    if result is None:
+        raise TypeError("result_type needs at least one operand")
+    return result
