@@ -1,0 +1,25 @@
+"""Source locations on ops: MLIR's file:line:column that remembers its span.
+
+The text form is the standard `loc("file":line:column)`, so a parsed module keeps file and line but
+loses the span's text; a program built by a frontend has both.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Operation
+
+from tensorscript.base.source import Span
+
+
+def location(span: Span) -> FileLineColLoc:
+    """The location of `span`; `span_of` gets the span back."""
+    loc = FileLineColLoc(StringAttr(span.source.filename), IntAttr(span.line), IntAttr(span.column))
+    # Attributes are frozen and compared by their parameters; the span rides along unseen.
+    object.__setattr__(loc, "span", span)
+    return loc
+
+
+def span_of(op: Operation) -> Span | None:
+    """The span an op was made from, if a frontend of this process made it."""
+    return getattr(op.location, "span", None)
