@@ -83,7 +83,9 @@ float64 = _row("float64", "f64", 7, "Double", _F, np.dtype("f8"), 8, "double", "
 complex64 = _row("complex64", "c64", 9, "ComplexFloat", _C, np.dtype("c8"), 8, "", "", "")
 complex128 = _row("complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", "")
 bool_ = _row("bool", "b1", 11, "Bool", _B, np.dtype("?"), 1, "i8", "u8", "uint8_t", False)
-bfloat16 = _row("bfloat16", "bf16", 15, "BFloat16", _F, np.dtype("u2"), 2, "bfloat", "bf16", "uint16_t")
+bfloat16 = _row(
+    "bfloat16", "bf16", 15, "BFloat16", _F, np.dtype("u2"), 2, "bfloat", "bf16", "uint16_t"
+)
 
 DTYPES: tuple[DType, ...] = (
     uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_, bfloat16,

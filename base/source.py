@@ -79,7 +79,9 @@ class Span:
         source = self.source
         first = source.line_of(self.start)
         last = source.line_of(max(self.start, self.end - 1))
-        shown = range(max(0, first - CONTEXT_LINES), min(len(source.lines), last + CONTEXT_LINES + 1))
+        shown = range(
+            max(0, first - CONTEXT_LINES), min(len(source.lines), last + CONTEXT_LINES + 1)
+        )
         out = [f'  File "{source.filename}", line {self.line}']
         for number in shown:
             line = source.lines[number]

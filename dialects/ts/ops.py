@@ -36,7 +36,6 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from .constants import ValueAttr
-
 from .types import BOOL, INT, TYPES
 
 

@@ -1,0 +1,512 @@
+"""Scalar expressions of `te`: immutable, hash-consed nodes (one object per distinct expression).
+
+Equality is identity, so sharing is free, and substitution and analysis are memoised per node. The
+node kinds:
+
+| op | args | value | meaning |
+|---|---|---|---|
+| const | - | Python number | a literal of `dtype` |
+| var | - | name | loop variable (i64), scalar parameter, `te.let` or `te.var` |
+| load | indices (i64) | buffer name | element of a buffer |
+| add sub mul div min max pow | 2 | - | arithmetic; `div` is float division; min/max propagate NaN |
+| floordiv mod | 2 | - | floor division and its remainder (ints and floats) |
+| truncdiv truncmod | 2 | - | C division and remainder (ints); `truncmod` on floats is fmod |
+| and or xor shl shr | 2 | - | bitwise; on bools logical |
+| lt le eq ne gt ge | 2 | - | bool |
+| not neg | 1 | - | bitwise/logical complement, negation |
+| select | 3 | - | args[1] if args[0] else args[2]; the side not taken is not evaluated (guards loads) |
+| cast | 1 | - | conversion to `dtype` (float to int truncates) |
+| call | any | function name | math function, see `MATH_FUNCTIONS` |
+
+Both operands of a binary op have one dtype; nothing converts implicitly. Index arithmetic is i64.
+Text form (`text`/`parse`) is a Python expression: `x.f32[i, j] * (2.0).f32 + f32(n.f64)`; an integer
+literal and a bare name are i64.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+
+from tensorscript.base.dtypes import BY_SHORT, DType, bool_, int64
+
+Number = bool | int | float
+
+ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%", "and": "&",
+    "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
+}  # fmt: skip
+COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+NAMED_BINARY = ("min", "max", "pow", "truncdiv", "truncmod")
+MATH_FUNCTIONS = frozenset(
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sqrt",
+        "rsqrt",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "sigmoid",
+        "erf",
+        "erfc",
+        "erfinv",
+        "lgamma",
+        "digamma",
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+        "abs",
+        "atan2",
+        "hypot",
+        "copysign",
+        "nextafter",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "signbit",
+        "fma",
+    ]
+)
+"""Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool."""
+
+_PREDICATES = frozenset({"isnan", "isinf", "isfinite", "signbit"})
+
+
+class Expr:
+    """One node; make them with the functions of this module, never directly."""
+
+    __slots__ = ("__weakref__", "_free", "_hash", "args", "dtype", "op", "value")
+
+    op: str
+    args: tuple[Expr, ...]
+    value: object
+    dtype: DType
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return add(self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return add(other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return sub(self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return sub(other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return mul(self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return mul(other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("div", self, other)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("floordiv", self, other)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("mod", self, other)
+
+    def __neg__(self) -> Expr:
+        return unary("neg", self)
+
+    def __lt__(self, other: ExprLike) -> Expr:
+        return binary("lt", self, other)
+
+    def __le__(self, other: ExprLike) -> Expr:
+        return binary("le", self, other)
+
+    def __gt__(self, other: ExprLike) -> Expr:
+        return binary("gt", self, other)
+
+    def __ge__(self, other: ExprLike) -> Expr:
+        return binary("ge", self, other)
+
+    def equals(self, other: ExprLike) -> Expr:
+        """The comparison node `self == other` (the operator `==` itself is identity)."""
+        return binary("eq", self, other)
+
+    @property
+    def is_const(self) -> bool:
+        return self.op == "const"
+
+    @property
+    def free(self) -> frozenset[str]:
+        """Names of the variables the expression reads (buffers not included)."""
+        if self._free is None:
+            own = frozenset((str(self.value),)) if self.op == "var" else frozenset()
+            self._free = own.union(*(a.free for a in self.args)) if self.args else own
+        return self._free
+
+    def is_int(self, value: int) -> bool:
+        """True for the integer literal `value`."""
+        return self.op == "const" and self.value == value and not self.dtype.is_floating_point
+
+
+ExprLike = Expr | Number
+
+_interned: dict[tuple[object, ...], Expr] = {}
+
+
+def node(op: str, args: tuple[Expr, ...], value: object, dtype: DType) -> Expr:
+    """The unique node with these parts (no checks, no folding)."""
+    # 1, 1.0 and True are equal keys but different constants, -0.0 differs from 0.0.
+    tag = (type(value), math.copysign(1.0, value)) if type(value) is float else type(value)
+    key = (op, args, value, tag, dtype)
+    if value != value:
+        key = (op, args, "nan", tag, dtype)
+    if (found := _interned.get(key)) is not None:
+        return found
+    made = Expr.__new__(Expr)
+    made.op, made.args, made.value, made.dtype = op, args, value, dtype
+    made._hash = hash(key)
+    made._free = None
+    _interned[key] = made
+    return made
+
+
+def const(value: Number, dtype: DType = int64) -> Expr:
+    """A literal; the Python value is converted to the dtype's category."""
+    if dtype is bool_:
+        value = bool(value)
+    elif dtype.is_floating_point:
+        value = float(value)
+    else:
+        value = int(value)
+    return node("const", (), value, dtype)
+
+
+def var(name: str, dtype: DType = int64) -> Expr:
+    return node("var", (), name, dtype)
+
+
+def load(buffer: str, indices: Iterable[ExprLike], dtype: DType) -> Expr:
+    return node("load", tuple(as_expr(i) for i in indices), buffer, dtype)
+
+
+def as_expr(value: ExprLike, dtype: DType = int64) -> Expr:
+    """`value` itself, or the literal of `dtype` for a Python number."""
+    return value if isinstance(value, Expr) else const(value, dtype)
+
+
+def _pair(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    if isinstance(a, Expr):
+        return a, as_expr(b, a.dtype)
+    if isinstance(b, Expr):
+        return as_expr(a, b.dtype), b
+    return as_expr(a), as_expr(b)
+
+
+_FOLD: dict[str, Callable[[int, int], int | bool]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "min": min, "max": max,
+    "floordiv": operator.floordiv, "mod": operator.mod, "lt": operator.lt, "le": operator.le,
+    "eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+
+
+def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
+    """A binary node of two operands of one dtype; literal i64 operands fold at once.
+
+    Raises:
+        TypeError: the operands' dtypes differ.
+    """
+    left, right = _pair(a, b)
+    if left.dtype is not right.dtype:
+        raise TypeError(f"{op} of {left.dtype} and {right.dtype}: {left} and {right}")
+    dtype = bool_ if op in COMPARISONS else left.dtype
+    if left.op == "const" and right.op == "const" and left.dtype is int64 and op in _FOLD:
+        x, y = left.value, right.value
+        if y != 0 or op not in ("floordiv", "mod"):
+            folded = _FOLD[op](x, y)  # type: ignore[arg-type]  # i64 literals hold ints
+            if -(2**63) <= folded < 2**63:
+                return const(folded, dtype)
+    return node(op, (left, right), None, dtype)
+
+
+def add(a: ExprLike, b: ExprLike) -> Expr:
+    left, right = _pair(a, b)
+    if left.is_int(0):
+        return right
+    return left if right.is_int(0) else binary("add", left, right)
+
+
+def sub(a: ExprLike, b: ExprLike) -> Expr:
+    left, right = _pair(a, b)
+    return left if right.is_int(0) else binary("sub", left, right)
+
+
+def mul(a: ExprLike, b: ExprLike) -> Expr:
+    left, right = _pair(a, b)
+    if left.is_int(1) or right.is_int(0):
+        return right
+    if right.is_int(1) or left.is_int(0):
+        return left
+    return binary("mul", left, right)
+
+
+def unary(op: str, a: Expr) -> Expr:
+    """`not` or `neg`."""
+    if op == "neg" and a.op == "const" and a.dtype is int64:
+        return const(-a.value)  # type: ignore[operator]  # an i64 literal holds an int
+    return node(op, (a,), None, a.dtype)
+
+
+def select(condition: Expr, yes: ExprLike, no: ExprLike) -> Expr:
+    left, right = _pair(yes, no)
+    if condition.op == "const":
+        return left if condition.value else right
+    if left.dtype is not right.dtype:
+        raise TypeError(f"select of {left.dtype} and {right.dtype}")
+    return left if left is right else node("select", (condition, left, right), None, left.dtype)
+
+
+def cast(a: Expr, dtype: DType) -> Expr:
+    """`a` converted to `dtype`; `a` itself where nothing changes."""
+    if a.dtype is dtype:
+        return a
+    if a.op == "const" and not (a.dtype.is_floating_point and not dtype.is_floating_point):
+        return const(a.value, dtype)  # type: ignore[arg-type]  # a literal holds a number
+    return node("cast", (a,), None, dtype)
+
+
+def call(function: str, *args: Expr) -> Expr:
+    """A math function of `MATH_FUNCTIONS`.
+
+    Raises:
+        ValueError: unknown function.
+    """
+    if function not in MATH_FUNCTIONS:
+        raise ValueError(f"unknown math function {function!r}")
+    dtype = bool_ if function in _PREDICATES else args[0].dtype
+    return node("call", args, function, dtype)
+
+
+def all_of(conditions: Iterable[Expr]) -> Expr:
+    """The conjunction of bool expressions (true if there is none)."""
+    out: Expr | None = None
+    for c in conditions:
+        if c.op == "const" and c.value:
+            continue
+        out = c if out is None else binary("and", out, c)
+    return out if out is not None else const(True, bool_)
+
+
+def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
+    """The node of `e` with other operands, folded where the constructors fold."""
+    if all(a is b for a, b in zip(e.args, args, strict=True)):
+        return e
+    match e.op:
+        case "add":
+            return add(*args)
+        case "sub":
+            return sub(*args)
+        case "mul":
+            return mul(*args)
+        case "select":
+            return select(*args)
+        case "cast":
+            return cast(args[0], e.dtype)
+        case "not" | "neg":
+            return unary(e.op, args[0])
+        case "load" | "call":
+            return node(e.op, args, e.value, e.dtype)
+    return binary(e.op, *args)
+
+
+def transform(e: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
+    """Rewrite bottom-up: `visit` sees each node with rewritten operands; None keeps it.
+
+    Linear in the number of distinct nodes, and safe for deep chains.
+    """
+    done: dict[Expr, Expr] = {}
+    stack = [(e, False)]
+    while stack:
+        current, ready = stack.pop()
+        if current in done:
+            continue
+        if not ready:
+            stack.append((current, True))
+            stack.extend((a, False) for a in current.args if a not in done)
+            continue
+        fresh = rebuild(current, tuple(done[a] for a in current.args))
+        replaced = visit(fresh)
+        done[current] = fresh if replaced is None else replaced
+    return done[e]
+
+
+def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replace variables by name."""
+    if not (e.free & values.keys()):
+        return e
+    return transform(e, lambda n: values.get(str(n.value)) if n.op == "var" else None)
+
+
+def replace_loads(e: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
+    """Replace load nodes (their indices already rewritten); None keeps one."""
+    return transform(e, lambda n: replace(n) if n.op == "load" else None)
+
+
+def walk(e: Expr) -> Iterable[Expr]:
+    """Each distinct node once, operands after their users."""
+    seen = {e}
+    stack = [e]
+    while stack:
+        current = stack.pop()
+        yield current
+        for a in current.args:
+            if a not in seen:
+                seen.add(a)
+                stack.append(a)
+
+
+def loads(e: Expr) -> list[Expr]:
+    """The distinct load nodes of `e`."""
+    return [n for n in walk(e) if n.op == "load"]
+
+
+# --- text ---------------------------------------------------------------------------------------
+
+_PRECEDENCE = {
+    "|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6,
+}  # fmt: skip
+_TIGHT = 9
+
+
+def _const_text(e: Expr) -> str:
+    if e.dtype is bool_:
+        return str(e.value)
+    if e.dtype is int64:
+        return str(e.value)
+    value = e.value
+    if isinstance(value, float) and not math.isfinite(value):
+        body = "nan" if value != value else "inf" if value > 0 else "(-inf)"
+        return f"{body}.{e.dtype.short}"
+    return f"({value!r}).{e.dtype.short}"
+
+
+def _text(e: Expr, outer: int) -> str:
+    match e.op:
+        case "const":
+            plain = _const_text(e)
+            return f"({plain})" if plain.startswith("-") and outer else plain
+        case "var":
+            return str(e.value) if e.dtype is int64 else f"{e.value}.{e.dtype.short}"
+        case "load":
+            inside = ", ".join(_text(a, 0) for a in e.args) or "()"
+            return f"{e.value}.{e.dtype.short}[{inside}]"
+        case "cast":
+            return f"{e.dtype.short}({_text(e.args[0], 0)})"
+        case "call":
+            return f"{e.value}({', '.join(_text(a, 0) for a in e.args)})"
+        case "not" | "neg":
+            return ("~" if e.op == "not" else "-") + _text(e.args[0], _TIGHT)
+    if sign := ARITHMETIC.get(e.op):
+        level = _PRECEDENCE[sign]
+        plain = f"{_text(e.args[0], level)} {sign} {_text(e.args[1], level + 1)}"
+        return f"({plain})" if level < outer else plain
+    if sign := COMPARISONS.get(e.op):
+        plain = f"{_text(e.args[0], 1)} {sign} {_text(e.args[1], 1)}"
+        return f"({plain})" if outer else plain
+    return f"{e.op}({', '.join(_text(a, 0) for a in e.args)})"
+
+
+def text(e: Expr) -> str:
+    """The expression as a Python-like term; shared parts are written out each time."""
+    return _text(e, 0)
+
+
+_BINARY_NODES: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl",
+    ast.RShift: "shr", ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt",
+    ast.GtE: "ge",
+}  # fmt: skip
+
+
+def _literal(node_: ast.expr) -> Number | None:
+    match node_:
+        case ast.Constant(bool() | int() | float() as value):
+            return value
+        case ast.Name("inf" | "nan" as name):
+            return float(name)
+        case ast.UnaryOp(ast.USub(), operand) if (inner := _literal(operand)) is not None:
+            return -inner
+    return None
+
+
+def _from_ast(tree: ast.expr) -> Expr:
+    match tree:
+        case ast.Constant(bool() as value):
+            return const(value, bool_)
+        case ast.Constant(int() as value):
+            return const(value)
+        case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
+            return const(-value)
+        case ast.Name(name):
+            return var(name)
+        case ast.Attribute(inner, short) if (number := _literal(inner)) is not None:
+            return const(number, BY_SHORT[short])
+        case ast.Attribute(ast.Name(name), short):
+            return var(name, BY_SHORT[short])
+        case ast.Subscript(ast.Attribute(ast.Name(name), short), index):
+            items = index.elts if isinstance(index, ast.Tuple) else [index]
+            return load(name, [_from_ast(i) for i in items], BY_SHORT[short])
+        case ast.Call(ast.Name(name), [only]) if name in BY_SHORT:
+            return node("cast", (_from_ast(only),), None, BY_SHORT[name])
+        case ast.Call(ast.Name(name), items):
+            args = [_from_ast(i) for i in items]
+            if name == "select":
+                return select(*args)
+            return binary(name, *args) if name in NAMED_BINARY else call(name, *args)
+        case ast.UnaryOp(ast.Invert(), operand):
+            return unary("not", _from_ast(operand))
+        case ast.UnaryOp(ast.USub(), operand):
+            return unary("neg", _from_ast(operand))
+        case ast.BinOp(left, op, right):
+            return binary(_BINARY_NODES[type(op)], _from_ast(left), _from_ast(right))
+        case ast.Compare(left, [op], [right]):
+            return binary(_BINARY_NODES[type(op)], _from_ast(left), _from_ast(right))
+    raise ValueError(f"not an expression: {ast.unparse(tree)}")
+
+
+@cache
+def parse(source: str) -> Expr:
+    """The expression that `source` spells; inverse of `text`.
+
+    Raises:
+        ValueError: the text is not an expression.
+    """
+    try:
+        return _from_ast(ast.parse(source, mode="eval").body)
+    except (SyntaxError, KeyError, TypeError) as error:
+        raise ValueError(f"not an expression: {source}") from error
