@@ -72,6 +72,7 @@ class DType:
 
 _B, _I, _F, _C = Category
 _row = DType
+# fmt: off
 uint8 = _row("uint8", "u8", 0, "Byte", _I, np.dtype("u1"), 1, "i8", "u8", "uint8_t", False)
 int8 = _row("int8", "i8", 1, "Char", _I, np.dtype("i1"), 1, "i8", "s8", "int8_t")
 int16 = _row("int16", "i16", 2, "Short", _I, np.dtype("i2"), 2, "i16", "s16", "int16_t")
@@ -81,14 +82,17 @@ float16 = _row("float16", "f16", 5, "Half", _F, np.dtype("f2"), 2, "half", "f16"
 float32 = _row("float32", "f32", 6, "Float", _F, np.dtype("f4"), 4, "float", "f32", "float")
 float64 = _row("float64", "f64", 7, "Double", _F, np.dtype("f8"), 8, "double", "f64", "double")
 complex64 = _row("complex64", "c64", 9, "ComplexFloat", _C, np.dtype("c8"), 8, "", "", "")
-complex128 = _row("complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", "")
+complex128 = _row(
+    "complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", ""
+)
 bool_ = _row("bool", "b1", 11, "Bool", _B, np.dtype("?"), 1, "i8", "u8", "uint8_t", False)
 bfloat16 = _row(
     "bfloat16", "bf16", 15, "BFloat16", _F, np.dtype("u2"), 2, "bfloat", "bf16", "uint16_t"
 )
 
 DTYPES: tuple[DType, ...] = (
-    uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_, bfloat16,
+    uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_,
+    bfloat16,
 )  # fmt: skip
 BY_NAME = {d.name: d for d in DTYPES} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,

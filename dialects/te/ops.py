@@ -6,7 +6,7 @@ Nothing here is SSA: loop variables, scalars and buffers are names, unique withi
 ```
 te.func @k kernel logical (x: f32[1024, N], out y: f32[1024, N], N: i64) { stmt* }
 stmt ::= te.alloc stack t: f32[16]                        visible to the end of the enclosing block
-       | te.for i in 0 + 1024 parallel { stmt* }          start + extent; `reduce` after the kind
+       | te.for i in 0 .. 1024 parallel { stmt* }         start .. extent; then `reduce`, `grain n`
        | te.while condition { stmt* }                     condition read before each iteration
        | te.if condition { stmt* } else { stmt* }
        | te.let n: f64 = expr  (fixed)   | te.var n: f64 = expr (mutable)   | te.assign n = expr
@@ -192,15 +192,17 @@ class AllocOp(HeadOp):
             raise VerifyException(f"unknown scope {self.scope.data}")
 
     def head(self) -> str:
-        return f"{self.scope.data} {self.buffer}"
+        place = "" if self.offset is None else f" at {text(self.offset)}"
+        return f"{self.scope.data} {self.buffer}{place}"
 
     @classmethod
     def from_head(cls, head: str) -> AllocOp:
         scope, _, rest = head.partition(" ")
+        rest, _, offset = rest.partition(" at ")
         buffer = parse_parameter(rest)
         if not isinstance(buffer, Buffer):
             raise ValueError("te.alloc takes a buffer")
-        return cls(buffer, scope)
+        return cls(buffer, scope, parse(offset) if offset else None)
 
 
 @irdl_op_definition
@@ -214,6 +216,7 @@ class ForOp(HeadOp):
     extent_attr = prop_def(ExprAttr)
     kind = prop_def(StringAttr)
     reduction = opt_prop_def(UnitAttr)
+    grain_attr = opt_prop_def(ExprAttr)
     body = region_def("single_block")
     traits = traits_def(NoTerminator())
 
@@ -225,6 +228,7 @@ class ForOp(HeadOp):
         kind: str = "serial",
         start: ExprLike = 0,
         reduction: bool = False,
+        grain: int | None = None,
     ) -> None:
         super().__init__(
             properties={
@@ -233,6 +237,7 @@ class ForOp(HeadOp):
                 "extent_attr": ExprAttr(as_expr(extent)),
                 "kind": StringAttr(kind),
                 "reduction": UnitAttr() if reduction else None,
+                "grain_attr": None if grain is None else ExprAttr(as_expr(grain)),
             },
             regions=[_region(statements)],
         )
@@ -254,6 +259,11 @@ class ForOp(HeadOp):
         return self.reduction is not None
 
     @property
+    def grain(self) -> int | None:
+        """Of a parallel loop: the least number of iterations worth giving to a thread."""
+        return None if self.grain_attr is None else int(str(self.grain_attr.data))
+
+    @property
     def block(self) -> Block:
         return self.body.block
 
@@ -265,13 +275,15 @@ class ForOp(HeadOp):
 
     def head(self) -> str:
         mark = " reduce" if self.is_reduction else ""
+        mark += "" if self.grain is None else f" grain {self.grain}"
         return f"{self.var} in {text(self.start)} .. {text(self.extent)} {self.kind.data}{mark}"
 
     @classmethod
     def from_head(cls, head: str) -> ForOp:
-        found = _match(rf"(\S+) in (.*) \.\. (.*) ({'|'.join(LOOP_KINDS)})( reduce)?", head)
+        found = _match(rf"(\S+) in (.*) \.\. (.*) ({'|'.join(LOOP_KINDS)})( reduce)?( grain \\d+)?", head)
         start, extent = parse(found[2]), parse(found[3])
-        return cls(found[1], extent, (), found[4], start, bool(found[5]))
+        grain = int(found[6].split()[1]) if found[6] else None
+        return cls(found[1], extent, (), found[4], start, bool(found[5]), grain)
 
 
 @irdl_op_definition
