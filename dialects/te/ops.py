@@ -174,14 +174,27 @@ class ConstantOp(HeadOp):
 
 @irdl_op_definition
 class AllocOp(HeadOp):
-    """Storage for a buffer, live to the end of the enclosing block; contents undefined at first."""
+    """Storage for a buffer, live to the end of the enclosing block; contents undefined at first.
+
+    `offset`: bytes from the start of the function's arena, set by storage planning."""
 
     name = "te.alloc"
     scope = prop_def(StringAttr)
     buffer_attr = prop_def(BufferAttr)
+    offset_attr = opt_prop_def(ExprAttr)
 
-    def __init__(self, buffer: Buffer, scope: str = "arena") -> None:
-        super().__init__(properties={"buffer_attr": BufferAttr(buffer), "scope": StringAttr(scope)})
+    def __init__(self, buffer: Buffer, scope: str = "arena", offset: Expr | None = None) -> None:
+        super().__init__(
+            properties={
+                "buffer_attr": BufferAttr(buffer),
+                "scope": StringAttr(scope),
+                "offset_attr": None if offset is None else ExprAttr(offset),
+            }
+        )
+
+    @property
+    def offset(self) -> Expr | None:
+        return None if self.offset_attr is None else self.offset_attr.data
 
     @property
     def buffer(self) -> Buffer:
@@ -280,7 +293,7 @@ class ForOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> ForOp:
-        found = _match(rf"(\S+) in (.*) \.\. (.*) ({'|'.join(LOOP_KINDS)})( reduce)?( grain \\d+)?", head)
+        found = _match(rf"(\S+) in (.*) \.\. (.*) ({'|'.join(LOOP_KINDS)})( reduce)?( grain \d+)?", head)
         start, extent = parse(found[2]), parse(found[3])
         grain = int(found[6].split()[1]) if found[6] else None
         return cls(found[1], extent, (), found[4], start, bool(found[5]), grain)
