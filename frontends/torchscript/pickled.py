@@ -1,0 +1,195 @@
+"""What the pickles of an archive hold, as plain values: nothing here refers to modules or code.
+
+Numbers, strings, None and tuples (NamedTuples too) stand for themselves. Containers and objects
+are compared by identity, and what the archive shares is the same object here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import ArchiveError
+
+
+@dataclass(frozen=True)
+class PickleLimits:
+    """What one pickle may ask for.
+
+    Attributes:
+        size: bytes of the record.
+        opcodes: opcodes executed.
+        memo: values memoised.
+        depth: nesting of values.
+        text: bytes of one string or of one global's name.
+        expanded: values when everything shared is written out (a few shared tuples nested in each
+            other stand for more values than memory holds).
+        tensor_elements: elements of one tensor (a stride of 0 makes many of one).
+    """
+
+    size: int = 1 << 28
+    opcodes: int = 1 << 25
+    memo: int = 1 << 23
+    depth: int = 200
+    text: int = 1 << 26
+    expanded: int = 1 << 25
+    tensor_elements: int = 1 << 36
+
+
+@dataclass(frozen=True)
+class StorageRef:
+    """A storage: `numel` elements of `dtype` in the record `<prefix>/<key>`.
+
+    Tensors with equal `record` share memory.
+    """
+
+    prefix: str
+    key: str
+    dtype: DType
+    numel: int
+    location: str
+
+    @property
+    def record(self) -> str:
+        return f"{self.prefix}/{self.key}"
+
+
+@dataclass(frozen=True, eq=False)
+class TensorRef:
+    """A tensor: a strided view of a storage, in elements; inside the storage's bounds."""
+
+    storage: StorageRef
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    requires_grad: bool
+
+    @property
+    def numel(self) -> int:
+        count = 1
+        for extent in self.size:
+            count *= extent
+        return count
+
+
+@dataclass(frozen=True)
+class DeviceRef:
+    """A `torch.device`, e.g. `cuda:0`."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class EnumRef:
+    """A member of the enum class `type_name`, named by its value."""
+
+    type_name: str
+    value: int | float | str
+
+
+@dataclass(eq=False)
+class TaggedList:
+    """A list; `type_str` is its annotation (`List[int]`), or "" where the pickle gives none."""
+
+    elements: list[Value] = field(default_factory=list)
+    type_str: str = ""
+
+
+@dataclass(eq=False)
+class TaggedDict:
+    """A dict; `type_str` is its annotation (`Dict[str, int]`), or "" where the pickle has none."""
+
+    items: dict[Value, Value] = field(default_factory=dict)
+    type_str: str = ""
+
+
+@dataclass(eq=False)
+class ObjectState:
+    """An instance of a class in `code/`, e.g. `__torch__.torch.nn.modules.conv.Conv2d`.
+
+    `state` maps attribute names to values in class order; a class with `__getstate__` has
+    whatever that returned.
+    """
+
+    type_name: str
+    state: Value | dict[str, Value] = None
+
+
+# A pickle's value. Objects of other kinds (globals, storages alone) never get into one.
+Value: TypeAlias = (
+    bool
+    | int
+    | float
+    | complex
+    | str
+    | DeviceRef
+    | EnumRef
+    | TensorRef
+    | TaggedList
+    | TaggedDict
+    | ObjectState
+    | tuple["Value", ...]
+    | None
+)
+
+
+def children(value: Value | dict[str, Value]) -> list[Value]:
+    """The values directly inside `value`, in order; empty for leaves."""
+    match value:
+        case tuple():
+            return list(value)
+        case TaggedList():
+            return list(value.elements)
+        case TaggedDict():
+            return [part for pair in value.items.items() for part in pair]
+        case ObjectState():
+            inside = value.state
+            return list(inside.values()) if isinstance(inside, dict) else [inside]
+        case _:
+            return []
+
+
+def check_nesting(value: Value, limits: PickleLimits) -> None:
+    """Raise ArchiveError if `value` contains itself, or is over `limits.depth` or `.expanded`.
+
+    What passes can be walked by plain recursion, without remembering what was seen.
+    """
+    sizes: dict[int, int] = {}
+    frames = [_Frame(value, iter(children(value)))]
+    inside = {id(value)}
+    while frames:
+        frame = frames[-1]
+        if len(frames) > limits.depth:
+            raise ArchiveError(f"values in the archive are nested over {limits.depth} deep")
+        if frame.size > limits.expanded:
+            raise ArchiveError(f"the archive stands for more than {limits.expanded} values")
+        child = next(frame.rest, _END)
+        if child is _END:
+            frames.pop()
+            inside.discard(id(frame.value))
+            sizes[id(frame.value)] = frame.size
+            if frames:
+                frames[-1].size += frame.size
+        elif not isinstance(child, tuple | TaggedList | TaggedDict | ObjectState):
+            frame.size += 1
+        elif id(child) in sizes:
+            frame.size += sizes[id(child)]
+        elif id(child) in inside:
+            raise ArchiveError("a value in the archive contains itself")
+        else:
+            inside.add(id(child))
+            frames.append(_Frame(child, iter(children(child))))
+
+
+@dataclass
+class _Frame:
+    """A value being measured: what is left of its children and how large it is so far."""
+
+    value: Value
+    rest: Iterator[Value]
+    size: int = 1
+
+
+_END = ObjectState("")

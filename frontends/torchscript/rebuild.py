@@ -1,0 +1,262 @@
+"""What the globals of an archive's pickles mean: the whole list of what a pickle may ask for.
+
+`rebuild` answers a REDUCE (a call in pickle's terms) by looking at the name and building a plain
+value of `pickled`. A name that is not here is refused by name when it is first read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from tensorscript.base.dtypes import BY_WORD, DType
+from tensorscript.base.errors import ArchiveError
+
+from .pickled import (
+    DeviceRef,
+    EnumRef,
+    PickleLimits,
+    StorageRef,
+    TaggedDict,
+    TaggedList,
+    TensorRef,
+    Value,
+)
+
+
+@dataclass(frozen=True)
+class Global:
+    """A name from the pickle, checked by `check_global`; it is never looked up in Python."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """A tuple that holds a global or a storage: good only as arguments, never as a value."""
+
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What MARK leaves on the stack."""
+
+
+MARK: Final = Mark()
+Item: TypeAlias = Value | Global | Mark | StorageRef | Arguments
+
+_CLASS = re.compile(r"__torch__(\.[A-Za-z_]\w*)+", re.ASCII)
+_DEVICE = re.compile(r"[a-z]+(:\d{1,5})?", re.ASCII)
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+_MAX_RANK = 64
+_STORAGES: dict[str, DType] = {f"torch.{word}Storage": dtype for word, dtype in BY_WORD.items()}
+_LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "torch.jit._pickle.build_intlist": ("List[int]", int),
+    "torch.jit._pickle.build_doublelist": ("List[float]", float),
+    "torch.jit._pickle.build_boollist": ("List[bool]", bool),
+    "torch.jit._pickle.build_tensorlist": ("List[Tensor]", (TensorRef, type(None))),
+}
+_UNSUPPORTED = {
+    "torch._utils._rebuild_qtensor": "quantized tensors",
+    "torch._utils._rebuild_sparse_tensor": "sparse tensors",
+    "torch._utils._rebuild_meta_tensor_no_storage": "meta tensors",
+    "torch.QInt8Storage": "quantized tensors",
+    "torch.QUInt8Storage": "quantized tensors",
+    "torch.QInt32Storage": "quantized tensors",
+    "torch.QUInt4x2Storage": "quantized tensors",
+    "torch.QUInt2x4Storage": "quantized tensors",
+    "torch.ComplexHalfStorage": "tensors of complex32",
+    "torch.Float8_e4m3fnStorage": "tensors of float8",
+    "torch.Float8_e5m2Storage": "tensors of float8",
+    "torch.jit._pickle.build_tensor_from_id": "tensors in the format of PyTorch 1.0",
+    "torch.distributed.rpc.rref": "remote references",
+}
+
+
+def is_class(name: str) -> bool:
+    """Whether a global names a class of the archive's own code."""
+    return _CLASS.fullmatch(name) is not None
+
+
+def check_global(name: str) -> str:
+    """`name`, if an archive may refer to it.
+
+    Raises:
+        ArchiveError: it may not, or TensorScript does not support what it stands for.
+    """
+    if what := _UNSUPPORTED.get(name):
+        raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
+    if name in _REBUILDERS or name in _STORAGES or is_class(name):
+        return name
+    raise ArchiveError(
+        f"refuses global `{name}`: an archive may only refer to tensors, containers, devices and "
+        "the classes in its own code"
+    )
+
+
+def as_value(item: Item) -> Value:
+    """`item`, unless it is only good as an argument.
+
+    Raises:
+        ArchiveError: a global, a storage or arguments stand where a value belongs.
+    """
+    if isinstance(item, Global):
+        raise ArchiveError(f"global `{item.name}` stands where a value belongs")
+    if isinstance(item, StorageRef | Arguments | Mark):
+        raise ArchiveError("a storage, or a tuple with one, stands where a value belongs")
+    return item
+
+
+def rebuild(name: str, args: Item, limits: PickleLimits) -> Value:
+    """The value of calling the global `name` with `args`.
+
+    Raises:
+        ArchiveError: `name` is no function, or `args` are not what it takes.
+    """
+    if build := _REBUILDERS.get(name):
+        return build(args, limits)
+    if is_class(name):
+        return _enum(name, args)
+    raise ArchiveError(f"refuses to call `{name}`: it is not a function")
+
+
+def rebuild_storage(args: Item, prefix: str) -> StorageRef:
+    """The storage of a persistent id `("storage", class, key, location, numel)`."""
+    match args:
+        case Arguments(("storage", Global(cls), str(key), str(location), int(numel))) if (
+            cls in _STORAGES and numel >= 0 and _KEY.fullmatch(key) and _DEVICE.fullmatch(location)
+        ):
+            return StorageRef(prefix, key, _STORAGES[cls], numel, location)
+    raise ArchiveError("the archive holds a malformed storage reference")
+
+
+def attributes(state: TaggedDict, owner: str) -> dict[str, Value]:
+    """The attributes of an object of class `owner` from the dict that BUILD gives it."""
+    named = {key: value for key, value in state.items.items() if isinstance(key, str)}
+    if len(named) != len(state.items):
+        raise ArchiveError(f"an object of {owner} has an attribute whose name is not a string")
+    return named
+
+
+def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
+    items = args.items if isinstance(args, Arguments) else ()
+    match items:
+        case (StorageRef() as storage, int(offset), tuple(size), tuple(stride), bool(grad), hooks):
+            pass
+        case (
+            StorageRef() as storage,
+            int(offset),
+            tuple(size),
+            tuple(stride),
+            bool(grad),
+            hooks,
+            TaggedDict(items=metadata),
+        ) if not metadata:
+            pass
+        case _:
+            raise ArchiveError("the archive holds a malformed tensor")
+    if not isinstance(hooks, TaggedDict) or hooks.items:
+        raise ArchiveError("the archive holds a tensor with backward hooks")
+    tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad)
+    _check_bounds(tensor, limits)
+    return tensor
+
+
+def _extents(values: tuple[Value, ...]) -> tuple[int, ...]:
+    extents = tuple(v for v in values if isinstance(v, int) and not isinstance(v, bool))
+    if len(extents) != len(values):
+        raise ArchiveError("the archive holds a tensor whose size or stride is not of integers")
+    return extents
+
+
+def _check_bounds(tensor: TensorRef, limits: PickleLimits) -> None:
+    size, stride, storage = tensor.size, tensor.stride, tensor.storage
+    where = f"tensor in storage {storage.record!r}"
+    if len(size) != len(stride) or len(size) > _MAX_RANK:
+        raise ArchiveError(f"{where} has {len(size)} sizes and {len(stride)} strides")
+    if min((tensor.offset, *size, *stride)) < 0:
+        raise ArchiveError(f"{where} has a negative offset, size or stride")
+    if tensor.numel > limits.tensor_elements:
+        raise ArchiveError(f"{where} has {tensor.numel} elements, over {limits.tensor_elements}")
+    if tensor.numel == 0:
+        return
+    last = tensor.offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if last >= storage.numel:
+        raise ArchiveError(f"{where} reaches element {last} of {storage.numel}")
+
+
+def _tagged_list(name: str) -> Callable[[Item, PickleLimits], Value]:
+    type_str, kinds = _LISTS[name]
+
+    def build(args: Item, limits: PickleLimits) -> Value:
+        match args:
+            case (TaggedList() as value,):
+                if not all(_is_exactly(element, kinds) for element in value.elements):
+                    raise ArchiveError(f"a {type_str} in the archive holds another type")
+                return _tag(value, type_str)
+        raise ArchiveError(f"`{name}` needs one list")
+
+    return build
+
+
+def _is_exactly(value: Value, kinds: type | tuple[type, ...]) -> bool:
+    return isinstance(value, kinds) and (kinds is not int or not isinstance(value, bool))
+
+
+def _restore_tag(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (TaggedList() | TaggedDict() as value, str(type_str)) if type_str:
+            return _tag(value, type_str)
+    raise ArchiveError("a type tag in the archive belongs to no list or dict")
+
+
+def _tag(value: TaggedList | TaggedDict, type_str: str) -> Value:
+    if value.type_str not in ("", type_str):
+        raise ArchiveError(f"a container has two types, {value.type_str} and {type_str}")
+    value.type_str = type_str
+    return value
+
+
+def _ordered_dict(args: Item, limits: PickleLimits) -> Value:
+    if args == ():
+        return TaggedDict()
+    raise ArchiveError("`collections.OrderedDict` in the archive has arguments")
+
+
+def _device(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (str(text),):
+            pass
+        case (str(kind), int(index)):
+            text = f"{kind}:{index}"
+        case _:
+            text = ""
+    if not _DEVICE.fullmatch(text):
+        raise ArchiveError("the archive holds a malformed device")
+    return DeviceRef(text)
+
+
+def _complex(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (int() | float() as real, int() | float() as imag):
+            return complex(real, imag)
+    raise ArchiveError("the archive holds a malformed complex number")
+
+
+def _enum(name: str, value: Item) -> Value:
+    if isinstance(value, int | float | str):
+        return EnumRef(name, value)
+    raise ArchiveError(f"enum member of `{name}` has a value that is no int, float or str")
+
+
+_REBUILDERS: dict[str, Callable[[Item, PickleLimits], Value]] = {
+    "torch._utils._rebuild_tensor_v2": _tensor,
+    "torch.jit._pickle.restore_type_tag": _restore_tag,
+    "collections.OrderedDict": _ordered_dict,
+    "torch.device": _device,
+    "builtins.complex": _complex,
+    **{name: _tagged_list(name) for name in _LISTS},
+}
