@@ -16,7 +16,7 @@ A tuple with field names is a NamedTuple; it is nominal through its `class_name`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -37,6 +37,7 @@ class TensorInfo:
     """What is known of a tensor; None means unknown.
 
     `sizes` holds an int, a symbol name, or None per dimension; `strides` are in elements.
+    `inferred` marks a parameter without annotation; it shows in messages and never compares.
     """
 
     dtype: DType | None = None
@@ -44,6 +45,7 @@ class TensorInfo:
     strides: tuple[int, ...] | None = None
     requires_grad: bool | None = None
     device: str | None = None
+    inferred: bool = field(default=False, compare=False)
 
     @property
     def rank(self) -> int | None:
@@ -281,6 +283,7 @@ class VarType(ParametrizedAttribute, TSType, TypeAttribute):
 
 
 TENSOR = TensorType(TensorInfo())
+INFERRED_TENSOR = TensorType(TensorInfo(inferred=True))
 INT = IntType()
 FLOAT = FloatType()
 COMPLEX = ComplexType()

@@ -1,0 +1,465 @@
+"""What TorchScript's type system answers: texts, subtyping, unification, schema types.
+
+Three spellings of a type: `ir_text` (graphs and schemas: `int[]`), `annotation_text` (code and
+archives: `List[int]`) and `message_text` (errors: the annotation, with `(inferred)` tensors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute
+
+from tensorscript.base.schema import SchemaType
+
+from .types import (
+    ANY,
+    ANY_LIST,
+    ANY_TUPLE,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    GENERATOR,
+    INT,
+    NONE,
+    NUMBER,
+    STRING,
+    TENSOR,
+    AnyListType,
+    AnyTupleType,
+    ClassType,
+    DictType,
+    EnumType,
+    FutureType,
+    InterfaceType,
+    ListType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorInfo,
+    TensorType,
+    TupleType,
+    UnionType,
+    VarType,
+    _SimpleType,
+)
+
+
+def is_named_tuple(type: Attribute) -> TypeGuard[TupleType]:
+    return isinstance(type, TupleType) and bool(type.class_name.data or type.field_names)
+
+
+def _tensor_text(info: TensorInfo) -> str:
+    if info.dtype is None and info.sizes is None:
+        grad = info.requires_grad
+        return "Tensor" if grad is None else f"Tensor(requires_grad={int(grad)})"
+    parts = ["*" if s is None else str(s) for s in info.sizes or ()]
+    if info.strides is not None:
+        parts.append(f"strides=[{', '.join(map(str, info.strides))}]")
+    if info.requires_grad is not None:
+        parts.append(f"requires_grad={int(info.requires_grad)}")
+    if info.device is not None:
+        parts.append(f"device={info.device}")
+    word = info.dtype.word if info.dtype else "Tensor"
+    return f"{word}({', '.join(parts)})"
+
+
+def ir_text(type: Attribute) -> str:
+    """The type as graphs print it: `int[]`, `Tensor?`, `Dict(str, int)`."""
+    match type:
+        case TensorType():
+            return _tensor_text(type.info)
+        case ListType():
+            return f"{ir_text(type.element)}[]"
+        case OptionalType():
+            return f"{ir_text(type.element)}?"
+        case DictType():
+            return f"Dict({ir_text(type.key)}, {ir_text(type.value)})"
+        case TupleType():
+            if type.field_names and type.class_name.data:
+                pairs = zip(type.field_names, type.elements, strict=True)
+                return f"NamedTuple({', '.join(f'{n} : {ir_text(t)}' for n, t in pairs)})"
+            if type.class_name.data:
+                return type.class_name.data
+            return f"({', '.join(map(ir_text, type.elements))})"
+        case UnionType():
+            return f"Union({', '.join(map(ir_text, type.members))})"
+        case FutureType():
+            return f"Future[{ir_text(type.element)}]"
+        case EnumType():
+            return f"Enum<{type.class_name.data}>"
+        case InterfaceType():
+            return f"InterfaceType<{type.class_name.data.rpartition('.')[2]}>"
+        case ClassType():
+            return type.class_name.data
+        case VarType():
+            return type.var_name.data
+        case _SimpleType():
+            return type.WORD
+    raise TypeError(f"not a type of ts: {type}")
+
+
+def annotation_text(type: Attribute) -> str:
+    """The type as code spells it: `List[int]`, `Optional[Tensor]`, `Dict[str, int]`."""
+    match type:
+        case TensorType():
+            return "Tensor"
+        case ListType():
+            return f"List[{annotation_text(type.element)}]"
+        case OptionalType():
+            return f"Optional[{annotation_text(type.element)}]"
+        case DictType():
+            return f"Dict[{annotation_text(type.key)}, {annotation_text(type.value)}]"
+        case TupleType():
+            if type.class_name.data:
+                return type.class_name.data
+            return f"Tuple[{', '.join(map(annotation_text, type.elements)) or '()'}]"
+        case UnionType():
+            return f"Union[{', '.join(map(annotation_text, type.members))}]"
+        case FutureType():
+            return f"Future[{annotation_text(type.element)}]"
+        case EnumType() | InterfaceType() | ClassType():
+            return type.class_name.data
+        case NumberType():
+            return "number"
+    return ir_text(type)
+
+
+def message_text(type: Attribute) -> str:
+    """The type as error messages show it."""
+    match type:
+        case TensorType() if type.info.inferred:
+            return "Tensor (inferred)"
+        case ListType():
+            return f"List[{message_text(type.element)}]"
+        case OptionalType():
+            return f"Optional[{message_text(type.element)}]"
+        case DictType():
+            return f"Dict[{message_text(type.key)}, {message_text(type.value)}]"
+        case TupleType() if not type.class_name.data:
+            return f"Tuple[{', '.join(map(message_text, type.elements)) or '()'}]"
+        case UnionType():
+            return f"Union[{', '.join(map(message_text, type.members))}]"
+        case NumberType():
+            return "number"
+        case EnumType():
+            return f"Enum<{type.class_name.data}>"
+        case InterfaceType():
+            return f"InterfaceType<{type.class_name.data.rpartition('.')[2]}>"
+    return annotation_text(type)
+
+
+def make_optional(type: Attribute) -> Attribute:
+    """`Optional[type]`, flattening what already admits None."""
+    if type in (NONE, ANY) or isinstance(type, OptionalType):
+        return type
+    if isinstance(type, UnionType):
+        return make_union([*type.members, NONE])
+    return OptionalType(type)
+
+
+_NUMBERS = frozenset({INT, FLOAT, COMPLEX})
+
+
+def _flatten(types: Iterable[Attribute]) -> list[Attribute]:
+    out: list[Attribute] = []
+    for type in types:
+        if isinstance(type, UnionType):
+            out += type.members
+        elif isinstance(type, OptionalType):
+            out += _flatten((type.element, NONE))
+        elif isinstance(type, NumberType):
+            out += (INT, FLOAT, COMPLEX)
+        else:
+            out.append(type)
+    return out
+
+
+def make_union(types: Iterable[Attribute]) -> Attribute:
+    """The union of `types`: flat, subsumed members dropped, `Optional` or one type where it fits."""
+    members: list[Attribute] = []
+    for type in _flatten(types):
+        if any(is_subtype(type, m) for m in members):
+            continue
+        members = [m for m in members if not is_subtype(m, type)]
+        members.append(type)
+    if len(members) == 1:
+        return members[0]
+    if set(members) == _NUMBERS:
+        return NUMBER
+    if set(members) == _NUMBERS | {NONE}:
+        return OptionalType(NUMBER)
+    if len(members) == 2 and NONE in members:
+        return OptionalType(next(m for m in members if m != NONE))
+    return UnionType(ArrayAttr(sorted(members, key=ir_text)))
+
+
+def without_none(type: Attribute) -> Attribute:
+    """The type of a value that is known not to be None."""
+    if isinstance(type, OptionalType):
+        return type.element
+    if isinstance(type, UnionType):
+        return make_union([m for m in type.members if m != NONE])
+    return type
+
+
+def members_of(type: Attribute) -> list[Attribute]:
+    """The alternatives of a union or optional; a single type is its own alternative."""
+    if isinstance(type, UnionType):
+        return list(type.members)
+    if isinstance(type, OptionalType):
+        return [*members_of(type.element), NONE]
+    return [type]
+
+
+def admits_none(type: Attribute) -> bool:
+    return type in (NONE, ANY) or NONE in members_of(type)
+
+
+def _is_tuple_subtype(sub: TupleType, sup: TupleType) -> bool:
+    if is_named_tuple(sup):
+        return is_named_tuple(sub) and sub.class_name == sup.class_name
+    return len(sub.elements) == len(sup.elements) and all(
+        is_subtype(a, b) for a, b in zip(sub.elements, sup.elements, strict=True)
+    )
+
+
+def _is_tensor_subtype(sub: TensorType, sup: TensorType) -> bool:
+    a, b = sub.info, sup.info
+    return all(
+        wanted is None or wanted == have
+        for have, wanted in (
+            (a.dtype, b.dtype),
+            (a.sizes, b.sizes),
+            (a.strides, b.strides),
+            (a.device, b.device),
+            (a.requires_grad, b.requires_grad),
+        )
+    )
+
+
+def is_subtype(sub: Attribute, sup: Attribute) -> bool:
+    """Whether a value of `sub` may stand where `sup` is asked (nominal types by name only)."""
+    if sub == sup or sup == ANY:
+        return True
+    match sup:
+        case UnionType() | OptionalType():
+            return all(any(is_subtype(s, m) for m in members_of(sup)) for s in members_of(sub))
+        case NumberType():
+            return sub in _NUMBERS
+        case AnyListType():
+            return isinstance(sub, ListType)
+        case AnyTupleType():
+            return isinstance(sub, TupleType)
+        case TupleType():
+            return isinstance(sub, TupleType) and _is_tuple_subtype(sub, sup)
+        case TensorType():
+            return isinstance(sub, TensorType) and _is_tensor_subtype(sub, sup)
+        case FutureType():
+            return isinstance(sub, FutureType) and is_subtype(sub.element, sup.element)
+        case ListType():
+            return (
+                isinstance(sub, ListType)
+                and isinstance(sub.element, TensorType)
+                and (is_subtype(sub.element, sup.element))
+            )
+    return False
+
+
+def unify(
+    a: Attribute, b: Attribute, *, to_union: bool = False, hint: Attribute | None = None
+) -> Attribute | None:
+    """The type that values of `a` and `b` share after a join, or None if there is none."""
+    if is_subtype(a, b):
+        return b
+    if is_subtype(b, a):
+        return a
+    if hint is not None and is_subtype(a, hint) and is_subtype(b, hint):
+        return hint
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        return TENSOR
+    if NONE in (a, b):
+        return make_optional(a if b == NONE else b)
+    if isinstance(a, OptionalType) != isinstance(b, OptionalType):
+        inner = unify(without_none(a), without_none(b))
+        if inner is not None:
+            return make_optional(inner)
+    found: Attribute | None = None
+    match a, b:
+        case TupleType(), TupleType() if len(a.elements) == len(b.elements):
+            parts = [unify(x, y) for x, y in zip(a.elements, b.elements, strict=True)]
+            present = [p for p in parts if p is not None]
+            if len(present) == len(parts):
+                found = TupleType.of(present)
+        case FutureType(), FutureType():
+            inner = unify(a.element, b.element)
+            found = FutureType(inner) if inner is not None else None
+    if found is None and to_union:
+        return make_union([a, b])
+    return found
+
+
+def unify_all(types: Sequence[Attribute]) -> Attribute | None:
+    """`unify` over a non-empty sequence."""
+    found: Attribute | None = types[0]
+    for type in types[1:]:
+        found = unify(found, type) if found is not None else None
+    return found
+
+
+_SCHEMA_WORDS: dict[str, Attribute] = {
+    "Tensor": TENSOR,
+    "int": INT,
+    "float": FLOAT,
+    "complex": COMPLEX,
+    "bool": BOOL,
+    "str": STRING,
+    "NoneType": NONE,
+    "None": NONE,
+    "Scalar": NUMBER,
+    "number": NUMBER,
+    "ScalarType": INT,
+    "Layout": INT,
+    "MemoryFormat": INT,
+    "QScheme": INT,
+    "Dimname": STRING,
+    "Device": DEVICE,
+    "Generator": GENERATOR,
+    "Stream": ClassType(StringAttr("__torch__.torch.classes.cuda.Stream")),
+    "Storage": ClassType(StringAttr("Storage")),
+    "Any": ANY,
+    "AnyListType": ANY_LIST,
+    "AnyTupleType": ANY_TUPLE,
+    "AnyEnumType": EnumType(StringAttr(""), ANY),
+    "AnyClassType": ClassType(StringAttr("")),
+    "list": ANY_LIST,
+    "tuple": ANY_TUPLE,
+}
+
+
+@cache
+def schema_type(type: SchemaType) -> Attribute:
+    """The dialect's type of a schema's type; type variables become `VarType`."""
+    match type.kind:
+        case "list":
+            return ListType(schema_type(type.element))
+        case "optional":
+            return OptionalType(schema_type(type.element))
+        case "Tuple":
+            return TupleType.of(map(schema_type, type.args))
+        case "Dict":
+            return DictType(schema_type(type.args[0]), schema_type(type.args[1]))
+        case "Future" | "Await" | "RRef":
+            return FutureType(schema_type(type.args[0]))
+        case "var":
+            return VarType(StringAttr(type.name))
+        case "class":
+            return ClassType(StringAttr(type.name))
+    if type.kind in _SCHEMA_WORDS:
+        return _SCHEMA_WORDS[type.kind]
+    return ClassType(StringAttr(type.kind))
+
+
+def map_inside(type: Attribute, convert: Callable[[Attribute], Attribute]) -> Attribute:
+    """`type` with `convert` applied to the types directly inside it."""
+    match type:
+        case ListType():
+            return ListType(convert(type.element))
+        case OptionalType():
+            return make_optional(convert(type.element))
+        case FutureType():
+            return FutureType(convert(type.element))
+        case DictType():
+            return DictType(convert(type.key), convert(type.value))
+        case TupleType():
+            elements = [convert(t) for t in type.elements]
+            return TupleType.of(elements, type.field_names, type.class_name.data)
+        case UnionType():
+            return make_union([convert(m) for m in type.members])
+    return type
+
+
+class VarMismatch(Exception):
+    """A type that a schema's type variable cannot take; the text says why."""
+
+
+def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attribute]) -> Attribute:
+    """`formal` with its variables replaced after binding them to match `actual`.
+
+    Raises:
+        VarMismatch: no binding fits.
+    """
+    if not has_variables(formal):
+        return formal
+    match formal:
+        case VarType():
+            name = formal.var_name.data
+            if name not in bound:
+                bound[name] = actual
+                return actual
+            joined = unify(bound[name], actual)
+            if joined is None:
+                raise VarMismatch(
+                    f"Type variable '{name}' previously matched to type "
+                    f"{message_text(bound[name])} is matched to type {message_text(actual)}"
+                )
+            bound[name] = joined
+            return joined
+        case ListType():
+            if isinstance(actual, ListType):
+                return ListType(match_variables(formal.element, actual.element, bound))
+            if isinstance(actual, TupleType) and actual.elements.data:
+                joined = unify_all(list(actual.elements))
+                if joined is None:
+                    raise VarMismatch("Cannot unify types of tuple elements")
+                return ListType(match_variables(formal.element, joined, bound))
+        case DictType() if isinstance(actual, DictType):
+            return DictType(
+                match_variables(formal.key, actual.key, bound),
+                match_variables(formal.value, actual.value, bound),
+            )
+        case FutureType() if isinstance(actual, FutureType):
+            return FutureType(match_variables(formal.element, actual.element, bound))
+        case OptionalType():
+            if isinstance(actual, OptionalType):
+                return OptionalType(match_variables(formal.element, actual.element, bound))
+            if actual != NONE:
+                return make_optional(match_variables(formal.element, actual, bound))
+            return actual
+        case TupleType() if isinstance(actual, TupleType):
+            if len(formal.elements) == len(actual.elements):
+                pairs = zip(formal.elements, actual.elements, strict=True)
+                return TupleType.of(match_variables(f, a, bound) for f, a in pairs)
+    raise VarMismatch(f"Cannot match {message_text(formal)} to {message_text(actual)}")
+
+
+@cache
+def has_variables(type: Attribute) -> bool:
+    """Whether a schema's type variable occurs in `type`."""
+    match type:
+        case VarType():
+            return True
+        case ListType() | OptionalType() | FutureType():
+            return has_variables(type.element)
+        case DictType():
+            return has_variables(type.key) or has_variables(type.value)
+        case TupleType():
+            return any(map(has_variables, type.elements))
+    return False
+
+
+def substitute(type: Attribute, bound: dict[str, Attribute]) -> Attribute:
+    """`type` with type variables replaced by what they were bound to."""
+    if isinstance(type, VarType):
+        return bound.get(type.var_name.data, type)
+    if not has_variables(type):
+        return type
+    return map_inside(type, lambda inner: substitute(inner, bound))
+
+
+def is_string(type: Attribute) -> bool:
+    return isinstance(type, StringType)
