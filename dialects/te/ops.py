@@ -4,7 +4,7 @@ Structure is xDSL ops; scalar values and indices are expressions held in attribu
 Nothing here is SSA: loop variables, scalars and buffers are names, unique within their te.func.
 
 ```
-te.func @k kernel logical (x: f32[1024, N], out y: f32[1024, N], N: i64) { stmt* }
+te.func @k kernel logical rows (x: f32[1024, N], out y: f32[1024, N], N: i64) { stmt* }
 stmt ::= te.alloc stack t: f32[16]                        visible to the end of the enclosing block
        | te.for i in 0 .. 1024 parallel { stmt* }         start .. extent; then `reduce`, `grain n`
        | te.while condition { stmt* }                     condition read before each iteration
@@ -85,7 +85,8 @@ def _match(pattern: str, head: str) -> re.Match[str]:
 
 @irdl_op_definition
 class FuncOp(HeadOp):
-    """A kernel or host function; returns a status (0 is success)."""
+    """A kernel or host function; returns a status (0 is success). `category` is the schedule family
+    a kernel was formed for (pointwise, reduction, rows, contraction, ...), "" where it has none."""
 
     name = "te.func"
     REGIONS: ClassVar[int] = 1
@@ -93,6 +94,7 @@ class FuncOp(HeadOp):
     parameters = prop_def(ParametersAttr)
     role = prop_def(StringAttr)
     level = prop_def(StringAttr)
+    category = prop_def(StringAttr)
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove(), NoTerminator())
 
@@ -103,6 +105,7 @@ class FuncOp(HeadOp):
         statements: Sequence[Operation] = (),
         role: str = "kernel",
         level: str = "logical",
+        category: str = "",
     ) -> None:
         super().__init__(
             properties={
@@ -110,6 +113,7 @@ class FuncOp(HeadOp):
                 "parameters": ParametersAttr(tuple(parameters)),
                 "role": StringAttr(role),
                 "level": StringAttr(level),
+                "category": StringAttr(category),
             },
             regions=[_region(statements)],
         )
@@ -136,13 +140,15 @@ class FuncOp(HeadOp):
 
     def head(self) -> str:
         inside = ", ".join(map(parameter_text, self.params))
-        return f"@{self.sym_name.data} {self.role.data} {self.level.data} ({inside})"
+        words = f"{self.role.data} {self.level.data} {self.category.data}".rstrip()
+        return f"@{self.sym_name.data} {words} ({inside})"
 
     @classmethod
     def from_head(cls, head: str) -> FuncOp:
-        found = _match(r"@(\S+) (\w+) (\w+) \((.*)\)", head)
-        parameters = [parse_parameter(p) for p in split_commas(found[4])]
-        return cls(found[1], parameters, (), found[2], found[3])
+        found = _match(r"@(\S+) (\w+) (\w+)( \w+)? \((.*)\)", head)
+        parameters = [parse_parameter(p) for p in split_commas(found[5])]
+        category = (found[4] or "").strip()
+        return cls(found[1], parameters, (), found[2], found[3], category)
 
 
 @irdl_op_definition

@@ -481,12 +481,14 @@ class AssertOp(TGOp):
 
 @irdl_op_definition
 class KernelOp(TGOp):
-    """What one kernel computes; `category` names the schedule family it was formed for."""
+    """What one kernel computes; `category` names the schedule family it was formed for. Its stages
+    share their first `shared` dimensions: they read each other there only at (i0, i1, ...)."""
 
     name = "tg.kernel"
     inputs = var_operand_def()
     sym_name = prop_def(StringAttr)
     category = prop_def(StringAttr)
+    shared = prop_def(IntAttr)
     outputs = var_result_def()
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
@@ -495,6 +497,7 @@ class KernelOp(TGOp):
         self,
         name: str,
         category: str,
+        shared: int,
         inputs: Sequence[SSAValue],
         types: Sequence[Attribute],
         body: Block,
@@ -502,7 +505,11 @@ class KernelOp(TGOp):
         super().__init__(
             operands=[inputs],
             result_types=[types],
-            properties={"sym_name": StringAttr(name), "category": StringAttr(category)},
+            properties={
+                "sym_name": StringAttr(name),
+                "category": StringAttr(category),
+                "shared": IntAttr(shared),
+            },
             regions=[Region(body)],
         )
 

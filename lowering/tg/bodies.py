@@ -1,0 +1,121 @@
+"""Handling the bodies of tg's computing ops: renaming operands, composing index maps, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from tensorscript.dialects.te.expr import (
+    Expr,
+    loads,
+    node,
+    substitute,
+    transform,
+    var,
+    walk,
+)
+from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
+
+EXPENSIVE_OPS = frozenset({"call", "div", "pow", "floordiv", "mod", "truncmod"})
+
+
+def operand_number(name: str) -> int | None:
+    """K of the operand name `aK`, None for another name."""
+    return int(name[1:]) if name[0] == "a" and name[1:].isdigit() else None
+
+
+def rename_operands(body: Expr, names: Sequence[str]) -> Expr:
+    """Replace operand aK (a read or a scalar) by names[K]."""
+
+    def visit(n: Expr) -> Expr | None:
+        if n.op not in ("load", "var"):
+            return None
+        number = operand_number(str(n.value))
+        if number is None or names[number] == n.value:
+            return None
+        return node(n.op, n.args, names[number], n.dtype)
+
+    return transform(body, visit)
+
+
+def at_indices(body: Expr, indices: Sequence[Expr]) -> Expr:
+    """`body` with i0, i1, ... replaced by `indices`."""
+    return substitute(body, {f"i{d}": index for d, index in enumerate(indices)})
+
+
+def reads_of(body: Expr, operand: int) -> list[tuple[Expr, ...]]:
+    """The distinct index tuples at which `body` reads operand `operand`."""
+    name = f"a{operand}"
+    return [n.args for n in loads(body) if n.value == name]
+
+
+def is_identity(indices: Sequence[Expr], rank: int | None = None) -> bool:
+    """True for (i0, i1, ..., i_{rank-1})."""
+    if rank is not None and len(indices) != rank:
+        return False
+    return all(index is var(f"i{d}") for d, index in enumerate(indices))
+
+
+def expensive_count(body: Expr) -> int:
+    """How many float operations of `body` cost many times an addition."""
+    return sum(n.op in EXPENSIVE_OPS and n.dtype.is_floating_point for n in walk(body))
+
+
+def node_count(body: Expr) -> int:
+    return sum(1 for _ in walk(body))
+
+
+def merged_body(
+    op: ComputeOp | ReductionOp, values: list[SSAValue], replaced: dict[int, Expr]
+) -> Expr:
+    """The body of `op` with reads of some operands replaced by their producers' bodies.
+
+    Args:
+        values: the operand list of the result; grows by the operands of `op` that stay.
+        replaced: operand number -> producer's body over i0.., its operands named into `values`.
+    """
+    names = [
+        "" if number in replaced else f"a{_position(values, value)}"
+        for number, value in enumerate(op.inputs)
+    ]
+
+    def visit(n: Expr) -> Expr | None:
+        if n.op not in ("load", "var"):
+            return None
+        number = operand_number(str(n.value))
+        if number is None:
+            return None
+        if number in replaced:
+            return at_indices(replaced[number], n.args)
+        return node(n.op, n.args, names[number], n.dtype)
+
+    # `transform` does not revisit what `visit` returns, so a producer's names stay as they are.
+    return transform(op.body.data, visit)
+
+
+def _position(values: list[SSAValue], value: SSAValue) -> int:
+    for number, known in enumerate(values):
+        if known is value:
+            return number
+    values.append(value)
+    return len(values) - 1
+
+
+def compact_operands(inputs: Sequence[SSAValue], body: Expr) -> tuple[list[SSAValue], Expr]:
+    """Drop operands that `body` does not read and rename the rest a0, a1, ..."""
+    used = sorted(
+        {
+            number
+            for n in walk(body)
+            if n.op in ("load", "var") and (number := operand_number(str(n.value))) is not None
+        }
+    )
+    names = [""] * len(inputs)
+    for new, old in enumerate(used):
+        names[old] = f"a{new}"
+    return [inputs[k] for k in used], rename_operands(body, names)
+
+
+def is_computing(op: Operation) -> bool:
+    return isinstance(op, ComputeOp | ReductionOp)

@@ -1,0 +1,254 @@
+"""Form kernels for the CPU: group computing ops that can share outer loops.
+
+```
+%m = tg.reduce %x "max"                          tg.kernel @k0 "rows" %x {
+%e = tg.pointwise %x, %m <"exp(..)">               %m = tg.reduce .. ; %e = tg.pointwise ..
+%s = tg.reduce %e "add"                     -->    %s = tg.reduce .. ; %y = tg.pointwise ..
+%y = tg.pointwise %e, %s <"a0 / a1">               tg.yield %y
+                                                 }
+```
+A group has a number of *shared* outer dimensions: all its stages have those sizes first, and read
+each other's results only at (i0, ..., i_{shared-1}, anything). What lies between stages is then a
+row that stays in cache. An op joins the group that made the latest of its operands, so the groups,
+executed in order of creation, never wait for a later one: one pass, linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.dialects.te.expr import Expr, const, mul, var
+from tensorscript.dialects.tg.ops import (
+    ComputeOp,
+    ContractOp,
+    FuncOp,
+    KernelOp,
+    ReductionOp,
+    ScanOp,
+    ScatterOp,
+    SortOp,
+    YieldOp,
+)
+from tensorscript.dialects.tg.types import TensorType
+
+from .bodies import reads_of
+
+ROW_LIMIT = 1 << 16
+"""Elements of one row that stages may hand to each other (kept in the second-level cache)."""
+SERIAL_LIMIT = 1 << 12
+"""A domain this small needs no threads, so stages may share nothing and still be one kernel."""
+
+KernelSource = ComputeOp | ReductionOp | ScanOp | SortOp | ScatterOp
+_Alone = ScanOp | SortOp | ScatterOp
+
+
+@dataclass
+class Group:
+    """Ops that become one kernel. `dims` are the sizes of the first stage's result."""
+
+    index: int
+    ops: list[KernelSource] = field(default_factory=list)
+    dims: tuple[Expr, ...] = ()
+    shared: int = 0
+    closed: bool = False
+
+    @property
+    def has_contraction(self) -> bool:
+        return any(isinstance(op, ContractOp) for op in self.ops)
+
+    @property
+    def category(self) -> str:
+        first = self.ops[0]
+        if isinstance(first, _Alone):
+            return first.name.removeprefix("tg.")
+        if self.has_contraction:
+            return "contraction"
+        if any(isinstance(op, ReductionOp) for op in self.ops):
+            return "reduction" if len(self.ops) == 1 else "rows"
+        return "pointwise"
+
+
+def _dims(op: KernelSource) -> tuple[Expr, ...]:
+    found = op.results[0].type
+    assert isinstance(found, TensorType)
+    return found.shape
+
+
+def _product(sizes: Sequence[Expr]) -> Expr:
+    total = const(1)
+    for size in sizes:
+        total = mul(total, size)
+    return total
+
+
+def _exceeds(size: Expr, limit: int) -> bool:
+    """Known to be above `limit`; an unknown size is trusted to be a row."""
+    return size.is_const and int(str(size)) > limit
+
+
+def _common_prefix(group: Group, op: ComputeOp | ReductionOp) -> int:
+    """How many outer dimensions `op` can share with the group (0 if none)."""
+    dims = _dims(op)
+    shared = 0
+    while (
+        shared < min(group.shared, len(dims)) and dims[shared] is group.dims[shared]
+    ):  # fmt: skip
+        shared += 1
+    members = {result for member in group.ops for result in member.results}
+    for number, value in enumerate(op.inputs):
+        if value not in members:
+            continue
+        for indices in reads_of(op.body.data, number):
+            agreeing = 0
+            while agreeing < min(shared, len(indices)) and (
+                indices[agreeing] is var(f"i{agreeing}")
+                or (group.dims[agreeing].is_int(1) and indices[agreeing].is_int(0))
+            ):
+                agreeing += 1
+            shared = min(shared, agreeing)
+    return shared
+
+
+def _rows_fit(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
+    """What stages hand over inside one outer iteration stays small."""
+    rows = [_dims(member)[shared:] for member in (*group.ops, op)]
+    if isinstance(op, ReductionOp):
+        rows.append(op.extents.data)
+    return not any(_exceeds(_product(row), ROW_LIMIT) for row in rows)
+
+
+def _work(op: KernelSource) -> Expr:
+    total = _product(_dims(op))
+    return mul(total, _product(op.extents.data)) if isinstance(op, ReductionOp) else total
+
+
+def _joins(group: Group, op: KernelSource) -> int | None:
+    """The number of shared dimensions if `op` may become a stage of the group, else None."""
+    if group.closed or isinstance(op, _Alone | ContractOp):
+        return None
+    shared = _common_prefix(group, op)
+    if group.has_contraction:
+        # Only an epilogue of the same domain: its tile is still in registers.
+        full = len(group.dims)
+        whole = shared == full == len(_dims(op)) and isinstance(op, ComputeOp)
+        return shared if whole else None
+    if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
+        whole = shared == len(group.dims) == len(_dims(op))
+        return shared if whole else None
+    small = not any(_exceeds(_work(member), SERIAL_LIMIT) for member in (*group.ops, op))
+    if small and all(_work(member).is_const for member in (*group.ops, op)):
+        return shared
+    if shared == 0 or not _rows_fit(group, op, shared):
+        return None
+    return shared
+
+
+def _siblings(group: Group, op: KernelSource) -> bool:
+    """Independent pointwise ops over one domain that read a common operand."""
+    if not isinstance(op, ComputeOp) or group.category != "pointwise":
+        return False
+    if _dims(op) != group.dims:
+        return False
+    known = {value for member in group.ops for value in member.operands}
+    return any(value in known for value in op.inputs)
+
+
+class _Fuser:
+    """Assigns each op of one block to a group."""
+
+    def __init__(self) -> None:
+        self.groups: list[Group] = []
+        self.order: list[Group | Operation] = []
+        self.made_in: dict[SSAValue, int] = {}
+
+    def position(self, value: SSAValue) -> int:
+        """Place in `order` of what defines the value; -1 for what comes from outside the block."""
+        return self.made_in.get(value, -1)
+
+    def _new_group(self, op: KernelSource) -> Group:
+        dims = _dims(op)
+        group = Group(len(self.order), [op], dims, len(dims), isinstance(op, _Alone))
+        self.order.append(group)
+        return group
+
+    def add(self, op: Operation) -> None:
+        where = max((self.position(v) for v in _all_operands(op)), default=-1)
+        if not isinstance(op, KernelSource):
+            self.order.append(op)
+            place = len(self.order) - 1
+        else:
+            place = self._place(op, where)
+        for result in op.results:
+            self.made_in[result] = place
+
+    def _place(self, op: KernelSource, where: int) -> int:
+        latest = self.order[where] if where >= 0 else None
+        if isinstance(latest, Group) and (shared := _joins(latest, op)) is not None:
+            latest.ops.append(op)
+            latest.shared = shared
+            return latest.index
+        last = self.order[-1] if self.order else None
+        if isinstance(last, Group) and where < last.index and _siblings(last, op):
+            last.ops.append(op)
+            return last.index
+        return self._new_group(op).index
+
+
+def _all_operands(op: Operation) -> list[SSAValue]:
+    """Operands of the op and of everything inside its regions."""
+    return [value for inner in op.walk() for value in inner.operands]
+
+
+def _make_kernel(group: Group, name: str) -> KernelOp:
+    inputs: list[SSAValue] = []
+    inside = {result for op in group.ops for result in op.results}
+    members = set(map(id, group.ops))
+    for op in group.ops:
+        for value in op.operands:
+            if value not in inside and value not in inputs:
+                inputs.append(value)
+    escaping = [
+        result
+        for op in group.ops
+        for result in op.results
+        if any(id(use.operation) not in members for use in result.uses)
+    ]
+    block = Block(arg_types=[v.type for v in inputs])
+    for op in group.ops:
+        op.detach()
+        block.add_op(op)
+    types = [r.type for r in escaping]
+    kernel = KernelOp(name, group.category, group.shared, inputs, types, block)
+    for outer, inner in zip(inputs, block.args, strict=True):
+        outer.replace_uses_with_if(inner, lambda use: id(use.operation) in members)
+    for old, new in zip(escaping, kernel.outputs, strict=True):
+        old.replace_uses_with_if(new, lambda use: id(use.operation) not in members)
+    block.add_op(YieldOp(escaping))
+    kernel.location = group.ops[-1].location
+    return kernel
+
+
+def _fuse_block(block: Block, counter: list[int]) -> None:
+    fuser = _Fuser()
+    for op in list(block.ops):
+        for region in op.regions:
+            for inner in region.blocks:
+                _fuse_block(inner, counter)
+        fuser.add(op)
+    for item in fuser.order:
+        if isinstance(item, Group):
+            kernel = _make_kernel(item, f"k{counter[0]}")
+            counter[0] += 1
+            block.add_op(kernel)
+        else:
+            item.detach()
+            block.add_op(item)
+
+
+def fuse_cpu(func: FuncOp) -> bool:
+    """Group the ops of a function (and of the regions in it) into tg.kernel ops."""
+    _fuse_block(func.block, [0])
+    return True

@@ -1,0 +1,136 @@
+"""Fuse pointwise producers and views into their consumers by substitution.
+
+```
+%e = tg.pointwise %x <"exp(a0.f32[i0, i1])">              %s = tg.reduce %x "add"
+%s = tg.reduce %e "add" <"a0.f32[i0, r0]"> over <"64">  -->      <"exp(a0.f32[i0, r0])"> over <"64">
+```
+A producer goes into all its consumers if that repeats little work: it has one consumer that reads
+each element once, or its body is cheap. What is still read afterwards is kept (and may become a
+stage of the same kernel, see `fuse_cpu`). Bodies are shared DAGs, so text is never duplicated.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.dialects.te.buffers import ExprAttr
+from tensorscript.dialects.te.expr import Expr, loads
+from tensorscript.dialects.tg.ops import (
+    ComputeOp,
+    ContractOp,
+    FuncOp,
+    GatherOp,
+    ReductionOp,
+)
+
+from .bodies import (
+    compact_operands,
+    expensive_count,
+    is_computing,
+    merged_body,
+    node_count,
+    reads_of,
+)
+
+CHEAP_NODES = 24
+"""A body up to this size without expensive operations may be computed again in each consumer."""
+CHEAP_READS = 3
+BODY_LIMIT = 1200
+"""Bodies never grow past this many nodes: straight-line code has superlinear compile cost."""
+
+
+def _is_cheap(body: Expr) -> bool:
+    return (
+        expensive_count(body) == 0
+        and len(loads(body)) <= CHEAP_READS
+        and node_count(body) <= CHEAP_NODES
+    )
+
+
+def _reads_each_once(consumer: ComputeOp | ReductionOp, operand: int, rank: int) -> bool:
+    """The consumer visits each element of the operand at most once (no broadcast, one index)."""
+    reads = reads_of(consumer.body.data, operand)
+    if len(reads) != 1:
+        return False
+    domain = {f"i{d}" for d in range(consumer.type.rank)}
+    if isinstance(consumer, ReductionOp):
+        domain |= {f"r{d}" for d in range(len(consumer.extents.data))}
+    one_sized = {f"i{d}" for d, size in enumerate(consumer.type.shape) if size.is_int(1)}
+    used = frozenset().union(*(index.free for index in reads[0])) if rank else frozenset[str]()
+    return domain - one_sized <= used
+
+
+def _may_inline(producer: ComputeOp) -> bool:
+    users = [(use.operation, use.index) for use in producer.result.uses]
+    if not users:
+        return False
+    if any(not is_computing(user) or user.parent is not producer.parent for user, _ in users):
+        return False
+    body = producer.expr
+    single_read = len(loads(body)) <= 1 and not isinstance(producer, GatherOp)
+    for user, _ in users:
+        if isinstance(user, ContractOp) and not (single_read and node_count(body) <= CHEAP_NODES):
+            return False
+        if isinstance(user, ComputeOp | ReductionOp) and (
+            node_count(user.body.data) + node_count(body) > BODY_LIMIT
+        ):
+            return False
+    if _is_cheap(body):
+        return True
+    consumers = {id(user): user for user, _ in users}
+    if len(consumers) != 1:
+        return False
+    user, index = users[0]
+    assert isinstance(user, ComputeOp | ReductionOp)
+    return _reads_each_once(user, index, producer.type.rank)
+
+
+def _inline_into(consumer: ComputeOp | ReductionOp, chosen: set[SSAValue]) -> Operation | None:
+    """`consumer` with the chosen producers substituted; None if it reads none of them."""
+    replaced: dict[int, Expr] = {}
+    values: list[SSAValue] = []
+    for number, value in enumerate(consumer.inputs):
+        if value in chosen and isinstance(producer := value.owner, ComputeOp):
+            replaced[number] = merged_body(producer, values, {})
+    if not replaced:
+        return None
+    body = merged_body(consumer, values, replaced)
+    inputs, body = compact_operands(values, body)
+    clone = type(consumer).create(
+        operands=inputs,
+        result_types=[consumer.type],
+        properties={**consumer.properties, "body": ExprAttr(body)},
+    )
+    clone.location = consumer.location
+    return clone
+
+
+def _run_on_block(block: Block) -> bool:
+    changed = False
+    for op in list(block.ops):
+        for region in op.regions:
+            for inner in region.blocks:
+                changed |= _run_on_block(inner)
+        if not isinstance(op, ComputeOp | ReductionOp):
+            continue
+        chosen = {
+            value
+            for value in op.inputs
+            if isinstance(producer := value.owner, ComputeOp) and _may_inline(producer)
+        }
+        if chosen and (clone := _inline_into(op, chosen)) is not None:
+            block.insert_op_before(clone, op)
+            op.results[0].replace_all_uses_with(clone.results[0])
+            op.detach()
+            op.erase()
+            changed = True
+    for op in reversed(list(block.ops)):
+        if is_computing(op) and not op.results[0].uses:
+            op.detach()
+            op.erase()
+    return changed
+
+
+def inline_producers(func: FuncOp) -> bool:
+    """Run on a function and the regions in it; True if anything changed."""
+    return _run_on_block(func.block)

@@ -1,0 +1,114 @@
+"""The state of lowering one tg.kernel: where its values live, and one stage's loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tensorscript.base.errors import InternalError
+from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
+from tensorscript.dialects.te.expr import Expr, load, substitute, transform, var
+from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.tg.ops import ComputeOp, KernelOp, ReductionOp, YieldOp, identity
+from tensorscript.dialects.tg.types import ScalarType, TensorType
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor value lives: a buffer that stores only dimensions `dropped`.. of the value."""
+
+    buffer: Buffer
+    dropped: int = 0
+
+    def read(self, indices: Sequence[Expr]) -> Expr:
+        return load(self.buffer.name, indices[self.dropped :], self.buffer.dtype)
+
+
+class KernelBuilder:
+    """Lowers the stages of one tg.kernel."""
+
+    def __init__(self, kernel: KernelOp, strides: Sequence[tuple[Expr, ...] | None]) -> None:
+        self.kernel = kernel
+        self.strides = strides
+        self.shared = kernel.shared.data
+        self.places: dict[SSAValue, Place] = {}
+        self.scalars: dict[SSAValue, Expr] = {}
+        self.parameters: list[Parameter] = []
+        self.temporaries: list[Buffer] = []
+
+    def bind_parameters(self) -> None:
+        for number, argument in enumerate(self.kernel.block.args):
+            if isinstance(argument.type, TensorType):
+                type_ = argument.type
+                buffer = Buffer(f"p{number}", type_.dtype, type_.shape, self.strides[number])
+                self.places[argument] = Place(buffer)
+                self.parameters.append(buffer)
+            else:
+                assert isinstance(argument.type, ScalarType)
+                self.scalars[argument] = var(f"p{number}", argument.type.dtype)
+                self.parameters.append(Scalar(f"p{number}", argument.type.dtype))
+        last = self.kernel.block.last_op
+        assert isinstance(last, YieldOp)
+        for number, value in enumerate(last.values):
+            assert isinstance(value.type, TensorType)
+            out = Buffer(f"o{number}", value.type.dtype, value.type.shape, None, "out")
+            self.places[value] = Place(out)
+            self.parameters.append(out)
+
+    def expression(
+        self, inputs: Sequence[SSAValue], body: Expr, variables: dict[str, Expr]
+    ) -> Expr:
+        """`body` with operands replaced by buffers and iteration variables by `variables`."""
+
+        def visit(n: Expr) -> Expr | None:
+            name = str(n.value)
+            if n.op not in ("load", "var") or name[0] != "a" or not name[1:].isdigit():
+                return None
+            value = inputs[int(name[1:])]
+            return self.places[value].read(n.args) if n.op == "load" else self.scalars[value]
+
+        return transform(substitute(body, variables), visit)
+
+    def place_result(self, value: SSAValue, number: int) -> Place:
+        """The output parameter of a result, or a new row buffer of one outer iteration."""
+        if value in self.places:
+            return self.places[value]
+        assert isinstance(value.type, TensorType)
+        buffer = Buffer(f"t{number}", value.type.dtype, value.type.shape[self.shared :])
+        place = self.places[value] = Place(buffer, self.shared)
+        self.temporaries.append(buffer)
+        return place
+
+    def stage(self, op: Operation, number: int) -> list[Operation]:
+        """The statements of one stage inside the shared loops."""
+        if isinstance(op, ComputeOp | ReductionOp):
+            return self._map_or_reduce(op, number)
+        raise InternalError(f"no loops for {op.name}", "te")
+
+    def _map_or_reduce(self, op: ComputeOp | ReductionOp, number: int) -> list[Operation]:
+        place = self.place_result(op.result, number)
+        names = [f"i{d}" if d < self.shared else f"s{number}_i{d}" for d in range(op.type.rank)]
+        indices = [var(n) for n in names]
+        variables = {f"i{d}": index for d, index in enumerate(indices)}
+        target = indices[place.dropped :]
+        name = place.buffer.name
+        if isinstance(op, ComputeOp):
+            value = self.expression(op.inputs, op.expr, variables)
+            inner: list[Operation] = [StoreOp(name, target, value)]
+        else:
+            extents = op.extents.data
+            rnames = [f"s{number}_r{d}" for d in range(len(extents))]
+            variables |= {f"r{d}": var(n) for d, n in enumerate(rnames)}
+            value = self.expression(op.inputs, op.body.data, variables)
+            combiner = op.combiner.data
+            steps: list[Operation] = [UpdateOp(name, target, combiner, value)]
+            for rname, extent in reversed(list(zip(rnames, extents, strict=True))):
+                steps = [ForOp(rname, extent, steps, reduction=True)]
+            inner = [StoreOp(name, target, identity(combiner, op.type.dtype)), *steps]
+        for dim in reversed(range(self.shared, op.type.rank)):
+            inner = [ForOp(names[dim], op.type.shape[dim], inner)]
+        for statement in inner:
+            statement.location = op.location
+        return inner

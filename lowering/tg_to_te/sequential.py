@@ -1,0 +1,120 @@
+"""Stages with an order of their own: scan, sort, scatter.
+
+Each makes a whole kernel. A scan runs along its axis with every other dimension outside. A sort
+counts ranks, O(n^2) comparisons along the axis and no data-dependent control flow: an element's
+place is the number of elements that come before it (equal ones: by position, so it is stable; NaN
+is greater than every number, as in PyTorch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, load, unary, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.tg.ops import ScanOp, ScatterOp, SortOp, identity
+from tensorscript.dialects.tg.types import TensorType
+
+from .builder import KernelBuilder
+
+
+def _type(op: Operation) -> TensorType:
+    found = op.results[0].type
+    assert isinstance(found, TensorType)
+    return found
+
+
+def _nest(sizes: Sequence[Expr], skip: int, inner: list[Operation]) -> list[Operation]:
+    """Loops i0, i1, ... around `inner`, without dimension `skip`."""
+    for dim in reversed(range(len(sizes))):
+        if dim != skip:
+            inner = [ForOp(f"i{dim}", sizes[dim], inner)]
+    return inner
+
+
+def lower_scan(builder: KernelBuilder, op: Operation) -> list[Operation]:
+    """One running value per line along the axis."""
+    assert isinstance(op, ScanOp)
+    type_, axis = _type(op), op.axis.data
+    source, out = builder.places[op.input], builder.places[op.result]
+    indices = [var(f"i{d}") for d in range(type_.rank)]
+    running = Buffer("running", type_.dtype, ())
+    combiner = op.combiner.data
+    step: list[Operation] = [
+        UpdateOp("running", (), combiner, source.read(indices)),
+        StoreOp(out.buffer.name, indices, load("running", (), type_.dtype)),
+    ]
+    line: list[Operation] = [
+        AllocOp(running, "stack"),
+        StoreOp("running", (), identity(combiner, type_.dtype)),
+        ForOp(f"i{axis}", type_.shape[axis], step),
+    ]
+    return _nest(type_.shape, axis, line)
+
+
+def _comes_before(a: Expr, b: Expr, descending: bool) -> tuple[Expr, Expr]:
+    """(a strictly before b, a equal to b) in sorted order, NaN greatest."""
+    if descending:
+        before, equal = _comes_before(b, a, False)
+        return before, equal
+    before, equal = binary("lt", a, b), binary("eq", a, b)
+    if a.dtype.is_floating_point:
+        a_nan, b_nan = call("isnan", a), call("isnan", b)
+        before = binary("or", before, binary("and", unary("not", a_nan), b_nan))
+        equal = binary("or", equal, binary("and", a_nan, b_nan))
+    return before, equal
+
+
+def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
+    """Rank every element of a line, then store it at its rank."""
+    assert isinstance(op, SortOp)
+    type_, axis = _type(op), op.axis.data
+    source = builder.places[op.input]
+    places = [builder.places.get(r) for r in (op.values, op.indices)]
+    here = [var(f"i{d}") for d in range(type_.rank)]
+    other = [*here[:axis], var("j"), *here[axis + 1 :]]
+    before, equal = _comes_before(source.read(other), source.read(here), op.descending is not None)
+    earlier = binary("and", equal, binary("lt", var("j"), here[axis]))
+    ranked = [*here[:axis], load("rank", (), int64), *here[axis + 1 :]]
+    element: list[Operation] = [
+        AllocOp(Buffer("rank", int64, ()), "stack"),
+        StoreOp("rank", (), identity("add", int64)),
+        ForOp(
+            "j",
+            type_.shape[axis],
+            [UpdateOp("rank", (), "add", cast(binary("or", before, earlier), int64))],
+            reduction=True,
+        ),
+    ]
+    for place, value in zip(places, (source.read(here), here[axis]), strict=True):
+        if place is not None:
+            element.append(StoreOp(place.buffer.name, ranked, value))
+    return _nest(type_.shape, -1, element)
+
+
+def lower_scatter(builder: KernelBuilder, op: Operation) -> list[Operation]:
+    """Copy the base, then store the updates in order."""
+    assert isinstance(op, ScatterOp)
+    type_ = _type(op)
+    base, out = builder.places[op.base], builder.places[op.result]
+    here = [var(f"i{d}") for d in range(type_.rank)]
+    name = out.buffer.name
+    copy = _nest(type_.shape, -1, [StoreOp(name, here, base.read(here))])
+    extents = op.extents.data
+    points = {f"d{d}": var(f"d{d}") for d in range(len(extents))}
+    inputs = list(op.inputs)
+    indices = [builder.expression(inputs, e, points) for e in op.indices.data]
+    value = builder.expression(inputs, op.body.data, points)
+    combiner = op.combiner.data
+    update: list[Operation] = [
+        StoreOp(name, indices, value)
+        if combiner == "set"
+        else UpdateOp(name, indices, combiner, value)
+    ]
+    for dim in reversed(range(len(extents))):
+        update = [ForOp(f"d{dim}", extents[dim], update)]
+    return [*copy, *update]
