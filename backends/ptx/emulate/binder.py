@@ -36,10 +36,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Binder:
-    """The names of one kernel: registers as (slot, type), variables as places."""
+    """The names of one kernel: registers as (slot, type), variables as places.
+
+    `swapped` holds the (address, expected register) of every compare-and-swap. LLVM expands an
+    atomic update into a loop around one and reads the first expected value by a plain load; such
+    a load is part of the atomic, not a race with it.
+    """
 
     registers: dict[str, tuple[int, str]]
     places: dict[str, Place]
+    swapped: frozenset[tuple[Address, str]] = frozenset()
 
     def source(self, operand: Operand, type_name: str) -> Source:
         """Reads `operand` as `type_name`; immediates give one element."""

@@ -19,7 +19,7 @@ from .instructions.table import bind
 from .instructions.warp import members_of
 from .machine import Step
 from .memory import LOCAL_BASE, PARAM_BASE, SHARED_BASE
-from .syntax import Instruction, Label, Module, Symbol, Variable
+from .syntax import Address, Instruction, Label, Module, Register, Symbol, Variable
 
 _WARP_SYNC = frozenset({"shfl", "vote", "redux", "match"})
 
@@ -78,7 +78,7 @@ def build_kernel(module: Module, name: str, globals_at: dict[str, Place]) -> Ker
     shared_bytes = -(-shared_bytes // 16) * 16 if flat.dynamic else shared_bytes
     for variable in flat.dynamic:
         places[variable.name] = Place("shared", SHARED_BASE + shared_bytes)
-    binder = Binder(registers, places)
+    binder = Binder(registers, places, _swapped(flat))
     segments, instructions = _segments(flat, binder)
     return Kernel(
         name,
@@ -93,6 +93,26 @@ def build_kernel(module: Module, name: str, globals_at: dict[str, Place]) -> Ker
         flat.required_threads,
         flat.maximum_threads,
     )
+
+
+def _swapped(flat: FlatKernel) -> frozenset[tuple[Address, str]]:
+    """(address, register) of every compare-and-swap's expected value, and what is moved into it."""
+    found: set[tuple[Address, str]] = set()
+    moved: dict[str, set[str]] = {}
+    for item in flat.body:
+        if not isinstance(item, Instruction):
+            continue
+        if item.parts[0] == "mov" and isinstance(item.operands[1], Register):
+            target = item.operands[0]
+            if isinstance(target, Register):
+                moved.setdefault(target.name, set()).add(item.operands[1].name)
+        elif item.parts[0] == "atom" and "cas" in item.parts:
+            _, address, expected, *_ = item.operands
+            if isinstance(address, Address) and isinstance(expected, Register):
+                found.add((address, expected.name))
+    for address, name in list(found):
+        found.update((address, source) for source in moved.get(name, ()))
+    return frozenset(found)
 
 
 def _lay_out(

@@ -80,12 +80,13 @@ class _Record:
         thread, time = self.thread[at], self.time[at]
         same_block = thread // who.padded == who.thread // who.padded
         same_warp = thread >> 5 == who.thread >> 5
-        return (
+        answer: Flags = (
             (thread < 0)
             | (thread == who.thread)
             | (same_block & (time < who.block_since))
             | (same_warp & (time < who.warp_since))
         )
+        return answer
 
     def store(self, at: Indices, who: Accessors, where: Flags | None = None) -> None:
         thread = who.thread

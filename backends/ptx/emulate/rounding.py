@@ -146,4 +146,5 @@ def flush(value: Array, type_name: str) -> Array:
 def saturate(value: Array) -> Array:
     """Clamp to [0, 1]; NaN becomes 0 (.sat), for float arrays."""
     zero, one = value.dtype.type(0), value.dtype.type(1)
-    return np.where(value > zero, np.minimum(value, one), zero)
+    answer: Array = np.where(value > zero, np.minimum(value, one), zero)
+    return answer

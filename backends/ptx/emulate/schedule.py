@@ -152,7 +152,8 @@ class Scheduler:
         if lanes.size == machine.live_count:
             return np.ones(lanes.size, np.bool_)
         missing = self.warp_bits(machine.every[machine.live]) & ~self.warp_bits(lanes)
-        return (missing[machine.warp_of[lanes]] & masks) == 0
+        answer: npt.NDArray[np.bool_] = (missing[machine.warp_of[lanes]] & masks) == 0
+        return answer
 
     def warp_bits(self, lanes: Lanes) -> npt.NDArray[np.uint32]:
         """One word a warp with a bit for each of `lanes`."""

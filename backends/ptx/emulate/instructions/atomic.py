@@ -22,7 +22,8 @@ _FLOATS = ("f32", "f64", "f16", "bf16")
 
 
 def _increment(old: Array, limit: Array) -> Array:
-    return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    answer: Array = np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    return answer
 
 
 def _decrement(old: Array, limit: Array) -> Array:

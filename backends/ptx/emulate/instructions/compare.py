@@ -101,7 +101,8 @@ def build_set(modifiers: tuple[str, ...], type_name: str) -> Alu:
 
     def run(a: Array, b: Array, *c: Array) -> Array:
         result = compare(a, b)
-        return np.where(join(result, c[0]) if join else result, true, false)
+        answer: Array = np.where(join(result, c[0]) if join else result, true, false)
+        return answer
 
     sources = (type_name, type_name, "pred") if join else (type_name, type_name)
     return Alu(run, sources, (target,))

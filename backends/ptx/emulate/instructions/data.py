@@ -14,7 +14,7 @@ from ..access import (
 )
 from ..binder import Binder, elements
 from ..machine import Machine, Step
-from ..syntax import Address, Instruction, Symbol
+from ..syntax import Address, Instruction, Register, Symbol
 from ..types import DTYPES, UNSIGNED, Array, width
 from .alu import Refusal
 
@@ -102,6 +102,8 @@ def bind_load(instruction: Instruction, binder: Binder) -> Step:
     space, vector, strong = _read_modifiers(instruction)
     if len(instruction.operands) != 2 or not isinstance(instruction.operands[1], Address):
         raise Refusal("ld needs a result and an address")
+    if isinstance(target := instruction.operands[0], Register):
+        strong |= (instruction.operands[1], target.name) in binder.swapped
     space = _space_of(binder, space, instruction.operands[1])
     address = binder.address(instruction.operands[1], space)
     results = elements(instruction.operands[0])

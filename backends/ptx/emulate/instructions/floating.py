@@ -162,11 +162,13 @@ def _copysign(modifiers: tuple[str, ...], type_name: str) -> Alu:
 
 
 def _is_normal(value: Array) -> Array:
-    return np.isfinite(value) & (np.abs(value) >= np.finfo(value.dtype).tiny)
+    answer: Array = np.isfinite(value) & (np.abs(value) >= np.finfo(value.dtype).tiny)
+    return answer
 
 
 def _is_subnormal(value: Array) -> Array:
-    return (value != 0) & (np.abs(value) < np.finfo(value.dtype).tiny)
+    answer: Array = (value != 0) & (np.abs(value) < np.finfo(value.dtype).tiny)
+    return answer
 
 
 _TESTS: dict[str, Function] = {

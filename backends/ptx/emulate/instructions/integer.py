@@ -57,7 +57,8 @@ def multiply_high(a: Array, b: Array) -> Array:
     if a.dtype.kind == "i":
         high = high - np.where(a < 0, ub, 0).astype(np.uint64)
         high = high - np.where(b < 0, ua, 0).astype(np.uint64)
-    return high.view(a.dtype)
+    answer: Array = high.view(a.dtype)
+    return answer
 
 
 def _multiply(modifiers: tuple[str, ...], type_name: str) -> Alu:
@@ -95,7 +96,8 @@ def _multiply24(modifiers: tuple[str, ...], type_name: str) -> Alu:
     shift = DTYPES[type_name].type(8)
 
     def low24(a: Array) -> Array:
-        return (a << shift) >> shift
+        answer: Array = (a << shift) >> shift
+        return answer
 
     return Alu(lambda a, b: low24(a) * low24(b), (type_name,) * 2, (type_name,))
 
@@ -118,16 +120,19 @@ def shift_left(a: Array, count: Array) -> Array:
     """Shift counts beyond the width give zero."""
     bits = a.dtype.itemsize * 8
     shifted = a << (count % np.uint32(bits)).astype(a.dtype)
-    return np.where(count >= bits, a.dtype.type(0), shifted)
+    answer: Array = np.where(count >= bits, a.dtype.type(0), shifted)
+    return answer
 
 
 def shift_right(a: Array, count: Array) -> Array:
     """Arithmetic for signed types; counts beyond the width act as the widest."""
     bits = a.dtype.itemsize * 8
     if a.dtype.kind == "i":
-        return a >> np.minimum(count, np.uint32(bits - 1)).astype(a.dtype)
+        answer: Array = a >> np.minimum(count, np.uint32(bits - 1)).astype(a.dtype)
+        return answer
     shifted = a >> (count % np.uint32(bits)).astype(a.dtype)
-    return np.where(count >= bits, a.dtype.type(0), shifted)
+    answer = np.where(count >= bits, a.dtype.type(0), shifted)
+    return answer
 
 
 def _shift(function: Callable[[Array, Array], Array]) -> Builder:
@@ -216,10 +221,12 @@ def _extract(modifiers: tuple[str, ...], type_name: str) -> Alu:
         mask = shift_left(one + np.zeros_like(unsigned), length) - one
         field = shift_right(unsigned, position) & mask
         if a.dtype.kind == "u":
-            return field
+            answer: Array = field
+            return answer
         top = np.minimum(position + length - np.uint32(1), np.uint32(bits - 1))
         negative = (shift_right(unsigned, top) & one).astype(np.bool_) & (length > 0)
-        return np.where(negative, field | ~mask, field).view(a.dtype)
+        answer = np.where(negative, field | ~mask, field).view(a.dtype)
+        return answer
 
     return Alu(extract, (type_name, "u32", "u32"), (type_name,))
 

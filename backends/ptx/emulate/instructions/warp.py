@@ -45,7 +45,8 @@ class WarpView:
     def bits(self, flags: Array) -> Masks:
         """Each active lane's view of its warp's flags, one bit a lane."""
         octets = np.packbits(self.grid(flags), axis=1, bitorder="little")
-        return octets.view(np.uint32).reshape(-1)[self.warp]
+        answer: Masks = octets.view(np.uint32).reshape(-1)[self.warp]
+        return answer
 
     def fail(self, message: str, where: Array) -> None:
         """Raise for the first lane where `where` holds."""
