@@ -1,0 +1,269 @@
+"""Blocked matrix products for the CPU, after Goto and van de Geijn, "Anatomy of High-Performance
+Matrix Multiplication" (2008), and BLIS.
+
+```
+pack Y into panels yp[n / NR][k][NR]                                  (once, all threads)
+for each block of rows (parallel), for each block of depth KC:
+    pack X into panels xp[m / MR][k][MR]                              (stays in the L2 cache)
+    for each column panel, for each row panel:
+        tile[MR][NR] in registers += xp[.., k, :] outer yp[.., k, :]  over the depth block
+        store the tile: to the sums, or on the last depth block through the epilogue
+```
+Panels are padded with zeros, so the inner loop has no edges; stores are guarded where a size does
+not divide. The tile uses all vector registers but those for one row of Y and the broadcast of X.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import DType, float32, float64
+from tensorscript.dialects.te.buffers import make_buffer
+from tensorscript.dialects.te.expr import (
+    Expr,
+    all_of,
+    binary,
+    const,
+    load,
+    mul,
+    replace_loads,
+    select,
+    var,
+)
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+
+from .contraction_shape import Axis, Product, at, recognise
+
+TILE_ROWS = {64: 14, 32: 6, 16: 6}
+"""Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
+VECTORS_PER_ROW = 2
+DEPTH_BLOCK = 256
+LEAST_WORK = 1 << 15
+"""Products below this many multiply-adds do not repay packing."""
+TASKS = 8
+"""Row blocks a product is cut into for the threads."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Register tile: `rows` x `columns` elements."""
+
+    rows: int
+    columns: int
+
+
+def tile_for(dtype: DType, vector_bytes: int, rows: Expr) -> Tile:
+    """The register tile of a dtype on a machine, with no more rows than the product has."""
+    lanes = vector_bytes // dtype.itemsize
+    most = TILE_ROWS.get(vector_bytes, 6)
+    have = int(str(rows)) if rows.is_const else most
+    if have > most:
+        panels = -(-have // most)
+        most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
+    return Tile(min(most, have), lanes * VECTORS_PER_ROW)
+
+
+def _ceil_div(size: Expr, by: int) -> Expr:
+    return binary("floordiv", size + (by - 1), by)
+
+
+def _guard(conditions: list[Expr], body: list[Operation]) -> list[Operation]:
+    condition = all_of(conditions)
+    return body if condition.is_const else [IfOp(condition, body)]
+
+
+def _divides(size: Expr, by: int) -> bool:
+    return size.is_const and int(str(size)) % by == 0
+
+
+class _Blocked:
+    """Writes the blocked nest of one product."""
+
+    def __init__(self, func: FuncOp, product: Product, tile: Tile, dtype: DType) -> None:
+        self.func, self.p, self.tile, self.dtype = func, product, tile, dtype
+        self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
+        self.depth_blocks = _ceil_div(self.k, DEPTH_BLOCK)
+        self.single = self.depth_blocks.is_int(1)
+        self.panels_n = _ceil_div(self.n, tile.columns)
+        self.panels_m = _ceil_div(self.m, tile.rows)
+        self.block_panels = self._block_panels()
+        self.yp = make_buffer("yp", dtype, [self.panels_n, self.k, tile.columns])
+        depth = self.k if self.single else const(DEPTH_BLOCK)
+        self.xp = make_buffer("xp", dtype, [self.block_panels, depth, tile.rows])
+        self.sums = make_buffer("sums", dtype, [self.m, self.n])
+
+    def _block_panels(self) -> Expr:
+        per_block = _ceil_div(self.panels_m, TASKS)
+        return per_block if not per_block.is_const else const(min(16, int(str(per_block))))
+
+    def pack_y(self) -> Operation:
+        column = var("jp") * self.tile.columns + var("jv")
+        place = {**self.p.columns.unflatten(column), **self.p.depth.unflatten(var("kp"))}
+        value = at(self.p.y, place)
+        if not _divides(self.n, self.tile.columns):
+            value = select(column < self.n, value, const(0, self.dtype))
+        store = StoreOp("yp", [var("jp"), var("kp"), var("jv")], value)
+        inner = ForOp("jv", self.tile.columns, [store], "vector")
+        return ForOp("jp", self.panels_n, [ForOp("kp", self.k, [inner])], "parallel", grain=2)
+
+    def pack_x(self) -> Operation:
+        row = (var("ib") * self.block_panels + var("ip")) * self.tile.rows + var("iv")
+        k = var("kb") * DEPTH_BLOCK + var("kx")
+        place = {**self.p.rows.unflatten(row), **self.p.depth.unflatten(k)}
+        value = at(self.p.x, place)
+        total = mul(self.block_panels, const(self.tile.rows))
+        if not (total.is_const and _divides(self.m, int(str(total)))):
+            value = select(row < self.m, value, const(0, self.dtype))
+        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], value)
+        rows = ForOp("iv", self.tile.rows, [store], "unroll")
+        depth = ForOp("kx", self.depth_extent(), [rows])
+        return ForOp("ip", self.block_panels, [depth])
+
+    def depth_extent(self) -> Expr:
+        if self.single:
+            return self.k
+        if _divides(self.k, DEPTH_BLOCK):
+            return const(DEPTH_BLOCK)
+        return binary("min", const(DEPTH_BLOCK), self.k - var("kb") * DEPTH_BLOCK)
+
+    def _row(self, suffix: str) -> Expr:
+        panel = var("ib") * self.block_panels + var("iq")
+        return panel * self.tile.rows + var("i" + suffix)
+
+    def _column(self, suffix: str) -> Expr:
+        return var("jq") * self.tile.columns + var("j" + suffix)
+
+    def each(
+        self, suffix: str, body: Callable[[Expr, Expr], list[Operation]], guarded: bool
+    ) -> Operation:
+        """Loop over the tile, rows unrolled and columns as vectors."""
+        row, column = self._row(suffix), self._column(suffix)
+        inner = body(row, column)
+        if guarded and not _divides(self.n, self.tile.columns):
+            inner = [IfOp(column < self.n, inner)]
+        rows: list[Operation] = [ForOp("j" + suffix, self.tile.columns, inner, "vector")]
+        if guarded and not _divides(self.m, self.tile.rows):
+            rows = [IfOp(row < self.m, rows)]
+        return ForOp("i" + suffix, self.tile.rows, rows, "unroll")
+
+    def micro_kernel(self) -> list[Operation]:
+        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
+        zero = const(0, self.dtype)
+
+        def clear(row: Expr, column: Expr) -> list[Operation]:
+            return [StoreOp("tile", [var("i0t"), var("j0t")], zero)]
+
+        def resume(row: Expr, column: Expr) -> list[Operation]:
+            return [
+                StoreOp("tile", [var("i1t"), var("j1t")], load("sums", [row, column], self.dtype))
+            ]
+
+        a = load("xp", [var("iq"), var("kt"), var("i2t")], self.dtype)
+        k = var("kb") * DEPTH_BLOCK + var("kt")
+        b = load("yp", [var("jq"), k, var("j2t")], self.dtype)
+        step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", a * b)
+        outer = ForOp(
+            "i2t",
+            self.tile.rows,
+            [ForOp("j2t", self.tile.columns, [step], "vector")],
+            "unroll",
+        )
+        start: list[Operation] = [self.each("0t", clear, False)]
+        if not self.single:
+            first = binary("eq", var("kb"), 0)
+            start = [IfOp(first, start, [self.each("1t", resume, True)])]
+        return [
+            AllocOp(tile, "reg"),
+            *start,
+            ForOp("kt", self.depth_extent(), [outer], reduction=True),
+            *self._finish(),
+        ]
+
+    def _finish(self) -> list[Operation]:
+        def keep(row: Expr, column: Expr) -> list[Operation]:
+            total = load("tile", [var("i3t"), var("j3t")], self.dtype)
+            return [StoreOp("sums", [row, column], total)]
+
+        final = self.each("4t", self._store_final, True)
+        if self.single:
+            return [final]
+        last = binary("eq", var("kb"), self.depth_blocks - 1)
+        return [IfOp(last, [final], [self.each("3t", keep, True)])]
+
+    def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
+        total = load("tile", [var("i4t"), var("j4t")], self.dtype)
+        place = {**self.p.rows.unflatten(row), **self.p.columns.unflatten(column)}
+        target = self.p.target
+        if not self.p.epilogue:
+            return [StoreOp(target.buffer, [at(i, place) for i in target.indices], total)]
+
+        def through(n: Expr) -> Expr | None:
+            return total if n.value == target.buffer else None
+
+        return [
+            StoreOp(
+                s.buffer,
+                [at(i, place) for i in s.indices],
+                replace_loads(at(s.value, place), through),
+            )
+            for s in self.p.epilogue
+        ]
+
+    def build(self) -> list[Operation]:
+        tiles = ForOp(
+            "jq",
+            self.panels_n,
+            [ForOp("iq", self._panels_here(), self.micro_kernel())],
+        )
+        depth = ForOp("kb", self.depth_blocks, [self.pack_x(), tiles])
+        blocks = binary("floordiv", self.panels_m + self.block_panels - 1, self.block_panels)
+        rows = ForOp("ib", blocks, [AllocOp(self.xp, "stack"), depth], "parallel", grain=1)
+        body: list[Operation] = [AllocOp(self.yp, "stack")]
+        if not self.single:
+            body.append(AllocOp(self.sums, "stack"))
+        body += [self.pack_y(), rows]
+        return _loops(self.p.batch, body)
+
+    def _panels_here(self) -> Expr:
+        left = self.panels_m - var("ib") * self.block_panels
+        known = self.block_panels
+        if known.is_const and _divides(self.panels_m, int(str(known))):
+            return known
+        return binary("min", self.block_panels, left)
+
+
+def _loops(axis: Axis, body: list[Operation]) -> list[Operation]:
+    for name, extent in reversed(list(zip(axis.names, axis.extents, strict=True))):
+        body = [ForOp(name, extent, body)]
+    return body
+
+
+def worth_blocking(product: Product) -> bool:
+    """The product is large enough, and square enough, to repay packing."""
+    sizes = [product.rows.size, product.columns.size, product.depth.size]
+    known = [int(str(s)) if s.is_const else 64 for s in sizes]
+    return known[0] >= 4 and known[1] >= 8 and known[0] * known[1] * known[2] >= LEAST_WORK
+
+
+def block_contraction(func: FuncOp, vector_bytes: int) -> bool:
+    """Replace a logical contraction nest by the blocked one; False if it does not fit the form.
+
+    Args:
+        vector_bytes: width of the machine's vectors (64 for AVX-512).
+    """
+    product = recognise(func)
+    if product is None or not worth_blocking(product):
+        return False
+    dtype = product.target.value.dtype
+    if dtype not in (float32, float64):
+        return False
+    tile = tile_for(dtype, vector_bytes, product.rows.size)
+    made = _Blocked(func, product, tile, dtype).build()
+    for op in list(func.block.ops):
+        op.detach()
+        op.erase()
+    func.block.add_ops(made)
+    return True

@@ -1,0 +1,148 @@
+"""Recognise a matrix product in a logical contraction nest.
+
+A contraction kernel is `out[i..] = epilogue(sum over r.. of X * Y)`. Each loop variable belongs to
+one class by the factors that read it:
+
+| class | in X | in Y | role |
+|---|---|---|---|
+| row (M) | yes | no | rows of the tile |
+| column (N) | no | yes | columns of the tile: the output's last dimensions (contiguous stores) |
+| batch | yes or no | yes or no | everything else: loops around the product |
+| depth (K) | reduction loops | | the sum |
+
+Convolution is the same product with guarded index maps: weights are X, the image is Y, whose
+packing gathers the windows (implicit im2col).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.expr import Expr, const, mul, substitute, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
+
+
+@dataclass
+class Axis:
+    """A flattened group of loops: row-major order, outermost first."""
+
+    names: list[str]
+    extents: list[Expr]
+
+    @property
+    def size(self) -> Expr:
+        total = const(1)
+        for extent in self.extents:
+            total = mul(total, extent)
+        return total
+
+    def unflatten(self, index: Expr) -> dict[str, Expr]:
+        """Values of the loop variables at the flat position `index`."""
+        values: dict[str, Expr] = {}
+        step = const(1)
+        for position in reversed(range(len(self.names))):
+            digit = index if step.is_int(1) else index // step
+            if position:
+                digit = digit % self.extents[position]
+            values[self.names[position]] = digit
+            step = mul(step, self.extents[position])
+        return values
+
+
+@dataclass
+class Product:
+    """out = epilogue(sum_k x * y) over batch loops, rows, columns.
+
+    `accumulator` is the buffer the sum is read from in `epilogue`; `epilogue` are the stores after
+    the reduction (empty when the output itself is the accumulator, `target`).
+    """
+
+    batch: Axis
+    rows: Axis
+    columns: Axis
+    depth: Axis
+    x: Expr
+    y: Expr
+    target: UpdateOp
+    epilogue: list[StoreOp]
+
+
+def _perfect_loops(func: FuncOp) -> tuple[list[ForOp], list[Operation]]:
+    loops: list[ForOp] = []
+    body = list(func.block.ops)
+    while len(body) == 1 and isinstance(body[0], ForOp) and not body[0].is_reduction:
+        loops.append(body[0])
+        body = list(body[0].block.ops)
+    return loops, body
+
+
+def _reduction(body: list[Operation]) -> tuple[list[ForOp], UpdateOp] | None:
+    nests = [op for op in body if isinstance(op, ForOp)]
+    if len(nests) != 1:
+        return None
+    loops: list[ForOp] = []
+    current: Operation = nests[0]
+    while isinstance(current, ForOp):
+        loops.append(current)
+        inner = list(statements(current))
+        if len(inner) != 1:
+            return None
+        current = inner[0]
+    if not isinstance(current, UpdateOp) or current.combiner != "add":
+        return None
+    return loops, current
+
+
+def recognise(func: FuncOp) -> Product | None:
+    """The product a kernel computes, or None if it has another form."""
+    loops, body = _perfect_loops(func)
+    if (found := _reduction(body)) is None or not loops:
+        return None
+    depth_loops, update = found
+    value = update.value
+    if value.op != "mul":
+        return None
+    x, y = value.args
+    names = [loop.var for loop in loops]
+    last = next((loop.var for loop in reversed(loops) if not loop.extent.is_int(1)), names[-1])
+    if last not in y.free:
+        x, y = y, x
+    if last not in y.free or last in x.free:
+        return None
+    columns, rows, batch = _classify(loops, x.free, y.free)
+    stores = [op for op in body if isinstance(op, StoreOp)]
+    epilogue = [s for s in stores if s.buffer != update.buffer]
+    if any(not isinstance(op, StoreOp | ForOp | AllocOp) for op in body):
+        return None
+    depth = Axis([loop.var for loop in depth_loops], [loop.extent for loop in depth_loops])
+    return Product(batch, rows, columns, depth, x, y, update, epilogue)
+
+
+def _classify(
+    loops: list[ForOp], in_x: frozenset[str], in_y: frozenset[str]
+) -> tuple[Axis, Axis, Axis]:
+    """(columns, rows, batch): columns are the longest run of trailing loops that only Y reads."""
+    count = len(loops)
+    while count and (loops[count - 1].var not in in_x):
+        count -= 1
+    columns = Axis([f.var for f in loops[count:]], [f.extent for f in loops[count:]])
+    rows, batch = Axis([], []), Axis([], [])
+    for loop in loops[:count]:
+        axis = rows if loop.var in in_x and loop.var not in in_y else batch
+        axis.names.append(loop.var)
+        axis.extents.append(loop.extent)
+    return columns, rows, batch
+
+
+def at(e: Expr, *values: dict[str, Expr]) -> Expr:
+    """`e` with loop variables replaced."""
+    merged: dict[str, Expr] = {}
+    for part in values:
+        merged |= part
+    return substitute(e, merged)
+
+
+def batch_values(axis: Axis) -> dict[str, Expr]:
+    return {name: var(name) for name in axis.names}
