@@ -1,0 +1,247 @@
+"""Launches PTX on a real GPU through the CUDA driver library, by ctypes; no toolkit is needed.
+
+`available()` says whether there is a driver and a device; nothing here is touched otherwise.
+Source of the calls: NVIDIA's CUDA Driver API manual.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from functools import cache
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import InternalError
+
+STAGE = "cuda-driver"
+_LOG_BYTES = 8192
+_ERROR_LOG_BUFFER = 5  # CU_JIT_ERROR_LOG_BUFFER
+_ERROR_LOG_SIZE = 6  # CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES
+_MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_CAPABILITY_MAJOR = 75  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+_CAPABILITY_MINOR = 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+
+_pointer = ctypes.c_void_p
+_address = ctypes.c_uint64
+_size = ctypes.c_size_t
+_int = ctypes.c_int
+_word = ctypes.c_uint
+_PROTOTYPES: dict[str, tuple[Any, ...]] = {
+    "cuInit": (_word,),
+    "cuGetErrorString": (_int, ctypes.POINTER(ctypes.c_char_p)),
+    "cuDeviceGetCount": (ctypes.POINTER(_int),),
+    "cuDeviceGet": (ctypes.POINTER(_int), _int),
+    "cuDeviceGetAttribute": (ctypes.POINTER(_int), _int, _int),
+    "cuDevicePrimaryCtxRetain": (ctypes.POINTER(_pointer), _int),
+    "cuDevicePrimaryCtxRelease_v2": (_int,),
+    "cuCtxSetCurrent": (_pointer,),
+    "cuCtxSynchronize": (),
+    "cuModuleLoadDataEx": (
+        ctypes.POINTER(_pointer),
+        ctypes.c_char_p,
+        _word,
+        ctypes.POINTER(_int),
+        ctypes.POINTER(_pointer),
+    ),
+    "cuModuleUnload": (_pointer,),
+    "cuModuleGetFunction": (ctypes.POINTER(_pointer), _pointer, ctypes.c_char_p),
+    "cuFuncSetAttribute": (_pointer, _int, _int),
+    "cuMemAlloc_v2": (ctypes.POINTER(_address), _size),
+    "cuMemFree_v2": (_address,),
+    "cuMemcpyHtoD_v2": (_address, _pointer, _size),
+    "cuMemcpyDtoH_v2": (_pointer, _address, _size),
+    "cuLaunchKernel": (
+        _pointer,
+        *(_word,) * 7,
+        _pointer,
+        ctypes.POINTER(_pointer),
+        ctypes.POINTER(_pointer),
+    ),
+}
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    """The driver library with its prototypes, or None where there is none."""
+    names = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1", "libcuda.so")
+    for name in names:
+        try:
+            library = ctypes.CDLL(name)
+        except OSError:
+            continue
+        for function, arguments in _PROTOTYPES.items():
+            getattr(library, function).argtypes = arguments
+            getattr(library, function).restype = _int
+        return library
+    return None
+
+
+def _call(name: str, *arguments: Any) -> None:
+    """Call the driver.
+
+    Raises:
+        InternalError: there is no driver, or it answered with an error.
+    """
+    library = _library()
+    if library is None:
+        raise InternalError("no CUDA driver (libcuda) on this machine", STAGE)
+    status = getattr(library, name)(*arguments)
+    if status != 0:
+        text = ctypes.c_char_p()
+        library.cuGetErrorString(status, ctypes.byref(text))
+        said = (text.value or b"unknown error").decode()
+        raise InternalError(f"{name} failed: {said} (CUDA error {status})", STAGE)
+
+
+@cache
+def available() -> bool:
+    """Whether a CUDA driver and at least one device are here."""
+    library = _library()
+    if library is None or library.cuInit(0) != 0:
+        return False
+    count = _int()
+    return bool(library.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0)
+
+
+class Device:
+    """A GPU's primary context. Use it as a context manager; not for several threads at once.
+
+    Args:
+        ordinal: which device.
+
+    Raises:
+        InternalError: no driver or no such device.
+    """
+
+    def __init__(self, ordinal: int = 0) -> None:
+        if not available():
+            raise InternalError("no CUDA device is available on this machine", STAGE)
+        device, context = _int(), _pointer()
+        _call("cuDeviceGet", ctypes.byref(device), ordinal)
+        _call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self._device = device
+        self._context = context
+        self._modules: dict[str, ctypes.c_void_p] = {}
+        _call("cuCtxSetCurrent", context)
+
+    @property
+    def chip(self) -> str:
+        """The architecture, such as "sm_90"."""
+        major, minor = _int(), _int()
+        _call("cuDeviceGetAttribute", ctypes.byref(major), _CAPABILITY_MAJOR, self._device)
+        _call("cuDeviceGetAttribute", ctypes.byref(minor), _CAPABILITY_MINOR, self._device)
+        return f"sm_{major.value}{minor.value}"
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Unload the modules and let the context go; the device is of no use afterwards."""
+        for module in self._modules.values():
+            _call("cuModuleUnload", module)
+        self._modules.clear()
+        if self._context:
+            self._context = _pointer()
+            _call("cuDevicePrimaryCtxRelease_v2", self._device)
+
+    def function(self, ptx: str, name: str) -> ctypes.c_void_p:
+        """Load a module (once) and find a kernel in it.
+
+        Raises:
+            InternalError: the driver refuses the PTX; its log is in the message.
+        """
+        if ptx not in self._modules:
+            self._modules[ptx] = _load(ptx)
+        function = _pointer()
+        _call("cuModuleGetFunction", ctypes.byref(function), self._modules[ptx], name.encode())
+        return function
+
+    def launch(
+        self,
+        ptx: str,
+        name: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Sequence[Any],
+        shared_bytes: int = 0,
+    ) -> None:
+        """Copy the arrays in, run the kernel to its end, and copy writable arrays back.
+
+        Args:
+            args: C-contiguous arrays for pointers; NumPy scalars or ctypes values, of the
+                parameter's exact size, for the rest.
+
+        Raises:
+            InternalError: an argument of another kind, or an error of the driver.
+        """
+        function = self.function(ptx, name)
+        if shared_bytes > 48 * 1024:
+            _call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, shared_bytes)
+        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]] = []
+        try:
+            cells = [self._cell(value, buffers) for value in args]
+            pointers = (_pointer * len(cells))(*(ctypes.addressof(cell) for cell in cells))
+            _call("cuLaunchKernel", function, *grid, *block, shared_bytes, None, pointers, None)
+            _call("cuCtxSynchronize")
+            for array, address in buffers:
+                if array.flags.writeable and array.nbytes:
+                    _call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
+        finally:
+            for _, address in buffers:
+                _call("cuMemFree_v2", address)
+
+    def _cell(self, value: Any, buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]]) -> Any:
+        """The storage that an argument's pointer points at; arrays are allocated and copied.
+
+        An array that is passed twice is allocated once, so that aliases stay aliases.
+        """
+        if isinstance(value, np.ndarray):
+            return _address(self._upload(value, buffers).value)
+        if isinstance(value, np.generic):
+            return ctypes.create_string_buffer(value.tobytes(), value.nbytes)
+        if isinstance(value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Array)):
+            return value
+        raise InternalError(f"cannot pass {type(value).__name__} to a kernel", STAGE)
+
+    def _upload(
+        self,
+        array: np.ndarray[Any, Any],
+        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]],
+    ) -> ctypes.c_uint64:
+        if not array.flags.c_contiguous:
+            raise InternalError("a kernel's arrays must be C-contiguous", STAGE)
+        for other, address in buffers:
+            if other.ctypes.data == array.ctypes.data and other.nbytes == array.nbytes:
+                return address
+        address = _address()
+        _call("cuMemAlloc_v2", ctypes.byref(address), max(1, array.nbytes))
+        buffers.append((array, address))
+        if array.nbytes:
+            _call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
+        return address
+
+
+def _load(ptx: str) -> ctypes.c_void_p:
+    """Compile PTX by the driver."""
+    log = ctypes.create_string_buffer(_LOG_BYTES)
+    options = (_int * 2)(_ERROR_LOG_BUFFER, _ERROR_LOG_SIZE)
+    values = (_pointer * 2)(ctypes.addressof(log), _LOG_BYTES)
+    module = _pointer()
+    try:
+        _call("cuModuleLoadDataEx", ctypes.byref(module), ptx.encode(), 2, options, values)
+    except InternalError as error:
+        said = log.value.decode(errors="replace").strip()
+        raise InternalError(f"{error}\n{said}", STAGE) from error
+    return module
