@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr, load, substitute, transform, var
-from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg.ops import ComputeOp, KernelOp, ReductionOp, YieldOp, identity
 from tensorscript.dialects.tg.types import ScalarType, TensorType
 
@@ -103,10 +103,18 @@ class KernelBuilder:
             variables |= {f"r{d}": var(n) for d, n in enumerate(rnames)}
             value = self.expression(op.inputs, op.body.data, variables)
             combiner = op.combiner.data
-            steps: list[Operation] = [UpdateOp(name, target, combiner, value)]
+            if place.buffer.mode == "out":  # sum up in a local, not in the caller's memory
+                name, local = f"s{number}_sum", []
+            else:
+                local = target
+            steps: list[Operation] = [UpdateOp(name, local, combiner, value)]
             for rname, extent in reversed(list(zip(rnames, extents, strict=True))):
                 steps = [ForOp(rname, extent, steps, reduction=True)]
-            inner = [StoreOp(name, target, identity(combiner, op.type.dtype)), *steps]
+            inner = [StoreOp(name, local, identity(combiner, op.type.dtype)), *steps]
+            if local is not target:
+                sum_ = Buffer(name, op.type.dtype, ())
+                out = StoreOp(place.buffer.name, target, load(name, (), op.type.dtype))
+                inner = [AllocOp(sum_, "stack"), *inner, out]
         for dim in reversed(range(self.shared, op.type.rank)):
             inner = [ForOp(names[dim], op.type.shape[dim], inner)]
         for statement in inner:

@@ -1,0 +1,315 @@
+"""Schedules of kernels for a CPU, chosen by category.
+
+| category | schedule |
+|---|---|
+| pointwise | collapse loops, strips of vectors, outermost loop parallel |
+| reduction, rows | collapse, fuse neighbouring inner loops, rows parallel; vectorise each inner
+loop, or the last outer loop if that is the one that walks memory |
+| contraction | blocked product where it pays, else as a reduction |
+| scan, sort, scatter | outermost independent loop parallel |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation
+
+from tensorscript.dialects.te.buffers import Buffer, ExprAttr
+from tensorscript.dialects.te.expr import Expr, as_expr, binary, const, load, mul, var, walk
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    ForOp,
+    FuncOp,
+    StoreOp,
+    UpdateOp,
+    functions,
+)
+from tensorscript.dialects.tg.ops import identity
+
+from .affine import accesses, all_buffers, coefficient, expressions, flat_index, known
+from .collapse import collapse
+from .contraction import block_contraction
+from .fuse_rows import fuse_rows
+from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
+from .rebuild import substituting
+
+
+@dataclass(frozen=True)
+class CPUParameters:
+    """What a schedule needs to know of the machine.
+
+    Attributes:
+        vector_bytes: width of a vector register.
+        grain: element operations (of vector code) worth handing to another thread, about 10 us.
+        reduction_chunk: elements of a full reduction that one thread takes at a time.
+    """
+
+    vector_bytes: int = 64
+    grain: int = 1 << 18
+    reduction_chunk: int = 1 << 15
+
+
+MATH_WEIGHT = 12
+"""A math function costs about this many additions."""
+TINY_REDUCTION = 16
+
+
+def _weight(op: Operation) -> int:
+    """Operations of one innermost iteration."""
+    total = 0
+    for inner in op.walk():
+        for e in expressions(inner):
+            total += sum(MATH_WEIGHT if n.op == "call" else 1 for n in walk(e))
+    return max(1, total)
+
+
+def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
+    """Bytes of the narrowest element type accessed: lanes are counted in the widest vectors."""
+    sizes = [buffers[name].dtype.itemsize for name, _ in accesses(op) if name in buffers]
+    return min(8, max(4, min(sizes, default=4)))
+
+
+def _lanes(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
+    """Elements per vector loop: several registers when the body is small."""
+    weight = _weight(op)
+    registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
+    return registers * parameters.vector_bytes // _widest(op, buffers)
+
+
+def _shrunk(lanes: int, extent: Expr) -> int:
+    """No more lanes than the loop fills at least half."""
+    size = known(extent)
+    while size is not None and lanes > 4 and lanes // 2 >= size:
+        lanes //= 2
+    return lanes
+
+
+def _replace(op: Operation, made: list[Operation]) -> None:
+    block = op.parent
+    assert block is not None
+    for statement in made:
+        statement.location = op.location
+        block.insert_op_before(statement, op)
+    op.detach()
+    op.erase()
+
+
+def _is_innermost(loop: ForOp) -> bool:
+    return not any(isinstance(op, ForOp) for op in loop.block.ops)
+
+
+def _loops(block: Block) -> Iterable[ForOp]:
+    return [op for op in block.ops if isinstance(op, ForOp)]
+
+
+def _trip_work(loop: ForOp) -> int:
+    """Estimated operations of one iteration of a loop (unknown sizes count as 64)."""
+    total = 0
+    for op in loop.block.ops:
+        if isinstance(op, ForOp):
+            total += (known(op.extent) or 64) * _trip_work(op)
+        else:
+            total += _weight(op)
+    return max(1, total)
+
+
+def _grain(loop: ForOp, parameters: CPUParameters) -> int:
+    return max(1, parameters.grain // _trip_work(loop))
+
+
+def _make_parallel(loop: ForOp, parameters: CPUParameters) -> None:
+    """Mark an independent loop parallel unless all of its work is too little for two threads."""
+    grain, size = _grain(loop, parameters), known(loop.extent)
+    if size is not None and size < 2 * grain:
+        return
+    loop.properties["kind"] = StringAttr("parallel")
+    loop.properties["grain_attr"] = ExprAttr(as_expr(grain))
+
+
+# --- pointwise ----------------------------------------------------------------------------------
+
+
+def _schedule_pointwise(func: FuncOp, parameters: CPUParameters) -> None:
+    buffers = all_buffers(func)
+    collapse(func.block, buffers)
+    for loop in _loops(func.block):
+        _vectorize_inside(loop, buffers, parameters)
+    for loop in _loops(func.block):
+        if loop.kind.data == "serial":
+            _make_parallel(loop, parameters)
+
+
+def _stores_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
+    steps = [
+        coefficient(flat_index(buffers[op.buffer], op.indices), loop.var)
+        for op in loop.walk()
+        if isinstance(op, StoreOp)
+    ]
+    return all(step is not None and step.is_int(1) for step in steps)
+
+
+def _vectorize_inside(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> None:
+    """Vectorise the innermost loops in (and including) `loop`."""
+    if not _is_innermost(loop):
+        for inner in _loops(loop.block):
+            _vectorize_inside(inner, buffers, parameters)
+        return
+    if (known(loop.extent) or 64) < 2:
+        return
+    lanes = _shrunk(_lanes(loop, buffers, parameters), loop.extent)
+    if any(isinstance(op, UpdateOp) for op in loop.block.ops):
+        _replace(loop, vectorize_reduction(loop, lanes))
+    elif _stores_contiguous(loop, buffers):
+        _replace(loop, vectorize_map(loop, lanes))
+
+
+# --- reductions ---------------------------------------------------------------------------------
+
+
+def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
+    """The iterations of `loop` lie side by side in memory and those of its reductions do not."""
+    reductions = [op for op in loop.walk() if isinstance(op, ForOp) and op.is_reduction]
+    if not reductions:
+        return False
+    trips = [known(r.extent) for r in reductions]
+    inner = [r for r in reductions if _is_innermost(r)]
+    tiny = all(t is not None and t < TINY_REDUCTION for t in trips)
+    along_outer = along_inner = 0
+    for reduction in inner:
+        for name, indices in accesses(reduction):
+            position = flat_index(buffers[name], indices)
+            outer, own = coefficient(position, loop.var), coefficient(position, reduction.var)
+            along_outer += outer is not None and outer.is_int(1)
+            along_inner += own is not None and own.is_int(1)
+    size = known(loop.extent)
+    if size is not None and size < 4:
+        return False
+    return along_outer > along_inner or (tiny and along_outer > 0) or (tiny and size is None)
+
+
+def _simple_body(loop: ForOp) -> bool:
+    """Only what `vectorize_outer` distributes over lanes, with bounds that all lanes share."""
+    for op in loop.block.ops:
+        for inner in op.walk():
+            if not isinstance(inner, ForOp | StoreOp | UpdateOp | AllocOp):
+                return False
+            if isinstance(inner, ForOp) and loop.var in inner.extent.free | inner.start.free:
+                return False
+    return True
+
+
+def _row_loop(func: FuncOp) -> tuple[list[ForOp], Block]:
+    """The shared outer loops, outermost first, and the block of the row."""
+    loops: list[ForOp] = []
+    block = func.block
+    while True:
+        only = list(block.ops)
+        if len(only) != 1 or not isinstance(only[0], ForOp) or only[0].is_reduction:
+            return loops, block
+        loops.append(only[0])
+        block = only[0].block
+
+
+def _schedule_rows(func: FuncOp, parameters: CPUParameters) -> None:
+    buffers = all_buffers(func)
+    collapse(func.block, buffers)
+    chunk_full_reduction(func, parameters)
+    buffers = all_buffers(func)
+    loops, row = _row_loop(func)
+    if loops and _prefers_outer(loops[-1], buffers) and _simple_body(loops[-1]):
+        last = loops[-1]
+        lanes = _shrunk(_lanes(last, buffers, parameters), last.extent)
+        _replace(last, vectorize_outer(last, lanes))
+    else:
+        fuse_rows(row)
+        for loop in _loops(row):
+            _vectorize_inside(loop, buffers, parameters)
+    for loop in _loops(func.block):
+        if loop.kind.data == "serial" and not loop.is_reduction:
+            _make_parallel(loop, parameters)
+
+
+def chunk_full_reduction(func: FuncOp, parameters: CPUParameters) -> None:
+    """Cut a long reduction to a single element into partial ones.
+
+    ```
+    s[] = 0                             s[] = 0
+    for r in 0 .. n { s[] += x[r] } --> for c in 0 .. n / chunk { p[c] = 0; for r.. { p[c] += .. } }
+                                        for c in 0 .. n / chunk { s[] += p[c] }
+    ```
+    """
+    for loop in list(_loops(func.block)):
+        size, chunk = known(loop.extent), parameters.reduction_chunk
+        body = list(loop.block.ops)
+        plain = len(body) == 1 and isinstance(body[0], UpdateOp)
+        if not loop.is_reduction or size is None or size < 2 * chunk or not plain:
+            continue
+        update = body[0]
+        assert isinstance(update, UpdateOp)
+        dtype, c = update.value.dtype, var(f"{loop.var}_c")
+        count = -(-size // chunk)
+        left = const(size) - mul(c, const(chunk))
+        here = substituting({loop.var: c * chunk + var(loop.var)})
+        extent = binary("min", const(chunk), left) if size % chunk else const(chunk)
+        name = f"p_{loop.var}"
+        step = UpdateOp(name, [c], update.combiner, here(update.value))
+        partial = ForOp(
+            str(c.value),
+            count,
+            [
+                StoreOp(name, [c], identity(update.combiner, dtype)),
+                ForOp(loop.var, extent, [step], reduction=True),
+            ],
+        )
+        last = var(f"{loop.var}_d")
+        total = UpdateOp(update.buffer, update.indices, update.combiner, load(name, [last], dtype))
+        combine = ForOp(str(last.value), count, [total], reduction=True)
+        _replace(loop, [AllocOp(Buffer(name, dtype, (const(count),)), "stack"), partial, combine])
+
+
+# --- the rest -----------------------------------------------------------------------------------
+
+
+def _schedule_contraction(func: FuncOp, parameters: CPUParameters) -> None:
+    if not block_contraction(func, parameters.vector_bytes):
+        _schedule_rows(func, parameters)
+
+
+def _schedule_lines(func: FuncOp, parameters: CPUParameters) -> None:
+    """Scans and sorts: lines are independent, the outermost loop takes them in parallel."""
+    for loop in _loops(func.block):
+        alone = len(list(func.block.ops)) == 1
+        if alone and not loop.is_reduction:
+            _make_parallel(loop, parameters)
+
+
+def _schedule_scatter(func: FuncOp, parameters: CPUParameters) -> None:
+    """The copy of the base is a map; the updates stay in order."""
+    buffers = all_buffers(func)
+    collapse(func.block, buffers)
+    first = next(iter(_loops(func.block)), None)
+    if first is not None:
+        _vectorize_inside(first, buffers, parameters)
+
+
+_SCHEDULES = {
+    "pointwise": _schedule_pointwise,
+    "reduction": _schedule_rows,
+    "rows": _schedule_rows,
+    "contraction": _schedule_contraction,
+    "scan": _schedule_lines,
+    "sort": _schedule_lines,
+    "scatter": _schedule_scatter,
+}
+
+
+def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
+    """Schedule every logical kernel of a te module in place."""
+    for func in functions(module):
+        if func.role.data != "kernel" or func.level.data != "logical":
+            continue
+        _SCHEDULES[func.category.data or "scan"](func, parameters)
+        func.properties["level"] = StringAttr("scheduled")

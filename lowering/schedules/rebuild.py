@@ -1,0 +1,66 @@
+"""Copies of statements with expressions rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from xdsl.ir import Operation
+
+from tensorscript.base.errors import InternalError
+from tensorscript.dialects.te.expr import Expr, substitute
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    AssertOp,
+    AssignOp,
+    ForOp,
+    IfOp,
+    LetOp,
+    StoreOp,
+    UpdateOp,
+    VarOp,
+)
+
+Rewrite = Callable[[Expr], Expr]
+
+
+def copy_statement(op: Operation, rewrite: Rewrite) -> Operation:
+    """A copy of `op` (and what is inside it) with every expression rewritten."""
+    made = _copy(op, rewrite)
+    made.location = op.location
+    return made
+
+
+def _copy(op: Operation, f: Rewrite) -> Operation:
+    match op:
+        case StoreOp():
+            return StoreOp(op.buffer, [f(i) for i in op.indices], f(op.value))
+        case UpdateOp():
+            return UpdateOp(op.buffer, [f(i) for i in op.indices], op.combiner, f(op.value))
+        case LetOp():
+            return LetOp(op.var, f(op.value))
+        case VarOp():
+            return VarOp(op.var, f(op.value))
+        case AssignOp():
+            return AssignOp(op.var, f(op.value))
+        case AssertOp():
+            return AssertOp(f(op.condition), op.message)
+        case AllocOp():
+            return AllocOp(op.buffer, op.scope.data, op.offset)
+        case ForOp():
+            inside = copy_all(op.block.ops, f)
+            kind = op.kind.data
+            return ForOp(op.var, f(op.extent), inside, kind, f(op.start), op.is_reduction, op.grain)
+        case IfOp():
+            then = copy_all(op.then_body.block.ops, f)
+            return IfOp(f(op.condition), then, copy_all(op.else_body.block.ops, f))
+    raise InternalError(f"cannot copy {op.name}", "te")
+
+
+def copy_all(statements: Iterable[Operation], rewrite: Rewrite) -> list[Operation]:
+    """Copies of a list of statements."""
+    return [copy_statement(op, rewrite) for op in statements]
+
+
+def substituting(values: Mapping[str, Expr]) -> Rewrite:
+    """The rewrite that replaces variables."""
+    return lambda e: substitute(e, values)
