@@ -1,0 +1,67 @@
+"""What every test may use. Test files have unique names: there are no packages under tests/."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+# One fixed sequence of examples: a test that passes today passes tomorrow.
+hypothesis.settings.register_profile(
+    "fixed", derandomize=True, deadline=None, database=None, print_blob=True
+)
+hypothesis.settings.load_profile("fixed")
+
+BuildArchive = Callable[..., bytes]
+
+
+@pytest.fixture(scope="session")
+def samples_folder() -> Path:
+    """Archives that PyTorch 2.13 wrote, with inputs and outputs; `samples.json` lists them."""
+    return Path(__file__).parent / "formats" / "samples"
+
+
+@pytest.fixture(scope="session")
+def samples(samples_folder: Path) -> dict[str, Any]:
+    """Name of each sample archive to `{"what": ..., "calls": [...]}`."""
+    table = json.loads((samples_folder / "samples.json").read_text())
+    found: dict[str, Any] = table["samples"]
+    return found
+
+
+@pytest.fixture(scope="session")
+def build_archive() -> BuildArchive:
+    """A function from records to the bytes of an archive; records given replace the defaults.
+
+    `build_archive({"data.pkl": b"..."}, root="m", deflate=("code/",))`; a record of None is left
+    out.
+    """
+
+    def build(
+        records: Mapping[str, bytes | None] | None = None,
+        root: str = "m",
+        deflate: tuple[str, ...] = (),
+    ) -> bytes:
+        contents: dict[str, bytes | None] = {
+            "data.pkl": b"\x80\x02c__torch__\nNet\n)\x81}b.",
+            "code/__torch__.py": b"class Net(Module):\n  pass\n",
+            "constants.pkl": b"\x80\x02).",
+            "version": b"3\n",
+            "byteorder": b"little",
+        }
+        contents |= records or {}
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, data in contents.items():
+                if data is not None:
+                    method = zipfile.ZIP_DEFLATED if name.startswith(deflate) and deflate else 0
+                    archive.writestr(f"{root}/{name}", data, compress_type=method)
+        return file.getvalue()
+
+    return build
