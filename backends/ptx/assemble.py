@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import llvmlite.binding as llvm  # type: ignore[import-untyped]  # llvmlite ships no types
+import llvmlite.binding as llvm
 
 from tensorscript.base.errors import InternalError
 

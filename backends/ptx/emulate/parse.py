@@ -166,7 +166,9 @@ class _Parser:
         while self.peek().text.startswith("."):
             word = self.next().text
             if word == ".align":
-                align = self.integer()
+                # After .ptr it is the alignment of what the parameter points at.
+                given = self.integer()
+                align = align if pointer else given
             elif word == ".ptr":
                 pointer = True
             elif word[1:] in DTYPES:

@@ -219,14 +219,15 @@ def _extract(modifiers: tuple[str, ...], type_name: str) -> Alu:
         position, length = position & np.uint32(255), length & np.uint32(255)
         one = unsigned.dtype.type(1)
         mask = shift_left(one + np.zeros_like(unsigned), length) - one
-        field = shift_right(unsigned, position) & mask
         if a.dtype.kind == "u":
-            answer: Array = field
-            return answer
+            field: Array = shift_right(unsigned, position) & mask
+            return field
+        # Beyond the top of `a` the field continues with its sign.
+        field = shift_right(a, position).view(unsigned.dtype) & mask
         top = np.minimum(position + length - np.uint32(1), np.uint32(bits - 1))
         negative = (shift_right(unsigned, top) & one).astype(np.bool_) & (length > 0)
-        answer = np.where(negative, field | ~mask, field).view(a.dtype)
-        return answer
+        extended: Array = np.where(negative, field | ~mask, field).view(a.dtype)
+        return extended
 
     return Alu(extract, (type_name, "u32", "u32"), (type_name,))
 
