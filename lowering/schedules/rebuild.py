@@ -12,10 +12,12 @@ from tensorscript.dialects.te.ops import (
     AllocOp,
     AssertOp,
     AssignOp,
+    CallOp,
     ForOp,
     IfOp,
     LetOp,
     StoreOp,
+    SyncOp,
     UpdateOp,
     VarOp,
 )
@@ -46,6 +48,10 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return AssertOp(f(op.condition), op.message)
         case AllocOp():
             return AllocOp(op.buffer, op.scope.data, op.offset)
+        case SyncOp():
+            return SyncOp(op.scope.data)
+        case CallOp():
+            return CallOp(op.callee, [f(a) for a in op.arguments])
         case ForOp():
             inside = copy_all(op.block.ops, f)
             kind = op.kind.data
