@@ -1,0 +1,148 @@
+"""Abstract values of the specialiser.
+
+Concrete Python values stand for themselves (int, float, bool, str, None, devices, enums). Unknown
+scalars are `te` expressions of dtype i64, f64 or b1 over size symbols and scalar names. Everything
+with identity is a reference whose content lies in the heap, so that a branch can be evaluated on a
+copy of the heap and its effects compared:
+
+| reference | content in the heap |
+|---|---|
+| Storage | the SSA value that holds its elements now |
+| ListRef | a tuple of values |
+| DictRef | a dict of values, never changed in place |
+| ObjectRef | a dict of attributes, never changed in place |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.expr import Expr
+
+Value = Any
+"""A concrete Python value, an Expr, or one of the classes below."""
+
+
+class Storage:
+    """The elements a tensor and its views share; `shape` is its row-major index space.
+
+    `origin` names where it came from ("x" for an argument, "layer.weight" for state, "" if made
+    here). `shared` is set once the storage may be the same as another one (values merged after a
+    branch): writing to it would need to know.
+    """
+
+    __slots__ = ("dtype", "origin", "shape", "shared", "strides")
+
+    def __init__(
+        self,
+        dtype: DType,
+        shape: tuple[Expr, ...],
+        origin: str = "",
+        strides: tuple[Expr, ...] | None = None,
+    ) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.origin = origin
+        self.strides = strides
+        self.shared = False
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """A tensor: all of a storage (`indices` None), or the view of it whose element (i0, i1, ...)
+    is the storage's element `indices`. `strides` are in elements, None for contiguous."""
+
+    storage: Storage
+    shape: tuple[Expr, ...]
+    indices: tuple[Expr, ...] | None = None
+    strides: tuple[Expr, ...] | None = None
+
+    @property
+    def dtype(self) -> DType:
+        return self.storage.dtype
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def is_same(self, other: Tensor) -> bool:
+        """The same elements of the same storage."""
+        return (
+            self.storage is other.storage
+            and self.shape == other.shape
+            and self.indices == other.indices
+        )
+
+
+class ListRef:
+    """A list; its elements are in the heap."""
+
+    __slots__ = ()
+
+
+class DictRef:
+    """A dict; its items are in the heap."""
+
+    __slots__ = ()
+
+
+class ObjectRef:
+    """An object of a script class; its attributes are in the heap. `path` leads to it from self."""
+
+    __slots__ = ("class_name", "path")
+
+    def __init__(self, class_name: str, path: str = "") -> None:
+        self.class_name = class_name
+        self.path = path
+
+
+@dataclass(frozen=True)
+class TupleValue:
+    """A tuple, or a NamedTuple if it has fields."""
+
+    elements: tuple[Value, ...]
+    fields: tuple[str, ...] = ()
+    class_name: str = ""
+
+
+@dataclass(frozen=True)
+class FutureValue:
+    """The result of a forked task, evaluated where it was forked."""
+
+    value: Value
+
+
+class _Uninitialized:
+    """What a branch that leaves early yields; never read."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "uninitialized"
+
+
+UNINITIALIZED = _Uninitialized()
+
+
+@dataclass(frozen=True)
+class UnknownString:
+    """A string that depends on unknown values; `text` shows them as `{}`. Good for messages only."""
+
+    text: str
+
+
+@dataclass(eq=False)
+class ObjectValue:
+    """What the caller hands in for an object: attributes as constants (`TensorLiteral` for a
+    parameter or buffer, nested ObjectValue for a submodule, Python values for the rest)."""
+
+    class_name: str
+    attributes: Mapping[str, object] = field(default_factory=dict)
+
+
+def is_scalar(value: Value) -> bool:
+    """A number or bool, known or not."""
+    return isinstance(value, bool | int | float | Expr)
