@@ -17,6 +17,10 @@ import numpy as np
 
 from tensorscript.base.errors import InternalError
 
+from .emulate.arguments import pack_argument
+from .emulate.parse import parse_module
+from .emulate.syntax import Module, Variable
+
 STAGE = "cuda-driver"
 _LOG_BYTES = 8192
 _ERROR_LOG_BUFFER = 5  # CU_JIT_ERROR_LOG_BUFFER
@@ -126,6 +130,7 @@ class Device:
         self._device = device
         self._context = context
         self._modules: dict[str, ctypes.c_void_p] = {}
+        self._parsed: dict[str, Module] = {}
         _call("cuCtxSetCurrent", context)
 
     @property
@@ -164,6 +169,7 @@ class Device:
         """
         if ptx not in self._modules:
             self._modules[ptx] = _load(ptx)
+            self._parsed[ptx] = parse_module(ptx)
         function = _pointer()
         _call("cuModuleGetFunction", ctypes.byref(function), self._modules[ptx], name.encode())
         return function
@@ -180,18 +186,26 @@ class Device:
         """Copy the arrays in, run the kernel to its end, and copy writable arrays back.
 
         Args:
-            args: C-contiguous arrays for pointers; NumPy scalars or ctypes values, of the
-                parameter's exact size, for the rest.
+            args: as for `Emulator.launch`: C-contiguous arrays for pointers, and scalars, which
+                take the type of their `.param`.
 
         Raises:
-            InternalError: an argument of another kind, or an error of the driver.
+            InternalError: arguments that do not fit the kernel, or an error of the driver.
         """
         function = self.function(ptx, name)
+        parameters = self._parsed[ptx].functions[name].parameters
+        if len(parameters) != len(args):
+            raise InternalError(
+                f"kernel {name} takes {len(parameters)} arguments, got {len(args)}", STAGE
+            )
         if shared_bytes > 48 * 1024:
             _call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, shared_bytes)
         buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]] = []
         try:
-            cells = [self._cell(value, buffers) for value in args]
+            cells = [
+                self._cell(parameter, value, buffers)
+                for parameter, value in zip(parameters, args, strict=True)
+            ]
             pointers = (_pointer * len(cells))(*(ctypes.addressof(cell) for cell in cells))
             _call("cuLaunchKernel", function, *grid, *block, shared_bytes, None, pointers, None)
             _call("cuCtxSynchronize")
@@ -202,24 +216,24 @@ class Device:
             for _, address in buffers:
                 _call("cuMemFree_v2", address)
 
-    def _cell(self, value: Any, buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]]) -> Any:
-        """The storage that an argument's pointer points at; arrays are allocated and copied.
-
-        An array that is passed twice is allocated once, so that aliases stay aliases.
-        """
+    def _cell(
+        self,
+        parameter: Variable,
+        value: Any,
+        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]],
+    ) -> Any:
+        """The storage that an argument's pointer points at; arrays are allocated and copied."""
         if isinstance(value, np.ndarray):
             return _address(self._upload(value, buffers).value)
-        if isinstance(value, np.generic):
-            return ctypes.create_string_buffer(value.tobytes(), value.nbytes)
-        if isinstance(value, (ctypes._SimpleCData, ctypes.Structure, ctypes.Array)):
-            return value
-        raise InternalError(f"cannot pass {type(value).__name__} to a kernel", STAGE)
+        raw = pack_argument(parameter, value, parameter.name)
+        return ctypes.create_string_buffer(raw, len(raw))
 
     def _upload(
         self,
         array: np.ndarray[Any, Any],
         buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]],
     ) -> ctypes.c_uint64:
+        """The device copy of an array; one that is passed twice stays one."""
         if not array.flags.c_contiguous:
             raise InternalError("a kernel's arrays must be C-contiguous", STAGE)
         for other, address in buffers:

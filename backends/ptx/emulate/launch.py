@@ -7,7 +7,6 @@ history of global memory spans the whole launch. Not modelled: blocks that wait 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .arguments import pack_argument
 from .binder import Place
 from .errors import LaunchError, PtxSyntaxError
 from .machine import Clock, Machine, Shape, Spaces, Statistics, stride
@@ -24,7 +24,7 @@ from .program import Kernel, build_kernel
 from .races import Shadow
 from .schedule import Scheduler
 from .syntax import Symbol, Variable
-from .types import DTYPES, width
+from .types import width
 
 Dimensions = int | Sequence[int]
 _LANES = 1 << 14
@@ -204,38 +204,6 @@ class Emulator:
             raw = pack_argument(variable, value, names[index])
             data[offset : offset + variable.size] = np.frombuffer(raw, np.uint8)
         return Region("parameters", data, read_only=True)
-
-
-def pack_argument(variable: Variable, value: Any, name: str) -> bytes:
-    """The bytes of one scalar or struct argument, typed by its parameter.
-
-    Raises:
-        LaunchError: a value that the parameter cannot hold.
-    """
-    if variable.array:
-        raw = value if isinstance(value, bytes) else b""
-        if isinstance(value, np.generic):
-            raw = value.tobytes()
-        if len(raw) != variable.size:
-            raise LaunchError(f"{name} takes {variable.size} bytes (bytes or a NumPy scalar)")
-        return raw
-    if isinstance(value, np.generic):
-        value = value.item()
-    size, dtype = width(variable.type), DTYPES[variable.type]
-    if dtype.kind == "f":
-        if not isinstance(value, (int, float)):
-            raise LaunchError(f"{name} is .{variable.type}, got {type(value).__name__}")
-        return np.array([value], dtype).tobytes()
-    if isinstance(value, float) and variable.type == "b32":
-        return struct.pack("<f", value)
-    if isinstance(value, float) and variable.type == "b64":
-        return struct.pack("<d", value)
-    if not isinstance(value, int):
-        raise LaunchError(f"{name} is .{variable.type}, got {type(value).__name__}")
-    bits = 8 * size
-    if not -(1 << (bits - 1)) <= value < 1 << bits:
-        raise LaunchError(f"{name}: {value} does not fit in .{variable.type}")
-    return (value & ((1 << bits) - 1)).to_bytes(size, "little")
 
 
 def _triple(size: Dimensions, what: str) -> tuple[int, int, int]:
