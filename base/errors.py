@@ -77,6 +77,22 @@ class OperatorError(UserError, RuntimeError):
     """An operator refused its arguments (shape, dtype, value, index out of range)."""
 
 
+class ArgumentError(OperatorError, TypeError):
+    """No overload of an operator takes these arguments."""
+
+
+class DimensionError(OperatorError, IndexError):
+    """A dimension or an index out of range."""
+
+
+class ValueRangeError(OperatorError, ValueError):
+    """An argument of the right type whose value makes no sense."""
+
+
+class MissingKernelError(OperatorError, NotImplementedError):
+    """An operator that exists in TorchScript and that TensorScript cannot compute yet."""
+
+
 class ScriptError(UserError):
     """`raise` or a failed `assert` executed in script (as `torch.jit.Error`)."""
 

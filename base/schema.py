@@ -9,9 +9,9 @@ The text of a schema is TorchScript's own:
     atom    := word | Dict(type, type) | Future(type) | ( type, ... )
     alias   := ( set [!] [-> set] ),  set := letters joined by | or *
 
-`aten_schemas.txt` holds one schema a line, in the order in which PyTorch registers the overloads of
-a name: overload resolution tries them in that order. The file is read at the first look-up, split by
-name only; a line is parsed when its operator is first asked for.
+`aten_schemas.txt` holds one schema a line, in the order in which PyTorch registers the overloads
+of a name: overload resolution tries them in that order. The file is read at the first look-up,
+split by name only; a line is parsed when its operator is first asked for.
 """
 
 from __future__ import annotations

@@ -1,0 +1,219 @@
+"""Binding Python values to a schema: which overload takes these arguments, and as what.
+
+TorchScript tries the overloads of a name in registration order, first without implicit conversions
+and then with them; eager calls do the same on values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.errors import ArgumentError
+from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
+
+from .device import Layout, MemoryFormat, device
+from .random import Generator
+from .storage import TensorBase
+
+_MISS: Any = object()
+_ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "axes": "dims"}
+
+
+def _int(v: Any, convert: bool) -> Any:
+    if isinstance(v, (int, np.integer)) and not isinstance(v, bool):
+        return int(v)
+    if convert and isinstance(v, TensorBase) and v._array.ndim == 0 and v.dtype.is_integral:
+        return int(v._array)
+    return _MISS
+
+
+def _float(v: Any, convert: bool) -> Any:
+    if isinstance(v, (float, np.floating)):
+        return float(v)
+    if not convert:
+        return _MISS
+    if isinstance(v, (int, np.integer)):
+        return float(v)
+    if isinstance(v, TensorBase) and v._array.ndim == 0:
+        return v.item()  # type: ignore[attr-defined]  # the class with operators has it
+    return _MISS
+
+
+def _bool(v: Any, convert: bool) -> Any:
+    if isinstance(v, (bool, np.bool_)):
+        return bool(v)
+    if convert and isinstance(v, int):
+        return bool(v)
+    return _MISS
+
+
+def _scalar(v: Any, convert: bool) -> Any:
+    if isinstance(v, (bool, int, float, complex)):
+        return v
+    if isinstance(v, np.generic):
+        return v.item()
+    if convert and isinstance(v, TensorBase) and v._array.ndim == 0:
+        return v.item()  # type: ignore[attr-defined]  # the class with operators has it
+    return _MISS
+
+
+def _complex(v: Any, convert: bool) -> Any:
+    if isinstance(v, complex) or (convert and isinstance(v, (int, float))):
+        return complex(v)
+    return _MISS
+
+
+def _scalar_type(v: Any, convert: bool) -> Any:
+    if isinstance(v, DType):
+        return v
+    return BY_CODE[v] if type(v) is int and v in BY_CODE else _MISS
+
+
+def _device(v: Any, convert: bool) -> Any:
+    if isinstance(v, device):
+        return v
+    return device(v) if convert and isinstance(v, str) else _MISS
+
+
+def _of(*classes: type) -> Callable[[Any, bool], Any]:
+    return lambda v, convert: v if isinstance(v, classes) else _MISS
+
+
+_CONVERTERS: dict[str, Callable[[Any, bool], Any]] = {
+    "Tensor": _of(TensorBase),
+    "int": _int,
+    "float": _float,
+    "bool": _bool,
+    "complex": _complex,
+    "Scalar": _scalar,
+    "str": _of(str),
+    "ScalarType": _scalar_type,
+    "Device": _device,
+    "Layout": _of(Layout, int),
+    "MemoryFormat": _of(MemoryFormat, int),
+    "Generator": _of(Generator),
+    "Dict": _of(dict),
+    "Any": lambda v, convert: v,
+    "var": lambda v, convert: v,
+    "AnyEnumType": lambda v, convert: v,
+    "AnyClassType": lambda v, convert: v,
+}
+
+
+def _convert(kind: SchemaType, v: Any, convert: bool) -> Any:
+    if kind.kind == "optional":
+        return None if v is None else _convert(kind.args[0], v, convert)
+    if kind.kind == "list":
+        return _list(kind, v, convert)
+    if kind.kind == "Tuple":
+        return v if isinstance(v, tuple) else _MISS
+    found = _CONVERTERS.get(kind.kind)
+    return _MISS if found is None else found(v, convert)
+
+
+def _list(kind: SchemaType, v: Any, convert: bool) -> Any:
+    element = kind.args[0]
+    if not isinstance(v, (list, tuple)):
+        one = _convert(element, v, convert) if kind.size is not None else _MISS
+        return _MISS if one is _MISS else [one] * (kind.size or 0)
+    if element.kind in ("var", "Any"):
+        return v
+    out = [_convert(element, x, True if element.kind == "int" else convert) for x in v]
+    return _MISS if any(x is _MISS for x in out) else out
+
+
+def _reason(argument: Argument, v: Any) -> str:
+    return (
+        f"Expected a value of type '{argument.type}' for argument '{argument.name}' but instead "
+        f"found type '{type(v).__name__}'."
+    )
+
+
+def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert: bool) -> Any:
+    """Bind values to the arguments of one overload.
+
+    Returns:
+        The values of all arguments in schema order (a tuple, defaults filled in), or a sentence
+        (str) that says why they do not fit.
+    """
+    bound: list[Any] = []
+    left = dict(kwargs)
+    used = 0
+    for argument in schema.arguments:
+        name = argument.name
+        if used < len(args) and not argument.kwarg_only:
+            v = args[used]
+            used += 1
+            if used < len(args) and _takes_the_rest(schema, argument, args[used - 1 :]):
+                v, used = list(args[used - 1 :]), len(args)
+        elif name in left:
+            v = left.pop(name)
+        elif (other := _spelled_otherwise(name, left)) is not None:
+            v = left.pop(other)
+        elif argument.has_default:
+            bound.append(default_value(argument))
+            continue
+        else:
+            return f"Argument {name} not provided."
+        converted = _convert(argument.type, v, convert)
+        if converted is _MISS:
+            return _reason(argument, v)
+        bound.append(converted)
+    if used < len(args) and not schema.is_vararg:
+        return f"Expected at most {used} arguments but found {len(args)} positional arguments."
+    if left:
+        return f"Unknown keyword argument '{next(iter(left))}'."
+    return (*bound, *args[used:])
+
+
+def _spelled_otherwise(name: str, given: dict[str, Any]) -> str | None:
+    return next((k for k in given if _ALIASES.get(k) == name), None)
+
+
+def _takes_the_rest(schema: Schema, argument: Argument, rest: tuple[Any, ...]) -> bool:
+    """`x.view(2, 3)`: trailing ints are one int[] where it is the last positional argument."""
+    kind = argument.type
+    if kind.kind != "list" or kind.args[0].kind != "int" or kind.size is not None:
+        return False
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    return positional[-1] is argument and all(_int(v, True) is not _MISS for v in rest)
+
+
+def default_value(argument: Argument) -> Any:
+    """The default of an argument as kernels take it (lists as fresh lists, dtypes as DType)."""
+    v = argument.default
+    kind = argument.type.without_optional()
+    if kind.kind == "list" and v is not None:
+        return list(v) if isinstance(v, tuple) else [v] * (kind.size or 1)
+    if kind.kind == "ScalarType" and isinstance(v, int):
+        return BY_CODE[v]
+    if kind.kind == "float" and isinstance(v, int):
+        return float(v)
+    return v
+
+
+def resolve(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Schema, Any]:
+    """The first overload of `name` that takes these values, and the bound values.
+
+    Raises:
+        ArgumentError: none does; the text names every overload and its reason.
+    """
+    candidates = overloads(name)
+    for convert in (False, True):
+        for candidate in candidates:
+            bound = match(candidate, args, kwargs, convert)
+            if not isinstance(bound, str):
+                return candidate, bound
+    if not candidates:
+        raise ArgumentError(f"Unknown builtin op: {name}.")
+    reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]
+    if len(reasons) == 1:
+        raise ArgumentError(f"{reasons[0][0]}:\n{reasons[0][1]}")
+    listed = "\n".join(f"  {text}:\n  {why}\n" for text, why in reasons)
+    raise ArgumentError(
+        f"Arguments for call are not valid.\nThe following variants are available:\n{listed}"
+    )

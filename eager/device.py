@@ -1,0 +1,80 @@
+"""Devices, layouts and memory formats: the values TorchScript's schemas name besides numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorscript.base.errors import OperatorError
+
+DEVICE_TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "vulkan", "hpu", "mtia")
+
+
+@dataclass(frozen=True, init=False)
+class device:
+    """Where a tensor lives: a type and an optional index, `device("cuda:1")`.
+
+    Eager tensors live on the CPU; other devices can be named (programs compare and print them).
+
+    Raises:
+        OperatorError: the text is not a device.
+    """
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | device, index: int | None = None) -> None:
+        text = str(type)
+        kind, _, number = text.partition(":")
+        if kind not in DEVICE_TYPES or (number and not number.isdigit()):
+            listed = ", ".join(DEVICE_TYPES)
+            raise OperatorError(
+                f"Expected one of {listed} device type at start of device string: {text}"
+            )
+        if number and index is not None:
+            raise OperatorError(f"type (string) must not include an index: {text}")
+        object.__setattr__(self, "type", kind)
+        object.__setattr__(self, "index", int(number) if number else index)
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        if self.index is None:
+            return f"device(type={self.type!r})"
+        return f"device(type={self.type!r}, index={self.index})"
+
+
+CPU = device("cpu")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """`torch.strided` and the layouts that eager tensors do not have."""
+
+    name: str
+    code: int
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+@dataclass(frozen=True)
+class MemoryFormat:
+    """`torch.contiguous_format`, `torch.channels_last`, ..."""
+
+    name: str
+    code: int
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+strided = Layout("strided", 0)
+sparse_coo = Layout("sparse_coo", 1)
+contiguous_format = MemoryFormat("contiguous_format", 0)
+preserve_format = MemoryFormat("preserve_format", 1)
+channels_last = MemoryFormat("channels_last", 2)
+channels_last_3d = MemoryFormat("channels_last_3d", 3)
+MEMORY_FORMATS = {
+    f.code: f for f in (contiguous_format, preserve_format, channels_last, channels_last_3d)
+}

@@ -1,0 +1,171 @@
+"""The one call that every eager operator passes; tracers listen here.
+
+`call` resolves the overload on values, `call_overload` is handed one. Both look the kernel up in
+the merged table, derive in-place and `out=` forms from the functional kernel where there is no row
+of their own, and tell the listeners.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import bool_
+from tensorscript.base.errors import MissingKernelError, OperatorError
+from tensorscript.base.schema import Schema, has_operator, overloads, schema
+
+from .binding import resolve
+from .kernels import KERNELS
+from .storage import TensorBase, to_storage, value
+
+Kernel = Callable[..., Any]
+Listener = Callable[[Schema, tuple[Any, ...], Any], None]
+"""Is told the overload, the bound arguments in schema order, and the result."""
+
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Within, `listener` hears every operator that completes; composite faces show their parts."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def call(name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    """Run operator `name` ("aten::add") on Python values.
+
+    Raises:
+        ArgumentError: no overload takes them.
+        MissingKernelError: the overload exists and has no kernel.
+        OperatorError: the kernel refuses the values.
+    """
+    found, bound = resolve(name, args, kwargs or {})
+    return _run(found, bound)
+
+
+def call_overload(full_name: str, bound: tuple[Any, ...]) -> Any:
+    """Run one overload ("aten::add.Tensor") on all its arguments in schema order."""
+    return _run(schema(full_name), bound)
+
+
+def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
+    run = kernel_of(found.full_name)
+    with np.errstate(all="ignore"):
+        result = run(*bound)
+    if type(result) is tuple and (record := _record(found)) is not None:
+        result = record(*result)
+    for listener in _listeners:
+        listener(found, bound, result)
+    return result
+
+
+@cache
+def _record(found: Schema) -> Any:
+    """The named tuple of an operator that names its several results."""
+    names = [r.name for r in found.returns]
+    if len(names) < 2 or not all(names):
+        return None
+    return namedtuple(found.base_name, names, module="torch.return_types")  # type: ignore[misc]
+
+
+def has_kernel(full_name: str) -> bool:
+    """Whether `call_overload(full_name, ...)` can run."""
+    return _find(full_name) is not None
+
+
+@cache
+def kernel_of(full_name: str) -> Kernel:
+    """The function that computes one overload.
+
+    Raises:
+        MissingKernelError: there is none.
+    """
+    if (found := _find(full_name)) is not None:
+        return found
+    raise MissingKernelError(f"no eager kernel for the operator {full_name}")
+
+
+def _find(full_name: str) -> Kernel | None:
+    if (row := KERNELS.get(full_name)) is not None:
+        return row
+    try:
+        wanted = schema(full_name)
+    except KeyError:
+        return None
+    if wanted.is_out:
+        pure = _counterpart(wanted, wanted.name)
+        return None if pure is None else _with_out(wanted, pure)
+    if wanted.is_mutable and wanted.name.endswith("_"):
+        pure = _counterpart(wanted, wanted.name[:-1])
+        return None if pure is None else _in_place(pure)
+    return None
+
+
+def _signature(s: Schema) -> list[tuple[str, str]]:
+    pure = [a for a in s.arguments if not (a.is_write and a.kwarg_only)]
+    return [(a.name, str(a.type).partition("(")[0]) for a in pure]
+
+
+def _counterpart(wanted: Schema, name: str) -> Kernel | None:
+    """The kernel of the overload of `name` with the same arguments, written ones left out."""
+    if not has_operator(name):
+        return None
+    signature = _signature(wanted)
+    for s in overloads(name):
+        if not s.is_mutable and _signature(s) == signature and s.full_name in KERNELS:
+            return KERNELS[s.full_name]
+    return None
+
+
+def write(target: TensorBase, source: TensorBase) -> None:
+    """Copy `source` into `target` in place, checking dtype category and shape.
+
+    Raises:
+        OperatorError: the result's category is above the target's, or the shape would grow.
+    """
+    if source.dtype.category > target.dtype.category and source.dtype is not bool_:
+        raise OperatorError(
+            f"result type {source.dtype.word} can't be cast to the desired output type "
+            f"{target.dtype.word}"
+        )
+    if source._array.shape != target._array.shape:
+        raise OperatorError(
+            f"output with shape {list(target._array.shape)} doesn't match the broadcast shape "
+            f"{list(source._array.shape)}"
+        )
+    same = source.dtype is target.dtype
+    target._array[...] = source._array if same else to_storage(value(source), target.dtype)
+
+
+def _in_place(pure: Kernel) -> Kernel:
+    def run(self: TensorBase, *rest: Any) -> TensorBase:
+        write(self, pure(self, *rest))
+        return self
+
+    return run
+
+
+def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
+    written = [i for i, a in enumerate(wanted.arguments) if a.is_write and a.kwarg_only]
+
+    def run(*bound: Any) -> Any:
+        result = pure(*(v for i, v in enumerate(bound) if i not in written))
+        targets = [bound[i] for i in written]
+        for target, source in zip(
+            targets, result if isinstance(result, tuple) else (result,), strict=True
+        ):
+            if target._array.shape != source._array.shape:
+                target._array = np.empty(source._array.shape, target._array.dtype)
+            write(target, source)
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+    return run

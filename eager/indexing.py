@@ -1,0 +1,164 @@
+"""Indexing in all of PyTorch's forms, on NumPy arrays.
+
+Ints, slices, None and Ellipsis select first (giving a view); bool masks and index tensors then
+gather on what is left. NumPy does both at once and treats an int as an index tensor, which puts
+dimensions elsewhere, so the two steps stay apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import uint8
+from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
+
+from .storage import Array, TensorBase
+
+_SLICE = slice(None)
+
+
+def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
+    """Apply the basic part of `index`.
+
+    Returns:
+        The view it selects, and the advanced part left over (a NumPy index) or None.
+
+    Raises:
+        DimensionError: too many indices, or an int out of range.
+        ValueRangeError: a slice with a step below 1.
+    """
+    items = _items(index)
+    consumed = sum(_width(i) for i in items)
+    if consumed > array.ndim:
+        raise DimensionError(f"too many indices for tensor of dimension {array.ndim}")
+    basic: list[Any] = []
+    advanced: list[Any] = []
+    dim = 0
+    for item in items:
+        if item is Ellipsis:
+            count = array.ndim - consumed
+            basic += [_SLICE] * count
+            advanced += [_SLICE] * count
+            dim += count
+        elif item is None:
+            basic.append(None)
+            advanced.append(_SLICE)
+        elif isinstance(item, int):
+            size = array.shape[dim]
+            if not -size <= item < size:
+                raise DimensionError(
+                    f"index {item} is out of bounds for dimension {dim} with size {size}"
+                )
+            basic.append(item)
+            dim += 1
+        elif isinstance(item, slice):
+            basic.append(_checked(item))
+            advanced.append(_SLICE)
+            dim += 1
+        else:
+            width = _width(item)
+            basic += [_SLICE] * width if width else [None]
+            advanced.append(item if width else item.reshape(1))
+            dim += width
+    view = array[(*basic, Ellipsis)]
+    if all(isinstance(a, slice) for a in advanced):
+        return view, None
+    _check_bounds(view, advanced)
+    return view, tuple(advanced)
+
+
+def _items(index: Any) -> list[Any]:
+    if isinstance(index, list) and any(isinstance(i, (slice, type(None))) for i in index):
+        index = tuple(index)
+    items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    if not any(i is Ellipsis for i in items):
+        items.append(Ellipsis)
+    return items
+
+
+def _plain(item: Any) -> Any:
+    """Index tensors and lists as int64 or bool arrays, numbers as int, the rest as it is."""
+    if item is None or item is Ellipsis:
+        return item
+    if isinstance(item, (bool, np.bool_)):
+        return np.asarray(bool(item))
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    if isinstance(item, slice):
+        return slice(*(None if s is None else int(s) for s in (item.start, item.stop, item.step)))
+    if isinstance(item, TensorBase):
+        found = item._array.astype(bool) if item.dtype is uint8 else item._array
+        if found.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8:
+            return int(found)
+    elif isinstance(item, (list, tuple, range, np.ndarray)):
+        found = np.asarray(item, dtype=None if len(item) else np.int64)
+    else:
+        raise ArgumentError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+            f"valid indices (got {type(item).__name__})"
+        )
+    if found.dtype.kind not in "iub":
+        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+    return found
+
+
+def _width(item: Any) -> int:
+    """How many dimensions of the tensor `item` uses up."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def _checked(item: slice) -> slice:
+    if item.step is not None and item.step <= 0:
+        raise ValueRangeError("step must be greater than zero")
+    return item
+
+
+def _check_bounds(view: Array, advanced: list[Any]) -> None:
+    dim = 0
+    for item in advanced:
+        if isinstance(item, slice):
+            dim += 1
+        elif item.dtype == bool:
+            check_mask(view, item, dim)
+            dim += item.ndim
+        else:
+            check_index(item, view.shape[dim], dim)
+            dim += 1
+
+
+def check_mask(view: Array, mask: Array, dim: int) -> None:
+    """Raise DimensionError unless `mask` has the shape of the dimensions it selects from."""
+    for k, size in enumerate(mask.shape):
+        if size != view.shape[dim + k]:
+            raise DimensionError(
+                f"The shape of the mask {list(mask.shape)} at index {k} does not match the shape "
+                f"of the indexed tensor {list(view.shape)} at index {dim + k}"
+            )
+
+
+def check_index(index: Array, size: int, dim: int) -> None:
+    """Raise DimensionError unless every element of `index` lies in [-size, size)."""
+    bad = index[(index < -size) | (index >= size)] if index.size else index
+    if bad.size:
+        raise DimensionError(
+            f"index {int(bad.flat[0])} is out of bounds for dimension {dim} with size {size}"
+        )
+
+
+def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
+    """The elements an advanced index names, in PyTorch's dimension order.
+
+    Raises:
+        DimensionError: the index tensors do not broadcast together.
+    """
+    try:
+        return view[advanced]
+    except IndexError as error:
+        shapes = ", ".join(str(list(a.shape)) for a in advanced if isinstance(a, np.ndarray))
+        raise DimensionError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from error

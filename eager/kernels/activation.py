@@ -1,0 +1,181 @@
+"""Activation functions, softmax and dropout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError, ValueRangeError
+
+from ..random import DEFAULT_GENERATOR
+from ..storage import Array, cast, compute, wrap
+from .elementwise import logistic
+from .shapes import normal_dim
+from .special import erf
+
+Kernel = Callable[..., Any]
+
+
+def parametric(fn: Callable[..., Any]) -> Kernel:
+    """A kernel `fn(x, *parameters)` that keeps the dtype."""
+    return lambda self, *p: wrap(fn(compute(self), *p).astype(compute(self).dtype), self.dtype)
+
+
+def gelu(self: Any, approximate: str = "none") -> Any:
+    x = compute(self)
+    if approximate == "tanh":
+        inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+        return wrap((0.5 * x * (1 + np.tanh(inner))).astype(x.dtype), self.dtype)
+    if approximate != "none":
+        raise OperatorError("approximate argument must be either none or tanh.")
+    wide = x.astype(np.float64)
+    return wrap((0.5 * wide * (1 + erf(wide / np.sqrt(2)))).astype(x.dtype), self.dtype)
+
+
+def _softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    scaled = x * x.dtype.type(beta)
+    return np.where(scaled > threshold, x, np.log1p(np.exp(scaled)) / beta)
+
+
+def _elu(x: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Array:
+    return np.where(x > 0, x * scale, np.expm1(x * input_scale) * alpha * scale)
+
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def _logsigmoid(x: Array) -> Array:
+    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+
+
+def prelu(self: Any, weight: Any) -> Any:
+    x, w = compute(self), compute(weight)
+    if w.size > 1 and x.ndim > 1:
+        w = w.reshape(-1, *[1] * (x.ndim - 2))
+    elif w.ndim:
+        w = w.reshape(-1) if w.size > 1 else w.reshape(())
+    return wrap(np.where(x > 0, x, w * x), self.dtype)
+
+
+def glu(self: Any, dim: int = -1) -> Any:
+    x = compute(self)
+    axis = normal_dim(dim, x.ndim)
+    if x.shape[axis] % 2:
+        raise OperatorError(
+            f"Halving dimension must be even, but dimension {axis} is size {x.shape[axis]}"
+        )
+    a, b = np.split(x, 2, axis)
+    return wrap(a * logistic(b), self.dtype)
+
+
+def softmax_array(x: Array, axis: int, log: bool) -> Array:
+    """softmax along `axis`, shifted by the maximum."""
+    if x.ndim == 0:
+        return np.zeros_like(x) if log else np.ones_like(x)
+    shifted = x - x.max(axis=axis, keepdims=True) if x.shape[axis] else x
+    exponent = np.exp(shifted)
+    total = exponent.sum(axis=axis, keepdims=True)
+    return np.asarray(shifted - np.log(total) if log else exponent / total)
+
+
+def softmax(log: bool) -> Kernel:
+    def run(self: Any, dim: int, dtype: Any = None) -> Any:
+        out = dtype or self.dtype
+        if not out.is_floating_point:
+            name = "log_softmax" if log else "softmax"
+            raise OperatorError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{out.word}'")
+        x = cast(self, out)
+        return wrap(softmax_array(x, normal_dim(dim, x.ndim), log), out)
+
+    return run
+
+
+def keep_mask(shape: tuple[int, ...], p: float) -> Array:
+    """Bernoulli(1 - p) as bool."""
+    if not 0 <= p <= 1:
+        raise OperatorError(f"dropout probability has to be between 0 and 1, but got {p}")
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.asarray(DEFAULT_GENERATOR.uniform(count, True) >= p).reshape(shape)
+
+
+def _dropped(x: Array, p: float, mask_shape: tuple[int, ...]) -> Array:
+    if p == 1:
+        keep_mask(mask_shape, p)
+        return np.zeros_like(x)
+    return x * (keep_mask(mask_shape, p) / (1 - p)).astype(x.dtype)
+
+
+def dropout(self: Any, p: float, train: bool) -> Any:
+    if not 0 <= p <= 1:
+        raise OperatorError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not train or p == 0:
+        return self
+    x = compute(self)
+    return wrap(_dropped(x, p, x.shape), self.dtype)
+
+
+def dropout_(self: Any, p: float, train: bool) -> Any:
+    self._array[...] = dropout(self, p, train)._array
+    return self
+
+
+def feature_dropout(self: Any, p: float, train: bool) -> Any:
+    if not train or p == 0:
+        return self
+    x = compute(self)
+    return wrap(_dropped(x, p, (*x.shape[:2], *[1] * (x.ndim - 2))), self.dtype)
+
+
+def hardtanh(self: Any, lower: Any = -1, upper: Any = 1) -> Any:
+    if lower > upper:
+        raise ValueRangeError("max_val must be >= min_val")
+    x = compute(self)
+    return wrap(np.clip(x, x.dtype.type(lower), x.dtype.type(upper)), self.dtype)
+
+
+def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+          generator: Any = None) -> Any:  # fmt: skip
+    x = compute(self)
+    slope: Any = (lower + upper) / 2
+    if training:
+        slope = lower + (upper - lower) * (generator or DEFAULT_GENERATOR).uniform(
+            x.size, True
+        ).reshape(x.shape)
+    return wrap(np.where(x >= 0, x, (x * slope).astype(x.dtype)), self.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::gelu": gelu,
+    "aten::silu": parametric(lambda x: x * logistic(x)),
+    "aten::mish": parametric(lambda x: x * np.tanh(_softplus(x))),
+    "aten::relu6": parametric(lambda x: np.clip(x, 0, 6)),
+    "aten::hardtanh": hardtanh,
+    "aten::hardsigmoid": parametric(lambda x: np.clip(x + 3, 0, 6) / 6),
+    "aten::hardswish": parametric(lambda x: x * np.clip(x + 3, 0, 6) / 6),
+    "aten::leaky_relu": parametric(lambda x, s=0.01: np.where(x > 0, x, x * x.dtype.type(s))),
+    "aten::elu": parametric(_elu),
+    "aten::selu": parametric(lambda x: _elu(x, SELU_ALPHA, SELU_SCALE)),
+    "aten::celu": parametric(lambda x, a=1.0: np.maximum(x, 0) + np.minimum(
+        a * np.expm1(np.minimum(x, 0) / a), 0)),
+    "aten::softplus": parametric(_softplus),
+    "aten::log_sigmoid": parametric(_logsigmoid),
+    "aten::hardshrink": parametric(lambda x, t=0.5: np.where(np.abs(x) <= t, 0, x)),
+    "aten::softshrink": parametric(
+        lambda x, t=0.5: np.where(x > t, x - t, np.where(x < -t, x + t, x * 0))
+    ),
+    "aten::threshold": parametric(lambda x, t, v: np.where(x <= t, x.dtype.type(v), x)),
+    "aten::prelu": prelu,
+    "aten::glu": glu,
+    "aten::rrelu": rrelu,
+    "aten::softmax.int": softmax(log=False),
+    "aten::_softmax": lambda self, dim, half: softmax(log=False)(self, dim),
+    "aten::log_softmax.int": softmax(log=True),
+    "aten::_log_softmax": lambda self, dim, half: softmax(log=True)(self, dim),
+    "aten::special_softmax": softmax(log=False),
+    "aten::special_log_softmax": softmax(log=True),
+    "aten::dropout": dropout,
+    "aten::dropout_": dropout_,
+    "aten::feature_dropout": feature_dropout,
+}  # fmt: skip

@@ -1,0 +1,202 @@
+"""New tensors: constants, ranges, copies, fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bool_, int64, scalar_dtype
+from tensorscript.base.errors import OperatorError
+
+from ..modes import MODES
+from ..storage import array, make, to_storage, value, wrap
+
+Kernel = Callable[..., Any]
+
+
+def _shape(size: Sequence[int]) -> tuple[int, ...]:
+    for n in size:
+        if n < 0:
+            raise OperatorError(
+                f"Trying to create tensor with negative dimension {n}: {list(size)}"
+            )
+    return tuple(size)
+
+
+def filled(size: Sequence[int], number: Any, dtype: DType) -> Any:
+    cell = to_storage(np.asarray(number), dtype)
+    return make(np.full(_shape(size), cell, dtype.numpy), dtype)
+
+
+def constant(number: int) -> Kernel:
+    """zeros, ones, empty: the default dtype unless one is given."""
+    return lambda size, dtype=None, *_: filled(size, number, dtype or MODES.default_dtype)
+
+
+def constant_like(number: int) -> Kernel:
+    return lambda self, dtype=None, *_: filled(array(self).shape, number, dtype or self.dtype)
+
+
+def new_constant(number: int) -> Kernel:
+    return lambda self, size, dtype=None, *_: filled(size, number, dtype or self.dtype)
+
+
+def full(size: Sequence[int], number: Any, dtype: DType | None = None, *_: Any) -> Any:
+    return filled(size, number, dtype or scalar_dtype(number, MODES.default_dtype))
+
+
+def full_like(self: Any, number: Any, dtype: DType | None = None, *_: Any) -> Any:
+    return filled(array(self).shape, number, dtype or self.dtype)
+
+
+def new_full(self: Any, size: Sequence[int], number: Any, dtype: Any = None, *_: Any) -> Any:
+    return filled(size, number, dtype or self.dtype)
+
+
+def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Any:
+    """start, start+step, ... below end; integers unless a bound is floating."""
+    integral = all(isinstance(v, int) for v in (start, end, step))
+    out = dtype or (int64 if integral else MODES.default_dtype)
+    if step == 0:
+        raise OperatorError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise OperatorError("upper bound and lower bound inconsistent with step sign")
+    if integral:
+        return wrap(np.arange(start, end, step, dtype=np.int64), out)
+    count = int(np.ceil((end - start) / step))
+    return wrap(start + step * np.arange(count, dtype=np.float64), out)
+
+
+def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *_: Any) -> Any:
+    if steps < 0:
+        raise OperatorError("number of steps must be non-negative")
+    return wrap(np.linspace(start, end, steps), dtype or MODES.default_dtype)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None, *_: Any
+) -> Any:
+    return wrap(np.power(base, np.linspace(start, end, steps)), dtype or MODES.default_dtype)
+
+
+def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Any:
+    return wrap(np.eye(n, m), dtype or MODES.default_dtype)
+
+
+def indices(fn: Callable[..., Any]) -> Kernel:
+    def run(row: int, col: int, offset: int = 0, dtype: DType | None = None, *_: Any) -> Any:
+        return wrap(np.stack(fn(row, offset, col)), dtype or int64)
+
+    return run
+
+
+def window(coefficients: tuple[float, ...]) -> Kernel:
+    """A sum of cosines over `length` samples; periodic windows drop the last of length + 1."""
+
+    def run(length: int, periodic: bool = True, dtype: DType | None = None) -> Any:
+        n = length if periodic else length - 1
+        angle = 2 * np.pi * np.arange(length) / max(n, 1)
+        out = sum(c * np.cos(k * angle) for k, c in enumerate(coefficients))
+        return wrap(out if length != 1 else np.ones(1), dtype or MODES.default_dtype)
+
+    return run
+
+
+def _window_rows(name: str, coefficients: tuple[float, ...]) -> dict[str, Kernel]:
+    run = window(coefficients)
+    return {
+        f"aten::{name}": lambda n, dtype=None, *_: run(n, True, dtype),
+        f"aten::{name}.periodic": lambda n, periodic, dtype=None, *_: run(n, periodic, dtype),
+    }
+
+
+def clone(self: Any, memory_format: Any = None) -> Any:
+    return make(np.array(array(self), order="K", copy=True), self.dtype)
+
+
+def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """Write `src`, broadcast and converted, into `self`."""
+    if not hasattr(src, "dtype"):
+        return fill_(self, src)
+    source = array(src) if src.dtype is self.dtype else to_storage(value(src), self.dtype)
+    try:
+        array(self)[...] = source
+    except ValueError as error:
+        raise OperatorError(
+            f"output with shape {list(array(self).shape)} doesn't match the broadcast shape "
+            f"{list(np.broadcast_shapes(array(self).shape, source.shape))}"
+        ) from error
+    return self
+
+
+def fill_(self: Any, number: Any) -> Any:
+    found = value(number) if hasattr(number, "dtype") else np.asarray(number)
+    array(self)[...] = to_storage(found, self.dtype)
+    return self
+
+
+def tensor(data: Any, dtype: DType | None = None, device: Any = None, grad: bool = False) -> Any:
+    """`torch.tensor` on numbers and nested lists (TorchScript's form)."""
+    found = np.asarray(data)
+    if dtype is None:
+        kind = found.dtype.kind
+        dtype = {"b": bool_, "i": int64, "f": MODES.default_dtype}.get(kind) or scalar_dtype(
+            1j, MODES.default_dtype
+        )
+        dtype = MODES.default_dtype if found.size == 0 else dtype
+    return wrap(np.array(found), dtype)
+
+
+def zero_(self: Any) -> Any:
+    return fill_(self, 0)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::zeros": constant(0),
+    "aten::ones": constant(1),
+    "aten::empty.memory_format": constant(0),
+    "aten::zeros_like": constant_like(0),
+    "aten::ones_like": constant_like(1),
+    "aten::empty_like": constant_like(0),
+    "aten::new_zeros": new_constant(0),
+    "aten::new_ones": new_constant(1),
+    "aten::new_empty": new_constant(0),
+    "aten::full": full,
+    "aten::full_like": full_like,
+    "aten::new_full": new_full,
+    "aten::empty_strided": lambda size, stride, dtype=None, *_: filled(
+        size, 0, dtype or MODES.default_dtype
+    ),
+    "aten::arange": lambda end, dtype=None, *_: arange(0, end, 1, dtype),
+    "aten::arange.start": lambda start, end, dtype=None, *_: arange(start, end, 1, dtype),
+    "aten::arange.start_step": lambda start, end, step, dtype=None, *_: arange(
+        start, end, step, dtype
+    ),
+    "aten::linspace": linspace,
+    "aten::logspace": logspace,
+    "aten::eye": lambda n, dtype=None, *_: eye(n, None, dtype),
+    "aten::eye.m": lambda n, m, dtype=None, *_: eye(n, m, dtype),
+    "aten::tril_indices": indices(np.tril_indices),
+    "aten::triu_indices": indices(np.triu_indices),
+    "aten::scalar_tensor": lambda s, dtype=None, *_: filled((), s, dtype or MODES.default_dtype),
+    "aten::tensor": tensor,
+    "aten::tensor.int": tensor,
+    "aten::tensor.float": tensor,
+    "aten::tensor.bool": tensor,
+    "aten::tensor.complex": tensor,
+    "aten::clone": clone,
+    "aten::copy_": copy_,
+    "aten::copy_.Tensor": copy_,
+    "aten::copy_.int": copy_,
+    "aten::copy_.float": copy_,
+    "aten::fill_.Scalar": fill_,
+    "aten::fill_.Tensor": fill_,
+    "aten::fill.Scalar": lambda self, v: fill_(clone(self), v),
+    "aten::fill.Tensor": lambda self, v: fill_(clone(self), v),
+    "aten::zero_": zero_,
+    **_window_rows("hann_window", (0.5, -0.5)),
+    **_window_rows("hamming_window", (0.54, -0.46)),
+    **_window_rows("blackman_window", (0.42, -0.5, 0.08)),
+}

@@ -1,0 +1,451 @@
+"""Pointwise arithmetic and functions: one row an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bool_, float64
+from tensorscript.base.errors import OperatorError, ValueRangeError
+
+from ..storage import (
+    Array,
+    cast,
+    complex_dtype,
+    compute,
+    floating,
+    is_tensor,
+    promoted,
+    real_dtype,
+    value,
+    wrap,
+)
+from . import special
+from .shapes import check_broadcast
+
+Kernel = Callable[..., Any]
+
+
+def apply2(fn: Callable[[Array, Array], Any], a: Any, b: Any, dtype: DType) -> Array:
+    """`fn` of two operands (tensors or numbers) calculated in `dtype`, broadcast together."""
+    x, y = cast(a, dtype), cast(b, dtype)
+    if x.shape != y.shape and x.ndim and y.ndim:
+        check_broadcast(x, y)
+    return np.asarray(fn(x, y))
+
+
+def binary(fn: Callable[[Array, Array], Any]) -> Kernel:
+    """A kernel whose operands and result share the promoted dtype."""
+
+    def run(self: Any, other: Any) -> Any:
+        dtype = promoted(self, other)
+        return wrap(apply2(fn, self, other, dtype), dtype)
+
+    return run
+
+
+def float_binary(fn: Callable[[Array, Array], Any]) -> Kernel:
+    """As `binary`, integers becoming floating point."""
+
+    def run(self: Any, other: Any) -> Any:
+        dtype = floating(promoted(self, other))
+        return wrap(apply2(fn, self, other, dtype), dtype)
+
+    return run
+
+
+def unary(fn: Callable[[Array], Any]) -> Kernel:
+    """A kernel that keeps the dtype."""
+    return lambda self: wrap(fn(compute(self)), self.dtype)
+
+
+def float_unary(fn: Callable[[Array], Any]) -> Kernel:
+    """A kernel that answers in floating point."""
+
+    def run(self: Any) -> Any:
+        dtype = floating(self.dtype)
+        return wrap(fn(cast(self, dtype)), dtype)
+
+    return run
+
+
+def rounding(fn: Callable[[Array], Any]) -> Kernel:
+    """floor and its kind: integers stay as they are."""
+
+    def run(self: Any) -> Any:
+        if self.dtype.is_integral:
+            return wrap(value(self).copy(), self.dtype)
+        return wrap(fn(compute(self)), self.dtype)
+
+    return run
+
+
+def _scaled(other: Any, alpha: Any, dtype: DType) -> Any:
+    if alpha == 1:
+        return other
+    if isinstance(alpha, float) and not (dtype.is_floating_point or dtype.is_complex):
+        raise OperatorError("For integral input tensors, argument alpha must not be a floating "
+                            "point number.")  # fmt: skip
+    return wrap(np.multiply(cast(other, dtype), cast(alpha, dtype)), dtype)
+
+
+def add(self: Any, other: Any, alpha: Any = 1) -> Any:
+    dtype = promoted(self, other)
+    return wrap(apply2(np.add, self, _scaled(other, alpha, dtype), dtype), dtype)
+
+
+def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    dtype = promoted(self, other)
+    if dtype is bool_:
+        raise OperatorError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    return wrap(apply2(np.subtract, self, _scaled(other, alpha, dtype), dtype), dtype)
+
+
+def rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
+    dtype = promoted(self, other)
+    return wrap(apply2(np.subtract, other, _scaled(self, alpha, dtype), dtype), dtype)
+
+
+def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
+    if rounding_mode is None:
+        dtype = floating(promoted(self, other))
+        return wrap(apply2(np.divide, self, other, dtype), dtype)
+    if rounding_mode == "floor":
+        return floor_divide(self, other)
+    if rounding_mode != "trunc":
+        raise OperatorError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    dtype = promoted(self, other)
+    if dtype.is_floating_point:
+        return wrap(np.trunc(apply2(np.divide, self, other, dtype)), dtype)
+    check_divisor(other, dtype)
+    return wrap(apply2(_truncated, self, other, dtype), dtype)
+
+
+def _truncated(a: Array, b: Array) -> Array:
+    quotient = a // b
+    return np.where((a % b != 0) & ((a < 0) != (b < 0)), quotient + 1, quotient).astype(a.dtype)
+
+
+def check_divisor(other: Any, dtype: DType) -> None:
+    if bool(np.any(cast(other, dtype) == 0)):
+        raise OperatorError("ZeroDivisionError")
+
+
+def floor_divide(self: Any, other: Any) -> Any:
+    dtype = promoted(self, other)
+    if dtype.is_floating_point:
+        return wrap(apply2(_floor_divide, self, other, dtype), dtype)
+    check_divisor(other, dtype)
+    return wrap(apply2(np.floor_divide, self, other, dtype), dtype)
+
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    return np.where(b == 0, a / b, np.floor_divide(a, b))
+
+
+def remainder(self: Any, other: Any) -> Any:
+    dtype = promoted(self, other)
+    if not dtype.is_floating_point:
+        check_divisor(other, dtype)
+    return wrap(apply2(_remainder, self, other, dtype), dtype)
+
+
+def _remainder(a: Array, b: Array) -> Array:
+    if a.dtype.kind != "f":
+        return np.remainder(a, b)
+    left = np.fmod(a, b)
+    return np.where((left != 0) & ((b < 0) != (left < 0)), left + b, left)
+
+
+def fmod(self: Any, other: Any) -> Any:
+    dtype = promoted(self, other)
+    if not dtype.is_floating_point:
+        check_divisor(other, dtype)
+    return wrap(apply2(np.fmod, self, other, dtype), dtype)
+
+
+def power(self: Any, exponent: Any) -> Any:
+    """Integers stay integers; a negative integer exponent is refused for a number exponent."""
+    dtype = promoted(self, exponent)
+    if not is_tensor(exponent) and dtype.is_integral and exponent < 0:
+        raise OperatorError("Integers to negative integer powers are not allowed.")
+    if dtype.is_integral or dtype is bool_:
+        return wrap(apply2(_integer_power, self, exponent, dtype), dtype)
+    return wrap(apply2(np.power, self, exponent, dtype), dtype)
+
+
+def _integer_power(a: Array, b: Array) -> Array:
+    if a.dtype == bool:
+        return a | ~b
+    positive = np.power(a, np.maximum(b, 0))
+    inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
+    return np.where(b < 0, inverse, positive).astype(a.dtype)
+
+
+def absolute(self: Any) -> Any:
+    return wrap(np.abs(compute(self)), real_dtype(self.dtype))
+
+
+def negative(self: Any) -> Any:
+    if self.dtype is bool_:
+        raise OperatorError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return wrap(np.negative(compute(self)), self.dtype)
+
+
+def clamp(self: Any, lower: Any = None, upper: Any = None) -> Any:
+    """Both bounds optional; NaN stays; where lower > upper the upper bound wins."""
+    if lower is None and upper is None:
+        raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    dtype = promoted(self, *(b for b in (lower, upper) if b is not None))
+    out = cast(self, dtype)
+    if lower is not None:
+        check_broadcast(out, bound := cast(lower, dtype))
+        out = np.maximum(out, bound)
+    if upper is not None:
+        check_broadcast(out, bound := cast(upper, dtype))
+        out = np.minimum(out, bound)
+    return wrap(out, dtype)
+
+
+def clamp_max(self: Any, upper: Any) -> Any:
+    return clamp(self, None, upper)
+
+
+def round_decimals(self: Any, decimals: int = 0) -> Any:
+    if self.dtype.is_integral or decimals == 0:
+        return rounding(np.rint)(self)
+    x = compute(self)
+    scale = x.dtype.type(10.0 ** abs(decimals))
+    out = np.rint(x * scale) / scale if decimals > 0 else np.rint(x / scale) * scale
+    return wrap(out, self.dtype)
+
+
+def sign(self: Any) -> Any:
+    x = compute(self)
+    if x.dtype.kind == "f":
+        return wrap((x > 0).astype(x.dtype) - (x < 0), self.dtype)
+    return wrap(x if x.dtype == bool else np.sign(x), self.dtype)
+
+
+def lerp(self: Any, end: Any, weight: Any) -> Any:
+    dtype = promoted(self, end)
+    a, b, w = cast(self, dtype), cast(end, dtype), cast(weight, dtype)
+    check_broadcast(a, b, w)
+    return wrap(np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)), dtype)
+
+
+def addcmul(self: Any, first: Any, second: Any, scale: Any = 1) -> Any:
+    dtype = promoted(self, first, second)
+    a, b, c = cast(self, dtype), cast(first, dtype), cast(second, dtype)
+    check_broadcast(a, b, c)
+    return wrap(a + cast(scale, dtype) * b * c, dtype)
+
+
+def addcdiv(self: Any, first: Any, second: Any, scale: Any = 1) -> Any:
+    dtype = promoted(self, first, second)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise OperatorError(
+            "Integer division with addcdiv is no longer supported, and in a future  release "
+            "addcdiv will perform a true division of tensor1 and tensor2."
+        )
+    a, b, c = cast(self, dtype), cast(first, dtype), cast(second, dtype)
+    check_broadcast(a, b, c)
+    return wrap(a + cast(scale, dtype) * b / c, dtype)
+
+
+def nan_to_num(
+    self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    if not self.dtype.is_floating_point:
+        return wrap(compute(self).copy(), self.dtype)
+    x = compute(self)
+    info = np.finfo(self.dtype.numpy if self.dtype.numpy.kind == "f" else np.float32)
+    top = float(info.max) if self.dtype.short != "bf16" else 3.3895313892515355e38
+    out = np.where(np.isnan(x), nan or 0.0, x)
+    out = np.where(np.isposinf(x), top if posinf is None else posinf, out)
+    return wrap(np.where(np.isneginf(x), -top if neginf is None else neginf, out), self.dtype)
+
+
+def in_double(fn: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Calculate in float64 and come back."""
+    return lambda x: fn(x.astype(np.float64)).astype(x.dtype)
+
+
+def logit(self: Any, eps: float | None = None) -> Any:
+    dtype = floating(self.dtype)
+    x = cast(self, dtype)
+    if eps is not None:
+        x = np.clip(x, x.dtype.type(eps), x.dtype.type(1 - eps))
+    return wrap(np.log(x / (1 - x)), dtype)
+
+
+def where(condition: Any, self: Any, other: Any) -> Any:
+    if condition.dtype is not bool_ and condition.dtype.short != "u8":
+        raise OperatorError(
+            f"expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.word}"
+        )
+    dtype = promoted(self, other)
+    c, a, b = value(condition).astype(bool), cast(self, dtype), cast(other, dtype)
+    check_broadcast(c, a, b)
+    return wrap(np.where(c, a, b), dtype)
+
+
+def bitwise(fn: Callable[[Array, Array], Any]) -> Kernel:
+    def run(self: Any, other: Any) -> Any:
+        dtype = promoted(self, other)
+        if dtype.is_floating_point or dtype.is_complex:
+            raise OperatorError(f"\"{fn.__name__}_cpu\" not implemented for '{dtype.word}'")
+        return wrap(apply2(fn, self, other, dtype), dtype)
+
+    return run
+
+
+def bitwise_not(self: Any) -> Any:
+    if self.dtype.is_floating_point or self.dtype.is_complex:
+        raise OperatorError(f"\"bitwise_not_cpu\" not implemented for '{self.dtype.word}'")
+    return wrap(np.invert(value(self)), self.dtype)
+
+
+def xlogy(a: Array, b: Array) -> Array:
+    return np.where(np.isnan(b), b, np.where(a == 0, a.dtype.type(0), a * np.log(b)))
+
+
+def copysign(self: Any, other: Any) -> Any:
+    dtype = floating(promoted(self, other))
+    return wrap(apply2(np.copysign, self, other, dtype), dtype)
+
+
+def make_complex(real: Any, imag: Any) -> Any:
+    dtype = complex_dtype(promoted(real, imag))
+    return wrap(compute(real) + 1j * compute(imag), dtype)
+
+
+def polar(abs_: Any, angle: Any) -> Any:
+    dtype = complex_dtype(abs_.dtype)
+    r, a = compute(abs_), compute(angle)
+    return wrap(r * np.cos(a) + 1j * (r * np.sin(a)), dtype)
+
+
+def angle(self: Any) -> Any:
+    dtype = real_dtype(floating(self.dtype))
+    x = cast(self, floating(self.dtype))
+    return wrap(np.where(np.isnan(x), x.real, np.angle(x)) if x.dtype.kind == "f" else np.angle(x),
+                dtype)  # fmt: skip
+
+
+def refuse_float(name: str, fn: Kernel) -> Kernel:
+    def run(self: Any, other: Any) -> Any:
+        if promoted(self, other).is_floating_point:
+            raise ValueRangeError(f"{name} expects integral inputs")
+        return fn(self, other)
+
+    return run
+
+
+def logistic(x: Array) -> Array:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def _sinc(x: Array) -> Array:
+    return np.sinc(x).astype(x.dtype)
+
+
+def relu(self: Any) -> Any:
+    x = compute(self)
+    return wrap(np.maximum(x, x.dtype.type(0)), self.dtype)
+
+
+def _rows(*names: str, kernel: Kernel) -> dict[str, Kernel]:
+    return {f"aten::{n}": kernel for n in names}
+
+
+_FLOAT_UNARY: dict[str, Callable[[Array], Any]] = {
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
+    "arcsin": np.arcsin, "arccos": np.arccos, "arctan": np.arctan, "arcsinh": np.arcsinh,
+    "arccosh": np.arccosh, "arctanh": np.arctanh,
+    "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "expm1": np.expm1, "exp2": np.exp2,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": lambda x: 1 / x, "sigmoid": logistic,
+    "erf": in_double(special.erf), "erfc": in_double(special.erfc),
+    "erfinv": in_double(special.erfinv), "lgamma": in_double(special.lgamma),
+    "digamma": in_double(special.digamma), "sinc": _sinc, "deg2rad": np.deg2rad,
+    "rad2deg": np.rad2deg, "special_expit": logistic, "special_erf": in_double(special.erf),
+    "special_exp2": np.exp2, "special_expm1": np.expm1, "special_log1p": np.log1p,
+    "special_ndtr": in_double(lambda x: 0.5 * special.erfc(-x / np.sqrt(2.0))),
+}  # fmt: skip
+
+_BINARY_TENSOR_SCALAR: dict[str, Kernel] = {
+    "add": add, "sub": sub, "subtract": sub, "rsub": rsub, "mul": binary(np.multiply),
+    "multiply": binary(np.multiply), "div": div, "divide": div, "true_divide": div,
+    "remainder": remainder, "fmod": fmod,
+    "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or),
+    "bitwise_xor": bitwise(np.bitwise_xor), "__and__": bitwise(np.bitwise_and),
+    "__or__": bitwise(np.bitwise_or), "__xor__": bitwise(np.bitwise_xor),
+    "__lshift__": bitwise(np.left_shift), "__rshift__": bitwise(np.right_shift),
+    "copysign": copysign,
+}  # fmt: skip
+
+_OVERLOADED: dict[str, Kernel] = {
+    "div.Tensor_mode": div, "div.Scalar_mode": div, "divide.Tensor_mode": div,
+    "divide.Scalar_mode": div, "floor_divide": floor_divide, "floor_divide.Scalar": floor_divide,
+    "remainder.Scalar_Tensor": remainder,
+    "pow.Tensor_Tensor": power, "pow.Tensor_Scalar": power, "pow.Scalar": power,
+    "bitwise_left_shift.Tensor": bitwise(np.left_shift),
+    "bitwise_left_shift.Tensor_Scalar": bitwise(np.left_shift),
+    "bitwise_right_shift.Tensor": bitwise(np.right_shift),
+    "bitwise_right_shift.Tensor_Scalar": bitwise(np.right_shift),
+    "lerp.Scalar": lerp, "lerp.Tensor": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
+    "clamp": clamp, "clamp.Tensor": clamp, "clip": clamp, "clip.Tensor": clamp,
+    "clamp_min": clamp, "clamp_min.Tensor": clamp, "clamp_max": clamp_max,
+    "clamp_max.Tensor": clamp_max, "where.self": where, "where.ScalarSelf": where,
+    "where.ScalarOther": where, "where.Scalar": where,
+    "abs": absolute, "absolute": absolute, "neg": negative, "negative": negative,
+    "sign": sign, "sgn": sign, "relu": relu, "bitwise_not": bitwise_not,
+    "floor": rounding(np.floor), "ceil": rounding(np.ceil), "trunc": rounding(np.trunc),
+    "fix": rounding(np.trunc), "round": rounding(np.rint), "round.decimals": round_decimals,
+    "frac": unary(lambda x: x - np.trunc(x)),
+    "square": unary(lambda x: x * x), "positive": lambda self: self,
+    "nan_to_num": nan_to_num, "logit": logit, "special_logit": logit,
+    "atan2": float_binary(np.arctan2), "arctan2": float_binary(np.arctan2),
+    "hypot": binary(np.hypot), "logaddexp": binary(np.logaddexp),
+    "logaddexp2": binary(np.logaddexp2),
+    "xlogy.Tensor": float_binary(xlogy), "xlogy.Scalar_Other": float_binary(xlogy),
+    "xlogy.Scalar_Self": float_binary(xlogy),
+    "maximum": binary(np.maximum), "minimum": binary(np.minimum),
+    "max.other": binary(np.maximum), "min.other": binary(np.minimum),
+    "fmax": binary(np.fmax), "fmin": binary(np.fmin),
+    "gcd": refuse_float("gcd", binary(np.gcd)), "lcm": refuse_float("lcm", binary(np.lcm)),
+    "nextafter": binary(np.nextafter),
+    "heaviside": binary(np.heaviside),
+    "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
+    "complex": make_complex, "polar": polar, "angle": angle,
+    "conj": unary(np.conj), "conj_physical": unary(np.conj), "resolve_conj": lambda self: self,
+    "resolve_neg": lambda self: self,
+    "float_power.Tensor_Scalar": lambda self, e: wrap(
+        np.power(cast(self, float64), cast(e, float64)), float64
+    ),
+}  # fmt: skip
+
+KERNELS: dict[str, Kernel] = {
+    **{f"aten::{n}": float_unary(fn) for n, fn in _FLOAT_UNARY.items()},
+    **{f"aten::{n}.Tensor": k for n, k in _BINARY_TENSOR_SCALAR.items()},
+    **{f"aten::{n}.Scalar": k for n, k in _BINARY_TENSOR_SCALAR.items()},
+    **{f"aten::{n}": k for n, k in _OVERLOADED.items()},
+    "prim::abs": absolute,
+}

@@ -1,0 +1,210 @@
+"""Array-level ground of the kernels: tensors as NumPy arrays and back, bfloat16, promotion.
+
+`TensorBase` holds the data; `tensorscript.eager.tensor.Tensor` adds the operators. Kernels see
+tensors only through the functions here, so they need no import of the class with the operators:
+
+    array(t)          the stored NumPy array (bfloat16: its bits)
+    compute(t)        an array to calculate with: float16 and bfloat16 widened to float32
+    wrap(a, dtype)    a tensor of `dtype` from an array, rounded to nearest even where it narrows
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorscript.base.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    from_numpy,
+    int64,
+    result_type,
+    scalar_dtype,
+)
+from tensorscript.base.errors import OperatorError
+
+from .modes import MODES
+
+Array = NDArray[Any]
+Number = bool | int | float | complex
+
+
+class TensorBase:
+    """Data of one tensor: a NumPy array that may be a view, and its dtype.
+
+    Attributes:
+        _array: the storage; bfloat16 is kept as uint16 bits.
+        dtype: element type.
+        requires_grad: a flag only; eager mode records no gradients.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_base", "_version", "dtype", "requires_grad")
+
+    _array: Array
+    dtype: DType
+    requires_grad: bool
+
+    def __init__(self, array: Array, dtype: DType) -> None:
+        self._array = array
+        self.dtype = dtype
+        self.requires_grad = False
+
+
+TENSOR_CLASS: list[type[TensorBase]] = []
+"""The class that `wrap` makes; `tensor.py` sets it once (kernels are below the class)."""
+
+
+def make(storage: Array, dtype: DType) -> TensorBase:
+    """A tensor over `storage`, which already has the storage dtype; no copy."""
+    return TENSOR_CLASS[0](storage, dtype)
+
+
+def round_to_bfloat16(values: Array) -> NDArray[np.uint16]:
+    """float32 values to bfloat16 bits, nearest even; NaN stays NaN (quiet)."""
+    wide = np.ascontiguousarray(values, dtype=np.float32).reshape(np.shape(values))
+    bits = wide.view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    out = (rounded >> np.uint32(16)).astype(np.uint16)
+    return np.where(np.isnan(wide), np.uint16(0x7FC0), out)
+
+
+def widen_bfloat16(bits: Array) -> NDArray[np.float32]:
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def array(t: TensorBase) -> Array:
+    return t._array
+
+
+def value(t: TensorBase) -> Array:
+    """The numbers of `t`: its array, or float32 for bfloat16 (a copy)."""
+    return widen_bfloat16(t._array) if t.dtype is bfloat16 else t._array
+
+
+def compute(t: TensorBase) -> Array:
+    """An array to calculate with: half types as float32, everything else as it is stored."""
+    if t.dtype is float16:
+        return t._array.astype(np.float32)
+    return value(t)
+
+
+def compute_dtype(dtype: DType) -> np.dtype[Any]:
+    """The NumPy dtype in which `dtype` is calculated."""
+    return float32.numpy if dtype in (float16, bfloat16) else dtype.numpy
+
+
+def to_storage(values: Any, dtype: DType) -> Array:
+    """`values` as the storage array of `dtype` (a copy only where the dtype changes)."""
+    found = np.asarray(values)
+    if dtype is bfloat16:
+        if found.dtype == np.float64:
+            found = found.astype(np.float32)
+        return round_to_bfloat16(found)
+    if found.dtype == dtype.numpy:
+        return found
+    if found.dtype.kind == "c" and dtype.numpy.kind not in "cb":
+        found = found.real
+    if found.dtype.kind == "f" and dtype.numpy.kind in "iu":
+        return wrap_to_integer(found, dtype)
+    return found.astype(dtype.numpy)
+
+
+def wrap_to_integer(found: Array, dtype: DType) -> Array:
+    """float to integer as x86-64 does: through int64, keeping the low bits (NaN: -2**63)."""
+    return found.astype(np.int64).astype(dtype.numpy)
+
+
+def wrap(values: Any, dtype: DType) -> Any:
+    """A tensor of `dtype` holding `values`."""
+    return make(to_storage(values, dtype), dtype)
+
+
+def wrap_like(values: Any) -> Any:
+    """A tensor of the dtype that `values` (an array) already has."""
+    found = np.asarray(values)
+    return make(found, from_numpy(found.dtype))
+
+
+def cast(t: Any, dtype: DType) -> Array:
+    """`t` (tensor or number) as an array in which `dtype` is calculated.
+
+    The conversion goes through `dtype` itself, so a float64 operand of a float16 operator is
+    rounded to float16 first, as PyTorch does.
+    """
+    want = compute_dtype(dtype)
+    if isinstance(t, TensorBase):
+        if t.dtype is dtype:
+            return compute(t)
+        found = value(t)
+    else:
+        found = np.asarray(t)
+        if want is float32.numpy or found.dtype.kind == "O":
+            return _scalar(t, want)
+    if dtype in (float16, bfloat16) and isinstance(t, TensorBase):
+        return compute(wrap(found, dtype))
+    if found.dtype == want:
+        return found
+    if found.dtype.kind == "f" and want.kind in "iu":
+        return wrap_to_integer(found, dtype)
+    return found.astype(want)
+
+
+def _scalar(t: Any, want: np.dtype[Any]) -> Array:
+    if isinstance(t, int) and not isinstance(t, bool) and want.kind in "iu":
+        return np.asarray(wrap_int64(t)).astype(want)
+    return np.asarray(t).astype(want)
+
+
+def wrap_int64(number: int) -> int:
+    """Two's complement wraparound to 64 bits."""
+    return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+
+
+def is_tensor(x: object) -> bool:
+    return isinstance(x, TensorBase)
+
+
+def promoted(*operands: Any) -> DType:
+    """PyTorch's result dtype of tensors and numbers together."""
+    if len(operands) == 2:
+        a, b = operands
+        if isinstance(a, TensorBase) and isinstance(b, TensorBase) and a.dtype is b.dtype:
+            return a.dtype
+    dimensioned: list[DType] = []
+    zero_dim: list[DType] = []
+    scalars: list[DType] = []
+    for x in operands:
+        if isinstance(x, TensorBase):
+            (dimensioned if x._array.ndim else zero_dim).append(x.dtype)
+        elif x is not None:
+            scalars.append(scalar_dtype(x, MODES.default_dtype))
+    if not dimensioned and not zero_dim and not scalars:
+        raise OperatorError("expected at least one tensor or number")
+    return result_type(dimensioned, zero_dim, scalars)
+
+
+def floating(dtype: DType) -> DType:
+    """The dtype in which a float-valued operator answers: integers become the default dtype."""
+    return dtype if dtype.is_floating_point or dtype.is_complex else MODES.default_dtype
+
+
+def real_dtype(dtype: DType) -> DType:
+    """The dtype of the absolute value."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    return {float64: complex128, complex128: complex128}.get(dtype, complex64)
+
+
+def sum_dtype(dtype: DType) -> DType:
+    """Sums and products of bool and integers are int64."""
+    return int64 if dtype.is_integral or dtype is bool_ else dtype

@@ -1,0 +1,474 @@
+"""Tensor: a NumPy array with PyTorch's face.
+
+Operators and methods are not written out: an attribute that is the name of an `aten` operator is a
+method that dispatches to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial, partialmethod
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from tensorscript.base import dtypes
+from tensorscript.base.dtypes import BY_NAME, DType, bfloat16
+from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError, ValueRangeError
+from tensorscript.base.schema import has_operator
+
+from .device import CPU, Layout, device, strided
+from .dispatch import call
+from .indexing import gather, split
+from .printing import tensor_text
+from .storage import TENSOR_CLASS, Array, TensorBase, promoted, to_storage, value
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        out = 1
+        for n in self:
+            out *= n
+        return out
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+
+_WORDS = {
+    "float": "float32", "double": "float64", "half": "float16", "bfloat16": "bfloat16",
+    "int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8",
+    "bool": "bool", "cfloat": "complex64", "cdouble": "complex128",
+}  # fmt: skip
+_NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
+
+
+class Tensor(TensorBase):
+    """Elements of one dtype in `shape`; views share memory with their base.
+
+    Every `aten` operator whose first argument takes a tensor is a method.
+    """
+
+    __slots__ = ("__dict__",)
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    # -- what it is ---------------------------------------------------------------------------
+    @property
+    def shape(self) -> Size:
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> Layout:
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.size * self.dtype.itemsize
+
+    @property
+    def is_cuda(self) -> bool:
+        return False
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    @property
+    def is_quantized(self) -> bool:
+        return False
+
+    @property
+    def is_mkldnn(self) -> bool:
+        return False
+
+    @property
+    def is_leaf(self) -> bool:
+        return True
+
+    @property
+    def grad(self) -> None:
+        """Always None: eager mode records no gradients."""
+        return None
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory without the gradient flag; assigning replaces the memory."""
+        return Tensor(self._array, self.dtype)
+
+    @data.setter
+    def data(self, source: Tensor) -> None:
+        self._array, self.dtype = source._array, source.dtype
+
+    @property
+    def T(self) -> Tensor:
+        return self._call("numpy_T")
+
+    @property
+    def mT(self) -> Tensor:
+        return self._call("transpose", -2, -1)
+
+    @property
+    def H(self) -> Tensor:
+        return self._call("t")._call("conj_physical")
+
+    @property
+    def real(self) -> Tensor:
+        return self._call("real")
+
+    @property
+    def imag(self) -> Tensor:
+        return self._call("imag")
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dimension."""
+        return self.shape if dim is None else call("aten::size", (self, dim))
+
+    def dim(self) -> int:
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements."""
+        found = strides(self)
+        return found if dim is None else found[dim]
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the memory this is a view of and the first element."""
+        base = self._array
+        while isinstance(base.base, np.ndarray):
+            base = base.base
+        distance = self._array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        return int(distance // self.dtype.itemsize)
+
+    def data_ptr(self) -> int:
+        return int(self._array.__array_interface__["data"][0])
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise OperatorError("only Tensors of floating point dtype can require gradients")
+        self.requires_grad = requires_grad
+        return self
+
+    def get_device(self) -> int:
+        return -1
+
+    def type(self, dtype: DType | str | None = None) -> Any:
+        """The type's name (`torch.FloatTensor`), or a conversion to `dtype`."""
+        if dtype is None:
+            return f"torch.{self.dtype.word}Tensor"
+        return self.to(BY_NAME[dtype.removeprefix("torch.")] if isinstance(dtype, str) else dtype)
+
+    # -- ways out -----------------------------------------------------------------------------
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        if self._array.size != 1:
+            raise OperatorError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return value(self).reshape(-1)[0].item()
+
+    def tolist(self) -> Any:
+        return value(self).tolist()
+
+    def numpy(self, *, force: bool = False) -> Array:
+        """The array itself, sharing memory; bfloat16 has no NumPy dtype.
+
+        Raises:
+            OperatorError: the gradient flag is set and `force` is not.
+            ArgumentError: the dtype is bfloat16.
+        """
+        if self.requires_grad and not force:
+            raise OperatorError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        if self.dtype is bfloat16:
+            raise ArgumentError("Got unsupported ScalarType BFloat16")
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        found = value(self)
+        return np.array(found, dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            words = "no values" if self._array.size == 0 else "more than one value"
+            raise OperatorError(f"Boolean value of Tensor with {words} is ambiguous")
+        return bool(value(self).reshape(-1)[0])
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self.dtype.category > 1:
+            raise ArgumentError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise ArgumentError("len() of a 0-d tensor")
+        return int(self._array.shape[0])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise ArgumentError("iteration over a 0-d tensor")
+        return iter(self._call("unbind", 0))
+
+    def __contains__(self, element: object) -> bool:
+        return bool(self._call("eq", element)._call("any"))
+
+    def __repr__(self) -> str:
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if self._array.ndim == 0 and spec:
+            return format(self.item(), spec)
+        return str(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        out = Tensor(self._array.copy(), self.dtype)
+        out.requires_grad = self.requires_grad
+        memo[id(self)] = out
+        return out
+
+    # -- indexing -----------------------------------------------------------------------------
+    def __getitem__(self, index: Any) -> Tensor:
+        view, advanced = split(self._array, index)
+        if advanced is None:
+            return Tensor(view, self.dtype)
+        return Tensor(gather(view, advanced), self.dtype)
+
+    def __setitem__(self, index: Any, source: Any) -> None:
+        view, advanced = split(self._array, index)
+        if isinstance(source, Tensor) and source.dtype is self.dtype:
+            new: Array = source._array
+        else:
+            found = value(source) if isinstance(source, Tensor) else source
+            new = to_storage(found, self.dtype)
+        target = view if advanced is None else gather(view, advanced)
+        while new.ndim > target.ndim and new.shape[0] == 1:
+            new = new[0]
+        if new.ndim > target.ndim or any(
+            n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
+        ):
+            raise OperatorError(
+                f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to "
+                f"indexing result of shape {list(target.shape)}"
+            )
+        view[... if advanced is None else advanced] = new
+
+    # -- conversions --------------------------------------------------------------------------
+    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Convert dtype and device; gives `self` back where nothing changes."""
+        return call("aten::to", (self, *args), kwargs)  # type: ignore[no-any-return]
+
+    def reshape(self, *shape: Any) -> Tensor:
+        return self._call("reshape", *shape)
+
+    def view(self, *shape: Any) -> Tensor:
+        """A view of another shape, or of another dtype (`x.view(ts.int32)`)."""
+        return self._call("view", *shape)
+
+    def new_tensor(self, data: Any, *, dtype: DType | None = None) -> Tensor:
+        return Tensor(
+            np.array(to_storage(np.asarray(data), dtype or self.dtype)), dtype or self.dtype
+        )
+
+    def split(self, split_size: Any, dim: int = 0) -> Any:
+        name = "split_with_sizes" if isinstance(split_size, (list, tuple)) else "split"
+        return tuple(self._call(name, split_size, dim))
+
+    def chunk(self, chunks: int, dim: int = 0) -> Any:
+        return tuple(self._call("chunk", chunks, dim))
+
+    def unbind(self, dim: int = 0) -> Any:
+        return tuple(self._call("unbind", dim))
+
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        return call(f"aten::{name}", (self, *args), kwargs)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if (word := _WORDS.get(name)) is not None:
+            return partial(self.to, BY_NAME[word])
+        if name.startswith("__") or name in _NOT_METHODS or not has_operator(f"aten::{name}"):
+            raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+        return partial(call_method, self, f"aten::{name}")
+
+    # -- operators ----------------------------------------------------------------------------
+    def _binary(self, other: Any, name: str, swapped: bool = False) -> Any:
+        if isinstance(other, np.generic):
+            other = other.item()
+        if not isinstance(other, (Tensor, bool, int, float, complex)):
+            return NotImplemented
+        if not swapped:
+            return call(name, (self, other))
+        if not isinstance(other, Tensor):
+            dtype = promoted(self, other)
+            other = Tensor(to_storage(np.asarray(other), dtype), dtype)
+        return call(name, (other, self))
+
+    def _inplace(self, other: Any, name: str) -> Any:
+        return call(name, (self, other))
+
+    __add__ = partialmethod(_binary, name="aten::add")
+    __radd__ = partialmethod(_binary, name="aten::add")
+    __sub__ = partialmethod(_binary, name="aten::sub")
+    __rsub__ = partialmethod(_binary, name="aten::rsub")
+    __mul__ = partialmethod(_binary, name="aten::mul")
+    __rmul__ = partialmethod(_binary, name="aten::mul")
+    __truediv__ = partialmethod(_binary, name="aten::div")
+    __rtruediv__ = partialmethod(_binary, name="aten::div", swapped=True)
+    __floordiv__ = partialmethod(_binary, name="aten::floor_divide")
+    __rfloordiv__ = partialmethod(_binary, name="aten::floor_divide", swapped=True)
+    __mod__ = partialmethod(_binary, name="aten::remainder")
+    __rmod__ = partialmethod(_binary, name="aten::remainder", swapped=True)
+    __pow__ = partialmethod(_binary, name="aten::pow")
+    __matmul__ = partialmethod(_binary, name="aten::matmul")
+    __and__ = partialmethod(_binary, name="aten::__and__")
+    __rand__ = partialmethod(_binary, name="aten::__and__")
+    __or__ = partialmethod(_binary, name="aten::__or__")
+    __ror__ = partialmethod(_binary, name="aten::__or__")
+    __xor__ = partialmethod(_binary, name="aten::__xor__")
+    __rxor__ = partialmethod(_binary, name="aten::__xor__")
+    __lshift__ = partialmethod(_binary, name="aten::__lshift__")
+    __rshift__ = partialmethod(_binary, name="aten::__rshift__")
+    __lt__ = partialmethod(_binary, name="aten::lt")
+    __le__ = partialmethod(_binary, name="aten::le")
+    __gt__ = partialmethod(_binary, name="aten::gt")
+    __ge__ = partialmethod(_binary, name="aten::ge")
+    __iadd__ = partialmethod(_inplace, name="aten::add_")
+    __isub__ = partialmethod(_inplace, name="aten::sub_")
+    __imul__ = partialmethod(_inplace, name="aten::mul_")
+    __itruediv__ = partialmethod(_inplace, name="aten::div_")
+    __ifloordiv__ = partialmethod(_inplace, name="aten::floor_divide_")
+    __imod__ = partialmethod(_inplace, name="aten::remainder_")
+    __ipow__ = partialmethod(_inplace, name="aten::pow_")
+    __iand__ = partialmethod(_inplace, name="aten::__iand__")
+    __ior__ = partialmethod(_inplace, name="aten::__ior__")
+    __ixor__ = partialmethod(_inplace, name="aten::__ixor__")
+
+    def __eq__(self, other: object) -> Any:
+        return self._binary(other, "aten::eq")
+
+    def __ne__(self, other: object) -> Any:
+        return self._binary(other, "aten::ne")
+
+    def __rpow__(self, base: Any) -> Any:
+        return call("aten::pow", (base, self))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return NotImplemented
+
+    def __neg__(self) -> Tensor:
+        return self._call("neg")
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return self._call("abs")
+
+    def __invert__(self) -> Tensor:
+        return self._call("bitwise_not")
+
+    def __round__(self, digits: SupportsIndex = 0) -> Tensor:
+        return self._call("round", decimals=int(digits)) if digits else self._call("round")
+
+
+TENSOR_CLASS.append(Tensor)
+
+
+def strides(t: TensorBase) -> tuple[int, ...]:
+    """Strides in elements."""
+    width = t._array.itemsize
+    return tuple(s // width for s in t._array.strides)
+
+
+def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
+    """A generated method: the operator on `self` and the arguments."""
+    return call(name, (self, *args), kwargs)
+
+
+def from_numpy(array: Array) -> Tensor:
+    """A tensor that shares memory with `array`.
+
+    Raises:
+        ArgumentError: not an array, or no tensor dtype corresponds.
+    """
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"expected np.ndarray (got {type(array).__name__})")
+    if any(s < 0 for s in array.strides):
+        raise ValueRangeError(
+            "At least one stride in the given numpy array is negative, and tensors with negative "
+            "strides are not currently supported."
+        )
+    return Tensor(array, dtypes.from_numpy(array.dtype))
+
+
+def from_dlpack(source: Any) -> Tensor:
+    """A tensor that shares memory with any object of the DLPack protocol."""
+    return from_numpy(np.from_dlpack(source))
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> Size:
+    """The common shape.
+
+    Raises:
+        DimensionError: they do not broadcast.
+    """
+    try:
+        return Size(np.broadcast_shapes(*shapes))
+    except ValueError as error:
+        raise DimensionError(
+            "Shape mismatch: objects cannot be broadcast to a single shape"
+        ) from error
