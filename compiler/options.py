@@ -1,0 +1,44 @@
+"""What a compilation may choose, as one frozen value handed down; its hash is in the cache key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Literal
+
+Fallback = Literal["interpret", "error"]
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of one compilation.
+
+    Attributes:
+        target: `cpu`, a CPU triple, `cuda`, `cuda:sm_90`, or `ptx-emulate`.
+        cpu: CPU name for code generation ("" is this machine's).
+        strict: no contraction of a*b+c and no reassociation inside reductions.
+        fallback: what to do where native code is impossible: run the graph interpreter (visible in
+            `stats`) or raise NotCompilable.
+        verify: run every level's verifier after every pass.
+        unroll_limit: most iterations of a loop that specialisation unrolls.
+        cache: use the on-disk object cache.
+        cache_dir: its folder, None for the user's cache folder.
+        dump_dir: folder that receives every stage's text.
+    """
+
+    target: str = "cpu"
+    cpu: str = ""
+    strict: bool = False
+    fallback: Fallback = "interpret"
+    verify: bool = False
+    unroll_limit: int = 64
+    cache: bool = True
+    cache_dir: Path | None = None
+    dump_dir: Path | None = None
+
+    @property
+    def key(self) -> str:
+        """What of the options can change the code."""
+        neutral = {"cache", "cache_dir", "dump_dir", "fallback", "verify"}
+        parts = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name not in neutral]
+        return ";".join(parts)

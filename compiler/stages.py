@@ -1,0 +1,141 @@
+"""The stages of a compilation: name, file suffix, how a module of it is printed and read back.
+
+| stage | suffix | what it is |
+|---|---|---|
+| ts | .ts.mlir | TorchScript's graph |
+| tg | .tg.mlir | the specialised tensor algebra |
+| kernels | .kernels.mlir | tg with its ops grouped into kernels |
+| te | .te.mlir | logical loops and host code |
+| scheduled | .scheduled.mlir | loops with vectors, threads, tiles |
+| ll | .ll | LLVM IR text |
+| s | .s | assembly |
+| o | .o | object code |
+| ptx | .ptx | NVIDIA PTX |
+
+A dumped file enters the pipeline again at its stage. Large constants of a dump lie beside it in
+`<name>.consts.npz`, keyed by the digest that the text names.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from tensorscript.base.errors import UserError
+from tensorscript.dialects.te.data import ConstantData, DataAttr
+from tensorscript.dialects.te.ops import TE
+from tensorscript.dialects.te.ops import ConstantOp as TEConstantOp
+from tensorscript.dialects.tg.ops import TG
+from tensorscript.dialects.tg.ops import ConstantOp as TGConstantOp
+from tensorscript.dialects.ts.ops import TS
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage; `is_module` says that its form is an xDSL module."""
+
+    name: str
+    suffix: str
+    is_module: bool
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage("ts", ".ts.mlir", True),
+    Stage("tg", ".tg.mlir", True),
+    Stage("kernels", ".kernels.mlir", True),
+    Stage("te", ".te.mlir", True),
+    Stage("scheduled", ".scheduled.mlir", True),
+    Stage("ll", ".ll", False),
+    Stage("s", ".s", False),
+    Stage("o", ".o", False),
+    Stage("ptx", ".ptx", False),
+)
+BY_NAME = {stage.name: stage for stage in STAGES}
+
+
+def stage_of(path: Path) -> Stage | None:
+    """The stage whose suffix a file name has."""
+    fits = [s for s in STAGES if path.name.endswith(s.suffix)]
+    return max(fits, key=lambda s: len(s.suffix), default=None)
+
+
+def make_context() -> Context:
+    """An xDSL context with our dialects."""
+    context = Context()
+    for dialect in (Builtin, TS, TG, TE):
+        context.load_dialect(dialect)
+    return context
+
+
+def print_module(module: ModuleOp, locations: bool = False) -> str:
+    """A module's text."""
+    out = io.StringIO()
+    Printer(out, print_debuginfo=locations).print_op(module)
+    return out.getvalue() + "\n"
+
+
+def parse_module(text: str, name: str = "<text>") -> ModuleOp:
+    """The verified module that a stage's text spells.
+
+    Raises:
+        UserError: the text does not parse or violates an invariant of its level.
+    """
+    try:
+        module = Parser(make_context(), text, name).parse_module()
+        module.verify()
+    except (ParseError, VerifyException) as error:
+        raise UserError(f"{name} is not a module of a stage: {error}") from error
+    return module
+
+
+def _constants(module: ModuleOp) -> list[TEConstantOp | TGConstantOp]:
+    return [op for op in module.walk() if isinstance(op, TEConstantOp | TGConstantOp)]
+
+
+def save_module(module: ModuleOp, path: Path) -> None:
+    """Write a module's text to `path`, and its large constants to the side file."""
+    path.write_text(print_module(module))
+    large = {
+        op.data.data.digest: op.data.data.array
+        for op in _constants(module)
+        if op.data.text().startswith("blob")
+    }
+    known = {digest: array for digest, array in large.items() if array is not None}
+    if known:
+        np.savez(side_file(path), **known)  # type: ignore[arg-type]  # digests are never "file"
+
+
+def side_file(path: Path) -> Path:
+    return path.with_name(path.name.split(".")[0] + ".consts.npz")
+
+
+def load_module(path: Path) -> ModuleOp:
+    """Read a dumped module and its constants.
+
+    Raises:
+        UserError: malformed text, or a constant that the side file does not hold.
+    """
+    module = parse_module(path.read_text(), str(path))
+    missing = [op for op in _constants(module) if op.data.data.array is None]
+    if not missing:
+        return module
+    if not side_file(path).exists():
+        raise UserError(f"{path}: the constants file {side_file(path).name} is missing")
+    with np.load(side_file(path), allow_pickle=False) as stored:
+        for op in missing:
+            digest = op.data.data.digest
+            if digest not in stored:
+                raise UserError(f"{side_file(path).name} lacks the constant {digest[:12]}")
+            data = ConstantData(stored[digest])
+            if data.digest != digest:
+                raise UserError(f"{side_file(path).name}: constant {digest[:12]} is damaged")
+            op.properties["data"] = DataAttr(data)
+    return module

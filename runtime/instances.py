@@ -1,0 +1,57 @@
+"""`isinstance` on run-time values against TorchScript types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from tensorscript.dialects.ts import types as t
+from tensorscript.eager.device import device
+from tensorscript.eager.tensor import Tensor
+
+from .values import EnumValue, ScriptObject
+
+_PYTHON: dict[type[Attribute], tuple[type, ...]] = {
+    t.TensorType: (Tensor,),
+    t.FloatType: (float,),
+    t.ComplexType: (complex,),
+    t.BoolType: (bool,),
+    t.StringType: (str,),
+    t.NoneType: (type(None),),
+    t.DeviceType: (device,),
+    t.AnyListType: (list,),
+    t.AnyTupleType: (tuple,),
+}
+
+
+def is_instance(value: Any, type_: Attribute) -> bool:
+    """Whether `value` is of a TorchScript type; containers are checked by their elements."""
+    match type_:
+        case t.AnyType():
+            return True
+        case t.IntType():
+            return isinstance(value, int) and not isinstance(value, bool)
+        case t.NumberType():
+            return isinstance(value, int | float | complex) and not isinstance(value, bool)
+        case t.OptionalType():
+            return value is None or is_instance(value, type_.element)
+        case t.UnionType():
+            return any(is_instance(value, m) for m in type_.members)
+        case t.ListType():
+            return isinstance(value, list) and all(is_instance(v, type_.element) for v in value)
+        case t.DictType():
+            return isinstance(value, dict) and all(
+                is_instance(k, type_.key) and is_instance(v, type_.value) for k, v in value.items()
+            )
+        case t.TupleType():
+            return (
+                isinstance(value, tuple)
+                and len(value) == len(type_.elements)
+                and all(is_instance(v, e) for v, e in zip(value, type_.elements, strict=True))
+            )
+        case t.ClassType() | t.InterfaceType():
+            return isinstance(value, ScriptObject) and value.class_name == type_.class_name.data
+        case t.EnumType():
+            return isinstance(value, EnumValue) and value.class_name == type_.class_name.data
+    return isinstance(value, _PYTHON.get(type(type_), ()))

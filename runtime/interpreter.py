@@ -1,0 +1,397 @@
+"""The graph interpreter: runs a `ts` module op by op over eager tensors.
+
+It is the meaning of `ts`, the reference of every native path, and what runs where native code is
+impossible. A failing operator or `raise` becomes an error with the TorchScript call stack.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tensorscript.base.errors import (
+    InternalError,
+    NotCompilable,
+    ScriptError,
+    TensorScriptError,
+    UserError,
+)
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.constants import (
+    Device,
+    DictLiteral,
+    EnumRef,
+    ListLiteral,
+    TensorLiteral,
+)
+from tensorscript.dialects.ts.locations import span_of
+from tensorscript.dialects.ts.types import ClassType, InterfaceType, TupleType
+from tensorscript.eager.device import device
+from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.tensor import Tensor
+
+from .instances import is_instance
+from .printing import script_str
+from .values import EnumValue, Future, ScriptObject, named_tuple
+
+UNINITIALIZED = object()
+"""What `prim::Uninitialized` yields; never read by a correct program."""
+
+Environment = dict[SSAValue, Any]
+PythonCall = Callable[..., Any]
+
+
+class Interpreter:
+    """Runs the functions of one ts module.
+
+    Args:
+        module: the functions and class declarations.
+        python_calls: what `ts.python_op` may call, by name.
+    """
+
+    def __init__(self, module: ModuleOp, python_calls: dict[str, PythonCall] | None = None) -> None:
+        self.module = module
+        self.functions: dict[str, ts.FuncOp] = {}
+        self.classes: dict[str, ts.ClassOp] = {}
+        self.python_calls = python_calls or {}
+        self._pool: ThreadPoolExecutor | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in functions and classes added to the module since."""
+        for op in self.module.body.block.ops:
+            if isinstance(op, ts.FuncOp):
+                self.functions[op.sym_name.data] = op
+            elif isinstance(op, ts.ClassOp):
+                self.classes[op.sym_name.data] = op
+
+    def call(self, name: str, arguments: Sequence[Any]) -> Any:
+        """Run the function `name`.
+
+        Args:
+            arguments: one value per argument of the function, defaults filled in.
+
+        Raises:
+            UserError: an operator or the program itself failed; carries the script call stack.
+        """
+        func = self.functions.get(name)
+        if func is None:
+            self.refresh()
+            func = self.functions[name]
+        env: Environment = dict(zip(func.block.args, arguments, strict=True))
+        self.block(func.block, env)
+        values = func.return_op.values
+        return env[values[0]] if values else None
+
+    def block(self, block: Block, env: Environment) -> None:
+        """Run the ops of a block; results land in `env`."""
+        for op in block.ops:
+            run = _RUN.get(type(op))
+            if run is None:
+                raise InternalError(f"the interpreter has no {op.name}", "interpreter")
+            try:
+                run(self, op, env)
+            except UserError as error:
+                raise _located(error, op)
+            except TensorScriptError:
+                raise
+            except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+                raise _located(_as_user_error(error), op) from error
+
+    def attribute(self, target: ScriptObject, name: str) -> Any:
+        """An attribute or class constant."""
+        if name in target.attributes:
+            return target.attributes[name]
+        if (declared := self.classes.get(target.class_name)) is not None:
+            names = [n.data for n in declared.constant_names]
+            if name in names:
+                return self.constant(declared.constant_values.data[names.index(name)].data)  # type: ignore[attr-defined]  # constants are ts.value
+        raise UserError(f"'{target.class_name}' object has no attribute or method '{name}'.")
+
+    def constant(self, value: object) -> Any:
+        """The run-time form of a constant; containers are fresh."""
+        match value:
+            case TensorLiteral():
+                made = Tensor(value.array, value.dtype)
+                made.requires_grad = value.requires_grad
+                return made
+            case Device():
+                return device(value.text)
+            case ListLiteral():
+                return [self.constant(v) for v in value.elements]
+            case DictLiteral():
+                return {self.constant(k): self.constant(v) for k, v in value.items}
+            case tuple():
+                return tuple(self.constant(v) for v in value)
+            case EnumRef():
+                return self.enum(value)
+        return value
+
+    def enum(self, ref: EnumRef) -> EnumValue:
+        declared = self.classes[ref.class_name]
+        names = [n.data for n in declared.constant_names]
+        stored = declared.constant_values.data[names.index(ref.member)]
+        return EnumValue(ref.class_name, ref.member, stored.data)  # type: ignore[attr-defined]  # constants are ts.value
+
+    def fork(self, name: str, arguments: Sequence[Any]) -> Future:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(thread_name_prefix="tensorscript-fork")
+        return Future(self._pool.submit(self.call, name, list(arguments)))
+
+
+def _located(error: UserError, op: Operation) -> UserError:
+    """Give an error the place of the op that failed, once; calls add theirs as notes."""
+    if error.span is None:
+        error.span = span_of(op)
+    return error
+
+
+def _as_user_error(error: Exception) -> UserError:
+    """A failure inside a container or value helper, as TorchScript's RuntimeError."""
+    text = str(error) or type(error).__name__
+    return (
+        NotImplementedFallback(text) if isinstance(error, NotImplementedError) else _Runtime(text)
+    )
+
+
+class _Runtime(UserError, RuntimeError):
+    """A failure of a value primitive (`list index out of range`, `KeyError: b`)."""
+
+
+class NotImplementedFallback(NotCompilable):
+    """A primitive that neither native code nor the interpreter has."""
+
+
+def _inputs(values: Sequence[SSAValue], env: Environment) -> list[Any]:
+    return [env[v] for v in values]
+
+
+def _constant(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.ConstantOp)
+    env[op.result] = i.constant(op.value.data)
+
+
+def _operator(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.OperatorOp)
+    arguments = tuple(_inputs(op.arguments, env))
+    name = op.schema.data
+    if special := _SPECIAL.get(name.partition(".")[0]):
+        result = special(i, arguments, op)
+    else:
+        result = call_overload(name, arguments)
+    if len(op.outputs) == 1:
+        env[op.outputs[0]] = result
+    else:
+        for out, value in zip(op.outputs, result or (), strict=True):
+            env[out] = value
+
+
+def _list(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.ListConstructOp)
+    env[op.result] = _inputs(op.arguments, env)
+
+
+def _tuple(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.TupleConstructOp)
+    values = _inputs(op.arguments, env)
+    env[op.result] = _make_tuple(op.result.type, values)
+
+
+def _make_tuple(type_: Attribute, values: list[Any]) -> tuple[Any, ...]:
+    if isinstance(type_, TupleType) and type_.field_names:
+        made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*values)
+        return made
+    return tuple(values)
+
+
+def _dict(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.DictConstructOp)
+    values = _inputs(op.arguments, env)
+    env[op.result] = dict(zip(values[::2], values[1::2], strict=True))
+
+
+def _unpack(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.TupleUnpackOp | ts.ListUnpackOp)
+    values = env[op.argument]
+    if len(values) != len(op.outputs):
+        raise _Runtime(f"Expected {len(op.outputs)} elements in a list but found {len(values)}")
+    env.update(zip(op.outputs, values, strict=True))
+
+
+def _pass_through(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.UncheckedCastOp)
+    env[op.result] = env[op.argument]
+
+
+def _isinstance(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.IsInstanceOp)
+    env[op.result] = any(is_instance(env[op.argument], t) for t in op.types)
+
+
+def _tuple_index(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.TupleIndexOp)
+    env[op.result] = env[op.argument][env[op.index]]
+
+
+def _tuple_slice(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.TupleSliceOp)
+    env[op.result] = tuple(env[op.argument])[op.begin.data : op.end.data]
+
+
+def _get_attr(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.GetAttrOp)
+    target = env[op.object]
+    if isinstance(target, ScriptObject):
+        env[op.result] = i.attribute(target, op.attribute.data)
+    else:
+        env[op.result] = getattr(target, op.attribute.data)
+
+
+def _set_attr(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.SetAttrOp)
+    env[op.object].attributes[op.attribute.data] = env[op.value]
+
+
+def _create(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.CreateObjectOp)
+    type_ = op.result.type
+    assert isinstance(type_, ClassType)
+    env[op.result] = ScriptObject(type_.class_name.data)
+
+
+def _uninitialized(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.UninitializedOp)
+    env[op.result] = UNINITIALIZED
+
+
+def _stacked(i: Interpreter, name: str, arguments: list[Any], op: Operation) -> Any:
+    """Call a script function; its error learns that it was called from here."""
+    try:
+        return i.call(name, arguments)
+    except UserError as error:
+        raise error.with_note("", span_of(op))
+
+
+def _call(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.CallOp)
+    env[op.result] = _stacked(i, op.callee.data, _inputs(op.arguments, env), op)
+
+
+def _call_method(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.CallMethodOp)
+    arguments = _inputs(op.arguments, env)
+    receiver = arguments[0]
+    if not isinstance(receiver, ScriptObject):
+        declared = op.arguments[0].type
+        name = declared.class_name.data if isinstance(declared, ClassType | InterfaceType) else ""
+        env[op.result] = _stacked(i, f"{name}.{op.method.data}", arguments, op)
+        return
+    env[op.result] = _stacked(i, f"{receiver.class_name}.{op.method.data}", arguments, op)
+
+
+def _python(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.PythonOp)
+    env[op.result] = i.python_calls[op.callee.data](*_inputs(op.arguments, env))
+
+
+def _yielded(block: Block) -> Sequence[SSAValue]:
+    last = block.last_op
+    assert isinstance(last, ts.YieldOp)
+    return last.values
+
+
+def _if(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.IfOp)
+    block = (op.true_region if env[op.condition] else op.false_region).block
+    i.block(block, env)
+    env.update(zip(op.outputs, _inputs(_yielded(block), env), strict=True))
+
+
+def _loop(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.LoopOp)
+    block = op.body.block
+    carried = _inputs(op.carried, env)
+    going, trips, count = bool(env[op.condition]), env[op.max_trip], 0
+    yielded = _yielded(block)
+    while going and count < trips:
+        env[block.args[0]] = count
+        env.update(zip(block.args[1:], carried, strict=True))
+        i.block(block, env)
+        going, *carried = _inputs(yielded, env)
+        count += 1
+    env.update(zip(op.outputs, carried, strict=True))
+
+
+def _print(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.PrintOp)
+    sys.stdout.write(" ".join(script_str(v) for v in _inputs(op.arguments, env)) + "\n")
+
+
+def _raise(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.RaiseOp)
+    message, kind = env[op.message], env[op.exception]
+    raise ScriptError(f"{kind}: {message}" if kind else str(message))
+
+
+def _enter(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.EnterOp)
+    target = env[op.argument]
+    env[op.result] = i.call(f"{target.class_name}.__enter__", [target])
+
+
+def _exit(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.ExitOp)
+    target = env[op.argument]
+    env[op.result] = i.call(f"{target.class_name}.__exit__", [target, None, None, None])
+
+
+def _fork(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.ForkOp)
+    env[op.result] = i.fork(op.callee.data, _inputs(op.arguments, env))
+
+
+def _nothing(i: Interpreter, op: Operation, env: Environment) -> None:
+    pass
+
+
+_SPECIAL: dict[str, Callable[[Interpreter, tuple[Any, ...], Operation], Any]] = {
+    "prim::EnumValue": lambda i, a, op: a[0].value,
+    "prim::EnumName": lambda i, a, op: a[0].name,
+    "aten::wait": lambda i, a, op: a[0].wait(),
+    "aten::str": lambda i, a, op: script_str(a[0]),
+}
+
+_RUN: dict[type[Operation], Callable[[Interpreter, Operation, Environment], None]] = {
+    ts.ConstantOp: _constant,
+    ts.OperatorOp: _operator,
+    ts.ListConstructOp: _list,
+    ts.TupleConstructOp: _tuple,
+    ts.DictConstructOp: _dict,
+    ts.ListUnpackOp: _unpack,
+    ts.TupleUnpackOp: _unpack,
+    ts.UncheckedCastOp: _pass_through,
+    ts.IsInstanceOp: _isinstance,
+    ts.TupleIndexOp: _tuple_index,
+    ts.TupleSliceOp: _tuple_slice,
+    ts.GetAttrOp: _get_attr,
+    ts.SetAttrOp: _set_attr,
+    ts.CreateObjectOp: _create,
+    ts.UninitializedOp: _uninitialized,
+    ts.CallOp: _call,
+    ts.CallMethodOp: _call_method,
+    ts.PythonOp: _python,
+    ts.IfOp: _if,
+    ts.LoopOp: _loop,
+    ts.PrintOp: _print,
+    ts.RaiseOp: _raise,
+    ts.EnterOp: _enter,
+    ts.ExitOp: _exit,
+    ts.ForkOp: _fork,
+    ts.ReturnOp: _nothing,
+    ts.YieldOp: _nothing,
+}

@@ -1,0 +1,72 @@
+"""Run-time values of TorchScript that Python has no type for."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from concurrent.futures import Future as ConcurrentFuture
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+
+class ScriptObject:
+    """An instance of a script class or module: its class's name and its attributes.
+
+    Attributes:
+        class_name: qualified name, e.g. `__torch__.Net`.
+        attributes: by name, in declaration order.
+    """
+
+    __slots__ = ("__weakref__", "attributes", "class_name")
+
+    def __init__(self, class_name: str, attributes: dict[str, Any] | None = None) -> None:
+        self.class_name = class_name
+        self.attributes: dict[str, Any] = {} if attributes is None else attributes
+
+    def __repr__(self) -> str:
+        return f"<{self.class_name} object>"
+
+
+@dataclass(frozen=True)
+class EnumValue:
+    """A member of a script enum."""
+
+    class_name: str
+    name: str
+    value: int | float | str
+
+    def __repr__(self) -> str:
+        return f"{self.class_name}.{self.name}"
+
+
+class Future:
+    """The result of a forked task."""
+
+    __slots__ = ("_future",)
+
+    def __init__(self, future: ConcurrentFuture[Any]) -> None:
+        self._future = future
+
+    def wait(self) -> Any:
+        """Block until the task is done; its result, or its exception raised here."""
+        return self._future.result()
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def value(self) -> Any:
+        return self._future.result()
+
+    def then(self, callback: Callable[[Future], Any]) -> Future:
+        """A future of `callback(self)`, run when this one is done."""
+        made: ConcurrentFuture[Any] = ConcurrentFuture()
+        self._future.add_done_callback(lambda _: made.set_result(callback(self)))
+        return Future(made)
+
+
+@cache
+def named_tuple(class_name: str, fields: tuple[str, ...]) -> type:
+    """The Python class for values of a script NamedTuple (one per name and fields)."""
+    name = class_name.rpartition(".")[2] or "NamedTuple"
+    return namedtuple(name, fields)  # type: ignore[misc]  # the fields are known only here
