@@ -1,0 +1,66 @@
+# Bare `make` lists the targets. Each makes what it needs; `demo` and `test` need only Python, make
+# and a C compiler.
+PYTHON ?= python3
+VENV ?= .venv
+VENV_TORCH ?= .venv-torch
+VENV_DEV ?= .venv-dev
+# Two workers: the tests are many and short, and the build machines have two cores.
+PYTEST_ARGS ?= -n 2 -q
+# PyTorch's own index has wheels without CUDA, which are a tenth of the size; without it, PyPI's serve.
+TORCH ?= 'torch==2.13.*' --extra-index-url https://download.pytorch.org/whl/cpu --retries 1
+
+comma := ,
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-torch check bench gpu clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.ready ## Run a real digit classifier every way there is: CPU, PTX emulator, C program
+	$(VENV)/bin/python examples/digits/demo.py
+
+test: $(VENV)/.ready ## Run the tests (no PyTorch needed)
+	$(VENV)/bin/python -m pytest $(PYTEST_ARGS) tests
+
+test-torch: $(VENV_TORCH)/.ready ## Run the tests with PyTorch installed beside, as the oracle
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest $(PYTEST_ARGS) tests
+
+check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules, as CI does
+	$(VENV_DEV)/bin/ruff format --check .
+	$(VENV_DEV)/bin/ruff check .
+	$(VENV_DEV)/bin/mypy
+	$(VENV_DEV)/bin/mypy tests/conftest.py $$(find tests -name 'test_*.py' | sort)
+	$(VENV_DEV)/bin/python -m pytest -q tests/house
+
+bench: $(VENV)/.ready ## Measure against whatever of NumPy, PyTorch, JAX and Numba is installed
+	$(VENV)/bin/python benchmarks/run.py
+
+gpu: $(VENV)/.ready ## Run the GPU tests and benchmarks on an NVIDIA GPU
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check '.[cuda]'
+	$(VENV)/bin/python benchmarks/gpu.py
+
+clean: ## Remove environments, caches and build outputs
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_DEV) build dist out src/*.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An environment is made again when pyproject.toml changes.
+$(VENV)/.ready: pyproject.toml
+	$(call environment,$(VENV),-e '.[test]')
+
+$(VENV_TORCH)/.ready: pyproject.toml
+	$(call environment,$(VENV_TORCH),-e '.[test$(comma)torch]' $(TORCH))
+
+$(VENV_DEV)/.ready: pyproject.toml
+	$(call environment,$(VENV_DEV),-e '.[test$(comma)dev]')
+
+# environment(folder, what pip installs)
+define environment
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "TensorScript needs Python 3.11 or newer; '$(PYTHON)' is not." \
+	       "Say which to use: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install -q --disable-pip-version-check $(2)
+	@touch $(1)/.ready
+endef
