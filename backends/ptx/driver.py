@@ -84,8 +84,8 @@ def _library() -> ctypes.CDLL | None:
     return None
 
 
-def _call(name: str, *arguments: Any) -> None:
-    """Call the driver.
+def _call(name: str, *arguments: Any, log: ctypes.Array[ctypes.c_char] | None = None) -> None:
+    """Call the driver; `log` is a buffer in which it may explain a failure.
 
     Raises:
         InternalError: there is no driver, or it answered with an error.
@@ -98,7 +98,10 @@ def _call(name: str, *arguments: Any) -> None:
         text = ctypes.c_char_p()
         library.cuGetErrorString(status, ctypes.byref(text))
         said = (text.value or b"unknown error").decode()
-        raise InternalError(f"{name} failed: {said} (CUDA error {status})", STAGE)
+        message = f"{name} failed: {said} (CUDA error {status})"
+        if log is not None and log.value:
+            message += "\n" + log.value.decode(errors="replace").strip()
+        raise InternalError(message, STAGE)
 
 
 @cache
@@ -253,9 +256,5 @@ def _load(ptx: str) -> ctypes.c_void_p:
     options = (_int * 2)(_ERROR_LOG_BUFFER, _ERROR_LOG_SIZE)
     values = (_pointer * 2)(ctypes.addressof(log), _LOG_BYTES)
     module = _pointer()
-    try:
-        _call("cuModuleLoadDataEx", ctypes.byref(module), ptx.encode(), 2, options, values)
-    except InternalError as error:
-        said = log.value.decode(errors="replace").strip()
-        raise InternalError(f"{error}\n{said}", STAGE) from error
+    _call("cuModuleLoadDataEx", ctypes.byref(module), ptx.encode(), 2, options, values, log=log)
     return module

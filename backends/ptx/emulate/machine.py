@@ -109,7 +109,8 @@ class Machine:
 
     `select` is what register-only instructions run on: everything when all live lanes are active
     (exited lanes may compute garbage), else the active lanes. `active` is exactly the active lanes,
-    for instructions that touch memory or other lanes.
+    for instructions that touch memory or other lanes. `pending` holds asynchronous copies on their
+    way, `committed` how many groups of them each lane has closed.
     """
 
     def __init__(
@@ -147,6 +148,8 @@ class Machine:
         self.global_thread = first_block * self.padded + self.slot
         self.block_since = np.zeros(self.count, np.int32)
         self.warp_since = np.zeros(self.count, np.int32)
+        self.committed = np.zeros(self.count, np.int64)
+        self.pending: list[object] = []
         self.specials: dict[str, Array] = {}
         self.select: Selection = EVERYTHING
         self.active: Selection = EVERYTHING

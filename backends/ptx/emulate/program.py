@@ -21,7 +21,7 @@ from .machine import Step
 from .memory import LOCAL_BASE, PARAM_BASE, SHARED_BASE
 from .syntax import Address, Instruction, Label, Module, Register, Symbol, Variable
 
-_WARP_SYNC = frozenset({"shfl", "vote", "redux", "match"})
+_WARP_SYNC = frozenset({"shfl", "vote", "redux", "match", "mma", "ldmatrix"})
 
 
 @dataclass(slots=True)

@@ -10,12 +10,14 @@ from ..machine import Machine, Step
 from ..syntax import Instruction
 from ..types import FLOATS
 from .alu import Alu, Builder, Refusal
+from .async_copy import bind_async
 from .atomic import bind_atomic
 from .compare import build_select, build_select_sign, build_set, build_setp
 from .convert import build_convert
 from .data import bind_load, bind_store
 from .floating import FLOATING
 from .integer import INTEGER
+from .matrix import bind_load_matrix, bind_product
 from .move import bind_address_conversion, bind_move, bind_space_test
 from .warp import WARP_SYNC, bind_active_mask
 
@@ -39,9 +41,12 @@ _BOUND: dict[str, Bind] = {
     "activemask": bind_active_mask,
     "fence": _nothing,
     "membar": _nothing,
+    "cp": bind_async,
     "prefetch": _nothing,
     "prefetchu": _nothing,
     "nanosleep": _nothing,
+    "mma": bind_product,
+    "ldmatrix": bind_load_matrix,
     **WARP_SYNC,
 }
 _BUILT: dict[str, Builder] = {

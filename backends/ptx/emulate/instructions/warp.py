@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..binder import Binder, Source, flatten
 from ..errors import BarrierError
 from ..machine import WARP, Lanes, Machine, Step
-from ..syntax import Instruction, Operand, Pair
+from ..syntax import Immediate, Instruction, Operand, Pair
 from ..types import DTYPES, Array
 from .alu import Refusal, only, require
 
@@ -241,8 +241,10 @@ def bind_warp_barrier(instruction: Instruction, binder: Binder) -> Step:
 
 
 def members_of(instruction: Instruction, binder: Binder) -> Source:
-    """The member mask of a `.sync` instruction: always its last operand."""
+    """The member mask of a `.sync` instruction: its last operand, or all for matrices."""
     operand: Operand = instruction.operands[-1]
+    if instruction.parts[0] in ("mma", "ldmatrix"):
+        operand = Immediate(-1)
     return binder.source(operand, "b32")
 
 
