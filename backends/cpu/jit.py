@@ -1,0 +1,152 @@
+"""LLVM text to object bytes, and object bytes to addresses in this process.
+
+One LLJIT serves the process; every loaded object is a library of its own in it, unloaded when its
+`LoadedModule` is dropped. Objects find libc, libm, pthread and the Python C-API in the process,
+anything else in the `symbols` given at load time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from tensorscript.base.errors import InternalError
+from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization, optimize
+from tensorscript.backends.target import Target, host, initialize
+
+_serial = itertools.count()
+_lock = threading.Lock()
+
+
+@cache
+def _machine(
+    triple: str, cpu: str, features: str, level: int, position_independent: bool
+) -> llvm.TargetMachine:
+    initialize()
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu,
+        features=features,
+        opt=level,
+        reloc="pic" if position_independent else "default",
+        codemodel="default" if position_independent else "jitdefault",
+        jit=not position_independent,
+    )
+
+
+def _prepare(
+    text: str, target: Target, options: Optimization, pic: bool
+) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+    initialize()
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise InternalError(str(error).strip(), stage="llvm") from error
+    module.triple = target.triple
+    module.data_layout = target.data_layout
+    machine = _machine(target.triple, target.cpu, target.features, options.codegen_level, pic)
+    optimize(module, machine, options)
+    return module, machine
+
+
+def compile_object(
+    text: str,
+    target: Target | None = None,
+    options: Optimization = VECTOR_CODE,
+    position_independent: bool = True,
+) -> bytes:
+    """Compile LLVM IR text to a relocatable object.
+
+    Raises:
+        InternalError: LLVM refuses the text (stage "llvm"); the message is LLVM's.
+    """
+    module, machine = _prepare(text, target or host(), options, position_independent)
+    return bytes(machine.emit_object(module))
+
+
+def compile_assembly(
+    text: str, target: Target | None = None, options: Optimization = VECTOR_CODE
+) -> str:
+    """The same as `compile_object`, as assembly text.
+
+    Raises:
+        InternalError: LLVM refuses the text.
+    """
+    module, machine = _prepare(text, target or host(), options, True)
+    return str(machine.emit_assembly(module))
+
+
+class LoadedModule:
+    """An object loaded into this process; its addresses are valid while this value lives."""
+
+    def __init__(self, tracker: llvm.ResourceTracker, names: tuple[str, ...]) -> None:
+        self._tracker = tracker
+        self.names = names
+
+    def address(self, name: str) -> int:
+        """The address of a symbol that was asked for at load time.
+
+        Raises:
+            InternalError: the symbol was not among `exports`.
+        """
+        if name not in self.names:
+            raise InternalError(f"symbol {name!r} was not exported at load time", stage="load")
+        return int(self._tracker[name])
+
+
+@cache
+def _engine() -> llvm.LLJIT:
+    initialize()
+    target = host()
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=2, jit=True
+    )
+    return llvm.create_lljit_compiler(machine, use_jit_link=False)
+
+
+@cache
+def process_symbols() -> dict[str, int]:
+    """Addresses of Python's C-API functions that entry thunks call."""
+    names = (
+        "PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_FromLongLong", "PyLong_AsLongLong",
+        "PyFloat_FromDouble", "PyFloat_AsDouble", "PyBool_FromLong", "PyTuple_New",
+        "PyTuple_SetItem", "PyObject_CallObject", "PyErr_Occurred", "PyErr_Clear", "Py_IncRef",
+        "Py_DecRef", "PyObject_Vectorcall",
+    )  # fmt: skip
+    found = {}
+    for name in names:
+        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+        found[name] = address or 0
+    return found
+
+
+def load_object(
+    data: bytes, exports: Iterable[str], symbols: Mapping[str, int] | None = None
+) -> LoadedModule:
+    """Link object bytes into this process.
+
+    Args:
+        data: a relocatable object for this machine.
+        exports: the symbols whose addresses will be asked for.
+        symbols: addresses of symbols that the process itself does not export.
+
+    Raises:
+        InternalError: a symbol is missing or the object is not for this machine.
+    """
+    names = tuple(exports)
+    builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    for name, address in (symbols or {}).items():
+        builder.import_symbol(name, address)
+    with _lock:
+        try:
+            tracker = builder.link(_engine(), f"ts{next(_serial)}")
+        except RuntimeError as error:
+            raise InternalError(str(error), stage="load") from error
+    return LoadedModule(tracker, names)

@@ -1,0 +1,251 @@
+"""A small builder of LLVM IR text for straight-line vector math.
+
+`Value` overloads Python's operators, so that an algorithm reads as its formula; each operator
+appends one instruction. All values of a builder have the same number of lanes. There are no
+fast-math flags: the formulas rely on exact rounding steps.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["f", "i", "m"]
+
+MANTISSA = {"f32": 23, "f64": 52}
+BIAS = {"f32": 127, "f64": 1023}
+_FLOAT = {"f32": "float", "f64": "double"}
+
+
+def float_literal(value: float, dtype: str) -> str:
+    """LLVM's hexadecimal spelling; an f32 constant is written as the double it equals."""
+    if dtype == "f32":
+        value = struct.unpack("<f", struct.pack("<f", value))[0]
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def round_to_f32(value: float) -> float:
+    """The float32 nearest to `value`, as a Python float."""
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+@dataclass(frozen=True)
+class Value:
+    """An SSA value or constant: float ("f"), integer of the same width ("i"), or mask ("m")."""
+
+    builder: Builder
+    name: str
+    kind: Kind
+
+    def _other(self, other: Value | float) -> Value:
+        if isinstance(other, Value):
+            return other
+        return self.builder.constant(other, self.kind)
+
+    def _binary(self, other: Value | float, float_op: str, int_op: str = "") -> Value:
+        op = float_op if self.kind == "f" else int_op
+        return self.builder.binary(op, self, self._other(other))
+
+    def __add__(self, other: Value | float) -> Value:
+        return self._binary(other, "fadd", "add")
+
+    def __radd__(self, other: float) -> Value:
+        return self._other(other) + self
+
+    def __sub__(self, other: Value | float) -> Value:
+        return self._binary(other, "fsub", "sub")
+
+    def __rsub__(self, other: float) -> Value:
+        return self._other(other) - self
+
+    def __mul__(self, other: Value | float) -> Value:
+        return self._binary(other, "fmul", "mul")
+
+    def __rmul__(self, other: float) -> Value:
+        return self._other(other) * self
+
+    def __truediv__(self, other: Value | float) -> Value:
+        return self._binary(other, "fdiv")
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self._other(other) / self
+
+    def __neg__(self) -> Value:
+        return self.builder.emit(f"fneg {self.builder.type_of('f')} {self.name}", "f")
+
+    def __and__(self, other: Value | int) -> Value:
+        return self.builder.binary("and", self, self._other(other))
+
+    def __or__(self, other: Value | int) -> Value:
+        return self.builder.binary("or", self, self._other(other))
+
+    def __xor__(self, other: Value | int) -> Value:
+        return self.builder.binary("xor", self, self._other(other))
+
+    def __invert__(self) -> Value:
+        return self.builder.binary("xor", self, self.builder.constant(1, "m"))
+
+    def __lshift__(self, bits: int) -> Value:
+        return self.builder.binary("shl", self, self._other(bits))
+
+    def sar(self, bits: int) -> Value:
+        """Arithmetic shift right."""
+        return self.builder.binary("ashr", self, self._other(bits))
+
+    def compare(self, relation: str, other: Value | float) -> Value:
+        """`fcmp`/`icmp` with LLVM's relation name; gives a mask."""
+        right = self._other(other)
+        op = "fcmp" if self.kind == "f" else "icmp"
+        ty = self.builder.type_of(self.kind)
+        return self.builder.emit(f"{op} {relation} {ty} {self.name}, {right.name}", "m")
+
+    def __lt__(self, other: Value | float) -> Value:
+        return self.compare("olt", other)
+
+    def __gt__(self, other: Value | float) -> Value:
+        return self.compare("ogt", other)
+
+    def __le__(self, other: Value | float) -> Value:
+        return self.compare("ole", other)
+
+    def __ge__(self, other: Value | float) -> Value:
+        return self.compare("oge", other)
+
+    def equals(self, other: Value | float) -> Value:
+        """Ordered equality of floats, equality of integers; gives a mask."""
+        return self.compare("oeq" if self.kind == "f" else "eq", other)
+
+    def is_nan(self) -> Value:
+        return self.compare("uno", self)
+
+
+@dataclass
+class Builder:
+    """Collects the instructions of one function over `lanes` elements of `dtype`.
+
+    Attributes:
+        depends: (function, dtype, lanes) of every library function called.
+        intrinsics: overloaded LLVM intrinsics used, as declaration lines.
+    """
+
+    dtype: str
+    lanes: int
+    lines: list[str] = field(default_factory=list)
+    depends: dict[tuple[str, str, int], None] = field(default_factory=dict)
+    declarations: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def mantissa(self) -> int:
+        return MANTISSA[self.dtype]
+
+    @property
+    def bias(self) -> int:
+        return BIAS[self.dtype]
+
+    @property
+    def bits(self) -> int:
+        return int(self.dtype[1:])
+
+    @property
+    def scalar(self) -> str:
+        return _FLOAT[self.dtype]
+
+    @property
+    def suffix(self) -> str:
+        """LLVM's overload suffix, such as "v16f32"."""
+        return self.dtype if self.lanes == 1 else f"v{self.lanes}{self.dtype}"
+
+    def type_of(self, kind: Kind) -> str:
+        element = {"f": self.scalar, "i": f"i{self.bits}", "m": "i1"}[kind]
+        return element if self.lanes == 1 else f"<{self.lanes} x {element}>"
+
+    def constant(self, value: float, kind: Kind = "f") -> Value:
+        if kind == "f":
+            element, text = self.scalar, float_literal(value, self.dtype)
+        elif kind == "i":
+            element, text = f"i{self.bits}", str(int(value))
+        else:
+            element, text = "i1", "true" if value else "false"
+        return Value(self, text if self.lanes == 1 else f"splat ({element} {text})", kind)
+
+    def integer(self, value: int) -> Value:
+        return self.constant(value, "i")
+
+    def emit(self, text: str, kind: Kind) -> Value:
+        name = f"%t{len(self.lines)}"
+        self.lines.append(f"  {name} = {text}")
+        return Value(self, name, kind)
+
+    def binary(self, op: str, a: Value, b: Value) -> Value:
+        return self.emit(f"{op} {self.type_of(a.kind)} {a.name}, {b.name}", a.kind)
+
+    def select(self, mask: Value, yes: Value | float, no: Value | float) -> Value:
+        kind = yes.kind if isinstance(yes, Value) else no.kind if isinstance(no, Value) else "f"
+        a = yes if isinstance(yes, Value) else self.constant(yes, kind)
+        b = no if isinstance(no, Value) else self.constant(no, kind)
+        ty = self.type_of(kind)
+        text = f"select {self.type_of('m')} {mask.name}, {ty} {a.name}, {ty} {b.name}"
+        return self.emit(text, kind)
+
+    def bits_of(self, x: Value) -> Value:
+        return self.emit(f"bitcast {self.type_of('f')} {x.name} to {self.type_of('i')}", "i")
+
+    def float_of(self, x: Value) -> Value:
+        return self.emit(f"bitcast {self.type_of('i')} {x.name} to {self.type_of('f')}", "f")
+
+    def to_float(self, x: Value) -> Value:
+        return self.emit(f"sitofp {self.type_of('i')} {x.name} to {self.type_of('f')}", "f")
+
+    def intrinsic(self, name: str, *operands: Value | float) -> Value:
+        """Call `llvm.<name>`; only names that every target allows may be used here."""
+        ty = self.type_of("f")
+        values = [v if isinstance(v, Value) else self.constant(v) for v in operands]
+        symbol = f"@llvm.{name}.{self.suffix}"
+        self.declarations[f"declare {ty} {symbol}({', '.join([ty] * len(values))})"] = None
+        arguments = ", ".join(f"{ty} {v.name}" for v in values)
+        return self.emit(f"call {ty} {symbol}({arguments})", "f")
+
+    def fma(self, a: Value | float, b: Value | float, c: Value | float) -> Value:
+        """a*b + c rounded once (in software where the processor has none)."""
+        return self.intrinsic("fma", a, b, c)
+
+    def abs(self, x: Value) -> Value:
+        return self.intrinsic("fabs", x)
+
+    def copysign(self, x: Value | float, sign: Value) -> Value:
+        return self.intrinsic("copysign", x, sign)
+
+    def polynomial(self, x: Value, coefficients: tuple[float, ...]) -> Value:
+        """Horner's scheme, lowest coefficient first."""
+        result: Value = self.constant(coefficients[-1])
+        for c in reversed(coefficients[:-1]):
+            result = self.fma(result, x, c)
+        return result
+
+    def call(self, fn: str, *operands: Value) -> Value:
+        """Call another function of this library at the same dtype and lanes."""
+        self.depends[(fn, self.dtype, self.lanes)] = None
+        ty = self.type_of("f")
+        arguments = ", ".join(f"{ty} {v.name}" for v in operands)
+        return self.emit(f"call {ty} @ts_{fn}_{self.suffix}({arguments})", "f")
+
+    def round_magic(self, x: Value) -> tuple[Value, Value]:
+        """Nearest integer of |x| < 2^(mantissa-2), as a float and as an integer.
+
+        Adding 1.5 * 2^mantissa leaves the integer in the low bits; NaN gives an unspecified
+        integer and a NaN float, never undefined behaviour.
+        """
+        magic = 1.5 * 2.0**self.mantissa
+        shifted = x + magic
+        whole = self.bits_of(shifted) - self.bits_of(self.constant(magic))
+        return shifted - magic, whole
+
+    def power_of_two(self, n: Value) -> Value:
+        """2^n for n in the normal exponent range."""
+        return self.float_of((n + self.bias) << self.mantissa)
+
+    def scale(self, x: Value, n: Value) -> Value:
+        """x * 2^n in two steps, so that results may overflow or become subnormal properly."""
+        half = n.sar(1)
+        return x * self.power_of_two(half) * self.power_of_two(n - half)
