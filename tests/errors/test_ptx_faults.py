@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tensorscript.backends.ptx.emulate import (
@@ -45,7 +48,7 @@ def kernel(body: str, shared: int = 256) -> Emulator:
     )
 
 
-def run(body: str, threads: int = 32, blocks: int = 1, size: int = 64) -> np.ndarray:
+def run(body: str, threads: int = 32, blocks: int = 1, size: int = 64) -> npt.NDArray[np.int32]:
     out = np.zeros(size, np.int32)
     kernel(body).launch("k", blocks, threads, [out])
     return out
@@ -275,16 +278,20 @@ def test_trap_and_endless_loop() -> None:
         module.launch("k", 1, 1, [np.zeros(1, np.int32)])
 
 
-def test_launches_that_do_not_fit() -> None:
-    module, out = kernel(""), np.zeros((4, 4), np.int32)
-    for call, words in [
-        (lambda: module.launch("z", 1, 1, [out]), "no kernel 'z'"),
-        (lambda: module.launch("k", 1, 1, []), "takes 1 arguments, got 0"),
-        (lambda: module.launch("k", 1, 2048, [out]), "exceeds 1024"),
-        (lambda: module.launch("k", 0, 1, [out]), "positive"),
-        (lambda: module.launch("k", 1, 1, [out.T]), "not C-contiguous"),
-        (lambda: module.launch("k", 1, 1, [1.5]), "got float"),
-        (lambda: module.launch("k", 1, 1, [1 << 64]), "does not fit"),
-    ]:
-        with pytest.raises(LaunchError, match=words):
-            call()
+@pytest.mark.parametrize(
+    ("name", "grid", "block", "arguments", "words"),
+    [
+        ("z", 1, 1, [np.zeros(4)], "no kernel 'z'"),
+        ("k", 1, 1, [], "takes 1 arguments, got 0"),
+        ("k", 1, 2048, [np.zeros(4)], "exceeds 1024"),
+        ("k", 0, 1, [np.zeros(4)], "positive"),
+        ("k", 1, 1, [np.zeros((4, 4)).T[1:]], "not C-contiguous"),
+        ("k", 1, 1, [1.5], "got float"),
+        ("k", 1, 1, [1 << 64], "does not fit"),
+    ],
+)
+def test_launches_that_do_not_fit(
+    name: str, grid: int, block: int, arguments: list[Any], words: str
+) -> None:
+    with pytest.raises(LaunchError, match=words):
+        kernel("").launch(name, grid, block, arguments)

@@ -33,6 +33,7 @@ end:
 """
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not driver.available(), reason="needs a CUDA device")
 def test_the_device_and_the_emulator_agree() -> None:
     x = np.linspace(-3, 3, 1000, dtype=np.float32)

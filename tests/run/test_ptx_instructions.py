@@ -82,10 +82,14 @@ def integers(bits: int, signed: bool) -> st.SearchStrategy[Array]:
     return st.lists(value, min_size=16, max_size=16).map(lambda v: np.array(v, dtype))
 
 
-def floats(dtype: type = np.float32) -> st.SearchStrategy[Array]:
+def floats(dtype: Any = np.float32) -> st.SearchStrategy[Array]:
     width = np.dtype(dtype).itemsize * 8
-    value = st.floats(width=width)  # type: ignore[arg-type]  # 16, 32 or 64
+    value = st.floats(width=width)
     return st.lists(value, min_size=16, max_size=16).map(lambda v: np.array(v, dtype))
+
+
+def uint32(values: list[int]) -> Array:
+    return np.array(values, np.uint32)
 
 
 def wrap(value: int, bits: int) -> int:
@@ -134,7 +138,7 @@ def test_wide_products(a: Array, b: Array, c: Array) -> None:
 def test_shifts_saturate_their_count(kind: str, data: st.DataObject) -> None:
     bits, signed = int(kind[1:]), kind[0] == "s"
     a = data.draw(integers(bits, signed))
-    count = data.draw(st.lists(st.integers(0, 80), min_size=16, max_size=16).map(np.uint32))
+    count = data.draw(st.lists(st.integers(0, 80), min_size=16, max_size=16).map(uint32))
     left = execute(f"shl.b{bits} {{d}}, {{a}}, {{b}};", kind, (kind, a), ("u32", count))
     right = execute(f"shr.{kind} {{d}}, {{a}}, {{b}};", kind, (kind, a), ("u32", count))
     pairs = list(zip(a.tolist(), count.tolist(), strict=True))
@@ -182,7 +186,7 @@ def test_bit_fields(a: Array, position: list[int], length: list[int]) -> None:
         assert signed[index] == wrap(field - (1 << n) if negative else field, 32)
 
 
-def round_to_float(value: Fraction, dtype: type) -> Any:
+def round_to_float(value: Fraction, dtype: Any) -> Any:
     """The nearest-even value of a float type, by exact comparison with its neighbours."""
     guess = dtype(float(value))
     if not np.isfinite(guess):
@@ -210,9 +214,10 @@ def same(got: Array, expected: Array) -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @few
 @given(data=st.data())
-def test_fused_multiply_add_rounds_once(dtype: type, data: st.DataObject) -> None:
+def test_fused_multiply_add_rounds_once(dtype: Any, data: st.DataObject) -> None:
     kind = f"f{np.dtype(dtype).itemsize * 8}"
-    moderate = st.floats(-1e6, 1e6, width=np.dtype(dtype).itemsize * 8, allow_subnormal=False)  # type: ignore[arg-type]  # 32 or 64
+    bits = np.dtype(dtype).itemsize * 8
+    moderate = st.floats(-1e6, 1e6, width=bits, allow_subnormal=False)
     a = np.array(data.draw(st.lists(moderate, min_size=8, max_size=8)), dtype)
     b = np.array(data.draw(st.lists(moderate, min_size=8, max_size=8)), dtype)
     # An addend that nearly cancels the product shows a second rounding.
@@ -286,14 +291,19 @@ def test_float_to_integer_clamps(target: str, mode: str, a: Array) -> None:
     low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
     stored = "b16" if bits == 8 else target
     got = execute(f"cvt.{mode}.{target}.f32 {{d}}, {{a}};", stored, ("f32", a))
-    function = {"rzi": math.trunc, "rni": round, "rmi": math.floor, "rpi": math.ceil}[mode]
+    modes: dict[str, Callable[[float], int]] = {
+        "rzi": math.trunc,
+        "rni": round,
+        "rmi": math.floor,
+        "rpi": math.ceil,
+    }
     for value, result in zip(a.tolist(), got.tolist(), strict=True):
         if math.isnan(value):
             expected = 1 << bits - 1 if bits == 64 else 0
         elif math.isinf(value):
             expected = high if value > 0 else low
         else:
-            expected = min(max(function(value), low), high)
+            expected = min(max(modes[mode](value), low), high)
         assert result == wrap(expected, bits)
 
 
@@ -409,3 +419,19 @@ def test_packed_halves_act_like_two(type_name: str) -> None:
 
     np.testing.assert_array_equal(packed >> 16, single(a, b, c))
     np.testing.assert_array_equal(packed & 0xFFFF, single(e, a, b))
+
+
+def test_packed_floats_act_like_two() -> None:
+    values = np.random.default_rng(6).standard_normal((3, 64)).astype(np.float32)
+    a, b, c = (v.view(np.uint32).astype(np.uint64) for v in values)
+    packed = execute(
+        "fma.rn.f32x2 {d}, {a}, {b}, {c};",
+        "b64",
+        ("b64", a << 32 | b),
+        ("b64", b << 32 | c),
+        ("b64", c << 32 | a),
+    )
+    text = "fma.rn.f32 {d}, {a}, {b}, {c};"
+    x, y, z = (("f32", v) for v in values)
+    np.testing.assert_array_equal(packed >> 32, execute(text, "f32", x, y, z))
+    np.testing.assert_array_equal(packed & 0xFFFFFFFF, execute(text, "f32", y, z, x))

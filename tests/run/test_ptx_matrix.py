@@ -133,7 +133,7 @@ ret;
 """
 
 
-SHAPES = [
+SHAPES: list[tuple[str, str, Any, int]] = [
     ("m16n8k8", "f32.tf32.tf32.f32", np.float32, 8),
     ("m16n8k4", "f32.tf32.tf32.f32", np.float32, 4),
     ("m16n8k8", "f32.f16.f16.f32", np.float16, 8),
@@ -142,7 +142,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(("shape", "types", "dtype", "depth"), SHAPES)
-def test_fragment_layouts(shape: str, types: str, dtype: type, depth: int) -> None:
+def test_fragment_layouts(shape: str, types: str, dtype: Any, depth: int) -> None:
     """The layouts element by element, as the manual's formulas give them."""
     a, b = small_integers((16, depth), 3).astype(dtype), small_integers((depth, 8), 4).astype(dtype)
     result = np.int32 if types.startswith("s32") else np.float32

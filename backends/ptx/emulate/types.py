@@ -33,6 +33,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "u64": np.dtype(np.uint64),
     "s64": np.dtype(np.int64),
     "f64": np.dtype(np.float64),
+    "f32x2": np.dtype(np.uint64),
 }
 
 UNSIGNED: dict[int, np.dtype[Any]] = {
@@ -42,7 +43,7 @@ UNSIGNED: dict[int, np.dtype[Any]] = {
     8: np.dtype(np.uint64),
 }
 
-FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2"})
+FLOATS = frozenset({"f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2"})
 SIGNED = frozenset({"s8", "s16", "s32", "s64"})
 INTEGERS = frozenset(
     {"b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "b64", "u64", "s64"}

@@ -22,13 +22,12 @@ from ..rounding import (
     saturate,
     widen,
 )
-from ..types import Array
+from ..types import DTYPES, UNSIGNED, Array
 from .alu import Alu, Builder, Refusal, only, require
 
 Function = Callable[..., Array]
 _MODES = ("rn", "rz", "rm", "rp")
-_PACKED = {"f16x2": "f16", "bf16x2": "bf16"}
-_HALF_BITS = np.uint32(16)
+_PACKED = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class _Operation:
     count: int
     native: Function
     odd: Function | None = None
-    types: tuple[str, ...] = ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2")
+    types: tuple[str, ...] = ("f32", "f64", "f16", "bf16", *_PACKED)
     modifiers: str = "rn ftz sat"
 
 
@@ -77,16 +76,18 @@ def _core(operation: _Operation, type_name: str, mode: str) -> Function:
 
 
 def packed(function: Function, type_name: str) -> Function:
-    """A function on halves, applied to both halves of a 32-bit pair."""
+    """A function on one type, applied to both halves of a register twice as wide."""
+    dtype = DTYPES[type_name]
+    half, whole = UNSIGNED[dtype.itemsize], UNSIGNED[2 * dtype.itemsize]
+    shift = whole.type(8 * dtype.itemsize)
+
+    def bits(result: Array) -> Array:
+        return np.ascontiguousarray(result).view(half).astype(whole)
 
     def compute(*values: Array) -> Array:
-        low = [v.astype(np.uint16) for v in values]
-        high = [(v >> _HALF_BITS).astype(np.uint16) for v in values]
-        if type_name == "f16":
-            low, high = [v.view(np.float16) for v in low], [v.view(np.float16) for v in high]
-        first = np.ascontiguousarray(function(*low)).view(np.uint16).astype(np.uint32)
-        second = np.ascontiguousarray(function(*high)).view(np.uint16).astype(np.uint32)
-        return first | (second << _HALF_BITS)
+        low = [v.astype(half).view(dtype) for v in values]
+        high = [(v >> shift).astype(half).view(dtype) for v in values]
+        return bits(function(*low)) | (bits(function(*high)) << shift)
 
     return compute
 
