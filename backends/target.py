@@ -81,7 +81,7 @@ def parse(text: str, cpu: str = "") -> Target:
         UserError: no such target.
     """
     if text == "cpu":
-        return host() if not cpu else replace(_named(host().triple, cpu))
+        return host() if not cpu else _named(host().triple, cpu)
     name, _, arch = text.partition(":")
     if name in ("cuda", "ptx-emulate"):
         arch = arch if arch and not arch.isdigit() else DEFAULT_ARCH
