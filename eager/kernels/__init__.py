@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import activation, comparison, creation, elementwise, reduction, view
+from . import (
+    activation,
+    comparison,
+    convolution,
+    creation,
+    elementwise,
+    index,
+    linalg,
+    loss,
+    normalization,
+    pooling,
+    random,
+    reduction,
+    sort,
+    view,
+)
 
 KERNELS: dict[str, Callable[..., Any]] = {
     **elementwise.KERNELS,
@@ -14,5 +29,13 @@ KERNELS: dict[str, Callable[..., Any]] = {
     **view.KERNELS,
     **creation.KERNELS,
     **activation.KERNELS,
+    **linalg.KERNELS,
+    **convolution.KERNELS,
+    **pooling.KERNELS,
+    **normalization.KERNELS,
+    **index.KERNELS,
+    **sort.KERNELS,
+    **random.KERNELS,
+    **loss.KERNELS,
 }
 """Overload name ("aten::add.Tensor") to a function of all its arguments in schema order."""

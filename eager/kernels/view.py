@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def t(self: Any) -> Any:
     if array(self).ndim > 2:
         raise OperatorError(
             f"t() expects a tensor with <= 2 dimensions, but self is {array(self).ndim}D"
-        )  # noqa: E501 - PyTorch's sentence
+        )
     return make(array(self).T, self.dtype)
 
 
@@ -208,7 +209,7 @@ def tensor_split(self: Any, sections: int, dim: int = 0) -> list[Any]:
 
 def tensor_split_at(self: Any, indices: Sequence[int], dim: int = 0) -> list[Any]:
     bounds = [0, *indices, None]
-    return [slice_(self, dim, a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    return [slice_(self, dim, a, b) for a, b in pairwise(bounds)]
 
 
 def unbind(self: Any, dim: int = 0) -> list[Any]:

@@ -1,0 +1,176 @@
+"""Convolutions as a matrix product over sliding windows (im2col)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import Array, compute, wrap
+from .window import padded, spread, windows
+
+Kernel = Callable[..., Any]
+Ints = Sequence[int]
+
+
+def forward(
+    x: Array, w: Array, stride: Ints, low: Ints, high: Ints, dilation: Ints, groups: int
+) -> Array:
+    """x (N, C, *sizes), w (O, C/groups, *kernel) -> (N, O, *outputs)."""
+    n = w.ndim - 2
+    cells = windows(padded(x, low, high), w.shape[2:], stride, dilation)
+    batch, channels = x.shape[:2]
+    outputs = cells.shape[2 : 2 + n]
+    grouped = cells.reshape(batch, groups, channels // groups, *cells.shape[2:])
+    order = (1, 0, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))
+    rows = grouped.transpose(order).reshape(groups, batch * int(np.prod(outputs)), -1)
+    kernel = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
+    out = np.matmul(rows, kernel).reshape(groups, batch, *outputs, w.shape[0] // groups)
+    back = (1, 0, 2 + n, *range(2, 2 + n))
+    return np.ascontiguousarray(out.transpose(back)).reshape(batch, w.shape[0], *outputs)
+
+
+def transposed(
+    x: Array, w: Array, stride: Ints, padding: Ints, extra: Ints, dilation: Ints, groups: int
+) -> Array:
+    """x (N, C, *sizes), w (C, O/groups, *kernel): spread x by its stride, then convolve."""
+    n = w.ndim - 2
+    sizes, kernel = x.shape[2:], w.shape[2:]
+    wide = np.zeros((*x.shape[:2], *((m - 1) * s + 1 for m, s in zip(sizes, stride, strict=True))),
+                    x.dtype)  # fmt: skip
+    wide[(..., *(slice(None, None, s) for s in stride))] = x
+    channels, out_channels = w.shape[0], w.shape[1]
+    turned = np.flip(w, tuple(range(2, 2 + n)))
+    turned = turned.reshape(groups, channels // groups, out_channels, *kernel).swapaxes(1, 2)
+    turned = turned.reshape(groups * out_channels, channels // groups, *kernel)
+    low = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
+    high = [a + e for a, e in zip(low, extra, strict=True)]
+    crop = tuple(
+        slice(max(0, -a), m - max(0, -b)) for a, b, m in zip(low, high, wide.shape[2:], strict=True)
+    )
+    cropped = wide[(..., *crop)]
+    rest = [max(0, a) for a in low], [max(0, b) for b in high]
+    return forward(cropped, turned, [1] * n, rest[0], rest[1], dilation, groups)
+
+
+def _check(x: Array, w: Array, groups: int, transpose: bool) -> None:
+    wanted = w.shape[0] if transpose else w.shape[1] * groups
+    if x.shape[1] != wanted:
+        raise OperatorError(
+            f"Given {'transposed=1' if transpose else f'groups={groups}'}, weight of size "
+            f"{list(w.shape)}, expected input{list(x.shape)} to have {wanted} channels, but got "
+            f"{x.shape[1]} channels instead"
+        )
+
+
+def convolution(
+    self: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints,
+    transpose: bool, output_padding: Ints, groups: int, *_: Any,
+) -> Any:  # fmt: skip
+    """Any number of spatial dimensions; an unbatched input gives an unbatched output."""
+    if self.dtype is not weight.dtype:
+        raise OperatorError(
+            f"Input type (torch.{self.dtype.word}Tensor) and weight type "
+            f"(torch.{weight.dtype.word}Tensor) should be the same"
+        )
+    x, w = compute(self), compute(weight)
+    n = w.ndim - 2
+    unbatched = x.ndim == n + 1
+    if not unbatched and x.ndim != n + 2:
+        raise OperatorError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, but got input "
+            f"of size: {list(x.shape)}"
+        )
+    x = x[None] if unbatched else x
+    _check(x, w, groups, transpose)
+    s, p, d = spread(stride, n), spread(padding, n), spread(dilation, n)
+    if transpose:
+        out = transposed(x, w, s, p, spread(output_padding, n), d, groups)
+    else:
+        _check_kernel(x, w, p, d)
+        out = forward(x, w, s, p, p, d, groups)
+    if bias is not None:
+        out = out + compute(bias).reshape(-1, *[1] * n)
+    return wrap(out[0] if unbatched else out, self.dtype)
+
+
+def _check_kernel(x: Array, w: Array, padding: Ints, dilation: Ints) -> None:
+    have = [m + 2 * p for m, p in zip(x.shape[2:], padding, strict=True)]
+    need = [d * (k - 1) + 1 for k, d in zip(w.shape[2:], dilation, strict=True)]
+    if any(a < b for a, b in zip(have, need, strict=True)):
+        raise OperatorError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, have))}). Kernel "
+            f"size: ({' x '.join(map(str, need))}). Kernel size can't be greater than actual input "
+            "size"
+        )
+
+
+def conv(self: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints,
+         groups: int) -> Any:  # fmt: skip
+    return convolution(self, weight, bias, stride, padding, dilation, False, [0], groups)
+
+
+def conv_named(self: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints,
+               groups: int) -> Any:  # fmt: skip
+    """padding="valid" or "same" (the odd cell goes after)."""
+    n = compute(weight).ndim - 2
+    if padding == "valid":
+        return conv(self, weight, bias, stride, [0], dilation, groups)
+    total = [d * (k - 1) for d, k in zip(spread(dilation, n), weight._array.shape[2:], strict=True)]
+    low = [t // 2 for t in total]
+    wide = wrap(padded(compute(self), low, [t - a for t, a in zip(total, low, strict=True)]),
+                self.dtype)  # fmt: skip
+    return conv(wide, weight, bias, stride, [0], dilation, groups)
+
+
+def conv_transpose(self: Any, weight: Any, bias: Any, stride: Ints, padding: Ints,
+                   output_padding: Ints, groups: int, dilation: Ints) -> Any:  # fmt: skip
+    return convolution(self, weight, bias, stride, padding, dilation, True, output_padding, groups)
+
+
+def im2col(self: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    x = compute(self)
+    k, s, p, d = (spread(v, 2) for v in (kernel, stride, padding, dilation))
+    cells = windows(padded(x, p, p), k, s, d)
+    lead = cells.ndim - 5
+    order = (*range(lead + 1), lead + 3, lead + 4, lead + 1, lead + 2)
+    flat = cells.transpose(order)
+    return wrap(flat.reshape(*x.shape[:lead], x.shape[lead] * k[0] * k[1], -1), self.dtype)
+
+
+def col2im(self: Any, output_size: Ints, kernel: Ints, dilation: Ints, padding: Ints,
+           stride: Ints) -> Any:  # fmt: skip
+    x = compute(self)
+    k, s, p, d = (spread(v, 2) for v in (kernel, stride, padding, dilation))
+    sizes = [m + 2 * a for m, a in zip(output_size, p, strict=True)]
+    counts = [(m - di * (ki - 1) - 1) // si + 1
+              for m, ki, si, di in zip(sizes, k, s, d, strict=True)]  # fmt: skip
+    cells = x.reshape(*x.shape[:-2], -1, *k, *counts)
+    out = np.zeros((*cells.shape[:-4], *sizes), x.dtype)
+    for i, j in product(range(k[0]), range(k[1])):
+        rows = slice(i * d[0], i * d[0] + s[0] * counts[0], s[0])
+        columns = slice(j * d[1], j * d[1] + s[1] * counts[1], s[1])
+        out[..., rows, columns] += cells[..., i, j, :, :]
+    return wrap(out[..., p[0] : sizes[0] - p[0], p[1] : sizes[1] - p[1]], self.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::_convolution": convolution,
+    "aten::_convolution.deprecated": convolution,
+    "aten::convolution": convolution,
+    "aten::conv1d": conv,
+    "aten::conv2d": conv,
+    "aten::conv3d": conv,
+    "aten::conv1d.padding": conv_named,
+    "aten::conv2d.padding": conv_named,
+    "aten::conv3d.padding": conv_named,
+    "aten::conv_transpose1d": conv_transpose,
+    "aten::conv_transpose2d.input": conv_transpose,
+    "aten::conv_transpose3d.input": conv_transpose,
+    "aten::im2col": im2col,
+    "aten::col2im": col2im,
+}

@@ -1,0 +1,189 @@
+"""Loss functions; `reduction` is 0 none, 1 mean, 2 sum, as in TorchScript's schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import DimensionError, OperatorError
+
+from ..storage import Array, array, cast, compute, promoted, wrap
+from .activation import softmax_array
+from .shapes import check_broadcast
+
+Kernel = Callable[..., Any]
+NONE, MEAN, SUM = 0, 1, 2
+
+
+def reduced(x: Array, reduction: int) -> Array:
+    if reduction == MEAN:
+        return np.divide(x.sum(dtype=x.dtype), x.dtype.type(x.size))
+    return np.asarray(x.sum(dtype=x.dtype)) if reduction == SUM else x
+
+
+def pairwise(fn: Callable[..., Array]) -> Kernel:
+    """A loss `fn(input, target, *parameters)` element by element, then reduced."""
+
+    def run(self: Any, target: Any, reduction: int = MEAN, *parameters: Any) -> Any:
+        dtype = promoted(self, target)
+        a, b = cast(self, dtype), cast(target, dtype)
+        check_broadcast(a, b)
+        return wrap(reduced(np.asarray(fn(a, b, *parameters), a.dtype), reduction), dtype)
+
+    return run
+
+
+def _smooth_l1(a: Array, b: Array, beta: float = 1.0) -> Array:
+    d = np.abs(a - b)
+    return d if beta == 0 else np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+
+
+def _huber(a: Array, b: Array, delta: float = 1.0) -> Array:
+    d = np.abs(a - b)
+    return np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+
+
+def _kl(a: Array, b: Array, log_target: bool = False) -> Array:
+    if log_target:
+        return np.exp(b) * (b - a)
+    return np.where(b > 0, b * np.log(np.where(b > 0, b, 1)), 0) - b * a
+
+
+def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Any:
+    x, y = compute(self), compute(target)
+    if x.shape != y.shape:
+        raise OperatorError(
+            f"Using a target size ({list(y.shape)}) that is different to the input size "
+            f"({list(x.shape)}) is deprecated. Please ensure they have the same size."
+        )
+    if x.size and bool(((x < 0) | (x > 1)).any()):
+        raise OperatorError("all elements of input should be between 0 and 1")
+    low = x.dtype.type(-100)
+    out = -(y * np.maximum(np.log(x), low) + (1 - y) * np.maximum(np.log1p(-x), low))
+    out = out if weight is None else out * compute(weight)
+    return wrap(reduced(out, reduction), self.dtype)
+
+
+def bce_with_logits(
+    self: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+) -> Any:
+    x, y = compute(self), compute(target)
+    log_sigmoid = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    if pos_weight is None:
+        out = (1 - y) * x - log_sigmoid
+    else:
+        out = (1 - y) * x - (1 + (compute(pos_weight) - 1) * y) * log_sigmoid
+    out = out if weight is None else out * compute(weight)
+    return wrap(reduced(out, reduction), self.dtype)
+
+
+def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int) -> Array:
+    """-x at the target class (dimension 1, or 0 of a vector), weighted, reduced."""
+    axis = 1 if x.ndim > 1 else 0
+    classes = x.shape[axis]
+    valid = at != ignore
+    bad = at[valid & ((at < 0) | (at >= classes))]
+    if bad.size:
+        raise DimensionError(f"Target {int(bad.flat[0])} is out of bounds.")
+    safe = np.where(valid, at, 0)
+    found = np.take_along_axis(x, np.expand_dims(safe, axis), axis).squeeze(axis)
+    w = np.ones(classes, x.dtype) if weight is None else compute(weight)
+    scale = np.where(valid, w[safe], 0).astype(x.dtype)
+    out = np.where(valid, -found * scale, 0).astype(x.dtype)
+    if reduction == MEAN:
+        return np.divide(out.sum(dtype=x.dtype), scale.sum(dtype=x.dtype))
+    return np.asarray(out.sum(dtype=x.dtype)) if reduction == SUM else out
+
+
+def nll_loss(
+    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100
+) -> Any:
+    return wrap(_picked(compute(self), array(target), weight, reduction, ignore_index), self.dtype)
+
+
+def cross_entropy(
+    self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """`target` holds class numbers, or probabilities of the input's shape."""
+    x = compute(self)
+    axis = 1 if x.ndim > 1 else 0
+    log_p = softmax_array(x, axis, log=True)
+    classes = x.shape[axis]
+    smooth = label_smoothing
+    if target.dtype.is_floating_point:
+        y = compute(target) * (1 - smooth) + smooth / classes
+        shape = [1] * x.ndim
+        shape[axis] = -1
+        w = 1 if weight is None else compute(weight).reshape(shape)
+        out = -(log_p * y * w).sum(axis)
+        if reduction == MEAN:
+            return wrap(out.sum() / x.dtype.type(out.size), self.dtype)
+        return wrap(reduced(out.astype(x.dtype), reduction), self.dtype)
+    hard = _picked(log_p, array(target), weight, reduction, ignore_index)
+    if not smooth:
+        return wrap(hard, self.dtype)
+    return wrap((1 - smooth) * hard + smooth / classes * _uniform(
+        log_p, array(target), weight, reduction, ignore_index, axis), self.dtype)  # fmt: skip
+
+
+def _uniform(log_p: Array, at: Array, weight: Any, reduction: int, ignore: int, axis: int) -> Array:
+    """The part of label smoothing that spreads over all classes."""
+    valid = at != ignore
+    w = np.ones(log_p.shape[axis], log_p.dtype) if weight is None else compute(weight)
+    shape = [1] * log_p.ndim
+    shape[axis] = -1
+    out = np.where(valid, -(log_p * w.reshape(shape)).sum(axis), 0).astype(log_p.dtype)
+    if reduction == MEAN:
+        scale = np.where(valid, w[np.where(valid, at, 0)], 0).sum()
+        return np.divide(out.sum(dtype=log_p.dtype), scale)
+    return np.asarray(out.sum(dtype=log_p.dtype)) if reduction == SUM else out
+
+
+def cosine_similarity(first: Any, second: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    dtype = promoted(first, second)
+    a, b = cast(first, dtype), cast(second, dtype)
+    small = a.dtype.type(eps)
+    na = np.maximum(np.sqrt((a * a).sum(dim, keepdims=True)), small)
+    nb = np.maximum(np.sqrt((b * b).sum(dim, keepdims=True)), small)
+    return wrap(((a / na) * (b / nb)).sum(dim), dtype)
+
+
+def pairwise_distance(
+    first: Any, second: Any, p: float = 2, eps: float = 1e-6, keepdim: bool = False
+) -> Any:
+    d = np.abs(compute(first) - compute(second) + np.float32(eps))
+    return wrap((d**p).sum(-1, keepdims=keepdim) ** (1 / p), first.dtype)
+
+
+def margin_ranking(
+    first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
+) -> Any:
+    out = np.maximum(-compute(target) * (compute(first) - compute(second)) + margin, 0)
+    return wrap(reduced(out.astype(compute(first).dtype), reduction), first.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::mse_loss": pairwise(lambda a, b: (a - b) * (a - b)),
+    "aten::l1_loss": pairwise(lambda a, b: np.abs(a - b)),
+    "aten::smooth_l1_loss": pairwise(_smooth_l1),
+    "aten::huber_loss": pairwise(_huber),
+    "aten::kl_div": lambda self, target, reduction=MEAN, log_target=False: pairwise(_kl)(
+        self, target, reduction, log_target
+    ),
+    "aten::soft_margin_loss": pairwise(lambda a, b: np.log1p(np.exp(-b * a))),
+    "aten::hinge_embedding_loss": lambda self, target, margin=1.0, reduction=MEAN: pairwise(
+        lambda a, b: np.where(b == 1, a, np.maximum(0, margin - a))
+    )(self, target, reduction),
+    "aten::binary_cross_entropy": binary_cross_entropy,
+    "aten::binary_cross_entropy_with_logits": bce_with_logits,
+    "aten::nll_loss": nll_loss,
+    "aten::nll_loss2d": nll_loss,
+    "aten::nll_loss_nd": nll_loss,
+    "aten::cross_entropy_loss": cross_entropy,
+    "aten::cosine_similarity": cosine_similarity,
+    "aten::pairwise_distance": pairwise_distance,
+    "aten::margin_ranking_loss": margin_ranking,
+}

@@ -1,0 +1,168 @@
+"""Normalisations and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import Array, compute, wrap
+from .activation import dropout, softmax_array
+from .reduction import variance
+
+Kernel = Callable[..., Any]
+
+
+def _affine(x: Array, weight: Any, bias: Any, shape: tuple[int, ...]) -> Array:
+    if weight is not None:
+        x = x * compute(weight).reshape(shape)
+    return x if bias is None else x + compute(bias).reshape(shape)
+
+
+def _standard(x: Array, over: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
+    """(x - mean) / sqrt(var + eps) over some dimensions; also the mean and the scale."""
+    mean = x.mean(axis=over, keepdims=True, dtype=x.dtype)
+    scale = 1 / np.sqrt(variance(x, over, 0, True) + x.dtype.type(eps))
+    return (x - mean) * scale, mean, scale
+
+
+def batch_norm(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
+    eps: float, cudnn: bool = True,
+) -> Any:  # fmt: skip
+    """x (N, C, *). Training uses the batch and moves the running statistics in place."""
+    x = compute(self)
+    shape = (1, -1, *[1] * (x.ndim - 2))
+    if training:
+        over = (0, *range(2, x.ndim))
+        count = x.size // x.shape[1] if x.shape[1] else 0
+        if count <= 1:
+            raise OperatorError(
+                "Expected more than 1 value per channel when training, got input size "
+                f"torch.Size({list(x.shape)})"
+            )
+        out, centre, _ = _standard(x, over, eps)
+        if mean is not None:
+            spread = variance(x, over, 1, False)
+            mean._array[...] = (1 - momentum) * mean._array + momentum * centre.reshape(-1)
+            var._array[...] = (1 - momentum) * var._array + momentum * spread
+    else:
+        scale = 1 / np.sqrt(compute(var) + np.float32(eps))
+        out = (x - compute(mean).reshape(shape)) * scale.reshape(shape).astype(x.dtype)
+    return wrap(_affine(out, weight, bias, shape), self.dtype)
+
+
+def layer_norm(
+    self: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
+    eps: float = 1e-5, cudnn: bool = True,
+) -> Any:  # fmt: skip
+    x = compute(self)
+    shape = tuple(normalized_shape)
+    if x.shape[x.ndim - len(shape) :] != shape:
+        raise OperatorError(
+            f"Given normalized_shape={list(shape)}, expected input with shape "
+            f"[*, {', '.join(map(str, shape))}], but got input of size{list(x.shape)}"
+        )
+    out, _, _ = _standard(x, tuple(range(-len(shape), 0)), eps)
+    return wrap(_affine(out, weight, bias, shape), self.dtype)
+
+
+def native_layer_norm(self: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
+    x = compute(self)
+    _, mean, scale = _standard(x, tuple(range(-len(shape), 0)), eps)
+    return (
+        layer_norm(self, shape, weight, bias, eps),
+        wrap(mean, self.dtype),
+        wrap(scale, self.dtype),
+    )
+
+
+def rms_norm(
+    self: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
+) -> Any:
+    x = compute(self)
+    over = tuple(range(-len(normalized_shape), 0))
+    small = np.finfo(x.dtype).eps if eps is None else eps
+    mean_square = np.asarray((x * x).mean(axis=over, keepdims=True, dtype=x.dtype))
+    out = x / np.sqrt(mean_square + x.dtype.type(small))
+    return wrap(_affine(out, weight, None, tuple(normalized_shape)), self.dtype)
+
+
+def group_norm(
+    self: Any, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5,
+    cudnn: bool = True,
+) -> Any:  # fmt: skip
+    x = compute(self)
+    if x.shape[1] % groups:
+        raise OperatorError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of "
+            f"shape {list(x.shape)} and num_groups={groups}"
+        )
+    grouped = x.reshape(x.shape[0], groups, -1)
+    out, _, _ = _standard(grouped, (2,), eps)
+    shape = (1, -1, *[1] * (x.ndim - 2))
+    return wrap(_affine(out.reshape(x.shape), weight, bias, shape), self.dtype)
+
+
+def instance_norm(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, use_input_stats: bool,
+    momentum: float, eps: float, cudnn: bool = True,
+) -> Any:  # fmt: skip
+    if not use_input_stats:
+        return batch_norm(self, weight, bias, mean, var, False, momentum, eps)
+    x = compute(self)
+    over = tuple(range(2, x.ndim))
+    out, centre, _ = _standard(x, over, eps)
+    if mean is not None:
+        spread = variance(x, over, 1, False).mean(0)
+        mean._array[...] = (1 - momentum) * mean._array + momentum * centre.reshape(
+            x.shape[:2]
+        ).mean(0)
+        var._array[...] = (1 - momentum) * var._array + momentum * spread
+    return wrap(_affine(out, weight, bias, (1, -1, *[1] * (x.ndim - 2))), self.dtype)
+
+
+def weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
+    x = compute(v)
+    over = tuple(a for a in range(x.ndim) if a != dim % x.ndim) if dim != -1 else None
+    norm = np.sqrt((x * x).sum(axis=over, keepdims=True))
+    return wrap(x * (compute(g) / norm), v.dtype)
+
+
+def attention(
+    query: Any, key: Any, value: Any, mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """softmax(q k^T * scale + mask) v over the last two dimensions."""
+    q, k, v = compute(query), compute(key), compute(value)
+    if enable_gqa and k.shape[-3] != q.shape[-3]:
+        k = np.repeat(k, q.shape[-3] // k.shape[-3], -3)
+        v = np.repeat(v, q.shape[-3] // v.shape[-3], -3)
+    factor = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = np.matmul(q, k.swapaxes(-1, -2)) * q.dtype.type(factor)
+    if is_causal:
+        allowed = np.tril(np.ones(scores.shape[-2:], bool))
+        scores = np.where(allowed, scores, -np.inf).astype(q.dtype)
+    if mask is not None:
+        m = compute(mask)
+        scores = np.where(m, scores, -np.inf).astype(q.dtype) if m.dtype == bool else scores + m
+    weights = softmax_array(scores, -1, log=False)
+    weights = np.where(np.isneginf(scores).all(-1, keepdims=True), 0, weights).astype(q.dtype)
+    if dropout_p:
+        weights = compute(dropout(wrap(weights, query.dtype), dropout_p, True))
+    return wrap(np.matmul(weights, v), query.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::batch_norm": batch_norm,
+    "aten::layer_norm": layer_norm,
+    "aten::native_layer_norm": native_layer_norm,
+    "aten::rms_norm": rms_norm,
+    "aten::group_norm": group_norm,
+    "aten::instance_norm": instance_norm,
+    "aten::_weight_norm": weight_norm,
+    "aten::scaled_dot_product_attention": attention,
+}

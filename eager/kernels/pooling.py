@@ -1,0 +1,177 @@
+"""Pooling over sliding windows, and the adaptive forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import int64
+from tensorscript.base.errors import OperatorError
+
+from ..storage import Array, compute, wrap
+from .window import padded, spread, windows
+
+Kernel = Callable[..., Any]
+Ints = Sequence[int]
+
+
+def _ceil_extra(size: int, k: int, s: int, p: int, d: int) -> int:
+    """Cells to add behind so that the last, partial window counts; it must start inside."""
+    reach = d * (k - 1) + 1
+    outputs = -(-(size + 2 * p - reach) // s) + 1
+    if (outputs - 1) * s >= size + p:
+        outputs -= 1
+    return max(0, (outputs - 1) * s + reach - size - 2 * p)
+
+
+def _cells(x: Array, k: Ints, s: Ints, p: Ints, d: Ints, ceil: bool, fill: float) -> Array:
+    n = len(k)
+    for ki, pi in zip(k, p, strict=True):
+        if pi > ki // 2:
+            raise OperatorError(
+                f"pad should be at most half of effective kernel size, but got pad={pi}, "
+                f"kernel_size={ki} and dilation={d[0]}"
+            )
+    extra = [_ceil_extra(m, ki, si, pi, di) if ceil else 0
+             for m, ki, si, pi, di in zip(x.shape[-n:], k, s, p, d, strict=True)]  # fmt: skip
+    wide = padded(x, p, [pi + e for pi, e in zip(p, extra, strict=True)], fill)
+    if any(m < di * (ki - 1) + 1 for m, ki, di in zip(wide.shape[-n:], k, d, strict=True)):
+        raise OperatorError(
+            f"Given input size: ({'x'.join(map(str, x.shape[-n - 1 :]))}). Output size is too small"
+        )
+    return windows(wide, k, s, d)
+
+
+def max_pool(n: int, with_indices: bool) -> Kernel:
+    def run(self: Any, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+            ceil_mode: bool) -> Any:  # fmt: skip
+        x = compute(self)
+        k, p, d = spread(kernel, n), spread(padding, n), spread(dilation, n)
+        s = spread(stride, n) if stride else k
+        low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+        cells = _cells(x, k, s, p, d, ceil_mode, low)
+        inner = tuple(range(-n, 0))
+        best = wrap(cells.max(axis=inner), self.dtype)
+        if not with_indices:
+            return best
+        flat = cells.reshape(*cells.shape[:-n], -1).argmax(-1)
+        return best, wrap(_positions(flat, x.shape[-n:], k, s, p, d), int64)
+
+    return run
+
+
+def _positions(flat: Array, sizes: Ints, k: Ints, s: Ints, p: Ints, d: Ints) -> Array:
+    """Place of each maximum in the unpadded input, as one number."""
+    n = len(k)
+    inside = np.unravel_index(flat, tuple(k))
+    out = np.zeros(flat.shape, np.int64)
+    for axis in range(n):
+        shape = [1] * flat.ndim
+        shape[flat.ndim - n + axis] = -1
+        start = (np.arange(flat.shape[flat.ndim - n + axis]) * s[axis] - p[axis]).reshape(shape)
+        out = out * sizes[axis] + start + inside[axis] * d[axis]
+    return out
+
+
+def avg_pool(n: int) -> Kernel:
+    def run(self: Any, kernel: Ints, stride: Ints = (), padding: Ints = (0,),
+            ceil_mode: bool = False, count_include_pad: bool = True,
+            divisor_override: int | None = None) -> Any:  # fmt: skip
+        x = compute(self)
+        k, p = spread(kernel, n), spread(padding, n)
+        s = spread(stride, n) if stride else k
+        ones = (1,) * n
+        inner = tuple(range(-n, 0))
+        total = _cells(x, k, s, p, ones, ceil_mode, 0).sum(axis=inner, dtype=x.dtype)
+        if divisor_override is not None:
+            return wrap(total / x.dtype.type(divisor_override), self.dtype)
+        counted = np.ones(x.shape[-n:], x.dtype)
+        if count_include_pad:
+            counted = padded(counted, p, p, 1)
+            counts = _cells(counted, k, s, (0,) * n, ones, False, 0) if not ceil_mode else None
+            if counts is None:
+                wide = [
+                    m * si + ki - 1 - m_in
+                    for m, si, ki, m_in in zip(
+                        (o - 1 for o in total.shape[-n:]), s, k, counted.shape, strict=True
+                    )
+                ]
+                counts = windows(padded(counted, (0,) * n, [max(0, e + 1) for e in wide]), k, s,
+                                 ones)  # fmt: skip
+        else:
+            counts = _cells(counted, k, s, p, ones, ceil_mode, 0)
+        return wrap(total / counts.sum(axis=inner, dtype=x.dtype), self.dtype)
+
+    return run
+
+
+def _bins(size: int, outputs: int) -> list[tuple[int, int]]:
+    return [(i * size // outputs, -(-(i + 1) * size // outputs)) for i in range(outputs)]
+
+
+def _adaptive(x: Array, sizes: Ints, fn: Callable[..., Any]) -> Array:
+    """Reduce one dimension after the other (averages of equal parts compose by dimension)."""
+    n = len(sizes)
+    for k, outputs in enumerate(sizes):
+        axis = x.ndim - n + k
+        found = x.shape[axis] if outputs is None else outputs
+        if found == x.shape[axis]:
+            continue
+        if found and x.shape[axis] % found == 0:
+            split = (*x.shape[:axis], found, x.shape[axis] // found, *x.shape[axis + 1 :])
+            x = fn(x.reshape(split), axis=axis + 1)
+            continue
+        parts = [fn(np.take(x, np.arange(a, b), axis), axis=axis)
+                 for a, b in _bins(x.shape[axis], found)]  # fmt: skip
+        x = np.stack(parts, axis)
+    return x
+
+
+def adaptive_avg(n: int) -> Kernel:
+    def run(self: Any, output_size: Ints) -> Any:
+        x = compute(self)
+        return wrap(_adaptive(x, spread(output_size, n), np.mean), self.dtype)
+
+    return run
+
+
+def adaptive_max(n: int) -> Kernel:
+    """Values and their places (as one number over the spatial dimensions)."""
+
+    def run(self: Any, output_size: Ints) -> Any:
+        x = compute(self)
+        sizes, spatial = spread(output_size, n), x.shape[-n:]
+        best = np.empty((*x.shape[:-n], *sizes), x.dtype)
+        places = np.empty(best.shape, np.int64)
+        numbers = np.arange(int(np.prod(spatial))).reshape(spatial)
+        bins = [_bins(m, o) for m, o in zip(spatial, sizes, strict=True)]
+        for at in np.ndindex(*sizes):
+            box = tuple(slice(*bins[a][i]) for a, i in enumerate(at))
+            cells = x[(..., *box)].reshape(*x.shape[:-n], -1)
+            pick = cells.argmax(-1)
+            best[(..., *at)] = np.take_along_axis(cells, pick[..., None], -1)[..., 0]
+            places[(..., *at)] = numbers[box].reshape(-1)[pick]
+        return wrap(best, self.dtype), wrap(places, int64)
+
+    return run
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::max_pool1d": max_pool(1, with_indices=False),
+    "aten::max_pool2d": max_pool(2, with_indices=False),
+    "aten::max_pool3d": max_pool(3, with_indices=False),
+    "aten::max_pool1d_with_indices": max_pool(1, with_indices=True),
+    "aten::max_pool2d_with_indices": max_pool(2, with_indices=True),
+    "aten::max_pool3d_with_indices": max_pool(3, with_indices=True),
+    "aten::avg_pool1d": avg_pool(1),
+    "aten::avg_pool2d": avg_pool(2),
+    "aten::avg_pool3d": avg_pool(3),
+    "aten::adaptive_avg_pool1d": adaptive_avg(1),
+    "aten::adaptive_avg_pool2d": adaptive_avg(2),
+    "aten::adaptive_avg_pool3d": adaptive_avg(3),
+    "aten::adaptive_max_pool1d": adaptive_max(1),
+    "aten::adaptive_max_pool2d": adaptive_max(2),
+    "aten::adaptive_max_pool3d": adaptive_max(3),
+}

@@ -1,0 +1,169 @@
+"""Random tensors; each draws from the given generator or the default one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, float64, int64
+from tensorscript.base.errors import OperatorError
+
+from ..modes import MODES
+from ..random import DEFAULT_GENERATOR, Generator, manual_seed
+from ..storage import Array, array, compute, to_storage, wrap
+
+Kernel = Callable[..., Any]
+
+
+def _draw(kind: str, shape: Sequence[int], dtype: DType, generator: Generator | None) -> Array:
+    """`kind` is "uniform" or "normal"."""
+    source = generator or DEFAULT_GENERATOR
+    count = int(np.prod(shape, dtype=np.int64))
+    found: Array = getattr(source, kind)(count, dtype is float64)
+    return found.reshape(tuple(shape))
+
+
+def sampler(kind: str) -> Kernel:
+    def run(size: Sequence[int], dtype: DType | None = None, *_: Any) -> Any:
+        out = dtype or MODES.default_dtype
+        return wrap(_draw(kind, size, out, None), out)
+
+    return run
+
+
+def sampler_with(kind: str) -> Kernel:
+    """The overload that takes a generator."""
+
+    def run(size: Sequence[int], generator: Any, dtype: DType | None = None, *_: Any) -> Any:
+        out = dtype or MODES.default_dtype
+        return wrap(_draw(kind, size, out, generator), out)
+
+    return run
+
+
+def sampler_like(kind: str) -> Kernel:
+    def run(self: Any, dtype: DType | None = None, *_: Any) -> Any:
+        return wrap(_draw(kind, array(self).shape, dtype or self.dtype, None), dtype or self.dtype)
+
+    return run
+
+
+def randint(low: int, high: int, size: Sequence[int], dtype: DType | None = None, *_: Any) -> Any:
+    if low >= high:
+        raise OperatorError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    count = int(np.prod(size, dtype=np.int64))
+    return wrap(DEFAULT_GENERATOR.integers(low, high, count).reshape(tuple(size)), dtype or int64)
+
+
+def randperm(n: int, dtype: DType | None = None, *_: Any) -> Any:
+    return wrap(DEFAULT_GENERATOR.permutation(n), dtype or int64)
+
+
+def _store(self: Any, values: Array) -> Any:
+    array(self)[...] = to_storage(values, self.dtype)
+    return self
+
+
+def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
+    u = _draw("uniform", array(self).shape, self.dtype, generator)
+    return _store(self, u * u.dtype.type(high - low) + u.dtype.type(low))
+
+
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    if std < 0:
+        raise OperatorError(f"normal expects std >= 0.0, but found std {std}")
+    z = _draw("normal", array(self).shape, self.dtype, generator)
+    return _store(self, z * z.dtype.type(std) + z.dtype.type(mean))
+
+
+def exponential_(self: Any, lambd: float = 1.0, generator: Any = None) -> Any:
+    u = _draw("uniform", array(self).shape, float64, generator)
+    return _store(self, -np.log1p(-u) / lambd)
+
+
+def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
+    if not 0 <= p <= 1:
+        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return wrap(_draw("uniform", array(self).shape, float64, generator) < p, self.dtype)
+
+
+def bernoulli(self: Any, generator: Any = None) -> Any:
+    return wrap(_draw("uniform", array(self).shape, float64, generator) < compute(self), self.dtype)
+
+
+def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
+    chance = compute(p) if hasattr(p, "dtype") else p
+    return _store(self, _draw("uniform", array(self).shape, float64, generator) < chance)
+
+
+def random_(self: Any, low: int, high: int | None, generator: Any = None) -> Any:
+    top = high if high is not None else min(2**63 - 1, 2 ** (self.dtype.bits - 1))
+    if self.dtype.is_floating_point and high is None:
+        top = 2 ** {16: 11, 32: 24, 64: 53}[self.dtype.bits]
+    source = generator or DEFAULT_GENERATOR
+    return _store(self, source.integers(low, top, array(self).size).reshape(array(self).shape))
+
+
+def multinomial(
+    self: Any, num_samples: int, replacement: bool = False, generator: Any = None
+) -> Any:
+    """Indices drawn with the rows of `self` as weights; without replacement by Gumbel's trick."""
+    p = compute(self).astype(np.float64)
+    if bool((p < 0).any()) or not bool((p.sum(-1) > 0).all()):
+        raise OperatorError("probability tensor contains either `inf`, `nan` or element < 0")
+    if not replacement and num_samples > p.shape[-1]:
+        raise OperatorError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement"
+        )
+    if replacement:
+        u = _draw("uniform", (*p.shape[:-1], num_samples), float64, generator)
+        edges = np.cumsum(p, -1) / p.sum(-1, keepdims=True)
+        at = (u[..., :, None] >= edges[..., None, :]).sum(-1)
+        return wrap(np.minimum(at, p.shape[-1] - 1), int64)
+    u = _draw("uniform", p.shape, float64, generator)
+    keys = np.log(p) - np.log(-np.log1p(-u))
+    return wrap(np.argsort(-keys, axis=-1, kind="stable")[..., :num_samples], int64)
+
+
+def seed(number: int) -> None:
+    manual_seed(number)
+
+
+def normal_tensors(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
+    shaped = mean if hasattr(mean, "dtype") else std
+    m = compute(mean) if hasattr(mean, "dtype") else mean
+    s = compute(std) if hasattr(std, "dtype") else std
+    shape = np.broadcast_shapes(np.shape(m), np.shape(s))
+    return wrap(_draw("normal", shape, shaped.dtype, generator) * s + m, shaped.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::rand": sampler("uniform"),
+    "aten::randn": sampler("normal"),
+    "aten::rand.generator": sampler_with("uniform"),
+    "aten::randn.generator": sampler_with("normal"),
+    "aten::rand_like": sampler_like("uniform"),
+    "aten::randn_like": sampler_like("normal"),
+    "aten::randint": lambda high, size, dtype=None, *_: randint(0, high, size, dtype),
+    "aten::randint.low": randint,
+    "aten::randperm": randperm,
+    "aten::uniform_": uniform_,
+    "aten::normal_": normal_,
+    "aten::normal.Tensor_float": normal_tensors,
+    "aten::normal.float_Tensor": normal_tensors,
+    "aten::normal.Tensor_Tensor": normal_tensors,
+    "aten::exponential_": exponential_,
+    "aten::bernoulli": bernoulli,
+    "aten::bernoulli.p": bernoulli_p,
+    "aten::bernoulli_.float": bernoulli_in_place,
+    "aten::bernoulli_.Tensor": bernoulli_in_place,
+    "aten::random_": lambda self, generator=None: random_(self, 0, None, generator),
+    "aten::random_.to": lambda self, to, generator=None: random_(self, 0, to, generator),
+    "aten::random_.from": random_,
+    "aten::multinomial": multinomial,
+    "aten::manual_seed": seed,
+}
