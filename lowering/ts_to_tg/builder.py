@@ -108,6 +108,7 @@ class Builder:
         self.default_dtype = float32
         self.table: Rows = {}
         self.constants: dict[int, Tensor] = {}
+        self.bounds: dict[str, Expr] = {}
 
     # --- refusing ---------------------------------------------------------------------------------
 

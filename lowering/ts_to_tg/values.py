@@ -78,15 +78,21 @@ class Tensor:
 
 
 class ListRef:
-    """A list; its elements are in the heap."""
+    """A list; its elements are in the heap. `shared` as for storages."""
 
-    __slots__ = ()
+    __slots__ = ("shared",)
+
+    def __init__(self) -> None:
+        self.shared = False
 
 
 class DictRef:
-    """A dict; its items are in the heap."""
+    """A dict; its items are in the heap. `shared` as for storages."""
 
-    __slots__ = ()
+    __slots__ = ("shared",)
+
+    def __init__(self) -> None:
+        self.shared = False
 
 
 class ObjectRef:
@@ -129,7 +135,7 @@ UNINITIALIZED = _Uninitialized()
 
 @dataclass(frozen=True)
 class UnknownString:
-    """A string that depends on unknown values; `text` shows them as `{}`. Good for messages only."""
+    """A string that depends on unknown values; `text` shows them as `{}`. For messages only."""
 
     text: str
 

@@ -1,0 +1,342 @@
+"""Unknown branches and loops: evaluated on copies of the heap, then joined.
+
+```
+ts.if with a condition known now   -->  the taken branch, in place
+ts.if, one branch raises           -->  tg.assert, then the other branch in place
+ts.if, else                        -->  tg.if over what the branches change
+ts.loop, short or impossible else  -->  unrolled
+ts.loop, else                      -->  tg.loop carrying what an iteration changes
+```
+What a loop carries is found by a fixpoint: at first nothing that could be a reference is assumed to
+change; whatever one evaluation of the body changes is carried in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.base.dtypes import int64
+from tensorscript.base.errors import NotCompilable, OperatorError
+from tensorscript.dialects.te.expr import Expr, unary
+from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.types import ScalarType
+
+from .builder import Builder, Ref
+from .elements import as_expr
+from .merge import (
+    Join,
+    changed_refs,
+    content_leaves,
+    default_of,
+    flatten,
+    leaf_ssa,
+    leaf_type,
+    same_type,
+    same_value,
+)
+from .values import UNINITIALIZED, Tensor, Value, is_scalar
+
+UNROLL_OPS = 192
+"""A loop is unrolled at once if trips x ops of its body stay below this."""
+UNROLL_TRIPS = 2048
+"""A loop that cannot be a tg.loop is unrolled up to so many iterations."""
+
+Evaluate = Callable[[Sequence[Value]], list[Value]]
+"""Evaluates a block of ts with these block arguments and gives what it yields."""
+
+
+class Raised(Exception):
+    """The program raises here, certainly (relative to the branch being evaluated)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@dataclass
+class _Trial:
+    """Ops, heap and results of an evaluation that is not yet part of the program."""
+
+    block: Block
+    scope: dict[tuple[object, ...], Operation]
+    heap: dict[Ref, Value]
+    results: list[Value]
+    raised: str | None = None
+
+
+def discard(block: Block) -> None:
+    """Drop the ops of a block that will not be used."""
+    for op in list(block.walk()):
+        op.drop_all_references()
+
+
+def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _Trial:
+    """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
+    outer, heap = b.block, b.heap
+    b.block, b.heap = block, dict(heap)
+    b.scopes.append({})
+    results: list[Value] = []
+    raised: str | None = None
+    try:
+        results = evaluate()
+    except Raised as error:
+        raised = error.message
+    except NotCompilable:
+        discard(block)
+        raise
+    finally:
+        trial = _Trial(block, b.scopes.pop(), b.heap, results, raised)
+        b.block, b.heap = outer, heap
+    return trial
+
+
+def adopt(b: Builder, trial: _Trial) -> list[Value]:
+    """Make a trial part of the current block."""
+    for op in list(trial.block.ops):
+        op.detach()
+        b.block.add_op(op)
+    b.heap = trial.heap
+    b.scopes[-1].update(trial.scope)
+    return trial.results
+
+
+def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Value]:
+    """The values of an if whose condition is not known.
+
+    Raises:
+        NotCompilable: the branches' values or effects have no common type.
+    """
+
+    def guarded(evaluate: Evaluate) -> list[Value]:
+        try:
+            return evaluate([])
+        except OperatorError as error:
+            raise Raised(error.message) from error
+
+    known_scalars = len(b.scalars)
+    trials = [attempt(b, Block(), lambda e=e: guarded(e)) for e in (yes, no)]  # type: ignore[misc]
+    left, right = trials
+    if left.raised is not None and right.raised is not None:
+        raise Raised(left.raised)
+    if left.raised is not None or right.raised is not None:
+        bad, good = (left, right) if left.raised is not None else (right, left)
+        must = unary("not", condition) if bad is left else condition
+        discard(bad.block)
+        b.emit(tg.AssertOp(b.scalar_operand(must), bad.raised or ""))
+        return adopt(b, good)
+    join = Join(b, condition, b.heap, known_scalars, left.heap, right.heap)
+    plans = [join.value(t, f) for t, f in zip(left.results, right.results, strict=True)]
+    refs = changed_refs(b.heap, left.heap, right.heap)
+    contents = [join.content(left.heap[r], right.heap[r]) for r in refs]
+    outputs = _emit_if(b, condition, left, right, join.leaves)
+    it = iter(outputs)
+    values = [p(it) for p in plans]
+    for ref, plan in zip(refs, contents, strict=True):
+        b.heap[ref] = plan(it)
+    return values
+
+
+def _emit_if(
+    b: Builder,
+    condition: Expr,
+    left: _Trial,
+    right: _Trial,
+    leaves: list[tuple[Value, Value]],
+) -> Sequence[SSAValue]:
+    """The tg.if that yields `leaves`, none if nothing is left to do."""
+    if not leaves and not any(_has_effect(t.block) for t in (left, right)):
+        discard(left.block)
+        discard(right.block)
+        return ()
+    types = []
+    sides: list[list[SSAValue]] = [[], []]
+    for pair in leaves:
+        present = pair[1] if pair[0] is UNINITIALIZED else pair[0]
+        for side, (trial, value) in enumerate(zip((left, right), pair, strict=True)):
+
+            def materialise(value: Value = value, present: Value = present) -> list[Value]:
+                if isinstance(value, SSAValue):
+                    return [value]
+                actual = default_of(b, present) if value is UNINITIALIZED else value
+                return [leaf_ssa(b, actual)]
+
+            sides[side] += _within(b, trial, materialise)
+        ssa = sides[1 if pair[0] is UNINITIALIZED else 0][-1]
+        types.append(ssa.type)
+    for trial, values in zip((left, right), sides, strict=True):
+        trial.block.add_op(tg.YieldOp(values))
+    op = tg.IfOp(b.scalar_operand(condition), types, left.block, right.block)
+    return b.emit(op).outputs
+
+
+def _within(b: Builder, trial: _Trial, run: Callable[[], list[Value]]) -> list[Value]:
+    """Emit more ops at the end of a trial."""
+    outer, heap = b.block, b.heap
+    b.block, b.heap = trial.block, trial.heap
+    b.scopes.append(trial.scope)
+    try:
+        return run()
+    finally:
+        b.scopes.pop()
+        b.block, b.heap = outer, heap
+
+
+def _has_effect(block: Block) -> bool:
+    return any(isinstance(op, tg.AssertOp) for op in block.walk())
+
+
+def loop(
+    b: Builder, max_trip: Value, condition: Value, carried: list[Value], body: Evaluate, size: int
+) -> list[Value]:
+    """The values a ts.loop leaves behind. `body` takes (counter, carried...) and gives
+    (condition, carried...); `size` is the number of its ops."""
+    if condition is False or (isinstance(max_trip, int) and max_trip <= 0):
+        return carried
+    is_known = isinstance(max_trip, int) and condition is True
+    if is_known and max_trip * size <= UNROLL_OPS:
+        try:
+            return _unrolled(b, max_trip, carried, body)
+        except _Unknown:
+            pass
+    try:
+        return _dynamic(b, max_trip, condition, carried, body)
+    except NotCompilable as error:
+        if not is_known:
+            raise
+        try:
+            return _unrolled(b, max_trip, carried, body)
+        except _Unknown:
+            raise error from None
+
+
+class _Unknown(Exception):
+    """Unrolling met a condition that is not known."""
+
+
+def _unrolled(b: Builder, max_trip: int, carried: list[Value], body: Evaluate) -> list[Value]:
+    def run() -> list[Value]:
+        values = carried
+        for i in range(max_trip):
+            if i >= UNROLL_TRIPS:
+                raise _Unknown
+            condition, *values = body([i, *values])
+            if isinstance(condition, Expr) and i + 1 < max_trip:
+                raise _Unknown
+            if condition is False:
+                break
+        return values
+
+    written = set(b.written)
+    try:
+        trial = attempt(b, Block(), run)
+    except (_Unknown, NotCompilable):
+        b.written = written
+        raise
+    if trial.raised is not None:
+        adopt(b, trial)
+        raise Raised(trial.raised)
+    return adopt(b, trial)
+
+
+def _may_vary(value: Value) -> bool:
+    """Carried from the start if the body replaces it: numbers change in nearly every loop."""
+    return is_scalar(value)
+
+
+def _dynamic(
+    b: Builder, max_trip: Value, condition: Value, carried: list[Value], body: Evaluate
+) -> list[Value]:
+    """A tg.loop over what an iteration changes."""
+    state = _LoopState(b, list(carried), {k for k, v in enumerate(carried) if _may_vary(v)}, [])
+    for _ in range(len(carried) + len(b.heap) + 2):
+        if (done := state.iterate(max_trip, condition, body)) is not None:
+            return done
+    return b.cannot("what the loop carries does not settle")
+
+
+@dataclass
+class _LoopState:
+    """The assumption about a loop: which carried values and references change."""
+
+    b: Builder
+    initial: list[Value]
+    varying: set[int]
+    refs: list[Ref]
+
+    def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
+        """One evaluation of the body; None if the assumption had to grow."""
+        b = self.b
+        leaves: list[Value] = []
+        plans = {k: flatten(b, self.initial[k], leaves) for k in sorted(self.varying)}
+        contents = [content_leaves(b, b.heap[r], leaves) for r in self.refs]
+        types = [leaf_type(v) for v in leaves]
+        block = Block(arg_types=[ScalarType(int64), *types])
+
+        def run() -> list[Value]:
+            counter = b.scalar_of(block.args[0])
+            b.bounds[str(counter.value)] = as_expr(max_trip)
+            it = iter(block.args[1:])
+            values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
+            for ref, plan in zip(self.refs, contents, strict=True):
+                b.heap[ref] = plan(it)
+            return body([counter, *values])
+
+        trial = attempt(b, block, run)
+        if trial.raised is not None:
+            b.cannot(f"the loop always raises: {trial.raised}")
+        proceed, *after = trial.results
+        if self._grow(trial, after):
+            discard(block)
+            return None
+        results = _within(b, trial, lambda: self._yields(types, after, trial))
+        block.add_op(
+            tg.YieldOp([_within(b, trial, lambda: [b.scalar_operand(proceed)])[0], *results])
+        )
+        op = tg.LoopOp(
+            b.scalar_operand(max_trip),
+            b.scalar_operand(condition),
+            [leaf_ssa(b, v) for v in leaves],
+            block,
+        )
+        it = iter(b.emit(op).outputs)
+        values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
+        for ref, plan in zip(self.refs, contents, strict=True):
+            b.heap[ref] = plan(it)
+        return values
+
+    def _grow(self, trial: _Trial, after: list[Value]) -> bool:
+        grew = False
+        for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
+            if k in self.varying or same_value(old, new):
+                continue
+            grew = True
+            if old is UNINITIALIZED:
+                if not isinstance(new, Tensor) and not is_scalar(new):
+                    self.b.cannot("a value that only exists after a loop's first iteration")
+                self.initial[k] = default_of(self.b, new)
+            elif not isinstance(old, Tensor) and not is_scalar(old) and type(old) is not type(new):
+                self.b.cannot("a value whose type changes in a loop")
+            self.varying.add(k)
+        for ref in changed_refs(self.b.heap, trial.heap):
+            if ref not in self.refs:
+                self.refs.append(ref)
+                grew = True
+        return grew
+
+    def _yields(self, types: list[object], after: list[Value], trial: _Trial) -> list[Value]:
+        b = self.b
+        leaves: list[Value] = []
+        for k in sorted(self.varying):
+            flatten(b, after[k], leaves)
+        for ref in self.refs:
+            content_leaves(b, trial.heap[ref], leaves)
+        if len(leaves) != len(types):
+            b.cannot("the structure of what a loop carries changes")
+        for value, expected in zip(leaves, types, strict=True):
+            found = leaf_type(value)
+            if not same_type(expected, found):  # type: ignore[arg-type]  # leaf types
+                b.cannot(f"a loop changes a value from {expected.data} to {found.data}")  # type: ignore[attr-defined]
+        return [leaf_ssa(b, v) for v in leaves]

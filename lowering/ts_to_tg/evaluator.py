@@ -1,0 +1,300 @@
+"""The abstract evaluator: walks a ts function with abstract values and lets rows emit tg.
+
+One method a kind of op; operators go through the table. Calls are inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tensorscript.base.dtypes import bool_ as tt_bool
+from tensorscript.base.dtypes import float64, int64
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts import types as tt
+from tensorscript.dialects.ts.constants import (
+    Device,
+    DictLiteral,
+    EnumRef,
+    ListLiteral,
+    TensorLiteral,
+)
+from tensorscript.dialects.ts.locations import span_of
+
+from .builder import Builder, Rows
+from .elements import as_expr, known
+from .values import (
+    DictRef,
+    ListRef,
+    ObjectRef,
+    ObjectValue,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+    is_scalar,
+)
+
+Env = dict[SSAValue, Value]
+MAX_DEPTH = 200
+"""Nesting of inlined calls; deeper is recursion."""
+
+
+def has_tensor(values: Sequence[Value]) -> bool:
+    return any(isinstance(v, Tensor) or (isinstance(v, list) and has_tensor(v)) for v in values)
+
+
+class Evaluator:
+    """Evaluates functions of one ts module.
+
+    Args:
+        tables: rows by kind. "container" rows get the evaluator and references; "scalar" rows are
+            taken when no argument is a tensor; "tensor" rows get the builder and plain lists.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        builder: Builder,
+        tables: Mapping[str, Rows],
+        handlers: Mapping[type[Operation], Callable[[Evaluator, Operation, Env], None]],
+    ) -> None:
+        self.b = builder
+        self.handlers = handlers
+        self.functions: dict[str, ts.FuncOp] = {}
+        self.classes: dict[str, ts.ClassOp] = {}
+        for op in module.body.block.ops:
+            if isinstance(op, ts.FuncOp):
+                self.functions[op.sym_name.data] = op
+            elif isinstance(op, ts.ClassOp):
+                self.classes[op.sym_name.data] = op
+        self.containers = tables["container"]
+        self.scalar_rows = tables["scalar"]
+        self.tensor_rows = tables["tensor"]
+        self.depth = 0
+        self.objects: dict[int, ObjectRef] = {}
+        self.given: dict[int, ObjectValue] = {}
+        self.state_arrays: dict[str, Tensor] = {}
+
+    # --- values of the outside --------------------------------------------------------------------
+
+    def import_value(self, value: object, path: str = "") -> Value:
+        """A constant of the dialect or the caller's world as an abstract value."""
+        if isinstance(value, TensorLiteral):
+            if path in self.state_arrays:
+                return self.state_arrays[path]
+            if value.dtype.is_complex:
+                self.b.cannot("complex numbers")
+            return self.b.literal(value.array, value.dtype, path)
+        if isinstance(value, ListLiteral | list):
+            items = value.elements if isinstance(value, ListLiteral) else value
+            return self.new_list([self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)])
+        if isinstance(value, tuple):
+            return TupleValue(
+                tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
+            )
+        if isinstance(value, DictLiteral | dict):
+            pairs = value.items if isinstance(value, DictLiteral) else value.items()
+            return self.new_dict({k: self.import_value(v, f"{path}.{k}") for k, v in pairs})
+        if isinstance(value, ObjectValue):
+            return self.import_object(value, path)
+        return value
+
+    def import_object(self, value: ObjectValue, path: str) -> ObjectRef:
+        if (found := self.objects.get(id(value))) is not None:
+            return found
+        made = self.objects[id(value)] = ObjectRef(value.class_name, path or "self")
+        self.given[id(value)] = value
+        prefix = f"{path}." if path else ""
+        self.b.heap[made] = _Lazy(self, value.attributes, prefix)
+        return made
+
+    def new_list(self, elements: Sequence[Value]) -> ListRef:
+        made = ListRef()
+        self.b.heap[made] = tuple(elements)
+        return made
+
+    def new_dict(self, items: Mapping[Value, Value]) -> DictRef:
+        made = DictRef()
+        self.b.heap[made] = dict(items)
+        return made
+
+    def plain(self, value: Value) -> Value:
+        """Lists as Python lists, for rows that only read."""
+        if isinstance(value, ListRef):
+            return [self.plain(v) for v in self.b.heap[value]]
+        return value
+
+    def boxed(self, value: Value) -> Value:
+        """Python lists as references."""
+        if isinstance(value, list):
+            return self.new_list([self.boxed(v) for v in value])
+        if isinstance(value, tuple):
+            return TupleValue(tuple(self.boxed(v) for v in value))
+        return self.b.shortened(known(value)) if isinstance(value, Expr) else value
+
+    # --- functions and blocks ---------------------------------------------------------------------
+
+    def call(self, name: str, arguments: Sequence[Value]) -> Value:
+        """Inline the function `name`.
+
+        Raises:
+            NotCompilable: no such function, or recursion.
+        """
+        if (func := self.functions.get(name)) is None:
+            self.b.cannot(f"no function {name}")
+        if self.depth >= MAX_DEPTH:
+            self.b.cannot(f"recursion in {name}")
+        env: Env = dict(zip(func.block.args, arguments, strict=True))
+        self.depth += 1
+        try:
+            self.run_block(func.block, env)
+        finally:
+            self.depth -= 1
+        values = [env[v] for v in func.return_op.values]
+        return values[0] if values else None
+
+    def run_block(self, block: Block, env: Env) -> None:
+        """Evaluate the ops of a block but its terminator."""
+        for op in block.ops:
+            if isinstance(op, ts.YieldOp | ts.ReturnOp):
+                return
+            self.b.span = span_of(op) or self.b.span
+            handler = self.handlers.get(type(op))
+            if handler is None:
+                self.b.operator = op.name
+                self.b.cannot("has no native form")
+            handler(self, op, env)
+
+    def run_region(self, block: Block, env: Env, arguments: Sequence[Value]) -> list[Value]:
+        env.update(zip(block.args, arguments, strict=True))
+        self.run_block(block, env)
+        last = block.last_op
+        assert isinstance(last, ts.YieldOp)
+        return [env[v] for v in last.values]
+
+    # --- operators --------------------------------------------------------------------------------
+
+    def operator(self, name: str, arguments: Sequence[Value]) -> Value:
+        """The result of an operator of the schema table (a tuple for several results)."""
+        b = self.b
+        b.operator = name
+        base = name.partition(".")[0]
+        if row := self.containers.get(name) or self.containers.get(base):
+            return row(self, *arguments)
+        plain = [self.plain(a) for a in arguments]
+        tensors = has_tensor(plain)
+        row = self.tensor_rows.get(name)
+        if row is None and not tensors:
+            row = self.scalar_rows.get(name) or self.scalar_rows.get(base)
+        row = row or self.tensor_rows.get(base)
+        if row is not None:
+            return row(b, *plain)
+        if base.endswith("_") and not base.endswith("__") and isinstance(plain[0], Tensor):
+            return self.in_place(name, base, plain)
+        return b.cannot("has no native form")
+
+    def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor:
+        """`x.op_(...)`: the out-of-place row, written back into x."""
+        b = self.b
+        overload = name[len(base) :]
+        row = self.tensor_rows.get(base[:-1] + overload) or self.tensor_rows.get(base[:-1])
+        if row is None:
+            return b.cannot("has no native form")
+        x: Tensor = arguments[0]
+        new = row(b, *arguments)
+        assert isinstance(new, Tensor)
+        if new.dtype.category > x.dtype.category:
+            b.error(
+                f"result type {new.dtype.word} can't be cast to the desired output type"
+                f" {x.dtype.word}"
+            )
+        if new.rank != x.rank:
+            b.error(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape"
+                f" {list(new.shape)}"
+            )
+        for have, want in zip(x.shape, new.shape, strict=True):
+            message = (
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape"
+                f" {list(new.shape)}"
+            )
+            b.require_same(have, want, message)
+        b.write(x, b.cast(new, x.dtype))
+        return x
+
+    def truth(self, value: Value) -> Value:
+        """A condition as a bool or a b1 expression."""
+        if isinstance(value, Tensor):
+            return known(self.b.item(self.b.cast(value, tt_bool)))
+        return value
+
+    def is_instance(self, value: Value, type_: Attribute) -> bool:
+        """Whether an abstract value has a ts type."""
+        if isinstance(type_, tt.OptionalType):
+            return value is None or self.is_instance(value, type_.element)
+        if isinstance(type_, tt.UnionType):
+            return any(self.is_instance(value, m) for m in type_.members)
+        if isinstance(type_, tt.ListType):
+            return isinstance(value, ListRef) and all(
+                self.is_instance(v, type_.element) for v in self.b.heap[value]
+            )
+        if isinstance(type_, tt.TupleType):
+            return (
+                isinstance(value, TupleValue)
+                and len(value.elements) == len(type_.elements)
+                and value.class_name == type_.class_name.data
+                and all(map(self.is_instance, value.elements, type_.elements))
+            )
+        if isinstance(type_, tt.DictType):
+            return isinstance(value, DictRef)
+        if isinstance(type_, tt.ClassType):
+            return isinstance(value, ObjectRef) and value.class_name == type_.class_name.data
+        if isinstance(type_, tt.EnumType):
+            return isinstance(value, EnumRef) and value.class_name == type_.class_name.data
+        test = _TYPE_TESTS.get(type(type_))
+        if test is None:
+            self.b.cannot(f"isinstance of {type_}")
+        return test(value)
+
+
+class _Lazy(dict[str, Value]):
+    """Attributes of an imported object; tensors become constants when they are first read."""
+
+    def __init__(self, evaluator: Evaluator, raw: Mapping[str, object], prefix: str) -> None:
+        super().__init__((k, _UNREAD) for k in raw)
+        self.evaluator = evaluator
+        self.raw = raw
+        self.prefix = prefix
+
+    def __getitem__(self, name: str) -> Value:
+        found = super().__getitem__(name)
+        if found is _UNREAD:
+            found = self.evaluator.import_value(self.raw[name], self.prefix + name)
+            super().__setitem__(name, found)
+        return found
+
+
+_UNREAD = object()
+
+
+def _scalar_test(dtype: object) -> Callable[[Value], bool]:
+    return lambda v: is_scalar(v) and as_expr(v).dtype is dtype
+
+
+_TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
+    tt.TensorType: lambda v: isinstance(v, Tensor),
+    tt.IntType: _scalar_test(int64),
+    tt.FloatType: _scalar_test(float64),
+    tt.BoolType: _scalar_test(tt_bool),
+    tt.NumberType: lambda v: is_scalar(v) and not isinstance(v, bool),
+    tt.StringType: lambda v: isinstance(v, str | UnknownString),
+    tt.NoneType: lambda v: v is None,
+    tt.DeviceType: lambda v: isinstance(v, Device),
+    tt.AnyType: lambda v: True,
+    tt.AnyListType: lambda v: isinstance(v, ListRef),
+    tt.AnyTupleType: lambda v: isinstance(v, TupleValue),
+}

@@ -1,0 +1,276 @@
+"""Abstract values as trees of leaves: what control flow carries, and how it is put together again.
+
+A leaf is a tensor or a scalar that must travel as an SSA value. `flatten` takes a value apart,
+`Shape.rebuild` makes the same value of other leaves; `Join` does both for two branches at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.dialects.te.expr import Expr, select
+from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
+
+from .builder import Builder, Ref
+from .elements import as_expr, known
+from .sizes import same_size
+from .values import (
+    UNINITIALIZED,
+    DictRef,
+    ListRef,
+    ObjectRef,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+    is_scalar,
+)
+
+LeafType = TensorType | ScalarType
+Rebuild = Callable[[Iterator[SSAValue]], Value]
+
+
+def leaf_type(value: Value) -> LeafType:
+    if isinstance(value, Tensor):
+        return tensor(value.dtype, value.shape)
+    return ScalarType(as_expr(value).dtype)
+
+
+def leaf_value(b: Builder, ssa: SSAValue) -> Value:
+    return b.fresh(ssa) if isinstance(ssa.type, TensorType) else b.scalar_of(ssa)
+
+
+def leaf_ssa(b: Builder, value: Value) -> SSAValue:
+    return b.ssa(value) if isinstance(value, Tensor) else b.scalar_operand(value)
+
+
+def same_type(a: LeafType, b: LeafType) -> bool:
+    if isinstance(a, TensorType) and isinstance(b, TensorType):
+        return (
+            a.dtype is b.dtype
+            and a.rank == b.rank
+            and all(same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
+        )
+    return type(a) is type(b) and a.dtype is b.dtype
+
+
+def default_of(b: Builder, value: Value) -> Value:
+    """Any value of the type of `value`, where nothing will read it."""
+    if isinstance(value, Tensor):
+        return b.full(value.shape, 0, value.dtype)
+    return {bool_: False, int64: 0, float64: 0.0}[as_expr(value).dtype]
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """Whether both are certainly the same value (references by identity)."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.is_same(b)
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return len(a.elements) == len(b.elements) and all(map(same_value, a.elements, b.elements))
+    if a is b:
+        return True
+    if type(a) is not type(b) or isinstance(a, Expr | ListRef | DictRef | ObjectRef):
+        return False
+    return repr(a) == repr(b) if isinstance(a, float) else bool(a == b)
+
+
+def same_content(a: Value, b: Value) -> bool:
+    """Whether two heap contents are certainly the same."""
+    if a is b:
+        return True
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same_value(a[k], b[k]) for k in a)
+    return False
+
+
+def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
+    """Append the leaves of `value`; the result rebuilds it of SSA values."""
+    if isinstance(value, Tensor):
+        leaves.append(value)
+        value.storage.shared = value.storage.shared or bool(value.storage.origin)
+        return lambda it: leaf_value(b, next(it))
+    if is_scalar(value):
+        leaves.append(value)
+        return lambda it: leaf_value(b, next(it))
+    if isinstance(value, TupleValue):
+        parts = [flatten(b, v, leaves) for v in value.elements]
+        return lambda it: TupleValue(tuple(p(it) for p in parts), value.fields, value.class_name)
+    if isinstance(value, ListRef):
+        value.shared = True
+        parts = [flatten(b, v, leaves) for v in b.heap[value]]
+
+        def rebuild_list(it: Iterator[SSAValue]) -> Value:
+            made = ListRef()
+            b.heap[made] = tuple(p(it) for p in parts)
+            return made
+
+        return rebuild_list
+    if isinstance(value, DictRef | ObjectRef):
+        b.cannot("a dict or an object that a loop replaces")
+    return lambda it: value
+
+
+def content_leaves(b: Builder, content: Value, leaves: list[Value]) -> Rebuild:
+    """`flatten` for a heap content."""
+    if isinstance(content, SSAValue):
+        held = b.fresh(content)
+        leaves.append(held)
+        return next
+    if isinstance(content, tuple):
+        parts = [flatten(b, v, leaves) for v in content]
+        return lambda it: tuple(p(it) for p in parts)
+    named = {k: flatten(b, v, leaves) for k, v in content.items()}
+    return lambda it: {k: p(it) for k, p in named.items()}
+
+
+@dataclass
+class Join:
+    """Two branches' values put together; `leaves` must be yielded by both."""
+
+    b: Builder
+    condition: Expr
+    before: dict[Ref, Value]
+    known_scalars: int
+    yes: dict[Ref, Value]
+    no: dict[Ref, Value]
+    leaves: list[tuple[Value, Value]] = field(default_factory=list)
+
+    def _leaf(self, yes: Value, no: Value) -> Rebuild:
+        present = no if yes is UNINITIALIZED else yes
+        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
+            left, right = leaf_type(yes), leaf_type(no)
+            if not same_type(left, right):
+                self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
+        aliased = False
+        for v in (yes, no):
+            if isinstance(v, Tensor) and v.storage in self.before:
+                v.storage.shared = aliased = True
+        self.leaves.append((yes, no))
+        is_tensor = isinstance(present, Tensor)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = leaf_value(self.b, next(it))
+            if is_tensor:
+                made.storage.shared = aliased
+            return made
+
+        return rebuild
+
+    def _outer(self, value: Value) -> bool:
+        """Whether a scalar can be computed outside of the branches."""
+        return value is not UNINITIALIZED and all(
+            int(n[1:]) < self.known_scalars for n in as_expr(value).free if n.startswith("$")
+        )
+
+    def value(self, yes: Value, no: Value) -> Rebuild:
+        """The plan for a pair of values."""
+        if same_value(yes, no) and not self._is_inner(yes):
+            return lambda it: yes
+        present = no if yes is UNINITIALIZED else yes
+        other = no if present is yes else UNINITIALIZED
+        if is_scalar(present) and (is_scalar(other) or other is UNINITIALIZED):
+            return self._scalar(yes, no)
+        if isinstance(present, Tensor) and (isinstance(other, Tensor) or other is UNINITIALIZED):
+            return self._leaf(yes, no)
+        if isinstance(present, str | UnknownString) and isinstance(other, str | UnknownString):
+            return lambda it: UnknownString("{}")
+        if isinstance(present, TupleValue):
+            return self._tuple(present, yes, no)
+        if isinstance(present, ListRef) and (isinstance(other, ListRef) or other is UNINITIALIZED):
+            return self._list(yes, no)
+        if other is UNINITIALIZED and not isinstance(present, DictRef | ObjectRef):
+            return lambda it: present
+        return self.b.cannot(f"the branches of an if give {_kind(yes)} and {_kind(no)}")
+
+    def _is_inner(self, value: Value) -> bool:
+        """Whether a reference was made inside a branch."""
+        if isinstance(value, Tensor):
+            return value.storage not in self.before
+        if isinstance(value, ListRef | DictRef | ObjectRef):
+            return value not in self.before
+        if isinstance(value, Expr):
+            return not self._outer(value)
+        return isinstance(value, TupleValue) and any(map(self._is_inner, value.elements))
+
+    def _scalar(self, yes: Value, no: Value) -> Rebuild:
+        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
+            left, right = as_expr(yes), as_expr(no)
+            if left.dtype is not right.dtype:
+                self.b.cannot(f"the branches of an if give {left.dtype} and {right.dtype}")
+            if self._outer(yes) and self._outer(no):
+                chosen = self.b.shortened(known(select(self.condition, left, right)))
+                return lambda it: chosen
+            return self._leaf(yes, no)
+        present = no if yes is UNINITIALIZED else yes
+        return (lambda it: present) if self._outer(present) else self._leaf(yes, no)
+
+    def _tuple(self, present: TupleValue, yes: Value, no: Value) -> Rebuild:
+        size = len(present.elements)
+        sides = []
+        for side in (yes, no):
+            if side is UNINITIALIZED:
+                sides.append((UNINITIALIZED,) * size)
+            elif isinstance(side, TupleValue) and len(side.elements) == size:
+                sides.append(side.elements)
+            else:
+                self.b.cannot(f"the branches of an if give {_kind(yes)} and {_kind(no)}")
+        parts = [self.value(t, f) for t, f in zip(*sides, strict=True)]
+        return lambda it: TupleValue(
+            tuple(p(it) for p in parts), present.fields, present.class_name
+        )
+
+    def _list(self, yes: Value, no: Value) -> Rebuild:
+        left = None if yes is UNINITIALIZED else self.yes[yes]
+        right = None if no is UNINITIALIZED else self.no[no]
+        size = len(left if left is not None else right)
+        for side, elements in ((yes, left), (no, right)):
+            if elements is not None and side in self.before:
+                side.shared = True
+        parts = self._elements(
+            left if left is not None else (UNINITIALIZED,) * size,
+            right if right is not None else (UNINITIALIZED,) * size,
+        )
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = ListRef()
+            self.b.heap[made] = tuple(p(it) for p in parts)
+            return made
+
+        return rebuild
+
+    def _elements(self, left: Sequence[Value], right: Sequence[Value]) -> list[Rebuild]:
+        if len(left) != len(right):
+            self.b.cannot("the branches of an if give lists of different lengths")
+        return [self.value(t, f) for t, f in zip(left, right, strict=True)]
+
+    def content(self, yes: Value, no: Value) -> Rebuild:
+        """The plan for the contents of one reference."""
+        if isinstance(yes, SSAValue):
+            self.leaves.append((yes, no))
+            return next
+        if isinstance(yes, tuple):
+            parts = self._elements(yes, no)
+            return lambda it: tuple(p(it) for p in parts)
+        if list(yes) != list(no):
+            self.b.cannot("the branches of an if set different keys or attributes")
+        named = {k: self.value(yes[k], no[k]) for k in yes}
+        return lambda it: {k: p(it) for k, p in named.items()}
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, Tensor):
+        return "a tensor"
+    if is_scalar(value):
+        return f"a number ({as_expr(value).dtype})"
+    return type(value).__name__
+
+
+def changed_refs(before: dict[Ref, Value], *after: dict[Ref, Value]) -> list[Ref]:
+    """References whose content some `after` changed."""
+    return [r for r, c in before.items() if any(not same_content(c, a[r]) for a in after)]

@@ -1,0 +1,406 @@
+"""ts -> tg: one function, for arguments of known dtype and shape, made pure.
+
+```
+def f(x, n: int):              tg.func @f (%x: f32[4], %n: i64) {
+    if x.size(0) > 3:            %k = tg.scalar %n <"a0 > 0">
+        x = x + 1          -->   %y = tg.pointwise %x <"a0.f32[i0] + (1.0).f32">
+    return x if n > 0 else -x    %r = tg.if %k {tg.yield %y} { %z = .. -a0 ..; tg.yield %z }
+                                 tg.return %r
+```
+Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a named size is not 1
+(it does not broadcast); tensor arguments do not overlap one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from tensorscript.base.dtypes import DType, int64
+from tensorscript.dialects.te.expr import Expr, const, var
+from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.types import ScalarType, tensor
+
+from .builder import Builder
+from .control import Raised
+from .evaluator import Evaluator
+from .structure import HANDLERS, script_error
+from .table import TABLES
+from .values import DictRef, ListRef, ObjectRef, ObjectValue, Storage, Tensor, TupleValue, Value
+from .values import is_scalar as is_scalar_value
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor argument. A size is an int or the name of a dynamic one; strides are in elements,
+    None for contiguous."""
+
+    dtype: DType
+    shape: tuple[int | str, ...]
+    strides: tuple[int | str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """An int, float or bool argument that is not known: int64, float64 or bool_."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class ConstantSpec:
+    """An argument whose value is part of the specialisation: None, numbers, strings, ..."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class SequenceSpec:
+    """A list, or a tuple (with fields a NamedTuple) of arguments."""
+
+    elements: tuple[ArgumentSpec, ...]
+    is_tuple: bool = False
+    fields: tuple[str, ...] = ()
+    class_name: str = ""
+
+
+@dataclass(frozen=True)
+class DictSpec:
+    """A dict argument with known keys."""
+
+    items: tuple[tuple[object, ArgumentSpec], ...]
+
+
+ArgumentSpec = TensorSpec | ScalarSpec | ConstantSpec | SequenceSpec | DictSpec | ObjectValue
+
+
+@dataclass(frozen=True)
+class OutputTree:
+    """How the caller rebuilds a result. `kind` is "tensor" or "scalar" (leaf number `leaf` of the
+    function's results), "tuple", "list", "dict" (with `keys`) or "constant" (with `value`)."""
+
+    kind: str
+    leaf: int = -1
+    children: tuple[OutputTree, ...] = ()
+    keys: tuple[object, ...] = ()
+    value: object = None
+    fields: tuple[str, ...] = ()
+    class_name: str = ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Attributes:
+    default_dtype: dtype of float tensors made from Python floats.
+    """
+
+    default_dtype: DType | None = None
+
+
+@dataclass
+class Specialised:
+    """A tg module with one function, and how its arguments and results meet the caller's.
+
+    Attributes:
+        inputs: per argument of the tg function (sizes excluded) its path: "x", "xs.0", ...
+        output: the tree over the function's results.
+        mutated_inputs: (path of the argument, leaf number of its new value).
+        state_inputs: paths of tensors of `self` that became trailing arguments because the program
+            updates them; all other state is constants.
+        state_updates: (path, leaf number) of new values of state.
+        aliases: (leaf number, path): a result that is the argument itself.
+    """
+
+    module: ModuleOp
+    name: str
+    inputs: tuple[str, ...]
+    output: OutputTree
+    mutated_inputs: tuple[tuple[str, int], ...] = ()
+    state_inputs: tuple[str, ...] = ()
+    state_updates: tuple[tuple[str, int], ...] = ()
+    aliases: tuple[tuple[int, str], ...] = ()
+    sizes: tuple[str, ...] = ()
+
+    @property
+    def function(self) -> tg.FuncOp:
+        return next(tg.functions(self.module))
+
+
+def _size(size: int | str) -> Expr:
+    return const(size) if isinstance(size, int) else var(size)
+
+
+@dataclass
+class _Session:
+    """One specialisation under way."""
+
+    module: ModuleOp
+    builder: Builder
+    evaluator: Evaluator
+    names: list[str] = field(default_factory=list)
+    strides: list[tuple[Expr, ...] | None] = field(default_factory=list)
+    sizes: dict[str, None] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    leaves: list[SSAValue] = field(default_factory=list)
+    sources: dict[int, str] = field(default_factory=dict)
+
+    def argument(self, spec: ArgumentSpec, path: str) -> Value:
+        """The abstract value of an argument; its leaves become block arguments."""
+        match spec:
+            case TensorSpec():
+                return self.tensor(spec, path)
+            case ScalarSpec(dtype):
+                return self.builder.scalar_of(self.block_argument(ScalarType(dtype), path, None))
+            case SequenceSpec(elements, is_tuple, fields, class_name):
+                values = [self.argument(s, f"{path}.{i}") for i, s in enumerate(elements)]
+                if is_tuple:
+                    return TupleValue(tuple(values), fields, class_name)
+                return self.evaluator.new_list(values)
+            case DictSpec(items):
+                return self.evaluator.new_dict(
+                    {k: self.argument(s, f"{path}.{k}") for k, s in items}
+                )
+            case ConstantSpec(value):
+                return self.evaluator.import_value(value)
+        return self.evaluator.import_value(spec)
+
+    def block_argument(
+        self, type_: Attribute, path: str, strides: tuple[Expr, ...] | None
+    ) -> SSAValue:
+        self.names.append(path)
+        self.strides.append(strides)
+        block = self.builder.entry
+        return block.insert_arg(type_, len(block.args))
+
+    def tensor(self, spec: TensorSpec, path: str) -> Tensor:
+        if spec.dtype.is_complex:
+            self.builder.cannot("complex numbers")
+        shape = tuple(map(_size, spec.shape))
+        strides = None if spec.strides is None else tuple(map(_size, spec.strides))
+        for size in (*shape, *(strides or ())):
+            for name in size.free:
+                self.sizes.setdefault(name)
+        value = self.block_argument(tensor(spec.dtype, shape), path, strides)
+        storage = Storage(spec.dtype, shape, path, strides)
+        self.builder.heap[storage] = value
+        made = Tensor(storage, shape, None, strides)
+        self.tensors[path] = made
+        return made
+
+    def leaf(self, value: Value) -> int:
+        ssa = (
+            self.builder.ssa(value)
+            if isinstance(value, Tensor)
+            else self.builder.scalar_operand(value)
+        )
+        self.leaves.append(ssa)
+        return len(self.leaves) - 1
+
+    def tree(self, value: Value) -> OutputTree:
+        """The output tree of a value; its leaves become results."""
+        heap = self.builder.heap
+        if isinstance(value, Tensor):
+            leaf = self.leaf(value)
+            if value.indices is None and value.storage.origin:
+                self.sources[leaf] = value.storage.origin
+            return OutputTree("tensor", leaf)
+        if isinstance(value, Expr):
+            return OutputTree("scalar", self.leaf(value))
+        if isinstance(value, TupleValue):
+            children = tuple(map(self.tree, value.elements))
+            return OutputTree(
+                "tuple", children=children, fields=value.fields, class_name=value.class_name
+            )
+        if isinstance(value, ListRef):
+            return OutputTree("list", children=tuple(map(self.tree, heap[value])))
+        if isinstance(value, DictRef):
+            items = heap[value]
+            return OutputTree(
+                "dict", children=tuple(map(self.tree, items.values())), keys=tuple(items)
+            )
+        if isinstance(value, ObjectRef):
+            self.builder.operator = "return"
+            self.builder.cannot("returning an object")
+        return OutputTree("constant", value=value)
+
+
+def _changed_state(session: _Session) -> dict[str, Value]:
+    """Path -> new value of each piece of state of `self` that the program updates."""
+    b = session.builder
+    out: dict[str, Value] = {}
+    for storage in b.written:
+        if storage.origin and storage.origin not in session.tensors and storage in b.heap:
+            out[storage.origin] = Tensor(storage, storage.shape)
+    for owner in session.evaluator.objects.values():
+        attributes = b.heap.get(owner)
+        if not isinstance(attributes, dict) or hasattr(attributes, "raw"):
+            continue
+        prefix = "" if owner.path == "self" else f"{owner.path}."
+        for name, value in attributes.items():
+            path = prefix + name
+            if isinstance(value, Tensor) and value.storage.origin != path:
+                out[path] = value
+            elif is_scalar_value(value) and not same_as_given(session, owner, name, value):
+                b.operator = "prim::SetAttr"
+                b.cannot(f"updating the number {path}")
+    return out
+
+
+def same_as_given(session: _Session, owner: ObjectRef, name: str, value: Value) -> bool:
+    """Whether a number attribute is what the caller handed in."""
+    for key, ref in session.evaluator.objects.items():
+        if ref is owner:
+            given = session.evaluator.given[key].attributes.get(name)
+            return type(given) is type(value) and given == value
+    return False
+
+
+def _run(
+    module: ModuleOp,
+    entry: str,
+    arguments: Sequence[ArgumentSpec],
+    options: Options,
+    state: Mapping[str, TensorSpec],
+) -> tuple[_Session, Value]:
+    builder = Builder(Block())
+    if options.default_dtype is not None:
+        builder.default_dtype = options.default_dtype
+    evaluator = Evaluator(module, builder, TABLES, HANDLERS)
+    builder.table = TABLES["tensor"]
+    session = _Session(module, builder, evaluator)
+    if entry not in evaluator.functions:
+        builder.cannot(f"no function {entry}")
+    func = evaluator.functions[entry]
+    names = [n.data for n in func.argument_names]
+    waiting: list[tuple[int, ArgumentSpec]] = []
+    values: list[Value] = [None] * len(arguments)
+    for k, (spec, name) in enumerate(zip(arguments, names, strict=True)):
+        if isinstance(spec, ObjectValue):
+            waiting.append((k, spec))
+        else:
+            values[k] = session.argument(spec, name)
+    for path, state_spec in state.items():
+        evaluator.state_arrays[path] = session.tensor(state_spec, path)
+    for k, spec in waiting:
+        values[k] = session.argument(spec, "")
+    try:
+        result = evaluator.call(entry, values)
+    except Raised as raised:
+        raise script_error(raised, evaluator) from None
+    return session, result
+
+
+def _state_spec(path: str, root: ObjectValue, changed: Value) -> TensorSpec | None:
+    """The spec of the tensor at `path` of the caller's object."""
+    found: object = root
+    for part in path.split("."):
+        if isinstance(found, ObjectValue):
+            found = found.attributes.get(part)
+        elif isinstance(found, list | tuple) and part.isdigit():
+            found = found[int(part)]
+        else:
+            return None
+    array = getattr(found, "array", None)
+    dtype = getattr(found, "dtype", None)
+    if array is None or dtype is None:
+        return None
+    return TensorSpec(dtype, tuple(array.shape))
+
+
+def specialise(
+    module: ModuleOp,
+    entry: str,
+    arguments: Sequence[ArgumentSpec],
+    options: Options | None = None,
+) -> Specialised:
+    """Specialise the function `entry` of a ts module for `arguments` (an ObjectValue for self).
+
+    Raises:
+        NotCompilable: the program does something that has no native form; says what and where.
+        OperatorError: an operator refuses these shapes or dtypes.
+        ScriptError: the program raises for all such arguments.
+    """
+    options = options or Options()
+    state: dict[str, TensorSpec] = {}
+    for _ in range(4):
+        session, result = _run(module, entry, arguments, options, state)
+        changed = _changed_state(session)
+        roots = [a for a in arguments if isinstance(a, ObjectValue)]
+        missing = {p: v for p, v in changed.items() if p not in state}
+        if not missing:
+            break
+        for path, value in missing.items():
+            spec = next((s for r in roots if (s := _state_spec(path, r, value))), None)
+            if spec is None:
+                session.builder.operator = "prim::SetAttr"
+                session.builder.cannot(f"updating {path}, which is not a tensor")
+            state[path] = spec
+    return _finish(session, entry, result, state)
+
+
+def _finish(
+    session: _Session, entry: str, result: Value, state: Mapping[str, TensorSpec]
+) -> Specialised:
+    b = session.builder
+    output = session.tree(result)
+    mutated = tuple(
+        (path, session.leaf(x))
+        for path, x in session.tensors.items()
+        if x.storage in b.written and path not in state
+    )
+    changed = {**_changed_state(session)}
+    for path in state:
+        x = session.tensors[path]
+        if x.storage in b.written and path not in changed:
+            changed[path] = x
+    updates = tuple((path, session.leaf(v)) for path, v in changed.items())
+    b.emit(tg.ReturnOp(session.leaves))
+    block = b.entry
+    for size in session.sizes:
+        block.insert_arg(ScalarType(int64), len(block.args))
+    for op in reversed(b.prologue):
+        first = block.first_op
+        assert first is not None
+        if op.results and not op.results[0].uses:
+            continue
+        block.insert_op_before(op, first)
+    _erase_dead(block)
+    names = [*session.names, *session.sizes]
+    strides = [*session.strides, *([None] * len(session.sizes))]
+    name = entry.rpartition(".")[2]
+    func = tg.FuncOp(name, names, list(session.sizes), block, strides)
+    return Specialised(
+        ModuleOp([func]),
+        name,
+        tuple(session.names),
+        output,
+        mutated,
+        tuple(state),
+        updates,
+        tuple(session.sources.items()),
+        tuple(session.sizes),
+    )
+
+
+_PURE = (
+    tg.ComputeOp,
+    tg.ReductionOp,
+    tg.ScanOp,
+    tg.SortOp,
+    tg.ScatterOp,
+    tg.ConstantOp,
+    tg.ScalarOp,
+)
+
+
+def _erase_dead(block: Block) -> None:
+    """Remove pure ops whose results nothing uses, last first."""
+    for op in reversed(list(block.ops)):
+        for region in op.regions:
+            _erase_dead(region.block)
+        if isinstance(op, _PURE) and not any(r.uses for r in op.results):
+            op.detach()
+            op.erase()

@@ -1,0 +1,253 @@
+"""How the evaluator handles each structural op of ts (everything but operators of the table)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Operation
+
+from tensorscript.base.errors import ScriptError
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts import types as tt
+from tensorscript.dialects.ts.constants import EnumRef
+
+from .control import Raised, branch, loop
+from .evaluator import Env, Evaluator
+from .values import (
+    UNINITIALIZED,
+    FutureValue,
+    ListRef,
+    ObjectRef,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+)
+
+Handler = Callable[[Evaluator, Any, Env], None]
+
+
+def _constant(ev: Evaluator, op: ts.ConstantOp, env: Env) -> None:
+    value = ev.import_value(op.value.data)
+    if isinstance(op.result.type, tt.FloatType) and isinstance(value, int):
+        value = float(value)
+    env[op.result] = value
+
+
+def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
+    name = op.schema.data
+    value = ev.operator(name, [env[a] for a in op.arguments])
+    outputs = op.outputs
+    if len(outputs) == 1:
+        env[outputs[0]] = ev.boxed(value)
+    elif outputs:
+        for out, v in zip(outputs, value, strict=True):
+            env[out] = ev.boxed(v)
+
+
+def _list(ev: Evaluator, op: ts.ListConstructOp, env: Env) -> None:
+    env[op.result] = ev.new_list([env[a] for a in op.arguments])
+
+
+def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
+    type_ = op.result.type
+    fields, name = (), ""
+    if isinstance(type_, tt.TupleType):
+        fields, name = type_.field_names, type_.class_name.data
+    env[op.result] = TupleValue(tuple(env[a] for a in op.arguments), fields, name)
+
+
+def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
+    parts = [env[a] for a in op.arguments]
+    env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
+
+
+def _unpack(ev: Evaluator, op: ts.ListUnpackOp | ts.TupleUnpackOp, env: Env) -> None:
+    value = env[op.argument]
+    elements: Sequence[Value] = ev.b.heap[value] if isinstance(value, ListRef) else value.elements
+    if len(elements) != len(op.outputs):
+        ev.b.error(f"Expected {len(op.outputs)} elements in a list but found {len(elements)}")
+    for out, v in zip(op.outputs, elements, strict=True):
+        env[out] = v
+
+
+def _same(ev: Evaluator, op: ts.UncheckedCastOp, env: Env) -> None:
+    env[op.result] = env[op.argument]
+
+
+def _is_instance(ev: Evaluator, op: ts.IsInstanceOp, env: Env) -> None:
+    env[op.result] = any(ev.is_instance(env[op.argument], t) for t in op.types)
+
+
+def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:
+    index = env[op.index]
+    elements = env[op.argument].elements
+    if not isinstance(index, int):
+        ev.b.cannot("a tuple index that is not known")
+    if not -len(elements) <= index < len(elements):
+        ev.b.error("list index out of range")
+    env[op.result] = elements[index]
+
+
+def _tuple_slice(ev: Evaluator, op: ts.TupleSliceOp, env: Env) -> None:
+    begin, end = op.begin.data, op.end.data
+    env[op.result] = TupleValue(env[op.argument].elements[begin:end])  # type: ignore[misc]
+
+
+def _get_attr(ev: Evaluator, op: ts.GetAttrOp, env: Env) -> None:
+    owner, name = env[op.object], op.attribute.data
+    if isinstance(owner, TupleValue):
+        env[op.result] = owner.elements[owner.fields.index(name)]
+        return
+    if not isinstance(owner, ObjectRef):
+        ev.b.cannot(f"attribute {name} of {type(owner).__name__}")
+    attributes = ev.b.heap[owner]
+    if name in attributes:
+        env[op.result] = attributes[name]
+        return
+    declared = ev.classes.get(owner.class_name)
+    names = [n.data for n in declared.constant_names] if declared else []
+    if declared is None or name not in names:
+        ev.b.cannot(f"object of {owner.class_name} was given without attribute {name}")
+    constant = declared.constant_values.data[names.index(name)]
+    env[op.result] = ev.import_value(constant.data)  # type: ignore[attr-defined]  # ts.value
+
+
+def _set_attr(ev: Evaluator, op: ts.SetAttrOp, env: Env) -> None:
+    owner: ObjectRef = env[op.object]
+    old = ev.b.heap[owner]
+    ev.b.heap[owner] = {k: old[k] for k in old} | {op.attribute.data: env[op.value]}
+
+
+def _create(ev: Evaluator, op: ts.CreateObjectOp, env: Env) -> None:
+    type_ = op.result.type
+    assert isinstance(type_, tt.ClassType)
+    made = ObjectRef(type_.class_name.data)
+    ev.b.heap[made] = {}
+    env[op.result] = made
+
+
+def _uninitialized(ev: Evaluator, op: ts.UninitializedOp, env: Env) -> None:
+    env[op.result] = UNINITIALIZED
+
+
+def _call(ev: Evaluator, op: ts.CallOp, env: Env) -> None:
+    env[op.result] = ev.call(op.callee.data, [env[a] for a in op.arguments])
+
+
+def _call_method(ev: Evaluator, op: ts.CallMethodOp, env: Env) -> None:
+    owner = env[op.arguments[0]]
+    if not isinstance(owner, ObjectRef):
+        ev.b.cannot(f"method {op.method.data} of {type(owner).__name__}")
+    name = f"{owner.class_name}.{op.method.data}"
+    env[op.result] = ev.call(name, [env[a] for a in op.arguments])
+
+
+def _if(ev: Evaluator, op: ts.IfOp, env: Env) -> None:
+    condition = ev.truth(env[op.condition])
+    yes, no = op.true_region.block, op.false_region.block
+    if condition is UNINITIALIZED:
+        condition = False
+    if not isinstance(condition, Expr):
+        values = ev.run_region(yes if condition else no, env, ())
+    else:
+        values = branch(
+            ev.b,
+            condition,
+            lambda _: ev.run_region(yes, env, ()),
+            lambda _: ev.run_region(no, env, ()),
+        )
+    for out, v in zip(op.outputs, values, strict=True):
+        env[out] = v
+
+
+def _loop(ev: Evaluator, op: ts.LoopOp, env: Env) -> None:
+    block = op.body.block
+    size = sum(1 for _ in block.walk())
+    values = loop(
+        ev.b,
+        env[op.max_trip],
+        ev.truth(env[op.condition]),
+        [env[v] for v in op.carried],
+        lambda arguments: _condition_first(ev, ev.run_region(block, env, arguments)),
+        size,
+    )
+    for out, v in zip(op.outputs, values, strict=True):
+        env[out] = v
+
+
+def _condition_first(ev: Evaluator, values: list[Value]) -> list[Value]:
+    return [ev.truth(values[0]), *values[1:]]
+
+
+def _print(ev: Evaluator, op: ts.PrintOp, env: Env) -> None:
+    ev.b.operator = "prim::Print"
+    ev.b.cannot("printing")
+
+
+def _raise(ev: Evaluator, op: ts.RaiseOp, env: Env) -> None:
+    message, name = env[op.message], env[op.exception]
+    text = message.text if isinstance(message, UnknownString) else str(message)
+    if isinstance(name, str) and name:
+        text = f"{name}: {text}"
+    raise Raised(text)
+
+
+def _fork(ev: Evaluator, op: ts.ForkOp, env: Env) -> None:
+    env[op.result] = FutureValue(ev.call(op.callee.data, [env[a] for a in op.arguments]))
+
+
+def _enter(ev: Evaluator, op: ts.EnterOp | ts.ExitOp, env: Env) -> None:
+    owner = env[op.argument]
+    if not isinstance(owner, ObjectRef):
+        ev.b.cannot("a with statement over this value")
+    is_enter = isinstance(op, ts.EnterOp)
+    name = f"{owner.class_name}.{'__enter__' if is_enter else '__exit__'}"
+    env[op.result] = ev.call(name, [owner] if is_enter else [owner, None, None, None])
+
+
+def script_error(raised: Raised, ev: Evaluator) -> ScriptError:
+    """The error of a program that always raises for these arguments."""
+    return ScriptError(raised.message, ev.b.span)
+
+
+def enum_member(ev: Evaluator, enum: EnumRef) -> Value:
+    """The value of an enum member, from its class declaration."""
+    declared = ev.classes[enum.class_name]
+    names = [n.data for n in declared.constant_names]
+    constant = declared.constant_values.data[names.index(enum.member)]
+    return ev.import_value(constant.data)  # type: ignore[attr-defined]  # ts.value
+
+
+def is_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor)
+
+
+HANDLERS: dict[type[Operation], Handler] = {
+    ts.ConstantOp: _constant,
+    ts.OperatorOp: _operator,
+    ts.ListConstructOp: _list,
+    ts.TupleConstructOp: _tuple,
+    ts.DictConstructOp: _dict,
+    ts.ListUnpackOp: _unpack,
+    ts.TupleUnpackOp: _unpack,
+    ts.UncheckedCastOp: _same,
+    ts.IsInstanceOp: _is_instance,
+    ts.TupleIndexOp: _tuple_index,
+    ts.TupleSliceOp: _tuple_slice,
+    ts.GetAttrOp: _get_attr,
+    ts.SetAttrOp: _set_attr,
+    ts.CreateObjectOp: _create,
+    ts.UninitializedOp: _uninitialized,
+    ts.CallOp: _call,
+    ts.CallMethodOp: _call_method,
+    ts.IfOp: _if,
+    ts.LoopOp: _loop,
+    ts.PrintOp: _print,
+    ts.RaiseOp: _raise,
+    ts.ForkOp: _fork,
+    ts.EnterOp: _enter,
+    ts.ExitOp: _enter,
+}
