@@ -1,0 +1,384 @@
+"""The CPython entry of native code, emitted as LLVM text next to the code it calls.
+
+A thunk is the body of a METH_FASTCALL builtin: it checks its arguments (the guard), reads NumPy
+arrays in place, allocates results, calls the entry, and wraps what comes back. Anything it does not
+expect goes to a Python callable, the *miss*. It holds no addresses, so it can be cached on disk:
+Python objects come through a table in the builtin's `self`.
+
+Only public CPython symbols are called; arrays are read by the layout of NumPy's public, ABI-stable
+`PyArrayObject` struct (checked once per process, see `supported`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bool_, float64
+from tensorscript.dialects.te.expr import Expr, text
+
+from .signature import ArraySpec, ScalarSpec, Signature
+
+DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+"""Byte offsets in PyArrayObject_fields of a 64-bit CPython (numpy/ndarraytypes.h)."""
+CONTIGUOUS_ALIGNED = 0x101
+WRITEABLE = 0x400
+PYARRAY_EMPTY = 184
+"""Index of PyArray_Empty in NumPy's C-API table (numpy/core/code_generators/numpy_api.py)."""
+
+DECLARATIONS = """
+declare ptr @PyBytes_AsString(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare i64 @PyLong_AsLongLong(ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyLong_FromLongLong(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare ptr @PyBool_FromLong(i64)
+declare ptr @PyTuple_New(i64)
+declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare void @PyErr_Clear()
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+"""
+
+_FIXED = ("array_type", "long_type", "float_type", "bool_type", "true", "miss", "error", "empty")
+
+
+def _slots(signature: Signature) -> dict[str, int]:
+    """Position of each pointer in the table: fixed entries, then one per dtype used."""
+    names = list(_FIXED)
+    for spec in (*signature.inputs, *signature.outputs):
+        if isinstance(spec, ArraySpec) and spec.dtype.short not in names:
+            names.append(spec.dtype.short)
+    return {name: number for number, name in enumerate(names)}
+
+
+class _Writer:
+    """Writes one thunk's body."""
+
+    def __init__(self, name: str, entry: str, signature: Signature, release_gil: bool) -> None:
+        self.name, self.entry, self.signature = name, entry, signature
+        self.release_gil = release_gil
+        self.slots = _slots(signature)
+        self.lines: list[str] = []
+        self.count = 0
+        self.checks = 0
+        self.sizes: dict[str, str] = {}
+
+    def new(self, instruction: str) -> str:
+        self.count += 1
+        name = f"%v{self.count}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def emit(self, line: str) -> None:
+        self.lines.append(f"  {line}")
+
+    def at(self, base: str, offset: int, type_: str) -> str:
+        place = self.new(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.new(f"load {type_}, ptr {place}")
+
+    def table(self, slot: str) -> str:
+        return self.at("%table", 8 * self.slots[slot], "ptr")
+
+    def require(self, condition: str, otherwise: str = "miss") -> None:
+        """Go to the miss unless the i1 `condition` holds."""
+        self.checks += 1
+        label = f"ok{self.checks}"
+        self.emit(f"br i1 {condition}, label %{label}, label %{otherwise}, !prof !0")
+        self.lines.append(f"{label}:")
+
+    def size(self, e: Expr) -> str:
+        """An i64 size expression over the symbols read so far."""
+        if e.is_const:
+            return text(e)
+        if e.op == "var":
+            return self.sizes[str(e.value)]
+        names = {"add": "add", "sub": "sub", "mul": "mul", "floordiv": "sdiv", "mod": "srem"}
+        left, right = (self.size(a) for a in e.args)
+        if e.op in ("min", "max"):
+            return self.new(f"call i64 @llvm.s{e.op}.i64(i64 {left}, i64 {right})")
+        return self.new(f"{names[e.op]} i64 {left}, {right}")
+
+    def array(self, argument: str, spec: ArraySpec) -> str:
+        """Check an array argument; its data pointer."""
+        kind = self.at(argument, 8, "ptr")
+        self.require(self.new(f"icmp eq ptr {kind}, {self.table('array_type')}"))
+        descr = self.at(argument, DESCR, "ptr")
+        self.require(self.new(f"icmp eq ptr {descr}, {self.table(spec.dtype.short)}"))
+        ndim = self.at(argument, NDIM, "i32")
+        self.require(self.new(f"icmp eq i32 {ndim}, {len(spec.shape)}"))
+        wanted = CONTIGUOUS_ALIGNED if spec.strides is None else CONTIGUOUS_ALIGNED & ~1
+        wanted |= WRITEABLE if spec.updated else 0
+        flags = self.new(f"and i32 {self.at(argument, FLAGS, 'i32')}, {wanted}")
+        self.require(self.new(f"icmp eq i32 {flags}, {wanted}"))
+        if spec.shape:
+            self._shape(argument, spec)
+        return self.at(argument, DATA, "ptr")
+
+    def _shape(self, argument: str, spec: ArraySpec) -> None:
+        dimensions = self.at(argument, DIMENSIONS, "ptr")
+        for axis, size in enumerate(spec.shape):
+            found = self.at(dimensions, 8 * axis, "i64")
+            if size.op == "var" and str(size.value) not in self.sizes:
+                self.sizes[str(size.value)] = found
+                continue
+            self.require(self.new(f"icmp eq i64 {found}, {self.size(size)}"))
+        if spec.strides is None:
+            return
+        strides = self.at(argument, STRIDES, "ptr")
+        for axis, step in enumerate(spec.strides):
+            found = self.at(strides, 8 * axis, "i64")
+            bytes_ = self.size(step * spec.dtype.itemsize)
+            self.require(self.new(f"icmp eq i64 {found}, {bytes_}"))
+
+    def scalar(self, argument: str, spec: ScalarSpec, cell: str) -> None:
+        """Check a number and store it in its cell."""
+        kind = self.at(argument, 8, "ptr")
+        if spec.dtype is bool_:
+            self.require(self.new(f"icmp eq ptr {kind}, {self.table('bool_type')}"))
+            truth = self.new(f"icmp eq ptr {argument}, {self.table('true')}")
+            self.emit(f"store i8 {self.new(f'zext i1 {truth} to i8')}, ptr {cell}")
+        elif spec.dtype is float64:
+            self.require(self.new(f"icmp eq ptr {kind}, {self.table('float_type')}"))
+            value = self.new(f"call double @PyFloat_AsDouble(ptr {argument})")
+            self.emit(f"store double {value}, ptr {cell}")
+        else:
+            self.require(self.new(f"icmp eq ptr {kind}, {self.table('long_type')}"))
+            value = self.new(f"call i64 @PyLong_AsLongLong(ptr {argument})")
+            # -1 may be an error (over 64 bits): the miss raises it properly.
+            self.require(self.new(f"icmp ne i64 {value}, -1"), "clear")
+            self.emit(f"store i64 {value}, ptr {cell}")
+
+    def allocate(self, spec: ArraySpec) -> str:
+        """A new array for a result."""
+        rank = len(spec.shape)
+        place = self.new(f"alloca [{max(1, rank)} x i64]")
+        for axis, size in enumerate(spec.shape):
+            slot = self.new(f"getelementptr i64, ptr {place}, i64 {axis}")
+            self.emit(f"store i64 {self.size(size)}, ptr {slot}")
+        descr = self.table(spec.dtype.short)
+        self.emit(f"call void @Py_IncRef(ptr {descr})")  # PyArray_Empty takes a reference
+        empty = self.table("empty")
+        return self.new(f"call ptr {empty}(i32 {rank}, ptr {place}, ptr {descr}, i32 0)")
+
+    def write(self) -> str:
+        signature = self.signature
+        total = len(signature.inputs) + len(signature.sizes) + len(signature.outputs)
+        self.emit(f"%args_array = alloca [{max(1, total)} x ptr]")
+        cells = [self.new("alloca i64") for _ in range(total)]
+        self.emit("%table = call ptr @PyBytes_AsString(ptr %self)")
+        self.require(self.new(f"icmp eq i64 %nargs, {len(signature.inputs)}"))
+        pointers: list[str] = []
+        for number, spec in enumerate(signature.inputs):
+            argument = self.at("%args", 8 * number, "ptr")
+            if isinstance(spec, ArraySpec):
+                pointers.append(self.array(argument, spec))
+            else:
+                self.scalar(argument, spec, cells[number])
+                pointers.append(cells[number])
+        for number, name in enumerate(signature.sizes, len(signature.inputs)):
+            self.emit(f"store i64 {self.sizes[name]}, ptr {cells[number]}")
+            pointers.append(cells[number])
+        arrays, status = self._call(pointers, cells)
+        self._finish(arrays, cells, status)
+        return self._text()
+
+    def _call(self, pointers: list[str], cells: list[str]) -> tuple[list[str], str]:
+        arrays: list[str] = []
+        for number, spec in enumerate(self.signature.outputs, len(pointers)):
+            if isinstance(spec, ArraySpec):
+                made = self.allocate(spec)
+                arrays.append(made)
+                pointers.append(self.at(made, DATA, "ptr"))
+            else:
+                arrays.append("")
+                pointers.append(cells[number])
+        for number, pointer in enumerate(pointers):
+            slot = self.new(f"getelementptr ptr, ptr %args_array, i64 {number}")
+            self.emit(f"store ptr {pointer}, ptr {slot}")
+        state = self.new("call ptr @PyEval_SaveThread()") if self.release_gil else ""
+        status = self.new(f"call i32 @{self.entry}(ptr %args_array)")
+        if self.release_gil:
+            self.emit(f"call void @PyEval_RestoreThread(ptr {state})")
+        return arrays, status
+
+    def _finish(self, arrays: list[str], cells: list[str], status: str) -> None:
+        bad = self.new(f"icmp ne i32 {status}, 0")
+        self.emit(f"br i1 {bad}, label %failed, label %done, !prof !1")
+        self.lines.append("failed:")
+        for array in arrays:
+            if array:
+                self.emit(f"call void @Py_DecRef(ptr {array})")
+        wide = self.new(f"sext i32 {status} to i64")
+        code = self.new(f"call ptr @PyLong_FromLongLong(i64 {wide})")
+        slot = self.new("alloca ptr")
+        self.emit(f"store ptr {code}, ptr {slot}")
+        raised = self.new(
+            f"call ptr @PyObject_Vectorcall(ptr {self.table('error')}, ptr {slot}, i64 1, ptr null)"
+        )
+        self.emit(f"call void @Py_DecRef(ptr {code})")
+        self.emit(f"ret ptr {raised}")
+        self.lines.append("done:")
+        self._return(arrays, cells)
+
+    def _return(self, arrays: list[str], cells: list[str]) -> None:
+        offset = len(self.signature.inputs) + len(self.signature.sizes)
+        values = [
+            array or self._boxed(spec, cells[offset + number])
+            for number, (array, spec) in enumerate(zip(arrays, self.signature.outputs, strict=True))
+        ]
+        if len(values) == 1:
+            self.emit(f"ret ptr {values[0]}")
+            return
+        result = self.new(f"call ptr @PyTuple_New(i64 {len(values)})")
+        for number, value in enumerate(values):
+            self.new(f"call i32 @PyTuple_SetItem(ptr {result}, i64 {number}, ptr {value})")
+        self.emit(f"ret ptr {result}")
+
+    def _boxed(self, spec: ArraySpec | ScalarSpec, cell: str) -> str:
+        if spec.dtype is bool_:
+            value = self.new(f"load i8, ptr {cell}")
+            return self.new(f"call ptr @PyBool_FromLong(i64 {self.new(f'zext i8 {value} to i64')})")
+        if spec.dtype is float64:
+            value = self.new(f"load double, ptr {cell}")
+            return self.new(f"call ptr @PyFloat_FromDouble(double {value})")
+        value = self.new(f"load i64, ptr {cell}")
+        return self.new(f"call ptr @PyLong_FromLongLong(i64 {value})")
+
+    def _text(self) -> str:
+        body = "\n".join(self.lines)
+        return (
+            f"define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{\n"
+            f"entry:\n{body}\n"
+            "clear:\n"  # an integer over 64 bits has set an exception
+            "  call void @PyErr_Clear()\n"
+            "  br label %miss\n"
+            "miss:\n"
+            "  %miss_table = call ptr @PyBytes_AsString(ptr %self)\n"
+            f"  %miss_slot = getelementptr i8, ptr %miss_table, i64 {8 * self.slots['miss']}\n"
+            "  %miss_callee = load ptr, ptr %miss_slot\n"
+            "  %missed = call ptr @PyObject_Vectorcall("
+            "ptr %miss_callee, ptr %args, i64 %nargs, ptr null)\n"
+            "  ret ptr %missed\n}\n"
+        )
+
+
+def thunk_text(name: str, entry: str, signature: Signature, release_gil: bool = False) -> str:
+    """LLVM text of the builtin `name` that guards, calls `entry`, and boxes results.
+
+    `DECLARATIONS` and `METADATA` must stand once in the module.
+    """
+    return _Writer(name, entry, signature, release_gil).write()
+
+
+METADATA = """
+!0 = !{!"branch_weights", i32 2000, i32 1}
+!1 = !{!"branch_weights", i32 1, i32 2000}
+"""
+
+
+# --- the Python side ----------------------------------------------------------------------------
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+METH_FASTCALL = 0x0080
+
+
+@cache
+def _numpy_api() -> Any:
+    """NumPy's C-API table."""
+    capsule = np._core._multiarray_umath._ARRAY_API
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_void_p * (PYARRAY_EMPTY + 1)).from_address(get(capsule, None))
+
+
+@cache
+def supported() -> bool:
+    """Whether this interpreter and NumPy have the layout the thunk reads."""
+    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "gettotalrefcount"):
+        return False
+    probe = np.zeros((3, 5), np.float32)[:, ::2]
+
+    def field(offset: int, kind: Any) -> int:
+        return int(kind.from_address(id(probe) + offset).value)
+
+    dims = (ctypes.c_int64 * 2).from_address(field(DIMENSIONS, ctypes.c_int64))
+    steps = (ctypes.c_int64 * 2).from_address(field(STRIDES, ctypes.c_int64))
+    return (
+        field(8, ctypes.c_int64) == id(np.ndarray)
+        and field(DATA, ctypes.c_int64) == probe.ctypes.data
+        and field(NDIM, ctypes.c_int32) == 2
+        and tuple(dims) == probe.shape
+        and tuple(steps) == probe.strides
+        and field(DESCR, ctypes.c_int64) == id(probe.dtype)
+        and field(FLAGS, ctypes.c_int32) & CONTIGUOUS_ALIGNED == 0x100
+    )
+
+
+def _descr(dtype: DType) -> int:
+    return id(np.dtype(dtype.numpy.str))
+
+
+class Builtin:
+    """A native builtin and what it needs alive.
+
+    Args:
+        name: shown in tracebacks.
+        address: of the compiled thunk.
+        signature: that the thunk was made for.
+        miss: called with the arguments that the guard refused; its result is returned.
+        error: called with a non-zero status; must raise.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: int,
+        signature: Signature,
+        miss: Callable[..., Any],
+        error: Callable[[int], Any],
+    ) -> None:
+        slots = _slots(signature)
+        dtypes = {
+            s.dtype.short: s.dtype
+            for s in (*signature.inputs, *signature.outputs)
+            if isinstance(s, ArraySpec)
+        }
+        fixed = {
+            "array_type": id(np.ndarray),
+            "long_type": id(int),
+            "float_type": id(float),
+            "bool_type": id(bool),
+            "true": id(True),
+            "miss": id(miss),
+            "error": id(error),
+            "empty": _numpy_api()[PYARRAY_EMPTY],
+        }
+        values = [fixed[n] if n in fixed else _descr(dtypes[n]) for n in slots]
+        self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values))
+        self._method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        self.call: Callable[..., Any] = make(ctypes.addressof(self._method), self._alive[2], name)

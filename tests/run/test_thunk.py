@@ -1,0 +1,153 @@
+"""The CPython entry: guard, results, miss, error status, reference counts."""
+
+from __future__ import annotations
+
+import sys
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+
+from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature
+from tensorscript.backends.cpu.thunk import (
+    DECLARATIONS,
+    METADATA,
+    Builtin,
+    supported,
+    thunk_text,
+)
+from tensorscript.base.dtypes import bool_, float32, float64, int64
+from tensorscript.dialects.te.expr import const, var
+
+pytestmark = pytest.mark.skipif(not supported(), reason="another CPython or NumPy layout")
+
+ADD = """
+define i32 @entry(ptr %a) {
+  %x = load ptr, ptr %a
+  %p1 = getelementptr ptr, ptr %a, i64 1
+  %y = load ptr, ptr %p1
+  %p2 = getelementptr ptr, ptr %a, i64 2
+  %o = load ptr, ptr %p2
+  %vx = load <8 x float>, ptr %x, align 4
+  %vy = load <8 x float>, ptr %y, align 4
+  %s = fadd <8 x float> %vx, %vy
+  store <8 x float> %s, ptr %o, align 4
+  ret i32 0
+}
+"""
+
+# Inputs x[N], s, n, b; size N; outputs o[N], N, 1.5, True; status 7 if N > 5.
+SCALARS = """
+define i32 @entry(ptr %a) {
+  %p4 = getelementptr ptr, ptr %a, i64 4
+  %N = load ptr, ptr %p4
+  %n = load i64, ptr %N
+  %p6 = getelementptr ptr, ptr %a, i64 6
+  %z = load ptr, ptr %p6
+  store i64 %n, ptr %z
+  %p7 = getelementptr ptr, ptr %a, i64 7
+  %w = load ptr, ptr %p7
+  store double 1.5, ptr %w
+  %p8 = getelementptr ptr, ptr %a, i64 8
+  %q = load ptr, ptr %p8
+  store i8 1, ptr %q
+  %c = icmp sgt i64 %n, 5
+  %r = select i1 %c, i32 7, i32 0
+  ret i32 %r
+}
+"""
+
+
+def build(text: str, signature: Signature, release_gil: bool = False) -> tuple[object, Builtin]:
+    module = llvm.parse_assembly(
+        text + DECLARATIONS + thunk_text("thunk", "entry", signature, release_gil) + METADATA
+    )
+    module.verify()
+    engine = llvm.create_mcjit_compiler(module, targets.machine(targets.host()))
+    engine.finalize_object()
+
+    def fail(status: int) -> object:
+        raise RuntimeError(f"status {status}")
+
+    address = engine.get_function_address("thunk")
+    return engine, Builtin("f", address, signature, lambda *a: ("miss", a), fail)
+
+
+def vector(name: str, size: int) -> ArraySpec:
+    return ArraySpec(name, float32, (const(size),))
+
+
+def test_arrays_in_and_out() -> None:
+    signature = Signature((vector("x", 8), vector("y", 8)), (), (vector("o", 8),))
+    engine, builtin = build(ADD, signature)
+    x = np.arange(8, dtype=np.float32)
+    y = x * 2
+    result = builtin.call(x, y)
+    assert type(result) is np.ndarray and result.dtype == np.float32
+    np.testing.assert_array_equal(result, x + y)
+    del engine
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        np.zeros(4, np.float32),
+        np.zeros(8, np.float64),
+        np.zeros((8, 1), np.float32),
+        np.zeros(16, np.float32)[::2],
+        np.zeros(8, ">f4"),
+        3,
+        None,
+    ],
+)
+def test_guard_sends_anything_else_to_the_miss(second: object) -> None:
+    signature = Signature((vector("x", 8), vector("y", 8)), (), (vector("o", 8),))
+    engine, builtin = build(ADD, signature)
+    x = np.arange(8, dtype=np.float32)
+    word, arguments = builtin.call(x, second)
+    assert word == "miss" and arguments[0] is x and arguments[1] is second
+    assert builtin.call(x) == ("miss", (x,))
+    del engine
+
+
+def mixed() -> Signature:
+    return Signature(
+        (
+            ArraySpec("x", float32, (var("N"),)),
+            ScalarSpec("s", float64),
+            ScalarSpec("n", int64),
+            ScalarSpec("b", bool_),
+        ),
+        ("N",),
+        (
+            ArraySpec("o", float32, (var("N") + 1,)),
+            ScalarSpec("z", int64),
+            ScalarSpec("w", float64),
+            ScalarSpec("q", bool_),
+        ),
+    )
+
+
+@pytest.mark.parametrize("release_gil", [False, True])
+def test_scalars_symbols_and_status(release_gil: bool) -> None:
+    engine, builtin = build(SCALARS, mixed(), release_gil)
+    out, z, w, q = builtin.call(np.ones(3, np.float32), 1.0, 2, True)
+    assert out.shape == (4,) and (z, w, q) == (3, 1.5, True) and type(q) is bool
+    with pytest.raises(RuntimeError, match="status 7"):
+        builtin.call(np.ones(9, np.float32), 1.0, 2, True)
+    assert builtin.call(np.ones(3, np.float32), 1, 2, True)[0] == "miss"
+    assert builtin.call(np.ones(3, np.float32), 1.0, True, True)[0] == "miss"
+    assert builtin.call(np.ones(3, np.float32), 1.0, 2**70, True)[0] == "miss"
+    del engine
+
+
+def test_reference_counts_stay() -> None:
+    signature = Signature((vector("x", 8), vector("y", 8)), (), (vector("o", 8),))
+    engine, builtin = build(ADD, signature)
+    x = np.arange(8, dtype=np.float32)
+    before = sys.getrefcount(np.dtype("f4")), sys.getrefcount(x)
+    for _ in range(1000):
+        builtin.call(x, x)
+    assert (sys.getrefcount(np.dtype("f4")), sys.getrefcount(x)) == before
+    del engine
