@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.jit import compile_object, load_object
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
@@ -60,18 +59,13 @@ define i32 @entry(ptr %a) {
 
 
 def build(text: str, signature: Signature, release_gil: bool = False) -> tuple[object, Builtin]:
-    module = llvm.parse_assembly(
-        text + DECLARATIONS + thunk_text("thunk", "entry", signature, release_gil) + METADATA
-    )
-    module.verify()
-    engine = llvm.create_mcjit_compiler(module, targets.machine(targets.host()))
-    engine.finalize_object()
+    thunk = DECLARATIONS + thunk_text("thunk", "entry", signature, release_gil) + METADATA
+    engine = load_object(compile_object(text + thunk), exports=["thunk"])
 
     def fail(status: int) -> object:
         raise RuntimeError(f"status {status}")
 
-    address = engine.get_function_address("thunk")
-    return engine, Builtin("f", address, signature, lambda *a: ("miss", a), fail)
+    return engine, Builtin("f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail)
 
 
 def vector(name: str, size: int) -> ArraySpec:
