@@ -8,6 +8,7 @@ from typing import Any
 from . import (
     activation,
     comparison,
+    container,
     convolution,
     creation,
     elementwise,
@@ -16,8 +17,10 @@ from . import (
     loss,
     normalization,
     pooling,
+    query,
     random,
     reduction,
+    scalar,
     sort,
     view,
 )
@@ -37,5 +40,8 @@ KERNELS: dict[str, Callable[..., Any]] = {
     **sort.KERNELS,
     **random.KERNELS,
     **loss.KERNELS,
+    **scalar.KERNELS,
+    **container.KERNELS,
+    **query.KERNELS,
 }
 """Overload name ("aten::add.Tensor") to a function of all its arguments in schema order."""

@@ -1,0 +1,201 @@
+"""The public functions by name: `lookup("sigmoid")` is what `ts.sigmoid` is.
+
+A name that is an `aten` operator dispatches to it; the few functions whose Python face differs from
+the operator's (they take several shapes of arguments) stand in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bool_, promote_types, scalar_dtype
+from tensorscript.base.errors import ArgumentError
+from tensorscript.base.schema import has_operator
+
+from .dispatch import call
+from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
+from .random import manual_seed
+from .storage import to_storage
+from .tensor import Tensor, broadcast_shapes, from_dlpack, from_numpy
+
+Face = Callable[..., Any]
+
+
+def _inferred(found: Any, data: Any) -> DType:
+    """The dtype of Python data: Python floats are the default dtype, arrays keep theirs."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    if isinstance(data, (np.ndarray, np.generic)):
+        return from_numpy(np.asarray(data)).dtype
+    if found.size == 0:
+        return MODES.default_dtype
+    if found.dtype == bool:
+        return bool_
+    return scalar_dtype(found.reshape(-1)[0].item(), MODES.default_dtype)
+
+
+def _plain(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return np.asarray(data)
+    if isinstance(data, (list, tuple)):
+        return [_plain(x) for x in data]
+    return data
+
+
+def tensor(
+    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A new tensor with a copy of `data` (number, nested list, array or tensor).
+
+    Raises:
+        ArgumentError: the data is ragged or not numeric.
+    """
+    try:
+        found = np.array(_plain(data))
+    except ValueError as error:
+        raise ArgumentError("expected sequence of equal length at each dimension") from error
+    if found.dtype.kind not in "?biufc":
+        raise ArgumentError(f"Could not infer dtype of {type(data).__name__}")
+    out = dtype or _inferred(found, data)
+    made = Tensor(np.array(to_storage(found, out)), out)
+    return made.requires_grad_(requires_grad)
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """As `tensor`, sharing memory where the data is an array or a tensor of that dtype."""
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if isinstance(data, np.ndarray):
+        made = from_numpy(data)
+        return made if dtype is None else made.to(dtype)
+    return tensor(data, dtype=dtype)
+
+
+def _sequence(name: str) -> Face:
+    """`f(a, b)` and `f([a, b])` are the same."""
+
+    def run(*tensors: Any, **options: Any) -> Any:
+        given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+        return tuple(call(name, (list(given),), options))
+
+    return run
+
+
+def einsum(equation: str, *operands: Any) -> Any:
+    one = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+    return call("aten::einsum", (equation, list(operands[0] if one else operands)))
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    """`dims`: a number of trailing/leading dimensions, or a pair of lists."""
+    if isinstance(dims, int):
+        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+    return call("aten::tensordot", (a, b, list(dims[0]), list(dims[1])))
+
+
+def unique(
+    x: Any, sorted: bool = True, return_inverse: bool = False,
+    return_counts: bool = False, dim: int | None = None,
+) -> Any:  # fmt: skip
+    if dim is None:
+        found = call("aten::_unique2", (x, sorted, return_inverse, return_counts))
+    else:
+        found = call("aten::unique_dim", (x, dim, sorted, return_inverse, return_counts))
+    kept = [found[0], *(f for f, asked in ((found[1], return_inverse), (found[2], return_counts))
+                        if asked)]  # fmt: skip
+    return kept[0] if len(kept) == 1 else tuple(kept)
+
+
+def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    order = 2.0 if p in ("fro", None) else float(p)
+    dims = [dim] if isinstance(dim, int) else dim
+    return call("aten::linalg_vector_norm", (x, order, dims, keepdim), {"dtype": dtype})
+
+
+def where(condition: Any, *operands: Any) -> Any:
+    if not operands:
+        return tuple(call("aten::where", (condition,)))
+    return call("aten::where", (condition, *operands))
+
+
+def range_face(*bounds: Any, **options: Any) -> Any:
+    """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
+    options.pop("requires_grad", None)
+    if "end" in options:
+        bounds = (options.pop("start", 0), options.pop("end"), options.pop("step", 1))
+    return call("aten::arange", bounds, options)
+
+
+def _parts(name: str, single: str, several: str) -> Face:
+    def run(x: Any, size: Any, dim: int = 0) -> Any:
+        chosen = several if isinstance(size, (list, tuple)) else single
+        return tuple(call(f"aten::{chosen}", (x, size, dim)))
+
+    run.__name__ = name
+    return run
+
+
+def is_tensor(x: object) -> bool:
+    return isinstance(x, Tensor)
+
+
+def result_type(a: Any, b: Any) -> DType:
+    return call("aten::result_type", (a, b))  # type: ignore[no-any-return]  # always a DType
+
+
+FACES: dict[str, Face] = {
+    "tensor": tensor,
+    "as_tensor": as_tensor,
+    "asarray": as_tensor,
+    "from_numpy": from_numpy,
+    "from_dlpack": from_dlpack,
+    "arange": range_face,
+    "einsum": einsum,
+    "tensordot": tensordot,
+    "unique": unique,
+    "norm": norm,
+    "where": where,
+    "meshgrid": _sequence("aten::meshgrid"),
+    "broadcast_tensors": _sequence("aten::broadcast_tensors"),
+    "broadcast_shapes": broadcast_shapes,
+    "split": _parts("split", "split", "split_with_sizes"),
+    "chunk": _parts("chunk", "chunk", "chunk"),
+    "unbind": lambda x, dim=0: tuple(call("aten::unbind", (x, dim))),
+    "tensor_split": _parts("tensor_split", "tensor_split", "tensor_split"),
+    "is_tensor": is_tensor,
+    "manual_seed": manual_seed,
+    "result_type": result_type,
+    "promote_types": promote_types,
+    "numel": lambda x: x.numel(),
+    "get_default_dtype": get_default_dtype,
+    "set_default_dtype": set_default_dtype,
+    "set_grad_enabled": set_grad_enabled,
+    "is_grad_enabled": lambda: MODES.grad_enabled,
+}
+
+
+@cache
+def lookup(name: str) -> Face:
+    """The public function called `name`.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if (face := FACES.get(name)) is not None:
+        return face
+    full = f"aten::{name}"
+    if name.startswith("__") or not has_operator(full):
+        raise AttributeError(f"module 'tensorscript' has no attribute '{name}'")
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        grad = kwargs.pop("requires_grad", False)
+        result = call(full, args, kwargs)
+        return result.requires_grad_() if grad else result
+
+    run.__name__ = run.__qualname__ = name
+    run.__doc__ = f"The operator {full}."
+    return run
