@@ -163,6 +163,21 @@ def test_zip64_records_are_checked(samples_folder: Path) -> None:
     assert "lacks its zip64 sizes" in refusal(huge)
 
 
+def test_zip64_sizes() -> None:
+    """An entry whose 32-bit sizes are all ones has its sizes in a zip64 extra field."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("m/version", b"3\n")
+        info = zipfile.ZipInfo("m/big")
+        # The directory's field (id 1), given as if zipfile had needed it.
+        info.extra = struct.pack("<2H2Q", 1, 16, 7, 7)
+        archive.writestr(info, b"payload")
+    data = file.getvalue()
+    for offset in (20, 24):
+        data = edit(data, CENTRAL, offset, "<I", 0xFFFFFFFF, nth=1)
+    assert bytes(Archive.open(data).record("big")) == b"payload"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
