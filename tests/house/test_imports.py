@@ -23,7 +23,7 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
     "dialects": ({"base"}, {"numpy", "xdsl"}),
     "frontends": ({"base", "eager", "dialects"}, {"numpy", "xdsl"}),
     "lowering": ({"base", "dialects"}, {"numpy", "xdsl"}),
-    "backends": ({"base", "dialects"}, {"cuda", "ctypes", "llvmlite", "numpy"}),
+    "backends": ({"base", "dialects"}, {"cuda", "llvmlite", "numpy", "xdsl"}),
     "runtime": ({"base", "eager", "dialects"}, {"numpy", "xdsl"}),
     "compiler": (
         {"base", "eager", "dialects", "frontends", "lowering", "backends", "runtime"},
