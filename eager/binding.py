@@ -148,7 +148,7 @@ def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert
         if used < len(args) and not argument.kwarg_only:
             v = args[used]
             used += 1
-            if used < len(args) and _takes_the_rest(schema, argument, args[used - 1 :]):
+            if _takes_the_rest(schema, argument, args[used - 1 :]):
                 v, used = list(args[used - 1 :]), len(args)
         elif name in left:
             v = left.pop(name)

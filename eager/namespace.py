@@ -110,6 +110,15 @@ def unique(
     return kept[0] if len(kept) == 1 else tuple(kept)
 
 
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    found = call("aten::unique_consecutive", (x, return_inverse, return_counts, dim))
+    asked = (True, return_inverse, return_counts)
+    kept = [f for f, wanted in zip(found, asked, strict=True) if wanted]
+    return kept[0] if len(kept) == 1 else tuple(kept)
+
+
 def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     order = 2.0 if p in ("fro", None) else float(p)
     dims = [dim] if isinstance(dim, int) else dim
@@ -157,6 +166,7 @@ FACES: dict[str, Face] = {
     "einsum": einsum,
     "tensordot": tensordot,
     "unique": unique,
+    "unique_consecutive": unique_consecutive,
     "norm": norm,
     "where": where,
     "meshgrid": _sequence("aten::meshgrid"),

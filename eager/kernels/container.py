@@ -219,24 +219,11 @@ def _per_key(name: str, prefix: str, kernel: Kernel) -> dict[str, Kernel]:
     return {f"aten::{name}.{prefix}{k}": kernel for k in KEYS}
 
 
-_STRING_TESTS = [
-    "isidentifier",
-    "isupper",
-    "islower",
-    "isdigit",
-    "isspace",
-    "isprintable",
-    "isalnum",
-    "isalpha",
-    "isdecimal",
-    "isnumeric",
-    "istitle",
-    "capitalize",
-    "title",
-    "swapcase",
-    "upper",
+_STRING_TESTS = (
+    "isidentifier", "isupper", "islower", "isdigit", "isspace", "isprintable", "isalnum",
+    "isalpha", "isdecimal", "isnumeric", "istitle", "capitalize", "title", "swapcase", "upper",
     "lower",
-]
+)  # fmt: skip
 _LISTED = ("int", "float", "bool", "Tensor", "str")
 
 KERNELS: dict[str, Kernel] = {

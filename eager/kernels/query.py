@@ -24,6 +24,10 @@ def to_device(self: Any, *_: Any) -> device:
 
 _NEVER: Kernel = lambda self: False  # noqa: E731 - a table cell
 
+_ABSENT = (
+    "cuda", "meta", "quantized", "nested", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "sparse_csr", "xpu", "xla",
+)  # fmt: skip
 KERNELS: dict[str, Kernel] = {
     "prim::dtype": lambda self: self.dtype,
     "prim::device": to_device,
@@ -35,24 +39,7 @@ KERNELS: dict[str, Kernel] = {
     "prim::nbytes": lambda self: array(self).size * self.dtype.itemsize,
     "prim::name": lambda self: None,
     "prim::is_cpu": lambda self: True,
-    **{
-        f"prim::is_{k}": _NEVER
-        for k in [
-            "cuda",
-            "meta",
-            "quantized",
-            "nested",
-            "mtia",
-            "ipu",
-            "vulkan",
-            "mps",
-            "mkldnn",
-            "sparse",
-            "sparse_csr",
-            "xpu",
-            "xla",
-        ]
-    },
+    **{f"prim::is_{k}": _NEVER for k in _ABSENT},
     "prim::NumToTensor.Scalar": number_to_tensor,
     "prim::NumToTensor.bool": number_to_tensor,
     "prim::type": lambda self: self.type,

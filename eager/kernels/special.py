@@ -64,7 +64,7 @@ def erfinv(x: Any) -> Float:
         error = np.where(y >= 0, (1 - inside) - erfc(y), erfc(-y) - (1 + inside))
         slope = 2.0 / np.sqrt(np.pi) * np.exp(-y * y)
         step = error / slope
-        y = y + step / (1.0 - y * step)
+        y = y - step / (1.0 + y * step)
     y = np.where(np.abs(x) == 1.0, np.copysign(np.inf, x), y)
     return np.where(np.abs(x) > 1.0, np.nan, np.where(x == 0, x, y))
 

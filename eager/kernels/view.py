@@ -395,6 +395,13 @@ def to(self: Any, dtype: DType | int | None, copy: bool = False) -> Any:
     return make(np.array(found, order="K", copy=True), wanted)
 
 
+def to_layout(
+    self: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
+    non_blocking: bool = False, copy: bool = False, memory_format: Any = None,
+) -> Any:  # fmt: skip
+    return to(self, dtype, copy)
+
+
 def _parts(name: str) -> Kernel:
     def run(self: Any) -> Any:
         a = array(self)
@@ -507,9 +514,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::pixel_unshuffle": pixel_unshuffle,
     "aten::channel_shuffle": channel_shuffle,
     "aten::to.dtype": lambda self, dtype, nb=False, copy=False, mf=None: to(self, dtype, copy),
-    "aten::to.dtype_layout": lambda self, dtype=None, layout=None, device=None, pin=None, nb=False, copy=False, mf=None: (
-        to(self, dtype, copy)
-    ),
+    "aten::to.dtype_layout": to_layout,
     "aten::to.device": lambda self, device, dtype, nb=False, copy=False, mf=None: to(
         self, dtype, copy
     ),
