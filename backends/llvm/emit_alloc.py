@@ -1,0 +1,101 @@
+"""te.alloc on the CPU: registers and stack in the entry block, arena and heap by the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub
+from tensorscript.dialects.te.ops import AllocOp
+
+from .emit_context import Context
+from .emit_expr import evaluate_scalar
+from .emit_scope import Place
+from .emit_stmt import OUT_OF_MEMORY, fail_unless
+from .emit_types import memory_type
+
+STACK_LIMIT = 1 << 16
+"""Bytes up to which a `stack` buffer of constant size lives in the frame."""
+ALIGN = 64
+
+
+def element_count(buffer: Buffer) -> Expr:
+    """Elements from the first to the last one that the buffer's indices reach."""
+    if buffer.strides is None:
+        total = const(1)
+        for size in buffer.shape:
+            total = mul(total, size)
+        return total
+    total = const(1)
+    for size, stride in zip(buffer.shape, buffer.strides, strict=True):
+        total = add(total, mul(sub(size, const(1)), stride))
+    return total
+
+
+def byte_count(buffer: Buffer) -> Expr:
+    return mul(element_count(buffer), const(buffer.dtype.itemsize))
+
+
+def emit_alloc(context: Context, op: Operation) -> None:
+    assert isinstance(op, AllocOp)
+    buffer, scope = op.buffer, op.scope.data
+    size = context.resolve(byte_count(buffer))
+    if scope in ("reg", "stack") and size.is_const and _fits(scope, size):
+        pointer = _frame(context, buffer)
+    elif scope == "arena" and op.offset is not None:
+        pointer = context.code.let(
+            f"getelementptr inbounds i8, ptr {context.arena}, "
+            f"i64 {evaluate_scalar(context, op.offset, 'an offset')}",
+            "buffer",
+        )
+    elif scope in ("stack", "arena"):
+        pointer = allocate(context, evaluate_scalar(context, size, "a size"))
+    else:
+        raise context.refuse(f"cannot allocate {op.head()}")
+    context.scope.places[buffer.name] = Place(buffer, pointer, ALIGN)
+
+
+def _fits(scope: str, size: Expr) -> bool:
+    return scope == "reg" or int(str(size.value)) <= STACK_LIMIT
+
+
+def _frame(context: Context, buffer: Buffer) -> str:
+    count = element_count(buffer)
+    total = max(1, int(str(context.resolve(count).value)))
+    kind = f"[{total} x {memory_type(buffer.dtype)}]"
+    return context.code.alloca(f"{kind}, align {ALIGN}", buffer.name)
+
+
+def allocate(context: Context, size: str) -> str:
+    """A block of `size` bytes from the runtime, freed when its te block or the function ends."""
+    code = context.code
+    least = code.call("i64", "llvm.smax.i64", [("i64", size), ("i64", "1")])
+    pointer = code.call("ptr", "ts_malloc", [("i64", least)])
+    slot = code.alloca("ptr", "heap")
+    code.at_entry(f"store ptr null, ptr {slot}")
+    code.do(f"store ptr {pointer}, ptr {slot}")
+    found = code.let(f"icmp ne ptr {pointer}, null")
+    fail_unless(context, found, OUT_OF_MEMORY, "out of memory")
+    context.heap.append(slot)
+    context.live.append(slot)
+    return pointer
+
+
+def release(context: Context, slots: Iterable[str]) -> None:
+    """Give blocks back; the runtime accepts null for those not allocated on this path."""
+    for slot in slots:
+        pointer = context.code.let(f"load ptr, ptr {slot}")
+        context.code.call("void", "ts_free", [("ptr", pointer)])
+        context.code.do(f"store ptr null, ptr {slot}")
+
+
+def arena_size(allocations: Iterable[AllocOp]) -> Expr | None:
+    """Bytes of the arena that holds all planned allocations; None if there is none."""
+    total: Expr | None = None
+    for op in allocations:
+        if op.scope.data == "arena" and op.offset is not None:
+            end = add(op.offset, byte_count(op.buffer))
+            total = end if total is None else binary("max", total, end)
+    return total

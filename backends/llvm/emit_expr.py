@@ -1,0 +1,353 @@
+"""Expressions to LLVM values: one walk, scalar outside of vector loops, one value per lane inside.
+
+A node that does not depend on the lane stays scalar and is copied to the lanes where it meets a
+vector. i64 index arithmetic that is affine in the lane is computed as a scalar plus a constant
+vector. The side of a `select` that is not taken is evaluated only if it is harmless (no load that
+may be out of bounds, no division that may trap); otherwise scalars branch and vectors mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tensorscript.base.dtypes import DType, bool_, int32, int64
+from tensorscript.dialects.te.expr import COMPARISONS, Expr, add, const, sub
+
+from .emit_arith import BINARY, Site, compare
+from .emit_call import emit_call, integer_power, is_predicate
+from .emit_cast import convert, round_result
+from .emit_context import Context
+from .emit_division import divide
+from .emit_memory import emit_load
+from .emit_scope import Slot, affine, below, is_index, nonneg
+from .emit_types import Value, is_half, literal, register_type, step_vector, vector_of
+
+DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
+
+
+def evaluate(context: Context, e: Expr) -> Value:
+    """The value of `e` in the current statement."""
+    return value_of(context, context.resolve(e))
+
+
+def evaluate_scalar(context: Context, e: Expr, what: str) -> str:
+    """The operand text of `e`, which must not vary over lanes.
+
+    Raises:
+        InternalError: it does.
+    """
+    value = evaluate(context, e)
+    if value.lanes != 1:
+        raise context.refuse(f"{what} varies over the lanes of a vector loop: {e}")
+    return value.text
+
+
+def evaluate_as(context: Context, e: Expr, lanes: int) -> str:
+    """The operand text of `e` with `lanes` lanes."""
+    return context.widen(evaluate(context, e), e.dtype, lanes)
+
+
+def value_of(context: Context, e: Expr) -> Value:
+    """Like `evaluate`, of a resolved expression; iterative, so depth does not matter."""
+    stack = [e]
+    while stack:
+        current = stack[-1]
+        if current in context.cache:
+            stack.pop()
+            continue
+        missing = [a for a in _operands(context, current) if a not in context.cache]
+        if missing:
+            stack.extend(missing)
+            continue
+        stack.pop()
+        made = _emit(context, current)
+        context.cache[current] = made
+    return context.cache[e]
+
+
+def _operands(context: Context, e: Expr) -> Iterable[Expr]:
+    if e.op == "load" or _lane_affine(context, e) or _lane_limit(context, e) is not None:
+        return ()
+    if e.op == "select" and not _both_harmless(context, e):
+        return e.args[:1]
+    return e.args
+
+
+def _lane_affine(context: Context, e: Expr) -> bool:
+    if context.vector is None or e.dtype is not int64 or e.op not in ("var", "add", "sub", "mul"):
+        return False
+    if not context.vector.varies(e):
+        return False
+    found = affine(e, context.vector, context.scope)
+    return found is not None and found[1].is_const
+
+
+def _emit(context: Context, e: Expr) -> Value:
+    if _lane_affine(context, e):
+        return _emit_affine(context, e, int64)
+    if e.op in COMPARISONS:
+        return _emit_compare(context, e)
+    if row := _ROWS.get(e.op):
+        return row(context, e)
+    if e.op in BINARY:
+        return _emit_binary(context, e)
+    raise context.refuse(f"cannot emit {e.op!r}: {e}")
+
+
+def _emit_const(_context: Context, e: Expr) -> Value:
+    return Value(literal(e.value, e.dtype))
+
+
+def _emit_var(context: Context, e: Expr) -> Value:
+    found = context.scope.values.get(str(e.value))
+    if found is None:
+        raise context.refuse(f"unknown name {e.value}")
+    if isinstance(found, Slot):
+        kind = register_type(found.dtype, found.lanes)
+        return Value(context.code.let(f"load {kind}, ptr {found.pointer}"), found.lanes)
+    return found.value
+
+
+def _emit_affine(context: Context, e: Expr, dtype: DType) -> Value:
+    """base + step * lane, as `dtype` (wrapping around)."""
+    lane = context.vector
+    assert lane is not None
+    found = affine(e, lane, context.scope)
+    assert found is not None
+    base, step = found
+    start = convert(context.code, int64, dtype, 1, _scalar(context, base))
+    lanes, element = lane.width, register_type(dtype)
+    steps = step_vector(lanes, int(str(step.value)), element)
+    if start == "0":
+        return Value(steps, lanes)
+    wide = context.splat(start, element, lanes)
+    return Value(context.code.let(f"add {vector_of(element, lanes)} {wide}, {steps}"), lanes)
+
+
+def _scalar(context: Context, e: Expr) -> str:
+    return value_of(context, e).text
+
+
+def _pair(context: Context, e: Expr) -> tuple[Site, str, str]:
+    left, right = (context.cache[a] for a in e.args)
+    lanes = max(left.lanes, right.lanes)
+    dtype = e.args[0].dtype
+    wraps = " nsw" if dtype is int64 and is_index(e, context.scope) else ""
+    texts = (context.widen(v, dtype, lanes) for v in (left, right))
+    return context.site(dtype, lanes, wraps), *texts
+
+
+def _emit_binary(context: Context, e: Expr) -> Value:
+    site, a, b = _pair(context, e)
+    made = BINARY[e.op](site, a, b)
+    if is_half(e.dtype) and e.op not in ("min", "max"):
+        made = round_result(context.code, e.dtype, site.lanes, made)
+    return Value(made, site.lanes)
+
+
+def _emit_compare(context: Context, e: Expr) -> Value:
+    if (found := _lane_limit(context, e)) is not None:
+        return _compare_lanes(context, *found)
+    site, a, b = _pair(context, e)
+    return Value(compare(site, e.op, a, b), site.lanes)
+
+
+_SWAPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _lane_limit(context: Context, e: Expr) -> tuple[str, Expr] | None:
+    """(predicate, limit) for a comparison that is one of the lane number with a scalar."""
+    lane = context.vector
+    if lane is None or e.op not in _SWAPPED or e.args[0].dtype is not int64:
+        return None
+    left, right = (affine(a, lane, context.scope) for a in e.args)
+    if left is None or right is None:
+        return None
+    op = e.op
+    if right[1].is_int(1) and left[1].is_int(0):
+        left, right, op = right, left, _SWAPPED[op]
+    if not (left[1].is_int(1) and right[1].is_int(0)):
+        return None
+    limit = sub(right[0], left[0])
+    if op in ("le", "gt"):
+        limit = add(limit, const(1))
+    return ("slt" if op in ("lt", "le") else "sge"), limit
+
+
+def _compare_lanes(context: Context, predicate: str, limit: Expr) -> Value:
+    """`base + lane < bound` as a compare of i32 lane numbers with one clamped scalar."""
+    lanes = context.width
+    count = _scalar(context, limit)
+    scalar = Site(context.code, int64, 1)
+    count = scalar.intrinsic("smin", scalar.intrinsic("smax", count, "0"), str(lanes))
+    narrow = context.code.let(f"trunc i64 {count} to i32")
+    site = Site(context.code, int32, lanes)
+    wide = context.splat(narrow, "i32", lanes)
+    return Value(site.test(predicate, step_vector(lanes, 1, "i32"), wide), lanes)
+
+
+def _emit_division(context: Context, e: Expr) -> Value:
+    site, a, b = _pair(context, e)
+    divisor = int(str(e.args[1].value)) if _int_literal(e.args[1]) else None
+    if divisor is None and context.mask is not None and not e.dtype.is_floating_point:
+        # A lane that is switched off must not trap.
+        safe = context.mask if site.lanes > 1 else site.test("ne", b, site.literal(0))
+        b = site.choose(safe, b, site.literal(1))
+    unsigned = all(nonneg(x, context.scope) for x in e.args)
+    made = divide(site, e.op, a, b, divisor, unsigned)
+    return Value(round_result(context.code, e.dtype, site.lanes, made), site.lanes)
+
+
+def _int_literal(e: Expr) -> bool:
+    return e.is_const and isinstance(e.value, int) and not isinstance(e.value, bool)
+
+
+def _emit_pow(context: Context, e: Expr) -> Value:
+    site, a, b = _pair(context, e)
+    if not e.dtype.is_floating_point:
+        return Value(integer_power(site, a, b), site.lanes)
+    made = emit_call(site, "pow", [a, b])
+    return Value(round_result(context.code, e.dtype, site.lanes, made), site.lanes)
+
+
+def _emit_not(context: Context, e: Expr) -> Value:
+    operand = context.cache[e.args[0]]
+    site = context.site(e.dtype, operand.lanes)
+    if e.dtype is bool_:
+        return Value(site.logical_not(operand.text), operand.lanes)
+    return Value(site.op("xor", operand.text, site.literal(-1)), operand.lanes)
+
+
+def _emit_neg(context: Context, e: Expr) -> Value:
+    operand = context.cache[e.args[0]]
+    return Value(context.site(e.dtype, operand.lanes).negate(operand.text), operand.lanes)
+
+
+def _emit_cast(context: Context, e: Expr) -> Value:
+    source = e.args[0]
+    if e.dtype.is_integral and _lane_affine(context, source):
+        return _emit_affine(context, source, e.dtype)
+    operand = context.cache[source]
+    made = convert(context.code, source.dtype, e.dtype, operand.lanes, operand.text)
+    return Value(made, operand.lanes)
+
+
+def _emit_math(context: Context, e: Expr) -> Value:
+    operands = [context.cache[a] for a in e.args]
+    lanes = max(v.lanes for v in operands)
+    dtype = e.args[0].dtype
+    site = context.site(dtype, lanes)
+    texts = [context.widen(v, dtype, lanes) for v in operands]
+    made = emit_call(site, str(e.value), texts)
+    if not is_predicate(str(e.value)):
+        made = round_result(context.code, dtype, lanes, made)
+    return Value(made, lanes)
+
+
+def _emit_load(context: Context, e: Expr) -> Value:
+    return emit_load(context, e, value_of, _node_harmless(context, e))
+
+
+# --- select -------------------------------------------------------------------------------------
+
+
+def _emit_select(context: Context, e: Expr) -> Value:
+    condition = context.cache[e.args[0]]
+    if _both_harmless(context, e):
+        yes, no = (value_of(context, a) for a in e.args[1:])
+        return _choose(context, e.dtype, condition, yes, no)
+    if condition.lanes > 1:
+        return _select_masked(context, e, condition)
+    return _select_branch(context, e, condition)
+
+
+def _choose(context: Context, dtype: DType, condition: Value, yes: Value, no: Value) -> Value:
+    lanes = max(condition.lanes, yes.lanes, no.lanes)
+    site = context.site(dtype, lanes)
+    a, b = context.widen(yes, dtype, lanes), context.widen(no, dtype, lanes)
+    mask = vector_of("i1", condition.lanes)
+    return Value(
+        context.code.let(f"select {mask} {condition.text}, {site.type} {a}, {site.type} {b}"), lanes
+    )
+
+
+def _select_masked(context: Context, e: Expr, condition: Value) -> Value:
+    site = context.site(bool_, condition.lanes)
+    sides = []
+    for mask, side in (
+        (condition.text, e.args[1]),
+        (site.logical_not(condition.text), e.args[2]),
+    ):
+        with context.masked(context.conjoin(mask)), context.branch_cache():
+            context.mask_is_any = False
+            sides.append(value_of(context, side))
+    return _choose(context, e.dtype, condition, sides[0], sides[1])
+
+
+def _select_branch(context: Context, e: Expr, condition: Value) -> Value:
+    code = context.code
+    lanes = context.width if any(context.varies(a) for a in e.args[1:]) else 1
+    yes, no, join = code.name("yes"), code.name("no"), code.name("join")
+    code.branch(condition.text, yes, no)
+    incoming = []
+    for label, side in ((yes, e.args[1]), (no, e.args[2])):
+        code.start(label)
+        with context.branch_cache():
+            text = context.widen(value_of(context, side), e.dtype, lanes)
+        incoming.append(f"[ {text}, %{code.block} ]")
+        code.end(f"br label %{join}")
+    code.start(join)
+    kind = register_type(e.dtype, lanes)
+    return Value(code.let(f"phi {kind} {', '.join(incoming)}"), lanes)
+
+
+def _both_harmless(context: Context, e: Expr) -> bool:
+    return _harmless(context, e.args[1]) and _harmless(context, e.args[2])
+
+
+def _harmless(context: Context, e: Expr) -> bool:
+    """True if evaluating `e` where it is not asked for cannot fault; results are in `steady`."""
+    stack = [e]
+    seen = []
+    while stack:
+        current = stack.pop()
+        if current in context.steady or current in context.cache:
+            continue
+        if not _node_harmless(context, current):
+            return False
+        seen.append(current)
+        if current.op == "select" and not _both_harmless(context, current):
+            stack.append(current.args[0])
+        else:
+            stack.extend(current.args)
+    context.steady.update(seen)
+    return True
+
+
+def _node_harmless(context: Context, e: Expr) -> bool:
+    if e.op == "load":
+        shape = context.place(str(e.value)).buffer.shape
+        if len(shape) != len(e.args):
+            return False
+        return all(_in_bounds(context, i, size) for i, size in zip(e.args, shape, strict=True))
+    if e.op in DIVISIONS and not e.dtype.is_floating_point:
+        return e.args[1].is_const and bool(e.args[1].value)
+    return True
+
+
+def _in_bounds(context: Context, index: Expr, size: Expr) -> bool:
+    return below(index, context.resolve(size), context.scope)
+
+
+_ROWS: dict[str, Callable[[Context, Expr], Value]] = {
+    "const": _emit_const,
+    "var": _emit_var,
+    "load": _emit_load,
+    "select": _emit_select,
+    "cast": _emit_cast,
+    "call": _emit_math,
+    "not": _emit_not,
+    "neg": _emit_neg,
+    "pow": _emit_pow,
+    **dict.fromkeys(DIVISIONS, _emit_division),
+}
