@@ -463,3 +463,10 @@ def substitute(type: Attribute, bound: dict[str, Attribute]) -> Attribute:
 
 def is_string(type: Attribute) -> bool:
     return isinstance(type, StringType)
+
+
+OPEN_NOMINAL: tuple[Attribute, ...] = (
+    _SCHEMA_WORDS["AnyEnumType"],
+    _SCHEMA_WORDS["AnyClassType"],
+)
+"""The schema words that admit every enum, and every class."""

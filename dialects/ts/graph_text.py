@@ -1,0 +1,226 @@
+"""The `.graph` text of a function: TorchScript's IR grammar.
+
+    graph(%x.1 : Tensor):
+      %1 : int = prim::Constant[value=1]() # f.py:3:4
+      %2 : Tensor = aten::add(%x.1, %1, %1)
+      return (%2)
+
+Names: a value keeps its hint, made unique by a suffix; other values print their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.base.dtypes import DType
+
+from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
+from .locations import span_of
+from .ops import (
+    CallMethodOp,
+    CallOp,
+    ConstantOp,
+    ForkOp,
+    FuncOp,
+    GetAttrOp,
+    IfOp,
+    IsInstanceOp,
+    LoopOp,
+    PythonOp,
+    ReturnOp,
+    SetAttrOp,
+    TSOp,
+    TupleSliceOp,
+    YieldOp,
+)
+from .typing import ir_text
+from .types import FUNCTION
+
+LARGEST_SHOWN = 10
+"""Tensors with more elements print as `<Tensor>`."""
+
+
+def float_text(value: float) -> str:
+    """`1.`, `0.10000000000000001`, `1e+20`, `-0.`."""
+    text = f"{value:.17g}" if math.isfinite(value) else str(value)
+    return text if any(c in text for c in ".enia") else text + "."
+
+
+def string_text(value: str) -> str:
+    """A string in double quotes with C escapes."""
+    escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",
+               "\v": "\\v", "\a": "\\a", "\b": "\\b", "'": "\\'"}  # fmt: skip
+    return '"' + "".join(escapes.get(c, c) for c in value) + '"'
+
+
+def _element_text(value: object, dtype: DType) -> str:
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    return f"{value:g}" if dtype.is_floating_point else str(value)
+
+
+def _tensor_text(value: TensorLiteral) -> str:
+    if value.array.size == 1:
+        return "{" + _element_text(value.array.reshape(-1)[0].item(), value.dtype) + "}"
+    if value.array.size > LARGEST_SHOWN:
+        return "<Tensor>"
+    shown = " ".join(f" {_element_text(v.item(), value.dtype)}" for v in value.array.reshape(-1))
+    sizes = ",".join(map(str, value.array.shape))
+    return f"{shown} [ CPU{value.dtype.word}Type{{{sizes}}} ]"
+
+
+def value_text(value: object) -> str:
+    """A constant as graphs print it."""
+    match value:
+        case bool():
+            return str(int(value))
+        case float():
+            return float_text(value)
+        case complex():
+            return f"{float_text(value.real)}+{float_text(value.imag)}j"
+        case str():
+            return string_text(value)
+        case Device():
+            return string_text(value.text)
+        case tuple():
+            return f"({', '.join(map(value_text, value))})"
+        case ListLiteral():
+            return f"[{', '.join(map(value_text, value.elements))}]"
+        case DictLiteral():
+            pairs = (f"{value_text(k)}: {value_text(v)}" for k, v in value.items)
+            return "{" + ", ".join(pairs) + "}"
+        case EnumRef():
+            return f"{value.class_name}.{value.member}"
+        case TensorLiteral():
+            return _tensor_text(value)
+    return str(value)
+
+
+class _Names:
+    """Unique names of values."""
+
+    def __init__(self) -> None:
+        self.names: dict[SSAValue, str] = {}
+        self.counts: dict[str, int] = {}
+        self.number = 0
+
+    def define(self, value: SSAValue) -> str:
+        hint = value.name_hint
+        if hint is None or hint.isdigit():
+            name = str(self.number)
+        else:
+            seen = self.counts.get(hint, 1)
+            self.counts[hint] = seen + 2
+            name = hint if hint == "self" and seen == 1 else f"{hint}.{seen}"
+        self.number += 1
+        self.names[value] = name
+        return name
+
+    def unnamed(self) -> str:
+        self.number += 1
+        return str(self.number - 1)
+
+
+class _Printer:
+    def __init__(self, names: _Names, locations: bool) -> None:
+        self.names = names
+        self.locations = locations
+        self.lines: list[str] = []
+        self.forks: list[ForkOp] = []
+
+    def use(self, values: Sequence[SSAValue]) -> str:
+        return ", ".join(f"%{self.names.names[v]}" for v in values)
+
+    def define(self, value: SSAValue) -> str:
+        return f"%{self.names.define(value)} : {ir_text(value.type)}"
+
+    def attributes(self, op: Operation) -> str:
+        match op:
+            case ConstantOp():
+                held = op.value.data
+                if isinstance(held, FunctionRef):
+                    return f'[name="{held.qualified_name.rpartition(".")[2]}"]'
+                return "" if held is None else f"[value={value_text(held)}]"
+            case GetAttrOp() | SetAttrOp():
+                return f'[name="{op.attribute.data}"]'
+            case CallMethodOp():
+                return f'[name="{op.method.data}"]'
+            case IsInstanceOp():
+                return f"[types=[{', '.join(map(ir_text, op.types))}]]"
+            case TupleSliceOp():
+                return f"[beg={op.begin.data}, end={op.end.data}]"
+        return ""
+
+    def comment(self, op: Operation) -> str:
+        span = span_of(op) if self.locations else None
+        return f" # {span}" if span is not None else ""
+
+    def line(self, op: TSOp, indent: str) -> None:
+        operands: Sequence[SSAValue] = op.operands
+        kind = op.node_kind
+        prefix = ""
+        if isinstance(op, CallOp):
+            name = op.callee.data.rpartition(".")[2]
+            held = self.names.unnamed()
+            self.lines.append(
+                f'{indent}%{held} : {ir_text(FUNCTION)} = prim::Constant[name="{name}"]()'
+            )
+            prefix = f"%{held}" + (", " if operands else "")
+        if isinstance(op, ForkOp):
+            kind = f"prim::fork_{len(self.forks)}"
+            self.forks.append(op)
+        if isinstance(op, PythonOp):
+            kind = f"^{op.callee.data}"
+        used = prefix + self.use(operands)
+        made = ", ".join(map(self.define, op.results))
+        self.lines.append(
+            f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}"
+        )
+
+    def block(self, block: Block, indent: str) -> None:
+        for op in block.ops:
+            if isinstance(op, ReturnOp | YieldOp):
+                continue
+            assert isinstance(op, TSOp)
+            self.line(op, indent)
+            if isinstance(op, IfOp | LoopOp):
+                for at, region in enumerate(op.regions):
+                    self.inner(region.block, at, indent + "  ")
+
+    def inner(self, block: Block, at: int, indent: str) -> None:
+        params = ", ".join(map(self.define, block.args))
+        self.lines.append(f"{indent}block{at}({params}):")
+        self.block(block, indent + "  ")
+        last = block.last_op
+        assert isinstance(last, YieldOp)
+        self.lines.append(f"{indent}  -> ({self.use(last.values)})")
+
+
+def _graph(function: FuncOp, locations: bool, head: str) -> tuple[list[str], list[ForkOp]]:
+    printer = _Printer(_Names(), locations)
+    params = ",\n      ".join(map(printer.define, function.block.args))
+    printer.lines.append(f"{head}graph({params}):")
+    printer.block(function.block, "  ")
+    printer.lines.append(f"  return ({printer.use(function.return_op.values)})")
+    return printer.lines, printer.forks
+
+
+def _functions(function: FuncOp) -> Iterator[FuncOp]:
+    parent = function.parent_block()
+    for op in parent.ops if parent is not None else ():
+        if isinstance(op, FuncOp):
+            yield op
+
+
+def graph_text(function: FuncOp, locations: bool = True) -> str:
+    """The graph of `function`; forked bodies follow as `with prim::fork_N = graph(...)`."""
+    lines, forks = _graph(function, locations, "")
+    symbols = {f.sym_name.data: f for f in _functions(function)} if forks else {}
+    for at, fork in enumerate(forks):
+        body = symbols[fork.callee.data]
+        lines += _graph(body, locations, f"with prim::fork_{at} = ")[0]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,197 @@
+"""Type annotations: from their syntax, or from the objects they evaluate to, to types of `ts`."""
+
+from __future__ import annotations
+
+import ast
+import types
+import typing as python
+from collections.abc import Callable
+from typing import Protocol
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    ANY,
+    ANY_LIST,
+    ANY_TUPLE,
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    FUNCTION,
+    GENERATOR,
+    INT,
+    NONE,
+    NUMBER,
+    STRING,
+    TENSOR,
+    DictType,
+    FutureType,
+    ListType,
+    TupleType,
+)
+
+NAMES: dict[str, Attribute] = {
+    "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "str": STRING,
+    "complex": COMPLEX, "None": NONE, "NoneType": NONE, "number": NUMBER, "Any": ANY,
+    "Device": DEVICE, "device": DEVICE, "Generator": GENERATOR, "list": ANY_LIST,
+    "tuple": ANY_TUPLE, "Function": FUNCTION, "dtype": INT, "Layout": INT,
+    "LongTensor": TENSOR, "FloatTensor": TENSOR, "IntTensor": TENSOR, "DoubleTensor": TENSOR,
+    "BoolTensor": TENSOR, "HalfTensor": TENSOR, "ByteTensor": TENSOR, "Parameter": TENSOR,
+}  # fmt: skip
+"""Type names that need no import in text; live annotations reach them by their objects' names."""
+
+_BUILTIN_OBJECTS: dict[object, Attribute] = {
+    int: INT, float: FLOAT, bool: BOOL, str: STRING, complex: COMPLEX, None: NONE,
+    type(None): NONE, list: ANY_LIST, tuple: ANY_TUPLE, python.Any: ANY,
+}  # fmt: skip
+
+_TORCH_ROOTS = ("torch", "tensorscript")
+
+
+class ClassTable(Protocol):
+    """Who knows the user's own classes."""
+
+    def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        """The type of a user's class (compiled if need be)."""
+        ...
+
+
+def _list(args: list[Attribute]) -> Attribute:
+    return ListType(args[0])
+
+
+def _dict(args: list[Attribute]) -> Attribute:
+    return DictType(args[0], args[1])
+
+
+CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
+    "List": _list,
+    "list": _list,
+    "Dict": _dict,
+    "dict": _dict,
+    "Tuple": TupleType.of,
+    "tuple": TupleType.of,
+    "Optional": lambda args: typing.make_optional(args[0]),
+    "Union": typing.make_union,
+    "Future": lambda args: FutureType(args[0]),
+    "Final": lambda args: args[0],
+    "Annotated": lambda args: args[0],
+    "BroadcastingList1": _list,
+    "BroadcastingList2": _list,
+    "BroadcastingList3": _list,
+}
+
+
+def _dotted(node: ast.expr) -> str:
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.Attribute():
+            return f"{_dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def _members(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.Tuple):
+        return list(node.elts)
+    return [node]
+
+
+def type_of_syntax(
+    node: ast.expr,
+    lookup: Callable[[ast.expr], object],
+    classes: ClassTable,
+    span: Span | None,
+) -> Attribute:
+    """The type an annotation spells.
+
+    Args:
+        lookup: the Python object that a dotted name means, or `NOT_FOUND`.
+
+    Raises:
+        CompileError: it is not a type of the language.
+    """
+
+    def inside(inner: ast.expr) -> Attribute:
+        return type_of_syntax(inner, lookup, classes, span)
+
+    match node:
+        case ast.Constant(None):
+            return NONE
+        case ast.Constant(str(text)):
+            return inside(ast.parse(text, mode="eval").body)
+        case ast.BinOp(left, ast.BitOr(), right):
+            return typing.make_union([inside(left), inside(right)])
+        case ast.Subscript():
+            name = _dotted(node.value).rpartition(".")[2]
+            if name not in CONSTRUCTORS:
+                raise CompileError(f"Unknown type constructor {name}", span)
+            if name.startswith("BroadcastingList"):
+                return inside(_members(node.slice)[0])
+            return CONSTRUCTORS[name]([inside(m) for m in _members(node.slice)])
+        case ast.Name() | ast.Attribute():
+            found = lookup(node)
+            if found is not NOT_FOUND:
+                return type_of_object(found, classes, span)
+            if isinstance(node, ast.Name) and node.id in NAMES:
+                return NAMES[node.id]
+            raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
+    raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
+
+
+NOT_FOUND = object()
+
+
+def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Attribute:
+    """The type that an annotation object means.
+
+    Raises:
+        CompileError: it is not a type of the language.
+    """
+    if isinstance(found, python.Hashable) and found in _BUILTIN_OBJECTS:
+        return _BUILTIN_OBJECTS[found]
+    if isinstance(found, Attribute):
+        return found
+    if isinstance(found, str):
+        node = ast.parse(found, mode="eval").body
+        return type_of_syntax(node, lambda _: NOT_FOUND, classes, span)
+    origin, args = python.get_origin(found), python.get_args(found)
+    if origin is not None:
+        return _generic(origin, args, classes, span)
+    if isinstance(found, python.ForwardRef):
+        return type_of_object(found.__forward_arg__, classes, span)
+    if isinstance(found, type):
+        root = found.__module__.partition(".")[0]
+        if root in _TORCH_ROOTS and found.__name__ in NAMES:
+            return NAMES[found.__name__]
+        return classes.type_of_class(found, span)
+    bare = getattr(found, "_name", None) or getattr(found, "__name__", None)
+    if bare in ("List", "Dict", "Tuple", "Optional"):
+        raise CompileError(
+            f"Attempted to use {bare} without a contained type. Please add a contained type, e.g. "
+            f"{bare}[int]",
+            span,
+        )
+    raise CompileError(f"Unknown type name '{bare or found}'", span)
+
+
+def _generic(
+    origin: object, args: tuple[object, ...], classes: ClassTable, span: Span | None
+) -> Attribute:
+    inside = [type_of_object(a, classes, span) for a in args if a != ()]
+    if origin is list:
+        return ListType(inside[0])
+    if origin is dict:
+        return DictType(inside[0], inside[1])
+    if origin is tuple:
+        return TupleType.of(inside)
+    if origin in (python.Union, types.UnionType):
+        return typing.make_union(inside)
+    name = getattr(origin, "__name__", None) or getattr(origin, "_name", str(origin))
+    if name in CONSTRUCTORS:
+        return CONSTRUCTORS[name](inside)
+    raise CompileError(f"Unknown type constructor {name}", span)

@@ -1,0 +1,64 @@
+"""The entry points of the script frontend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.dialects.ts.graph_text import graph_text
+from tensorscript.dialects.ts.ops import FuncOp
+
+from .live import World
+from .program import Program
+from .signature import Signature, signature_text
+
+
+@dataclass(frozen=True)
+class CompiledTS:
+    """A compiled function and the program it is part of."""
+
+    program: Program
+    name: str
+
+    @property
+    def module(self) -> ModuleOp:
+        """The module with this function and everything it calls."""
+        return self.program.module
+
+    @property
+    def entry(self) -> FuncOp:
+        return self.program.functions[self.name].op
+
+    @property
+    def signature(self) -> Signature:
+        return self.program.functions[self.name].signature
+
+    @property
+    def graph(self) -> str:
+        """TorchScript's graph text."""
+        return graph_text(self.entry)
+
+    @property
+    def schema(self) -> str:
+        """`f(Tensor x, int y=3) -> Tensor`."""
+        signature = self.signature
+        short = signature.name.rpartition(".")[2]
+        return signature_text(Signature(short, signature.arguments, signature.returns))
+
+
+def compile_function(fn: Callable[..., object], world: World | None = None) -> CompiledTS:
+    """Compile a Python function and everything it calls.
+
+    Args:
+        world: the program to add to; a new one by default.
+
+    Raises:
+        FrontendError: Python outside the language, or no source text.
+        CompileError: a type or name error.
+    """
+    world = world or World(Program())
+    name = world.functions.get(fn) or world.compile(fn)
+    world.program.declare_classes()
+    return CompiledTS(world.program, name)

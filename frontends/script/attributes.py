@@ -1,0 +1,102 @@
+"""Attributes and methods of values by type: `x.shape`, `x.dtype`, `point.x`, `e.name`, `x.add`."""
+
+from __future__ import annotations
+
+from tensorscript.base.schema import has_operator
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    DEVICE,
+    STRING,
+    ClassType,
+    EnumType,
+    InterfaceType,
+    TensorType,
+    TupleType,
+)
+
+from .draft import Value
+from .emission import Emission
+from .values import Args, Builtin, Kwargs, Simple, Sugared
+
+TENSOR_PROPERTIES = {
+    "dtype": "prim::dtype", "device": "prim::device", "layout": "prim::layout",
+    "grad": "prim::grad", "data": "prim::data", "requires_grad": "prim::requires_grad",
+    "is_cuda": "prim::is_cuda", "is_cpu": "prim::is_cpu", "is_xla": "prim::is_xla",
+    "is_xpu": "prim::is_xpu", "is_sparse": "prim::is_sparse", "is_mkldnn": "prim::is_mkldnn",
+    "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "is_leaf": "aten::is_leaf",
+    "is_sparse_csr": "prim::is_sparse_csr", "is_mps": "prim::is_mps", "is_vulkan": "prim::is_vulkan",
+    "is_nested": "prim::is_nested", "name": "prim::name", "itemsize": "prim::itemsize",
+    "nbytes": "prim::nbytes", "shape": "aten::size", "ndim": "aten::dim", "T": "aten::numpy_T",
+    "H": "aten::matrix_H", "mT": "aten::mT", "mH": "aten::mH", "real": "aten::real",
+    "imag": "aten::imag", "output_nr": "aten::output_nr", "_version": "aten::_version",
+    "retains_grad": "aten::retains_grad",
+}  # fmt: skip
+
+CONVERSIONS = {"half": 5, "int": 3, "long": 4, "float": 6, "double": 7, "short": 2, "char": 1}
+"""`x.float()` and its like become `aten::to` with this dtype code."""
+
+ABSENT = frozenset({"bool", "bfloat16", "new", "new_tensor", "numpy", "unique", "nelement", "map_"})
+"""Tensor attributes that eager mode has and the language does not."""
+
+
+class ToDtype(Sugared):
+    """`x.float`: a conversion waiting for its call."""
+
+    kind = "builtin"
+
+    def __init__(self, value: Value, code: int) -> None:
+        self.value = value
+        self.code = code
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if args or kwargs:
+            raise em.error("Expected at most 1 arguments but found more", span)
+        return Simple(em.builtin("aten::to", [self.value, em.integer(self.code)], span))
+
+
+def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Sugared | None:
+    if (operator := TENSOR_PROPERTIES.get(name)) and has_operator(operator):
+        return Simple(em.builtin(operator, [value], span))
+    if name in CONVERSIONS:
+        return ToDtype(value, CONVERSIONS[name])
+    return None
+
+
+def tuple_field(em: Emission, value: Value, at: int, span: Span | None) -> Value:
+    """Element `at` of a tuple."""
+    assert isinstance(value.type, TupleType)
+    inputs = [value, em.integer(at)]
+    types = [list(value.type.elements)[at]]
+    return em.insert("prim::TupleIndex", inputs, types, span).output
+
+
+def plain_attr(em: Emission, value: Value, name: str, span: Span | None) -> Sugared | None:
+    """The attribute of a value that is not an object; None if there is none."""
+    match value.type:
+        case TensorType():
+            if found := _tensor_attr(em, value, name, span):
+                return found
+            if name in ABSENT:
+                return None
+        case TupleType() if name in value.type.field_names:
+            return Simple(tuple_field(em, value, value.type.field_names.index(name), span))
+        case EnumType() if name in ("name", "value"):
+            kind = "prim::EnumName" if name == "name" else "prim::EnumValue"
+            type = STRING if name == "name" else value.type.value_type
+            return Simple(em.insert(kind, [value], [type], span).output)
+        case ClassType() | InterfaceType():
+            return None
+        case _ if value.type == DEVICE and name in ("type", "index"):
+            return Simple(em.builtin(f"prim::{name}", [value], span))
+    if has_operator(f"aten::{name}"):
+        return Builtin(f"aten::{name}", value)
+    return None
+
+
+def no_attribute(value: Value, name: str) -> str:
+    """The message for an attribute that is not there."""
+    text = f"'{typing.message_text(value.type)}' object has no attribute or method '{name}'."
+    if isinstance(value.type, ClassType):
+        text += " Did you forget to initialize an attribute in __init__()?"
+    return text

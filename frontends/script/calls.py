@@ -1,0 +1,342 @@
+"""Calls: arguments, special forms and the builtin functions of the language."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import NotSupportedError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    ANY_LIST,
+    ANY_TUPLE,
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NONE,
+    STRING,
+    ClassType,
+    FutureType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+)
+
+from .draft import FORK, Value
+from .subscripts import Subscripts
+from .values import (
+    Builtin,
+    Cast,
+    Counter,
+    Form,
+    Iterable,
+    Parts,
+    Range,
+    Simple,
+    Sugared,
+    Zip,
+    method_call,
+)
+
+BUILTINS: dict[str, Sugared] = {
+    "int": Cast("aten::Int", "__int__", INT),
+    "float": Cast("aten::Float", "__float__", FLOAT),
+    "bool": Cast("aten::Bool", "__bool__", BOOL),
+    "str": Cast("aten::str", "__str__", STRING),
+    "complex": Cast("aten::Complex", "__complex__", COMPLEX),
+    "abs": Builtin("prim::abs"),
+    "all": Builtin("aten::all"),
+    "any": Builtin("aten::any"),
+    "bin": Builtin("aten::bin"),
+    "chr": Builtin("aten::chr"),
+    "divmod": Builtin("aten::divmod"),
+    "hash": Builtin("aten::hash"),
+    "hex": Builtin("aten::hex"),
+    "id": Builtin("prim::id"),
+    "max": Builtin("prim::max"),
+    "min": Builtin("prim::min"),
+    "oct": Builtin("aten::oct"),
+    "ord": Builtin("aten::ord"),
+    "pow": Builtin("aten::pow"),
+    "round": Builtin("aten::round"),
+    "sorted": Builtin("aten::sorted"),
+    "sum": Builtin("aten::sum"),
+} | {
+    name: Form(name)
+    for name in (
+        "print", "len", "range", "enumerate", "zip", "list", "dict", "tuple", "isinstance",
+        "hasattr", "getattr", "annotate", "unchecked_cast", "uninitialized", "fork", "tensor",
+        "is_scripting", "is_tracing", "unwrap_optional", "has_torch_function",
+    )
+}  # fmt: skip
+"""What TorchScript's own names mean; the resolver decides which Python names lead here."""
+
+
+class Calls(Subscripts):
+    """Emits calls."""
+
+    def arguments(self, node: ast.Call) -> tuple[list[Value], dict[str, Value]]:
+        args: list[Value] = []
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                args += self.starred(arg)
+            else:
+                args.append(self.expr(arg))
+        kwargs: dict[str, Value] = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise NotSupportedError(
+                    "keyword-arg expansion is not supported", self.span(keyword.value)
+                )
+            kwargs[keyword.arg] = self.expr(keyword.value)
+        return args, kwargs
+
+    def call(self, node: ast.Call, hint: Attribute | None) -> Sugared:
+        callee = self.sugared(node.func)
+        span = self.span(node)
+        if isinstance(callee, Form):
+            return self._form_call(callee.name, node, span, hint)
+        if isinstance(callee, Builtin) and callee.name == "aten::tolist":
+            return Simple(self._to_list(callee, span, hint))
+        args, kwargs = self.arguments(node)
+        if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
+            return method_call(self, callee.value, "__call__", args, span)
+        if callee is BUILTINS["abs"] and args and isinstance(args[0].type, TensorType):
+            return Simple(self.builtin("aten::abs", args, span))
+        return callee.call(self, span, args, kwargs)
+
+    def _form_call(
+        self, name: str, node: ast.Call, span: Span, hint: Attribute | None
+    ) -> Sugared:
+        table: dict[str, Callable[[ast.Call, Span, Attribute | None], Sugared]] = {
+            "print": self._print, "len": self._len, "range": self._range,
+            "enumerate": self._enumerate, "zip": self._zip, "list": self._list,
+            "dict": self._dict, "tuple": self._tuple, "isinstance": self._condition_form,
+            "hasattr": self._condition_form, "getattr": self._getattr,
+            "annotate": self._annotate, "unchecked_cast": self._unchecked_cast,
+            "uninitialized": self._uninitialized, "fork": self._fork,
+            "is_scripting": self._is_scripting, "is_tracing": self._is_tracing,
+            "unwrap_optional": self._unwrap_optional, "tensor": self._tensor,
+            "has_torch_function": self._has_torch_function,
+        }  # fmt: skip
+        return table[name](node, span, hint)
+
+    def _print(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        args, kwargs = self.arguments(node)
+        if kwargs:
+            raise self.error("print doesn't accept any keyword arguments", span)
+        self.insert("prim::Print", args, [], span)
+        return Simple(self.constant(None, span))
+
+    def _len(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        if len(node.args) != 1 or node.keywords:
+            raise self.error(
+                f"len expected exactly 1 argument but found {len(node.args)}", span
+            )
+        found = self.sugared(node.args[0])
+        if isinstance(found, Simple):
+            if isinstance(found.value.type, TupleType):
+                return Simple(self.integer(len(found.value.type.elements)))
+            if isinstance(found.value.type, ClassType):
+                return method_call(self, found.value, "__len__", [], span)
+            return Simple(self.length(found.value, span))
+        length = found.iterate(self, span).length(self, span)
+        if length is None:
+            raise self.error(f"'{found.kind}' object has no len()", span)
+        return Simple(length)
+
+    def _range(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        args, kwargs = self.arguments(node)
+        if kwargs:
+            raise self.error("range doesn't accept any keyword arguments", span)
+        if not 1 <= len(args) <= 3:
+            few = "range expected at least 1 arguments, got 0"
+            many = f"range expected at most 3 arguments, got {len(args)}"
+            raise self.error(few if not args else many, span)
+        for arg in args:
+            if arg.type != INT and not isinstance(arg.type, TensorType):
+                raise self.error(
+                    f"all inputs of range must be ints, found {typing.message_text(arg.type)} in "
+                    f"argument {args.index(arg)}",
+                    span,
+                )
+        ints = [a if a.type == INT else self.builtin("aten::IntImplicit", [a], span) for a in args]
+        one, zero = self.integer(1), self.integer(0)
+        if len(ints) == 1:
+            return Range(zero, ints[0], one, True)
+        return Range(ints[0], ints[1], ints[2] if len(ints) == 3 else one, False)
+
+    def _iterables(self, nodes: list[ast.expr], span: Span) -> list[Iterable]:
+        return [self.sugared(n).iterate(self, span) for n in nodes]
+
+    def _enumerate(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        if not node.args:
+            raise self.error("enumerate expected at least 1 arguments, got 0", span)
+        start = self.integer(0)
+        extra = node.args[1:] + [k.value for k in node.keywords if k.arg == "start"]
+        if len(node.args) + len(node.keywords) > 2:
+            raise self.error(
+                f"enumerate expected at most 2 arguments, got {len(node.args)}", span
+            )
+        children = self._iterables(node.args[:1], span)
+        if extra:
+            start = self.expr(extra[0])
+        return Zip([Counter(start), *children])
+
+    def _zip(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        if not node.args:
+            raise self.error("zip expected at least 1 arguments, got 0", span)
+        return Zip(self._iterables(node.args, span))
+
+    def _list(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
+        if not node.args:
+            return Simple(self.list_display([], span, hint))
+        iterable = self.sugared(node.args[0]).iterate(self, span)
+        if isinstance(iterable, Sugared) and not isinstance(iterable, Parts | Range | Zip):
+            value = iterable.as_value(self, span)
+            if isinstance(value.type, ListType) or value.type == STRING:
+                return Simple(self.builtin("aten::list", [value], span))
+        return Simple(self._collect(iterable, node, span, hint))
+
+    def _collect(
+        self, iterable: Iterable, node: ast.Call, span: Span, hint: Attribute | None
+    ) -> Value:
+        """`list(iterable)` as a comprehension."""
+        name = ast.copy_location(ast.Name("$item", ast.Load()), node)
+        generator = ast.comprehension(name, node.args[0], [], 0)
+        made = ast.copy_location(ast.ListComp(name, [generator]), node)
+        return self.list_comprehension(made, span, hint)
+
+    def _dict(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
+        keys: list[ast.expr | None] = []
+        values: list[ast.expr] = []
+        if node.args and isinstance(node.args[0], ast.Dict):
+            keys += node.args[0].keys
+            values += node.args[0].values
+        elif node.args and isinstance(node.args[0], ast.List | ast.Tuple):
+            for pair in node.args[0].elts:
+                assert isinstance(pair, ast.Tuple)
+                keys.append(pair.elts[0])
+                values.append(pair.elts[1])
+        elif node.args:
+            return Simple(self.builtin("aten::dict", [self.expr(node.args[0])], span))
+        for keyword in node.keywords:
+            constant = ast.copy_location(ast.Constant(keyword.arg), keyword)
+            keys.append(constant)
+            values.append(keyword.value)
+        display = ast.copy_location(ast.Dict(keys, values), node)
+        return Simple(self.dict_display(display, span, hint))
+
+    def _tuple(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        parts = self.sugared(node.args[0]).unpack(self, span)
+        if parts is None:
+            raise self.error(
+                "cannot statically infer the expected size of a list in this context", span
+            )
+        return Simple(self.make_tuple([p.as_value(self, span) for p in parts], span))
+
+    def _condition_form(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        return Simple(self.condition_value(self.condition(node), span))
+
+    def _getattr(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        name = node.args[1]
+        if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+            raise self.error("getattr's second argument must be a string literal", span)
+        base = self.sugared(node.args[0])
+        if len(node.args) == 3 and not self.knows_attribute(base, name.value, span):
+            return self.sugared(node.args[2])
+        return self.attribute(base, name.value, span)
+
+    def _annotate(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        type = self.annotation(node.args[0])
+        value = self.expr(node.args[1], type)
+        return Simple(self.coerce(value, type, span))
+
+    def coerce(self, value: Value, type: Attribute, span: Span) -> Value:
+        """`value` as the annotated `type`, by the conversions that annotations allow."""
+        value = self.converted(value, type, span)
+        if not typing.is_subtype(value.type, type):
+            raise self.error(
+                f"expected an expression of type {typing.message_text(type)} but found "
+                f"{typing.message_text(value.type)}",
+                span,
+            )
+        if value.type != type and value.type == NONE:
+            return self.cast(value, type, span)
+        return value
+
+    def _unchecked_cast(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        type = self.annotation(node.args[0])
+        return Simple(self.cast(self.expr(node.args[1]), type, span))
+
+    def _uninitialized(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        type = self.annotation(node.args[0])
+        return Simple(self.insert("prim::Uninitialized", [], [type], span).output)
+
+    def _is_scripting(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        return Simple(self.draft.constant(True, BOOL, span))
+
+    def _is_tracing(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        return Simple(self.draft.constant(False, BOOL, span))
+
+    def _has_torch_function(
+        self, _node: ast.Call, span: Span, _hint: Attribute | None
+    ) -> Sugared:
+        return Simple(self.draft.constant(False, BOOL, span))
+
+    def _unwrap_optional(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        value = self.expr(node.args[0])
+        if not isinstance(value.type, OptionalType):
+            return Simple(value)
+        return Simple(self.builtin("aten::_unwrap_optional", [value], span))
+
+    def _tensor(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        args, kwargs = self.arguments(node)
+        return Simple(self.builtin("aten::tensor", args, span, kwargs))
+
+    def _to_list(self, callee: Builtin, span: Span, hint: Attribute | None) -> Value:
+        if hint is None:
+            raise self.error("Expected type hint for result of tolist()", span)
+        assert callee.self_value is not None
+        element, depth = hint, 0
+        while isinstance(element, ListType):
+            element, depth = element.element, depth + 1
+        codes = {FLOAT: 0, INT: 1, BOOL: 2, COMPLEX: 3}
+        inputs = [callee.self_value, self.integer(depth), self.integer(codes[element])]
+        return self.insert("prim::tolist", inputs, [hint], span).output
+
+    def _fork(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        callee = self.sugared(node.args[0])
+        rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
+        args, kwargs = self.arguments(rest)
+        fork = self.insert(FORK, [], [], span)
+        body = fork.add_block()
+        with self.inside(body):
+            result = callee.call(self, span, args, kwargs).as_value(self, span)
+            body.outputs.append(result)
+        value = fork.add_output(FutureType(result.type))
+        value.block = self.block
+        return Simple(value)
+
+    def class_list(self, node: ast.expr) -> list[Attribute]:
+        nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+        out: list[Attribute] = []
+        for part in nodes:
+            if isinstance(part, ast.Name) and part.id in ("list", "tuple"):
+                out.append(ANY_LIST if part.id == "list" else ANY_TUPLE)
+            else:
+                out += typing.members_of(self.annotation(part))
+        return out
+
+    # What the later parts of the emitter provide.
+
+    def annotation(self, node: ast.expr) -> Attribute:
+        raise NotImplementedError
+
+    def converted(self, value: Value, type: Attribute, span: Span) -> Value:
+        raise NotImplementedError

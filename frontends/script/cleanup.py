@@ -1,0 +1,301 @@
+"""The clean-up that every script graph has had before anybody sees it.
+
+In TorchScript's order: tuples that are taken apart again vanish, dead code goes, constants of
+immutable types are folded (which prunes ifs and loops that are decided), results of ifs and loops
+are put into the order of their first use.
+"""
+
+from __future__ import annotations
+
+from . import draft
+from .draft import Block, Draft, Node, Value
+from .folding import fold
+
+Values = dict[Value, Value]
+
+_SIDE_EFFECTS = frozenset({
+    "prim::Print", draft.RAISE, "aten::warn", "prim::SetAttr", "prim::CallFunction",
+    "prim::CallMethod", "prim::Enter", "prim::Exit", draft.FORK, "aten::wait", "prim::PythonOp",
+    "aten::_set_item", "aten::Delete", "aten::manual_seed", "aten::save", "aten::_assert_async",
+    "aten::backward", "aten::set_grad_enabled", "aten::_assert_tensor_metadata",
+    "aten::__interpolate_side_effect", "prim::AddStatValue", "prim::TimePoint",
+})  # fmt: skip
+
+
+def has_side_effects(node: Node) -> bool:
+    """Whether a node must stay though nobody reads its results."""
+    if node.kind in _SIDE_EFFECTS:
+        return True
+    return node.schema is not None and node.schema.is_mutable
+
+
+def _resolve(values: Values, value: Value) -> Value:
+    while value in values:
+        value = values[value]
+    return value
+
+
+def lower_tuples(block: Block, values: Values) -> None:
+    """`TupleIndex(TupleConstruct(a, b), 0)` is `a`, and so for unpack and slice."""
+    for node in block.nodes:
+        node.inputs = [_resolve(values, v) for v in node.inputs]
+        source = node.inputs[0].node if node.inputs else None
+        if source is not None and source.kind == "prim::TupleConstruct":
+            _read_tuple(node, source, values)
+        for inner in node.blocks:
+            lower_tuples(inner, values)
+    block.outputs = [_resolve(values, v) for v in block.outputs]
+
+
+def _read_tuple(node: Node, source: Node, values: Values) -> None:
+    match node.kind:
+        case "prim::TupleUnpack":
+            values.update(zip(node.outputs, source.inputs, strict=True))
+        case "prim::TupleIndex" if draft.is_constant(node.inputs[1]):
+            index = draft.constant_of(node.inputs[1])
+            assert isinstance(index, int)
+            values[node.output] = source.inputs[index]
+        case "prim::TupleSlice":
+            begin, end = node.attributes["begin"], node.attributes["end"]
+            assert isinstance(begin, int) and isinstance(end, int)
+            node.kind = "prim::TupleConstruct"
+            node.inputs = source.inputs[begin:end]
+            node.attributes = {}
+
+
+class _Liveness:
+    """Which values somebody reads, directly or for an effect."""
+
+    def __init__(self) -> None:
+        self.live: set[Value] = set()
+        self.effects: dict[Node, bool] = {}
+
+    def has_effects(self, node: Node) -> bool:
+        if node not in self.effects:
+            self.effects[node] = has_side_effects(node) or any(
+                self.has_effects(n) for block in node.blocks for n in block.nodes
+            )
+        return self.effects[node]
+
+    def block(self, block: Block) -> None:
+        self.live.update(block.outputs)
+        self.nodes(block)
+
+    def nodes(self, block: Block) -> None:
+        for node in reversed(block.nodes):
+            if not self.has_effects(node) and self.live.isdisjoint(node.outputs):
+                continue
+            node.attributes["live"] = True
+            if node.kind == draft.IF:
+                self._if(node)
+            elif node.kind == draft.LOOP:
+                self._loop(node)
+            else:
+                self.live.update(node.inputs)
+                for inner in node.blocks:
+                    self.block(inner)
+
+    def _if(self, node: Node) -> None:
+        self.live.add(node.inputs[0])
+        for inner in node.blocks:
+            pairs = zip(inner.outputs, node.outputs, strict=True)
+            self.live.update(v for v, out in pairs if out in self.live)
+            self.nodes(inner)
+
+    def _loop(self, node: Node) -> None:
+        """A carried value is live if its result is, or if the body reads it."""
+        body = node.blocks[0]
+        self.live.update((*node.inputs[:2], body.outputs[0]))
+        pending = True
+        while pending:
+            for at, out in enumerate(node.outputs):
+                if out in self.live or body.params[at + 1] in self.live:
+                    self.live.update((body.outputs[at + 1], out, node.inputs[at + 2]))
+            self.nodes(body)
+            pending = any(
+                body.params[at + 1] in self.live and out not in self.live
+                for at, out in enumerate(node.outputs)
+            )
+
+
+def drop_dead(block: Block) -> None:
+    """Remove nodes, and results of ifs and loops, that nobody reads."""
+    liveness = _Liveness()
+    liveness.block(block)
+    _sweep(block, liveness.live)
+
+
+def _sweep(block: Block, live: set[Value]) -> None:
+    block.nodes = [n for n in block.nodes if n.attributes.pop("live", False)]
+    for node in block.nodes:
+        if node.kind in (draft.IF, draft.LOOP):
+            _drop_outputs(node, live)
+        for inner in node.blocks:
+            _sweep(inner, live)
+
+
+def _drop_outputs(node: Node, live: set[Value]) -> None:
+    is_loop = node.kind == draft.LOOP
+    for at in reversed(range(len(node.outputs))):
+        if node.outputs[at] in live:
+            continue
+        if is_loop and node.blocks[0].params[at + 1] in live:
+            continue
+        remove_output(node, at)
+
+
+def remove_output(node: Node, at: int) -> None:
+    """Take result `at` off an if or a loop."""
+    del node.outputs[at]
+    if node.kind == draft.IF:
+        for block in node.blocks:
+            del block.outputs[at]
+    else:
+        del node.inputs[at + 2]
+        del node.blocks[0].params[at + 1]
+        del node.blocks[0].outputs[at + 1]
+
+
+class _Folder:
+    """Folds constants; decided ifs are inlined, loops that never run go."""
+
+    def __init__(self, graph: Draft) -> None:
+        self.graph = graph
+        self.values: Values = {}
+        self.changed = False
+
+    def block(self, block: Block) -> None:
+        out: list[Node] = []
+        self.nodes(block.nodes, out)
+        block.nodes = out
+        block.outputs = [_resolve(self.values, v) for v in block.outputs]
+
+    def nodes(self, nodes: list[Node], out: list[Node]) -> None:
+        for node in nodes:
+            node.inputs = [_resolve(self.values, v) for v in node.inputs]
+            if node.kind == draft.IF:
+                self._if(node, out)
+            elif node.kind == draft.LOOP:
+                self._loop(node, out)
+            elif not self._fold(node):
+                for inner in node.blocks:
+                    self.block(inner)
+                out.append(node)
+
+    def _fold(self, node: Node) -> bool:
+        if has_side_effects(node) or node.blocks:
+            return False
+        found = fold(node)
+        if found is None:
+            return False
+        self.values[node.output] = self.graph.constant(found[0], node.output.type, node.span)
+        self.changed = True
+        return True
+
+    def _if(self, node: Node, out: list[Node]) -> None:
+        condition = node.inputs[0]
+        if draft.is_constant(condition):
+            taken = node.blocks[0 if draft.constant_of(condition) else 1]
+            self.nodes(taken.nodes, out)
+            results = [_resolve(self.values, v) for v in taken.outputs]
+            self.values.update(zip(node.outputs, results, strict=True))
+            self.changed = True
+            return
+        for inner in node.blocks:
+            self.block(inner)
+        true, false = (b.outputs for b in node.blocks)
+        for at in reversed(range(len(node.outputs))):
+            if true[at] is false[at]:
+                self.values[node.outputs[at]] = true[at]
+                remove_output(node, at)
+                self.changed = True
+        out.append(node)
+
+    def _loop(self, node: Node, out: list[Node]) -> None:
+        trips, condition = node.inputs[:2]
+        never = draft.is_bool_constant(condition, False)
+        if draft.is_constant(trips):
+            count = draft.constant_of(trips)
+            never = never or (isinstance(count, int) and count <= 0)
+        if never:
+            self.values.update(zip(node.outputs, node.inputs[2:], strict=True))
+            self.changed = True
+            return
+        body = node.blocks[0]
+        self.block(body)
+        renamed = False
+        for at in reversed(range(len(node.outputs))):
+            if body.params[at + 1] is body.outputs[at + 1]:
+                self.values[node.outputs[at]] = node.inputs[at + 2]
+                self.values[body.params[at + 1]] = node.inputs[at + 2]
+                remove_output(node, at)
+                self.changed = renamed = True
+        if renamed:
+            _rename(body, self.values)
+        out.append(node)
+
+
+def _rename(block: Block, values: Values) -> None:
+    for node in block.nodes:
+        node.inputs = [_resolve(values, v) for v in node.inputs]
+        for inner in node.blocks:
+            _rename(inner, values)
+    block.outputs = [_resolve(values, v) for v in block.outputs]
+
+
+def order_outputs(graph: Draft) -> None:
+    """Results of ifs and loops in the order in which they are first read."""
+    first_use: dict[Value, int] = {}
+    _number_uses(graph.block, first_use)
+    _sort_outputs(graph.block, first_use)
+
+
+def _number_uses(block: Block, first_use: dict[Value, int]) -> None:
+    for node in block.nodes:
+        for value in node.inputs:
+            first_use.setdefault(value, len(first_use))
+        for inner in node.blocks:
+            _number_uses(inner, first_use)
+    for value in block.outputs:
+        first_use.setdefault(value, len(first_use))
+
+
+def _sort_outputs(block: Block, first_use: dict[Value, int]) -> None:
+    for node in block.nodes:
+        if node.kind in (draft.IF, draft.LOOP) and len(node.outputs) > 1:
+            _sort_node(node, first_use)
+        for inner in node.blocks:
+            _sort_outputs(inner, first_use)
+
+
+def _sort_node(node: Node, first_use: dict[Value, int]) -> None:
+    is_loop = node.kind == draft.LOOP
+    end = len(first_use)
+
+    def key(at: int) -> tuple[int, int]:
+        used = first_use.get(node.outputs[at], end)
+        if is_loop:
+            inner = first_use.get(node.blocks[0].params[at + 1], end)
+            return (min(used, inner) if used == end else used, inner)
+        return (used, 0)
+
+    order = sorted(range(len(node.outputs)), key=key)
+    node.outputs = [node.outputs[i] for i in order]
+    for inner in node.blocks:
+        skip = 1 if is_loop else 0
+        inner.outputs[skip:] = [inner.outputs[i + skip] for i in order]
+        if is_loop:
+            inner.params[1:] = [inner.params[i + 1] for i in order]
+    if is_loop:
+        node.inputs[2:] = [node.inputs[i + 2] for i in order]
+
+
+def clean(graph: Draft) -> None:
+    """Run the clean-up on a draft in structured SSA form."""
+    lower_tuples(graph.block, {})
+    drop_dead(graph.block)
+    folder = _Folder(graph)
+    folder.block(graph.block)
+    if folder.changed:
+        drop_dead(graph.block)
+    order_outputs(graph)

@@ -1,0 +1,268 @@
+"""Conditions: what they refine, and whether they are known while compiling."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import ANY, BOOL, NONE, ClassType, OptionalType, UnionType
+
+from . import draft
+from .draft import Block, Node, Value
+from .emission import Emission
+from .values import Form, Sugared, method_call
+
+Refinements = Mapping[str, Attribute]
+"""Variables and the types that a condition proves for them."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition: its value, what holds where it is true and false, and its value if known."""
+
+    value: Value | None
+    true: Refinements = field(default_factory=dict)
+    false: Refinements = field(default_factory=dict)
+    static: bool | None = None
+
+    def inverse(self, value: Value | None) -> Condition:
+        known = None if self.static is None else not self.static
+        return Condition(value, self.false, self.true, known)
+
+
+def _union(a: Refinements, b: Refinements) -> Refinements:
+    return {**b, **a}
+
+
+def _intersection(a: Refinements, b: Refinements) -> Refinements:
+    out: dict[str, Attribute] = {}
+    for name in a:
+        joined = typing.unify(a[name], b[name]) if name in b else None
+        if joined is not None:
+            out[name] = joined
+    return out
+
+
+def _none_state(value: Value) -> bool | None:
+    """True: always None; False: never; None: perhaps."""
+    if value.type == NONE:
+        return True
+    if isinstance(value.type, OptionalType | UnionType) and typing.admits_none(value.type):
+        return None
+    return False
+
+
+class Conditions(Emission):
+    """Emits conditions and joins values of two branches."""
+
+    def condition(self, node: ast.expr) -> Condition:
+        span = self.span(node)
+        match node:
+            case ast.UnaryOp(ast.Not()):
+                inner = self.condition(node.operand)
+                if inner.static is not None:
+                    return inner.inverse(None)
+                value = self.builtin("aten::__not__", [self.condition_value(inner, span)], span)
+                return inner.inverse(value)
+            case ast.BoolOp():
+                found = self.condition(node.values[0])
+                for value in node.values[1:]:
+                    found = self._short_circuit(found, value, isinstance(node.op, ast.Or), span)
+                return found
+            case ast.Compare() if len(node.ops) > 1:
+                return self._chain(node)
+            case ast.Compare(left, [ast.Is() | ast.IsNot() as op], [right]):
+                return self.identity(left, op, right, span)
+            case ast.Call() if len(node.args) == 2:
+                if found_form := self._form(node):
+                    return found_form
+        return self._plain(node, span)
+
+    def _form(self, node: ast.Call) -> Condition | None:
+        callee = self.sugared(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        if isinstance(callee, Form) and callee.name == "isinstance":
+            return self.is_instance(node.args[0], node.args[1], self.span(node))
+        if isinstance(callee, Form) and callee.name == "hasattr":
+            return self.has_attribute(node.args[0], node.args[1], self.span(node))
+        return None
+
+    def _plain(self, node: ast.expr, span: Span) -> Condition:
+        value = self.truth(self.expr(node), span)
+        static = bool(draft.constant_of(value)) if draft.is_constant(value) else None
+        if value.node is not None and "static" in value.node.attributes:
+            static = bool(value.node.attributes["static"])
+        return Condition(value, static=static)
+
+    def truth(self, value: Value, span: Span) -> Value:
+        if isinstance(value.type, ClassType):
+            return method_call(self, value, "__bool__", [], span).as_value(self, span)
+        return self.to_bool(value, span)
+
+    def _chain(self, node: ast.Compare) -> Condition:
+        operands = [node.left, *node.comparators]
+        found: Condition | None = None
+        for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
+            pair = ast.Compare(left, [op], [right])
+            ast.copy_location(pair, left)
+            pair.end_lineno, pair.end_col_offset = right.end_lineno, right.end_col_offset
+            span = self.span(pair)
+            if found is None:
+                found = self.condition(pair)
+            else:
+                found = self._short_circuit(found, pair, False, span)
+        assert found is not None
+        return found
+
+    def condition_value(self, condition: Condition, span: Span) -> Value:
+        if condition.value is not None:
+            return condition.value
+        assert condition.static is not None
+        return self.draft.constant(condition.static, BOOL, span)
+
+    def _short_circuit(
+        self, left: Condition, right: ast.expr, is_or: bool, span: Span
+    ) -> Condition:
+        if left.static is not None and left.static == is_or:
+            return left
+        known = left.false if is_or else left.true
+        if left.static is not None:
+            self.refine(known, span)
+            found = self.condition(right)
+            return Condition(found.value, found.true, found.false, found.static)
+        seen: list[Condition] = []
+
+        def other() -> Value:
+            seen.append(self.condition(right))
+            return self.condition_value(seen[0], span)
+
+        def fixed() -> Value:
+            return self.draft.constant(is_or, BOOL, span)
+
+        value = self.if_value(left, fixed if is_or else other, other if is_or else fixed, span)
+        second = seen[0]
+        static = second.static if second.static is not None and second.static == is_or else None
+        if is_or:
+            true, false = _intersection(left.true, second.true), _union(left.false, second.false)
+        else:
+            true, false = _union(left.true, second.true), _intersection(left.false, second.false)
+        return Condition(value, true, false, static)
+
+    def identity(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Condition:
+        """`is` and `is not`."""
+        a, b = self.expr(left), self.expr(right)
+        states = _none_state(a), _none_state(b)
+        its_is = isinstance(op, ast.Is)
+        if states == (True, True):
+            return Condition(None, static=its_is)
+        if states in ((True, False), (False, True)):
+            return Condition(None, static=not its_is)
+        value = self.builtin("aten::__is__" if its_is else "aten::__isnot__", [a, b], span)
+        name = None
+        if states[1] and isinstance(left, ast.Name):
+            name, type = left.id, a.type
+        elif states[0] and isinstance(right, ast.Name):
+            name, type = right.id, b.type
+        if name is None:
+            return Condition(value)
+        some, none = {name: typing.without_none(type)}, {name: NONE}
+        return Condition(value, none if its_is else some, some if its_is else none)
+
+    def is_instance(self, object: ast.expr, classes: ast.expr, span: Span) -> Condition:
+        value = self.expr(object)
+        wanted = self.class_list(classes)
+        inside, outside = _partition(value.type, wanted)
+        true: dict[str, Attribute] = {}
+        false: dict[str, Attribute] = {}
+        if isinstance(object, ast.Name):
+            if inside:
+                true[object.id] = typing.make_union(inside)
+            if outside:
+                false[object.id] = typing.make_union(outside)
+        if not outside or not inside:
+            return Condition(None, true, false, not outside)
+        types = {"types": wanted}
+        result = self.insert("prim::isinstance", [value], [BOOL], span, **types).output
+        return Condition(result, true, false)
+
+    def has_attribute(self, object: ast.expr, name: ast.expr, span: Span) -> Condition:
+        if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+            raise self.error("hasattr's second argument must be a string literal", span)
+        found = self.sugared(object)
+        return Condition(None, static=self.knows_attribute(found, name.value, span))
+
+    def refine(self, refinements: Refinements, span: Span) -> None:
+        """Give variables the types that the condition proved."""
+        for name, type in refinements.items():
+            known = self.frame.lookup(name)
+            if isinstance(known, Attribute) and known != type:
+                value = self.cast(self.load(name, known, span), type, span)
+                value.name = name
+                self.store(name, value, type, span)
+
+    def if_value(
+        self,
+        condition: Condition,
+        true: Callable[[], Value],
+        false: Callable[[], Value],
+        span: Span,
+    ) -> Value:
+        """An if that yields one value."""
+        node = Node(draft.IF, [self.condition_value(condition, span)], (), span)
+        self.add(node)
+        for refinements, make in ((condition.true, true), (condition.false, false)):
+            block: Block = node.add_block()
+            with self.inside(block):
+                self.refine(refinements, span)
+                block.outputs.append(make())
+        a, b = (block.outputs[0].type for block in node.blocks)
+        joined = typing.unify(a, b)
+        if joined is None:
+            raise self.error(
+                f"if-expression's true branch has type {typing.message_text(a)} but false branch "
+                f"has type {typing.message_text(b)}",
+                span,
+            )
+        value = node.add_output(joined)
+        value.block = self.block
+        return value
+
+    # What the later parts of the emitter provide.
+
+    def expr(self, node: ast.expr, hint: Attribute | None = None) -> Value:
+        raise NotImplementedError
+
+    def sugared(self, node: ast.expr, hint: Attribute | None = None) -> Sugared:
+        raise NotImplementedError
+
+    def class_list(self, node: ast.expr) -> list[Attribute]:
+        """The types that the second argument of isinstance names."""
+        raise NotImplementedError
+
+    def knows_attribute(self, value: Sugared, name: str, span: Span) -> bool:
+        raise NotImplementedError
+
+
+def _partition(
+    type: Attribute, wanted: list[Attribute]
+) -> tuple[list[Attribute], list[Attribute]]:
+    """The alternatives of `type` that are instances of `wanted`, and those that are not."""
+    inside: list[Attribute] = []
+    outside: list[Attribute] = []
+    for member in typing.members_of(type):
+        if member == ANY:
+            inside += wanted
+            outside.append(member)
+        elif any(typing.is_subtype(member, w) for w in wanted):
+            inside.append(member)
+        else:
+            narrower = [w for w in wanted if typing.is_subtype(w, member)]
+            inside += narrower
+            outside.append(member)
+    return inside, outside
+
+

@@ -1,0 +1,174 @@
+"""The draft of a function: what the emitter writes before it is SSA.
+
+A draft is TorchScript's graph with three extra node kinds: `Store` and `Load` of a variable by name,
+and `Break`/`Continue`/`Return` where the program leaves early. `ssa.py` removes the first two,
+`exits.py` the rest, `cleanup.py` folds, and `lower.py` writes the result as `ts` operations. The
+draft exists because those rewrites touch nearly every node, and a plain object costs a twentieth of
+an xDSL operation.
+
+Constants are not in any block: the graph interns them, by type and value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.schema import Schema
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.types import BOOL, INT
+
+LOAD: Final = "prim::Load"
+STORE: Final = "prim::Store"
+BREAK: Final = "prim::BreakStmt"
+CONTINUE: Final = "prim::ContinueStmt"
+RETURN: Final = "prim::ReturnStmt"
+LEAVE_LOOP: Final = "prim::LoopContinuation"
+IF: Final = "prim::If"
+LOOP: Final = "prim::Loop"
+FORK: Final = "prim::fork"
+RAISE: Final = "prim::RaiseException"
+CONSTANT: Final = "prim::Constant"
+UNINITIALIZED: Final = "prim::Uninitialized"
+
+MAX_TRIPS: Final = 2**63 - 1
+
+
+class Value:
+    """An SSA value. `node` is None for block parameters and never changes after creation."""
+
+    __slots__ = ("block", "name", "node", "type")
+
+    def __init__(
+        self, type: Attribute, node: Node | None = None, block: Block | None = None, name: str = ""
+    ) -> None:
+        self.type = type
+        self.node = node
+        self.block = block
+        self.name = name
+
+
+class Node:
+    """One operation; `schema` is set for operators of the schema table."""
+
+    __slots__ = ("attributes", "blocks", "inputs", "kind", "outputs", "schema", "span")
+
+    def __init__(
+        self,
+        kind: str,
+        inputs: Sequence[Value] = (),
+        types: Iterable[Attribute] = (),
+        span: Span | None = None,
+        schema: Schema | None = None,
+        **attributes: object,
+    ) -> None:
+        self.kind = kind
+        self.inputs = list(inputs)
+        self.outputs = [Value(t, self) for t in types]
+        self.blocks: list[Block] = []
+        self.schema = schema
+        self.span = span
+        self.attributes = attributes
+
+    @property
+    def output(self) -> Value:
+        return self.outputs[0]
+
+    def add_output(self, type: Attribute, name: str = "") -> Value:
+        value = Value(type, self, name=name)
+        self.outputs.append(value)
+        return value
+
+    def add_block(self) -> Block:
+        block = Block(self)
+        self.blocks.append(block)
+        return block
+
+
+class Block:
+    """Nodes in order, with parameters in front and results behind."""
+
+    __slots__ = ("nodes", "outputs", "owner", "params")
+
+    def __init__(self, owner: Node | None = None) -> None:
+        self.owner = owner
+        self.params: list[Value] = []
+        self.nodes: list[Node] = []
+        self.outputs: list[Value] = []
+
+    def add_param(self, type: Attribute, name: str = "") -> Value:
+        value = Value(type, None, self, name)
+        self.params.append(value)
+        return value
+
+
+@dataclass
+class Variable:
+    """A variable that an if or a loop hands on: its type in each branch and behind the node."""
+
+    name: str
+    types: tuple[Attribute, Attribute]
+    joined: Attribute
+
+
+@dataclass
+class Draft:
+    """One function being compiled."""
+
+    block: Block = field(default_factory=Block)
+    constants: dict[tuple[type, object, Attribute], Value] = field(default_factory=dict)
+
+    def constant(self, value: object, type: Attribute, span: Span | None = None) -> Value:
+        """The value of an interned constant."""
+        # repr tells -0.0 from 0.0 and finds nan again.
+        shown: object = repr(value) if isinstance(value, float | complex | tuple) else value
+        key = (value.__class__, shown, type)
+        found = self.constants.get(key)
+        if found is None:
+            node = Node(CONSTANT, (), (type,), span, value=value)
+            found = self.constants[key] = node.output
+        return found
+
+    def true(self) -> Value:
+        return self.constant(True, BOOL)
+
+    def false(self) -> Value:
+        return self.constant(False, BOOL)
+
+    def integer(self, value: int) -> Value:
+        return self.constant(value, INT)
+
+
+def is_constant(value: Value) -> bool:
+    return value.node is not None and value.node.kind == CONSTANT
+
+
+def constant_of(value: Value) -> object:
+    """The constant behind a value for which `is_constant` holds."""
+    assert value.node is not None
+    return value.node.attributes["value"]
+
+
+def is_bool_constant(value: Value, wanted: bool) -> bool:
+    return is_constant(value) and constant_of(value) is wanted
+
+
+def clone_nodes(nodes: Iterable[Node], mapping: dict[Value, Value]) -> list[Node]:
+    """Copies of `nodes`; `mapping` says what stands for old values and learns the new ones."""
+    out: list[Node] = []
+    for node in nodes:
+        copy = Node(node.kind, [mapping.get(v, v) for v in node.inputs], (), node.span, node.schema)
+        copy.attributes = dict(node.attributes)
+        for old in node.outputs:
+            mapping[old] = copy.add_output(old.type, old.name)
+        for block in node.blocks:
+            inner = copy.add_block()
+            for param in block.params:
+                mapping[param] = inner.add_param(param.type, param.name)
+            inner.nodes = clone_nodes(block.nodes, mapping)
+            inner.outputs = [mapping.get(v, v) for v in block.outputs]
+        out.append(copy)
+    return out

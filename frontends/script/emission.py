@@ -1,0 +1,197 @@
+"""The ground the emitter stands on: where nodes are written, and what is inserted how."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import Iterator
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import BOOL, INT, STRING, ClassType, ListType, TupleType
+
+from . import draft
+from .draft import Block, Draft, Node, Value
+from .schema_match import ArgumentsMismatch, Matched, match_overloads
+from .scope import Frame
+from .signature import Signature, constant_type, signature_of
+from .source import Text
+from tensorscript.base.schema import operator_names, overloads
+
+
+class Emission:
+    """One function being emitted."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.draft = Draft()
+        self.frame = Frame(self.draft.block)
+        self.block = self.draft.block
+
+    def span(self, node: ast.AST) -> Span:
+        return self.text.span(node)
+
+    def error(self, message: str, span: Span | None) -> CompileError:
+        return CompileError(message, span)
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Frame]:
+        """Emit into `block`, in a frame of its own."""
+        frame = Frame(block, self.frame)
+        before = self.block, self.frame
+        self.block, self.frame = block, frame
+        try:
+            yield frame
+        finally:
+            self.block, self.frame = before
+
+    def add(self, node: Node) -> Node:
+        self.block.nodes.append(node)
+        for value in node.outputs:
+            value.block = self.block
+        return node
+
+    def insert(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        types: Sequence[Attribute],
+        span: Span | None,
+        **attributes: object,
+    ) -> Node:
+        return self.add(Node(kind, inputs, types, span, **attributes))
+
+    def constant(
+        self, value: object, span: Span | None = None, type: Attribute | None = None
+    ) -> Value:
+        return self.draft.constant(value, constant_type(value, type), span)
+
+    def cast(self, value: Value, type: Attribute, span: Span | None) -> Value:
+        """`value` seen as `type`, which the compiler has proved."""
+        return self.insert("prim::unchecked_cast", [value], [type], span).output
+
+    def make_list(self, element: Attribute, values: Sequence[Value], span: Span | None) -> Value:
+        return self.insert("prim::ListConstruct", values, [ListType(element)], span).output
+
+    def make_tuple(
+        self, values: Sequence[Value], span: Span | None, type: TupleType | None = None
+    ) -> Value:
+        made = type or TupleType.of(v.type for v in values)
+        return self.insert("prim::TupleConstruct", values, [made], span).output
+
+    def unpack_tuple(self, value: Value, span: Span | None) -> list[Value]:
+        assert isinstance(value.type, TupleType)
+        return self.insert("prim::TupleUnpack", [value], list(value.type.elements), span).outputs
+
+    def builtin(
+        self,
+        name: str,
+        args: Sequence[Value],
+        span: Span | None,
+        kwargs: dict[str, Value] | None = None,
+        self_value: Value | None = None,
+    ) -> Value:
+        """Call the operator `name` ("aten::add"): choose the overload and write the node.
+
+        Raises:
+            CompileError: no such operator, or no overload takes the arguments.
+        """
+        found = overloads(name)
+        if not found:
+            raise self.error(_unknown_operator(name), span)
+        signatures = [signature_of(s) for s in found]
+        try:
+            at, matched = match_overloads(self, signatures, args, kwargs or {}, self_value, span)
+        except ArgumentsMismatch as mismatch:
+            raise self.error(mismatch.text, span) from None
+        return self.operator_node(signatures[at], matched, span)
+
+    def operator_node(self, signature: Signature, matched: Matched, span: Span | None) -> Value:
+        """The node of an operator call; several results are packed into a (named) tuple."""
+        schema = signature.schema
+        assert schema is not None
+        node = self.add(Node(schema.name, matched.inputs, matched.returns, span, schema))
+        if len(node.outputs) == 1:
+            return node.output
+        names = signature.return_names if all(signature.return_names) else ()
+        type = TupleType.of((v.type for v in node.outputs), names)
+        return self.make_tuple(node.outputs, span, type)
+
+    def to_bool(self, value: Value, span: Span | None) -> Value:
+        """`value` as a condition."""
+        if value.type == BOOL:
+            return value
+        try:
+            out = self.builtin("aten::Bool", [value], span)
+        except CompileError as cause:
+            raise self.error(
+                f"Could not cast value of type {typing.message_text(value.type)} to bool", span
+            ) from cause
+        return out
+
+    def to_string(self, value: Value, span: Span | None) -> Value:
+        return value if value.type == STRING else self.builtin("aten::str", [value], span)
+
+    def length(self, value: Value, span: Span | None) -> Value:
+        return self.builtin("aten::len", [value], span)
+
+    def integer(self, value: int) -> Value:
+        return self.draft.constant(value, INT)
+
+    def load(self, name: str, type: Attribute, span: Span | None) -> Value:
+        value = self.insert(draft.LOAD, [], [type], span, name=name).output
+        value.name = name
+        return value
+
+    def store(self, name: str, value: Value, type: Attribute, span: Span | None) -> None:
+        if not value.name and value.block is self.block and not name.startswith("$"):
+            value.name = name
+        self.insert(draft.STORE, [value], [], span, name=name)
+        self.frame.define(name, type)
+
+
+    def object_attr(self, value: Value, name: str, span: Span | None) -> object:
+        """The attribute or bound method `name` of an SSA value (a compile-time value)."""
+        raise NotImplementedError
+
+    def function_constant(self, name: str, span: Span | None) -> Value:
+        """A function of the program as a value."""
+        raise NotImplementedError
+
+    def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
+        """The signature of a method of a class, compiled by now."""
+        raise NotImplementedError
+
+    def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:
+        """What `Class.name` is."""
+        raise NotImplementedError
+
+
+def _unknown_operator(name: str) -> str:
+    base = name.partition("::")[2].lower()
+    similar = sorted(n for n in operator_names() if _distance(n.partition("::")[2].lower(), base))
+    head = f"Unknown builtin op: {name}.\n"
+    if not similar:
+        return (
+            f"{head}Could not find any similar ops to {name}. This op may not exist or may not be "
+            "currently supported in TorchScript.\n"
+        )
+    listed = "".join(f"\t{n}\n" for n in similar)
+    return f"{head}Here are some suggestions: \n{listed}\nThe original call is"
+
+
+def _distance(a: str, b: str) -> bool:
+    """Whether the edit distance of two names is at most 2."""
+    limit = 2
+    if abs(len(a) - len(b)) > limit:
+        return False
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (x != y))
+    return row[-1] <= limit

@@ -1,0 +1,406 @@
+"""Expressions: from a syntax tree to a compile-time value (`sugared`) or an SSA value (`expr`)."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import FrontendError, NotSupportedError, UnsupportedNodeError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    ANY,
+    FLOAT,
+    INT,
+    STRING,
+    TENSOR,
+    ClassType,
+    DictType,
+    ListType,
+    TensorType,
+    TupleType,
+)
+
+from .conditions import Conditions
+from .draft import Value
+from .folding import fold
+from .values import Simple, Sugared, method_call
+
+BINARY: dict[type[ast.operator], tuple[str, str]] = {
+    ast.Add: ("__add__", "aten::add"),
+    ast.Sub: ("__sub__", "aten::sub"),
+    ast.Mult: ("__mul__", "aten::mul"),
+    ast.Div: ("__truediv__", "aten::div"),
+    ast.FloorDiv: ("__floordiv__", "aten::floordiv"),
+    ast.Mod: ("__mod__", "aten::remainder"),
+    ast.Pow: ("__pow__", "aten::pow"),
+    ast.MatMult: ("__matmul__", "aten::matmul"),
+    ast.BitAnd: ("__and__", "aten::__and__"),
+    ast.BitOr: ("__or__", "aten::__or__"),
+    ast.BitXor: ("__xor__", "aten::__xor__"),
+    ast.LShift: ("__lshift__", "aten::__lshift__"),
+    ast.RShift: ("__rshift__", "aten::__rshift__"),
+}
+
+COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
+    ast.Eq: ("__eq__", "aten::eq"),
+    ast.NotEq: ("__ne__", "aten::ne"),
+    ast.Lt: ("__lt__", "aten::lt"),
+    ast.LtE: ("__le__", "aten::le"),
+    ast.Gt: ("__gt__", "aten::gt"),
+    ast.GtE: ("__ge__", "aten::ge"),
+    ast.Is: ("", "aten::__is__"),
+    ast.IsNot: ("", "aten::__isnot__"),
+    ast.In: ("__contains__", "aten::__contains__"),
+}
+
+_UNSUPPORTED = {
+    ast.Lambda: "Lambda", ast.Yield: "Yield", ast.YieldFrom: "YieldFrom", ast.Await: "Await",
+    ast.NamedExpr: "NamedExpr", ast.Set: "Set", ast.SetComp: "SetComp",
+}  # fmt: skip
+
+
+class Expressions(Conditions):
+    """Emits expressions."""
+
+    def sugared(self, node: ast.expr, hint: Attribute | None = None) -> Sugared:
+        match node:
+            case ast.Name():
+                return self.name(node.id, self.span(node))
+            case ast.Attribute():
+                base = self.sugared(node.value)
+                return self.attribute(base, node.attr, self.span(node))
+            case ast.Call():
+                return self.call(node, hint)
+            case ast.Subscript():
+                return self.subscript(node, hint)
+        return Simple(self.simple(node, hint))
+
+    def expr(self, node: ast.expr, hint: Attribute | None = None) -> Value:
+        value = self.sugared(node, hint).as_value(self, self.span(node))
+        if hint == ANY and value.type != ANY:
+            return self.cast(value, ANY, self.span(node))
+        return value
+
+    def attribute(self, base: Sugared, name: str, span: Span | None) -> Sugared:
+        if isinstance(base, Simple):
+            found = self.object_attr(base.value, name, span)
+            assert isinstance(found, Sugared)
+            return found
+        return base.attr(self, span, name)
+
+    def simple(self, node: ast.expr, hint: Attribute | None) -> Value:
+        span = self.span(node)
+        match node:
+            case ast.Constant():
+                return self.literal(node, span)
+            case ast.BinOp():
+                return self.binary(node, span)
+            case ast.UnaryOp():
+                return self.unary(node, span)
+            case ast.Compare() | ast.BoolOp():
+                if isinstance(node, ast.Compare) and len(node.ops) == 1:
+                    return self.compare(node.left, node.ops[0], node.comparators[0], span)
+                return self.condition_value(self.condition(node), span)
+            case ast.IfExp():
+                return self.ternary(node, hint)
+            case ast.List():
+                return self.list_display(node.elts, span, hint)
+            case ast.Tuple():
+                return self.tuple_display(node, span, hint)
+            case ast.Dict():
+                return self.dict_display(node, span, hint)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self.list_comprehension(node, span, hint)
+            case ast.DictComp():
+                return self.dict_comprehension(node, span, hint)
+            case ast.JoinedStr():
+                return self.joined_string(node, span)
+            case ast.Starred():
+                raise NotSupportedError("starred expression can only be used in a call", span)
+        if name := _UNSUPPORTED.get(type(node)):
+            raise UnsupportedNodeError(f"{name} aren't supported", self.text.word(node, 1))
+        raise UnsupportedNodeError(f"{type(node).__name__} aren't supported", span)
+
+    def literal(self, node: ast.Constant, span: Span) -> Value:
+        value = node.value
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 2**63:
+            raise self.error(
+                "Integral constant out of range (must fit in a signed 64 bit integer)", span
+            )
+        if value is Ellipsis or isinstance(value, bytes):
+            raise FrontendError("Unknown Constant expression type", span)
+        return self.constant(value, span)
+
+    def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
+        """An operator on values: a class's own method first."""
+        if magic and isinstance(inputs[0].type, ClassType):
+            out = method_call(self, inputs[0], magic, inputs[1:], span)
+            return out.as_value(self, span)
+        return self.builtin(operator, inputs, span)
+
+    def binary(self, node: ast.BinOp, span: Span) -> Value:
+        left, right = self.expr(node.left), self.expr(node.right)
+        magic, operator = BINARY[type(node.op)]
+        is_tensor = isinstance(left.type, TensorType)
+        if operator == "aten::remainder" and left.type == STRING:
+            return self.percent_format(left, right, span)
+        if operator == "aten::floordiv" and is_tensor:
+            operator = "aten::floor_divide"
+        if not is_tensor and left.type in (INT, FLOAT) and isinstance(right.type, TensorType):
+            if operator == "aten::sub":
+                return self.builtin("aten::rsub", [right, left], span)
+            if operator == "aten::div":
+                inverse = self.builtin("aten::reciprocal", [right], span)
+                return self.builtin("aten::mul", [inverse, left], span)
+        return self.operate(magic, operator, [left, right], span)
+
+    def percent_format(self, left: Value, right: Value, span: Span) -> Value:
+        parts = [right]
+        if isinstance(right.type, TupleType):
+            parts = self.unpack_tuple(right, span)
+        return self.builtin("aten::percentFormat", [left, *parts], span)
+
+    def unary(self, node: ast.UnaryOp, span: Span) -> Value:
+        match node.op:
+            case ast.Not():
+                return self.condition_value(self.condition(node), span)
+            case ast.USub():
+                value = self.expr(node.operand)
+                out = self.operate("__neg__", "aten::neg", [value], span)
+                return self.fold_now(out)
+            case ast.Invert():
+                value = self.expr(node.operand)
+                return self.operate("__invert__", "aten::bitwise_not", [value], span)
+        raise NotSupportedError("unsupported unary operator: UAdd", span)
+
+    def fold_now(self, value: Value) -> Value:
+        """A constant, if the node just written can be computed now."""
+        node = value.node
+        if node is None or not self.block.nodes or self.block.nodes[-1] is not node:
+            return value
+        folded = fold(node)
+        if folded is None:
+            return value
+        self.block.nodes.pop()
+        return self.draft.constant(folded[0], value.type, node.span)
+
+    def compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Value:
+        if isinstance(op, ast.NotIn):
+            found = self.compare(left, ast.In(), right, span)
+            return self.builtin("aten::__not__", [found], span)
+        if isinstance(op, ast.Is | ast.IsNot):
+            return self.condition_value(self.identity(left, op, right, span), span)
+        magic, operator = COMPARE[type(op)]
+        inputs = [self.expr(left), self.expr(right)]
+        if isinstance(op, ast.In):
+            inputs.reverse()
+        return self.operate(magic, operator, inputs, span)
+
+    def list_display(
+        self, elements: list[ast.expr], span: Span, hint: Attribute | None
+    ) -> Value:
+        inner = typing.without_none(hint) if hint is not None else None
+        wanted = inner.element if isinstance(inner, ListType) else None
+        values = [self.expr(e, wanted) for e in elements]
+        if not values:
+            made = self.make_list(wanted or TENSOR, [], span)
+            if wanted is None and made.node is not None:
+                made.node.attributes["empty_literal"] = True
+            return made
+        return self.make_list(self._element(values, wanted, span), values, span)
+
+    def _element(self, values: list[Value], wanted: Attribute | None, span: Span) -> Attribute:
+        """The element type of a list display."""
+        if wanted is not None:
+            for at, value in enumerate(values):
+                if not typing.is_subtype(value.type, wanted):
+                    raise self.error(
+                        f"List type annotation `List[{typing.message_text(wanted)}]` did not match "
+                        f"the types of the given list elements. Element {at} has type "
+                        f"{typing.message_text(value.type)}",
+                        span,
+                    )
+            return wanted
+        found: Attribute = values[0].type
+        for value in values[1:]:
+            joined = typing.unify(found, value.type, to_union=True)
+            assert joined is not None
+            found = joined
+        return TENSOR if isinstance(found, TensorType) else found
+
+    def tuple_display(self, node: ast.Tuple, span: Span, hint: Attribute | None) -> Value:
+        inner = typing.without_none(hint) if hint is not None else None
+        wanted: list[Attribute | None] = [None] * len(node.elts)
+        if isinstance(inner, TupleType) and len(inner.elements) == len(node.elts):
+            wanted = list(inner.elements)
+        values: list[Value] = []
+        for element, type in zip(node.elts, wanted, strict=True):
+            if isinstance(element, ast.Starred):
+                values += self.starred(element)
+            else:
+                values.append(self.expr(element, type))
+        return self.make_tuple(values, span)
+
+    def starred(self, node: ast.Starred) -> list[Value]:
+        """The values that `*node` stands for."""
+        span = self.span(node)
+        parts = self.sugared(node.value).unpack(self, span)
+        if parts is None:
+            raise self.error(
+                "cannot statically infer the expected size of a list in this context", span
+            )
+        return [p.as_value(self, span) for p in parts]
+
+    def dict_display(self, node: ast.Dict, span: Span, hint: Attribute | None) -> Value:
+        inner = typing.without_none(hint) if hint is not None else None
+        key: Attribute = STRING
+        value: Attribute = TENSOR
+        inputs: list[Value] = []
+        for k, v in zip(node.keys, node.values, strict=True):
+            if k is None:
+                raise NotSupportedError(
+                    "Dict expansion (e.g. `{**dict}`) is not supported", self.text.word(node, 1)
+                )
+            wanted = inner.value if isinstance(inner, DictType) else None
+            inputs += [self.expr(k), self.expr(v, wanted)]
+        if isinstance(inner, DictType):
+            key, value = inner.key, inner.value
+        elif inputs:
+            key = self._dict_keys(inputs[::2], span)
+            value = self._element(inputs[1::2], None, span)
+        return self.insert("prim::DictConstruct", inputs, [DictType(key, value)], span).output
+
+    def _dict_keys(self, keys: list[Value], span: Span) -> Attribute:
+        found = typing.unify_all([k.type for k in keys])
+        if found is None:
+            raise self.error("Dict keys must be of the same type", span)
+        return found
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp
+    ) -> ast.comprehension:
+        generator = node.generators[0]
+        where = self.span(node)
+        empty = Span(where.source, where.start, where.start)
+        if len(node.generators) > 1:
+            raise NotSupportedError("Only a single generator is currently supported", empty)
+        if generator.ifs:
+            raise NotSupportedError("Comprehension ifs are not supported yet", empty)
+        return generator
+
+    def list_comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp, span: Span, hint: Attribute | None
+    ) -> Value:
+        generator = self._comprehension(node)
+        inner = typing.without_none(hint) if hint is not None else None
+        element: list[Attribute | None] = [inner.element if isinstance(inner, ListType) else None]
+        made = self.make_list(element[0] or TENSOR, [], span)
+
+        def body() -> None:
+            out = self.expr(node.elt, element[0])
+            if element[0] is None:
+                element[0] = TENSOR if isinstance(out.type, TensorType) else out.type
+                made.type = ListType(element[0])
+            self.builtin("aten::append", [made, out], span)
+
+        iterable = self.sugared(generator.iter).iterate(self, span)
+        parts = iterable.parts(self, span)
+        if parts is not None:
+            values = [self._bound(generator.target, p, node.elt) for p in parts]
+            return self.make_list(self._element(values, element[0], span), values, span)
+        self.loop(iterable, generator.target, body, span)
+        return made
+
+    def _bound(self, target: ast.expr, part: Sugared, element: ast.expr) -> Value:
+        self.assign_target(target, part)
+        return self.expr(element)
+
+    def dict_comprehension(
+        self, node: ast.DictComp, span: Span, hint: Attribute | None
+    ) -> Value:
+        generator = self._comprehension(node)
+        inner = typing.without_none(hint) if hint is not None else None
+        fixed = inner if isinstance(inner, DictType) else None
+        made = self.insert(
+            "prim::DictConstruct", [], [fixed or DictType(STRING, TENSOR)], span
+        ).output
+
+        def body() -> None:
+            key, value = self.expr(node.key), self.expr(node.value)
+            if fixed is None:
+                made.type = DictType(key.type, value.type)
+            self.builtin("aten::_set_item", [made, key, value], span)
+
+        iterable = self.sugared(generator.iter).iterate(self, span)
+        self.loop(iterable, generator.target, body, span)
+        return made
+
+    def joined_string(self, node: ast.JoinedStr, span: Span) -> Value:
+        text = ""
+        parts: list[Value] = []
+        for value in node.values:
+            if isinstance(value, ast.FormattedValue):
+                if value.conversion != -1:
+                    raise NotSupportedError(
+                        "Don't support conversion in JoinedStr", self.text.word(node, 1)
+                    )
+                if value.format_spec is not None:
+                    raise NotSupportedError(
+                        "Don't support formatting in JoinedStr", self.text.word(node, 1)
+                    )
+                text += "{}"
+                parts.append(self.expr(value.value))
+            elif isinstance(value, ast.Constant):
+                text += value.value
+        return self.builtin("aten::format", [self.constant(text, span), *parts], span)
+
+    def name(self, name: str, span: Span) -> Sugared:
+        """What a name means here: a variable, else what the resolver knows."""
+        if error := self.frame.error(name):
+            raise error()
+        found = self.frame.lookup(name)
+        if isinstance(found, Sugared):
+            return found
+        if isinstance(found, Attribute):
+            return Simple(self.load(name, found, span))
+        return self.resolve(name, span)
+
+    def ternary(self, node: ast.IfExp, hint: Attribute | None) -> Value:
+        condition = self.condition(node.test)
+        if condition.static is not None:
+            self.refine(condition.true if condition.static else condition.false, self.span(node))
+            return self.expr(node.body if condition.static else node.orelse, hint)
+        return self.if_value(
+            condition,
+            lambda: self.expr(node.body, hint),
+            lambda: self.expr(node.orelse, hint),
+            self.span(node),
+        )
+
+    # What the later parts of the emitter provide.
+
+    def resolve(self, name: str, span: Span) -> Sugared:
+        raise NotImplementedError
+
+    def call(self, node: ast.Call, hint: Attribute | None) -> Sugared:
+        raise NotImplementedError
+
+    def subscript(self, node: ast.Subscript, hint: Attribute | None) -> Sugared:
+        raise NotImplementedError
+
+    def assign_target(self, target: ast.expr, value: Sugared) -> None:
+        raise NotImplementedError
+
+    def loop(
+        self,
+        iterable: Sugared,
+        target: ast.expr | None,
+        body: Callable[[], None],
+        span: Span,
+    ) -> None:
+        raise NotImplementedError
+
+

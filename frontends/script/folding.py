@@ -1,0 +1,142 @@
+"""Operators on constants of immutable type, computed while compiling.
+
+TorchScript folds only values that nobody can change: numbers, strings, tuples of them. What raises is
+left to run time. A result that TorchScript's 64-bit integers cannot hold wraps around.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.typing import is_subtype
+
+from . import draft
+from .draft import Node
+from .signature import constant_type, float_text
+
+
+def _wrap(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value + 2**63) % 2**64 - 2**63
+    return value
+
+
+def _truediv(a: float, b: float) -> float:
+    if b == 0:
+        return math.nan if a == 0 or math.isnan(a) else math.copysign(math.inf, a)
+    return a / b
+
+
+def _pow(a: float, b: float) -> float:
+    return float(a) ** float(b)
+
+
+def range_length(low: int, high: int, step: int) -> int:
+    """The number of elements of `range(low, high, step)`."""
+    return len(range(low, high, step))
+
+
+def text_of(value: object) -> str:
+    """A constant as `str` and `print` show it in script."""
+    match value:
+        case bool() | None:
+            return str(value)
+        case float():
+            return float_text(value)
+        case tuple():
+            end = ",)" if len(value) == 1 else ")"
+            return "(" + ", ".join(map(text_of, value)) + end
+        case Device():
+            return value.text
+    return str(value)
+
+
+def _format(template: str, *values: object) -> str:
+    parts = template.split("{}")
+    if len(parts) - 1 > len(values):
+        raise ValueError("too few arguments")
+    shown = [text_of(v) for v in values]
+    return "".join(p + (shown[i] if i < len(parts) - 1 else "") for i, p in enumerate(parts))
+
+
+def _int(value: float | str) -> int:
+    return int(value)
+
+
+_Function = Callable[..., object]
+
+_TABLE: dict[str, _Function] = {
+    "aten::add": operator.add,
+    "aten::sub": operator.sub,
+    "aten::mul": operator.mul,
+    "aten::div": _truediv,
+    "aten::floordiv": operator.floordiv,
+    "aten::remainder": operator.mod,
+    "aten::pow": _pow,
+    "aten::neg": operator.neg,
+    "aten::eq": operator.eq,
+    "aten::ne": operator.ne,
+    "aten::lt": operator.lt,
+    "aten::le": operator.le,
+    "aten::gt": operator.gt,
+    "aten::ge": operator.ge,
+    "aten::__and__": operator.and_,
+    "aten::__or__": operator.or_,
+    "aten::__xor__": operator.xor,
+    "aten::__lshift__": operator.lshift,
+    "aten::__rshift__": operator.rshift,
+    "aten::__not__": operator.not_,
+    "aten::__is__": lambda a, b: a is b or (a is not None and b is not None and a == b),
+    "aten::__isnot__": lambda a, b: not (a is b or (a is not None and b is not None and a == b)),
+    "aten::__range_length": range_length,
+    "aten::__derive_index": lambda index, start, step: start + index * step,
+    "aten::len": lambda s: len(s.encode()),
+    "aten::str": text_of,
+    "aten::format": _format,
+    "aten::Int": _int,
+    "aten::Float": float,
+    "aten::Bool": bool,
+    "aten::upper": lambda s: s.upper(),
+    "aten::lower": lambda s: s.lower(),
+    "prim::min": min,
+    "prim::max": max,
+    "prim::abs": abs,
+    "aten::sqrt": math.sqrt,
+    "aten::exp": math.exp,
+    "aten::log": math.log,
+    "aten::floor": math.floor,
+    "aten::ceil": math.ceil,
+    "prim::EnumName": lambda e: e.member,
+    "aten::device": lambda s: Device(s),
+}
+
+_IMMUTABLE = (int, float, bool, str, complex, tuple, type(None), Device, EnumRef)
+
+
+def fold(node: Node) -> tuple[object] | None:
+    """The result of a node whose inputs are constants, in a tuple; None if it cannot be computed."""
+    if not all(map(draft.is_constant, node.inputs)) or len(node.outputs) != 1:
+        return None
+    values = [draft.constant_of(v) for v in node.inputs]
+    if not all(isinstance(v, _IMMUTABLE) for v in values):
+        return None
+    if node.kind == "prim::TupleConstruct":
+        return (tuple(values),)
+    if node.kind == "prim::TupleIndex":
+        sequence, index = values
+        assert isinstance(sequence, tuple) and isinstance(index, int)
+        return (sequence[index],) if -len(sequence) <= index < len(sequence) else None
+    if node.kind == "prim::unchecked_cast":
+        return (values[0],)
+    function = _TABLE.get(node.kind)
+    if function is None:
+        return None
+    try:
+        out = _wrap(function(*values))
+    except (ArithmeticError, ValueError, TypeError):
+        return None
+    wanted = node.output.type
+    return (out,) if is_subtype(constant_type(out, wanted), wanted) else None

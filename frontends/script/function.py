@@ -1,0 +1,426 @@
+"""The emitter of one function: arguments, body, and the passes that finish its graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError, FrontendError, NotSupportedError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
+from tensorscript.dialects.ts.types import (
+    FLOAT,
+    FUNCTION,
+    INFERRED_TENSOR,
+    NONE,
+    TENSOR,
+    ClassType,
+    DictType,
+    ListType,
+    TensorType,
+)
+
+from . import draft
+from .attributes import no_attribute, plain_attr
+from .cleanup import clean
+from .draft import Node, Value
+from .exits import lower_exits
+from .lower import lower_function
+from .program import ClassInfo, Compiled, Program
+from .schema_match import convert
+from .signature import NO_DEFAULT, Formal, Signature, constant_type
+from .source import FunctionSource, Text
+from .ssa import to_ssa
+from .statements import Statements
+from .values import Method, Simple, Sugared
+
+
+T = TypeVar("T")
+
+
+class Resolver(Protocol):
+    """What names mean that the function does not define itself."""
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
+
+    def annotation(self, node: ast.expr, span: Span) -> Attribute: ...
+
+    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None: ...
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function to compile.
+
+    Attributes:
+        annotations: types that replace the annotations of the syntax, by argument or `return`.
+        defaults: default values by argument name (constants of the dialect).
+        self_type: the class, for a method.
+    """
+
+    name: str
+    source: FunctionSource
+    resolver: Resolver
+    defaults: Mapping[str, object]
+    annotations: Mapping[str, Attribute]
+    self_type: ClassType | None = None
+
+
+class FunctionEmitter(Statements):
+    """Emits one function of a program."""
+
+    def __init__(self, program: Program, resolver: Resolver, text: Text, name: str = "") -> None:
+        super().__init__(text)
+        self.program = program
+        self.resolver = resolver
+        self.function_name = name
+
+    # Names and types
+
+    def resolve(self, name: str, span: Span) -> Sugared:
+        found = self.resolver.resolve(name, self, span)
+        if found is None:
+            raise self.error(f"undefined value {name}", span)
+        return found
+
+    def annotation(self, node: ast.expr) -> Attribute:
+        return self.resolver.annotation(node, self.span(node))
+
+    # Objects
+
+    def info(self, type: ClassType) -> ClassInfo | None:
+        return self.program.classes.get(type.class_name.data)
+
+    def object_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
+        if isinstance(value.type, ClassType) and (info := self.info(value.type)):
+            found = self._class_attr(value, info, name, span)
+        else:
+            found = plain_attr(self, value, name, span)
+        if found is None:
+            raise self.error(no_attribute(value, name), span)
+        return found
+
+    def _class_attr(
+        self, value: Value, info: ClassInfo, name: str, span: Span | None
+    ) -> Sugared | None:
+        if name in info.attributes:
+            attribute = {"name": name}
+            types = [info.attributes[name]]
+            made = self.insert("prim::GetAttr", [value], types, span, **attribute).output
+            made.name = name
+            return Simple(made)
+        if name in info.constants:
+            return Simple(self.constant(info.constants[name], span))
+        if name in info.properties:
+            getter = info.properties[name][0]
+            signature = self.class_method(info.type, getter, span)
+            assert signature is not None
+            return Method(value, getter, signature).call(self, span, [], {})
+        signature = self.class_method(info.type, name, span)
+        if signature is not None:
+            return Method(value, name, signature)
+        if name in info.refused:
+            raise self.error(info.refused[name], span)
+        return self.resolver.static_attr(info, name, self)
+
+    def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
+        info = self.info(type)
+        if info is None or name not in info.methods:
+            return None
+        if name not in info.compiled:
+            full = f"{info.name}.{name}"
+            if full in self.program.compiling:
+                raise self.error(
+                    f"function '{name}' is called recursively. Recursive calls are not supported",
+                    span,
+                )
+            self.calling(full, span, info.methods[name])
+        return info.compiled[name]
+
+    def calling(self, name: str, span: Span | None, compile: Callable[[], T]) -> T:
+        """Compile something this function needs; an error there names this function too."""
+        try:
+            return compile()
+        except (CompileError, FrontendError) as error:
+            error.with_note(
+                f"'{shown_name(name)}' is being compiled since it was called from "
+                f"'{shown_name(self.function_name)}'",
+                span,
+            )
+            raise
+
+    def static_attr(self, type: ClassType, name: str, span: Span | None) -> Sugared:
+        info = self.info(type)
+        found = self.resolver.static_attr(info, name, self) if info is not None else None
+        if found is None:
+            raise self.error(f"class has no attribute '{name}'", span)
+        return found
+
+    def knows_attribute(self, value: Sugared, name: str, span: Span) -> bool:
+        if not isinstance(value, Simple):
+            return False
+        type = value.value.type
+        if isinstance(type, ClassType) and (info := self.info(type)):
+            return any(
+                name in table
+                for table in (info.attributes, info.constants, info.methods, info.properties)
+            )
+        mark = len(self.block.nodes)
+        found = plain_attr(self, value.value, name, span) is not None
+        del self.block.nodes[mark:]
+        return found
+
+    def attribute_type(self, type: ClassType, name: str) -> Attribute | None:
+        info = self.info(type)
+        return info.attributes.get(name) if info is not None else None
+
+    def set_attribute(self, object: Value, name: str, value: Value, span: Span) -> None:
+        assert isinstance(object.type, ClassType)
+        info = self.info(object.type)
+        assert info is not None
+        if name in info.properties and info.properties[name][1] is not None:
+            setter = info.properties[name][1]
+            assert setter is not None
+            signature = self.class_method(info.type, setter, span)
+            assert signature is not None
+            Method(object, setter, signature).call(self, span, [value], {})
+            return
+        wanted = info.attributes.get(name)
+        if wanted is None:
+            wanted = self._new_attribute(info, name, value, span)
+        value = convert(self, value, wanted, True, span)
+        if not typing.is_subtype(value.type, wanted):
+            raise self.error(
+                "Wrong type for attribute assignment. Expected "
+                f"{typing.message_text(wanted)} but got {typing.message_text(value.type)}",
+                span,
+            )
+        self.insert("prim::SetAttr", [object, value], [], span, name=name)
+
+    def _new_attribute(self, info: ClassInfo, name: str, value: Value, span: Span) -> Attribute:
+        if not info.defining:
+            raise self.error(
+                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
+                "__init__()?",
+                span,
+            )
+        if self.frame.parent is not None:
+            raise self.error(
+                "First assignment cannot be in a control-flow block. Initialize the field at the "
+                "top level first",
+                span,
+            )
+        type = TENSOR if isinstance(value.type, TensorType) else value.type
+        info.attributes[name] = type
+        return type
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        target = node.target
+        if node.value is not None and isinstance(target, ast.Attribute):
+            base = self.sugared(target.value)
+            if isinstance(base, Simple) and isinstance(base.value.type, ClassType):
+                info = self.info(base.value.type)
+                if info is not None and info.defining and target.attr not in info.attributes:
+                    info.attributes[target.attr] = self.annotation(node.annotation)
+        super().annotated(node)
+
+    def function_constant(self, name: str, span: Span | None) -> Value:
+        return self.draft.constant(FunctionRef(name), FUNCTION, span)
+
+    # The function itself
+
+    def run(self, definition: Definition) -> Compiled:
+        """Emit the function and finish its graph."""
+        tree = definition.source.tree
+        formals = self._formals(definition)
+        self.declared_return = self._return_type(definition)
+        for formal in formals:
+            param = self.draft.block.add_param(formal.type, formal.name)
+            self.store(formal.name, param, formal.type, None)
+        self.body(tree.body)
+        self._end(tree)
+        returned = self.merged_return or NONE
+        if isinstance(returned, TensorType):
+            returned = TENSOR
+        self._finish(returned)
+        signature = Signature(definition.name, tuple(formals), (returned,))
+        op = lower_function(self.draft, signature, definition.self_type is not None)
+        return Compiled(definition.name, signature, op)
+
+    def _end(self, tree: ast.FunctionDef) -> None:
+        whole = self.span(tree)
+        if self.block not in self.exited:
+            if self.declared_return not in (None, NONE):
+                raise self.error(
+                    "Function was not annotated as having type None, but does not return along all "
+                    "paths",
+                    whole,
+                )
+            self.leave(self.constant(None, whole), whole)
+        elif self.merged_return is None:
+            self.merged_return = self.declared_return or NONE
+
+    def _finish(self, returned: Attribute) -> None:
+        body = self.draft.block
+        placeholder = Node(draft.UNINITIALIZED, (), (returned,))
+        body.nodes.append(placeholder)
+        body.outputs = [placeholder.output]
+        to_ssa(self.draft)
+        lower_exits(self.draft)
+        self._outline_forks(body)
+        clean(self.draft)
+
+    def _outline_forks(self, block: draft.Block) -> None:
+        """The body of a fork becomes a function of its own; captured values its arguments."""
+        for node in block.nodes:
+            for inner in node.blocks:
+                self._outline_forks(inner)
+            if node.kind == draft.FORK:
+                self._outline(node)
+
+    def _outline(self, fork: Node) -> None:
+        body = fork.blocks.pop()
+        graph = draft.Draft(constants=self.draft.constants)
+        inside: dict[Value, Value] = {}
+        for value in _captured(body):
+            inside[value] = graph.block.add_param(value.type, value.name)
+            fork.inputs.append(value)
+        graph.block.nodes = draft.clone_nodes(body.nodes, inside)
+        graph.block.outputs = [inside.get(v, v) for v in body.outputs]
+        clean(graph)
+        name = self.program.unique(f"{self.function_name}.__forked_function")
+        formals = tuple(
+            Formal(p.name or f"arg{i}", p.type) for i, p in enumerate(graph.block.params)
+        )
+        signature = Signature(name, formals, (body.outputs[0].type,))
+        self.program.add(Compiled(name, signature, lower_function(graph, signature)))
+        fork.attributes["callee"] = name
+
+    def _formals(self, definition: Definition) -> list[Formal]:
+        arguments = definition.source.tree.args
+        for bad in (arguments.vararg, arguments.kwarg):
+            if bad is not None:
+                raise NotSupportedError(_VARIADIC, self.span(bad))
+        for keyword, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if default is not None:
+                raise NotSupportedError(_VARIADIC, self.span(keyword))
+        plain = [*arguments.posonlyargs, *arguments.args]
+        out: list[Formal] = []
+        for at, arg in enumerate([*plain, *arguments.kwonlyargs]):
+            if at == 0 and definition.self_type is not None:
+                out.append(Formal(arg.arg, definition.self_type))
+                continue
+            out.append(self._formal(arg, definition, at >= len(plain)))
+        return out
+
+    def _formal(self, arg: ast.arg, definition: Definition, kwarg_only: bool) -> Formal:
+        type: Attribute = INFERRED_TENSOR
+        if arg.arg in definition.annotations:
+            type = definition.annotations[arg.arg]
+        elif arg.annotation is not None:
+            type = self.annotation(arg.annotation)
+        size = _broadcast_size(arg.annotation)
+        default = definition.defaults.get(arg.arg, NO_DEFAULT)
+        if default is not NO_DEFAULT:
+            default = self._default(arg.arg, default, type, self.span(definition.source.tree))
+        return Formal(arg.arg, type, default, kwarg_only, size)
+
+    def _default(self, name: str, value: object, type: Attribute, span: Span) -> object:
+        if isinstance(value, int) and not isinstance(value, bool) and type == FLOAT:
+            return float(value)
+        inner = typing.without_none(type)
+        if isinstance(value, tuple) and isinstance(inner, ListType):
+            value = ListLiteral(value)
+        if not isinstance(inner, DictType) and not typing.is_subtype(
+            constant_type(value, type), type
+        ):
+            text = (
+                f"Expected a default value of type {typing.message_text(type)} on parameter "
+                f'"{name}".'
+            )
+            if isinstance(type, TensorType) and type.info.inferred:
+                text += (
+                    f'Because "{name}" was not annotated with an explicit type it is assumed to be '
+                    "type 'Tensor'."
+                )
+            raise self.error(text, span)
+        return value
+
+    def _return_type(self, definition: Definition) -> Attribute | None:
+        if "return" in definition.annotations:
+            return definition.annotations["return"]
+        returns = definition.source.tree.returns
+        return self.annotation(returns) if returns is not None else None
+
+
+_VARIADIC = (
+    "Compiled functions can't take variable number of arguments or use keyword-only arguments with "
+    "defaults"
+)
+
+
+def _broadcast_size(node: ast.expr | None) -> int | None:
+    """N of a `BroadcastingListN[int]` annotation."""
+    match node:
+        case ast.Subscript(ast.Name(name)) if name.startswith("BroadcastingList"):
+            return int(name[len("BroadcastingList") :])
+        case ast.Constant(str(text)) if text.startswith("BroadcastingList"):
+            return int(text[len("BroadcastingList")])
+    return None
+
+
+def _captured(body: draft.Block) -> list[Value]:
+    """The values from outside that a block reads, constants excepted."""
+    inside: set[Value] = set()
+    found: dict[Value, None] = {}
+
+    def walk(block: draft.Block) -> None:
+        inside.update(block.params)
+        for node in block.nodes:
+            for value in node.inputs:
+                if value not in inside and not draft.is_constant(value):
+                    found.setdefault(value)
+            for inner in node.blocks:
+                walk(inner)
+            inside.update(node.outputs)
+        for value in block.outputs:
+            if value not in inside and not draft.is_constant(value):
+                found.setdefault(value)
+
+    walk(body)
+    return list(found)
+
+
+def shown_name(name: str) -> str:
+    """A qualified name as messages show it."""
+    return name.removeprefix("__torch__.")
+
+
+def compile_definition(program: Program, definition: Definition) -> Compiled:
+    """Compile a function into `program`.
+
+    Raises:
+        CompileError: a type or name error.
+        FrontendError: Python outside the language.
+    """
+    emitter = FunctionEmitter(
+        program, definition.resolver, definition.source.text, definition.name
+    )
+    program.compiling.add(definition.name)
+    try:
+        compiled = emitter.run(definition)
+    finally:
+        program.compiling.discard(definition.name)
+    program.add(compiled)
+    return compiled
+
+
+def class_type(name: str) -> ClassType:
+    """The type of a class by its qualified name."""
+    return ClassType(StringAttr(name))

@@ -1,0 +1,479 @@
+"""Names of live Python: what the objects around a function mean in script.
+
+A name is looked up in the function's closure, its globals and Python's builtins, and what is found is
+translated by kind. `torch` and `tensorscript` are recognised by the names of their modules; neither
+is imported here.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import inspect
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+
+from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.errors import CompileError
+from tensorscript.base.schema import has_operator
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.types import (
+    TENSOR,
+    ClassType,
+    EnumType,
+    TupleType,
+)
+
+from .annotations import NOT_FOUND, type_of_object, type_of_syntax
+from .calls import BUILTINS
+from .function import (
+    Definition,
+    FunctionEmitter,
+    class_type,
+    compile_definition,
+)
+from .program import ClassInfo, Program
+from .signature import NO_DEFAULT, Formal, Signature, constant_type
+from .source import class_source, function_source
+from .values import (
+    Builtin,
+    Class,
+    EnumClass,
+    ExceptionClass,
+    Form,
+    Function,
+    NamedTupleClass,
+    Parts,
+    Simple,
+    Sugared,
+    Undefined,
+)
+
+TORCH_ROOTS = frozenset({"torch", "tensorscript"})
+_PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
+_FORMS = {
+    "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
+    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
+    "isinstance": "isinstance", "has_torch_function": "has_torch_function",
+    "has_torch_function_unary": "has_torch_function",
+    "has_torch_function_variadic": "has_torch_function",
+}  # fmt: skip
+_RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
+_MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+_MATH_NAMES = {"fabs": "aten::abs", "ldexp": "aten::ldexp"}
+
+
+def qualified_name(thing: Callable[..., object] | type) -> str:
+    """`__torch__.pkg.name`; `__main__` is left out."""
+    module = thing.__module__ or "__main__"
+    prefix = "__torch__" if module == "__main__" else f"__torch__.{module}"
+    return f"{prefix}.{thing.__name__}"
+
+
+def python_constant(value: object) -> object:
+    """A Python default or attribute as a constant of the dialect.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    kind = type(value)
+    if kind.__module__.partition(".")[0] in TORCH_ROOTS:
+        if kind.__name__ == "dtype":
+            return BY_NAME[str(value).rpartition(".")[2]].code
+        if kind.__name__ == "device":
+            return Device(str(value))
+        if kind.__name__ in ("layout", "memory_format"):
+            return _ENUM_WORDS[str(value).rpartition(".")[2]]
+    if isinstance(value, enum.Enum):
+        return EnumRef(qualified_name(kind), value.name)
+    if isinstance(value, tuple):
+        return tuple(map(python_constant, value))
+    constant_type(value)
+    return value
+
+
+_ENUM_WORDS = {
+    "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "contiguous_format": 0, "preserve_format": 1,
+    "channels_last": 2, "channels_last_3d": 3,
+}  # fmt: skip
+
+
+@dataclass
+class Namespace(Sugared):
+    """A Python module: only for looking up attributes."""
+
+    kind = "module"
+    module: types.ModuleType
+    world: World
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
+        if not hasattr(self.module, name):
+            raise em.error(f"module '{self.module.__name__}' has no attribute '{name}'", span)
+        return self.world.wrap(getattr(self.module, name), em, span, self.module.__name__, name)
+
+
+@dataclass
+class World:
+    """The Python side of a program: which object became which function or class."""
+
+    program: Program
+    functions: dict[object, str] = field(default_factory=dict)
+    classes: dict[type, Attribute] = field(default_factory=dict)
+
+    # Values
+
+    def wrap(
+        self, value: object, em: FunctionEmitter, span: Span | None, module: str, name: str
+    ) -> Sugared:
+        """What a Python object means as a value of the language."""
+        if isinstance(value, types.ModuleType):
+            return Namespace(value, self)
+        if value is None or isinstance(value, bool):
+            return Simple(em.constant(value, span))
+        if module == "math" and name in _MATH_CONSTANTS:
+            return Simple(em.constant(_MATH_CONSTANTS[name], span))
+        root = module.partition(".")[0]
+        if root in TORCH_ROOTS and name in ("inf", "nan", "pi", "e"):
+            return Simple(em.constant(_MATH_CONSTANTS[name], span))
+        if isinstance(value, type):
+            return self._class(value, em, span)
+        if found := self._operator(value, module, name):
+            return found
+        if isinstance(value, enum.Enum):
+            type_ = self.type_of_class(type(value), span)
+            return Simple(em.constant(python_constant(value), span, type_))
+        if type(value).__module__.partition(".")[0] in TORCH_ROOTS and not callable(value):
+            try:
+                return Simple(em.constant(python_constant(value), span))
+            except TypeError:
+                return Undefined(type(value).__name__)
+        if isinstance(value, types.FunctionType | types.MethodType):
+            return self.function(value, em, span)
+        if isinstance(value, types.BuiltinFunctionType):
+            raise em.error(
+                f"Python builtin {value!r} is currently not supported in Torchscript", span
+            )
+        if isinstance(value, tuple):
+            parts = [self.wrap(v, em, span, "", "") for v in value]
+            return Parts(parts)
+        return Undefined(type(value).__name__)
+
+    def _operator(self, value: object, module: str, name: str) -> Sugared | None:
+        """Functions of torch, math and builtins that are part of the language."""
+        home = module or getattr(value, "__module__", None) or ""
+        name = getattr(value, "__name__", name)
+        if not callable(value):
+            return None
+        owner = getattr(value, "__self__", None)
+        if not home and isinstance(value, types.BuiltinFunctionType) and owner is not None:
+            home = getattr(owner, "__module__", "") or getattr(owner, "__name__", "")
+        root, _, rest = home.partition(".")
+        if home == "builtins" and name in BUILTINS:
+            return BUILTINS[name]
+        if home in ("math", "cmath"):
+            operator = _MATH_NAMES.get(name, f"aten::{name}")
+            return Builtin(operator) if has_operator(operator) else None
+        if home == "warnings" and name == "warn":
+            return Builtin("aten::warn")
+        if root not in TORCH_ROOTS:
+            return None
+        return self._torch(value, rest, name)
+
+    def _torch(self, value: object, module: str, name: str) -> Sugared | None:
+        if name in _FORMS:
+            return Form(_FORMS[name])
+        if name in _RENAMED:
+            return Builtin(_RENAMED[name])
+        last = module.rpartition(".")[2]
+        operator = f"aten::{_PREFIXES.get(last, '')}{name}"
+        is_python = isinstance(value, types.FunctionType) and value.__module__.startswith("torch.")
+        if last in ("functional", "parallel") and is_python and "nn" in module:
+            return None
+        return Builtin(operator) if has_operator(operator) else None
+
+    def _class(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:
+        if cls.__module__ == "builtins" and cls.__name__ in BUILTINS:
+            return BUILTINS[cls.__name__]
+        if issubclass(cls, BaseException):
+            return ExceptionClass(f"{cls.__module__}.{cls.__qualname__}")
+        if cls.__module__ == "builtins":
+            raise em.error(
+                f"Python builtin {cls!r} is currently not supported in Torchscript", span
+            )
+        if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
+            return Builtin("aten::device")
+        type_ = self.type_of_class(cls, span)
+        if isinstance(type_, TupleType):
+            return NamedTupleClass(type_, self._fields(cls, type_))
+        if isinstance(type_, EnumType):
+            members = {m.name: EnumRef(type_.class_name.data, m.name) for m in _members(cls)}
+            return EnumClass(type_, members)
+        assert isinstance(type_, ClassType)
+        return Class(type_)
+
+    def _fields(self, cls: type, type_: TupleType) -> Signature:
+        defaults: Mapping[str, object] = getattr(cls, "_field_defaults", {})
+        formals = tuple(
+            Formal(n, t, python_constant(defaults[n]) if n in defaults else NO_DEFAULT)
+            for n, t in zip(type_.field_names, type_.elements, strict=True)
+        )
+        return Signature(cls.__name__, formals, (type_,))
+
+    # Functions
+
+    def function(
+        self, fn: Callable[..., object], em: FunctionEmitter, span: Span | None
+    ) -> Function:
+        """A Python function as a function of the program, compiled at first use."""
+        original = getattr(fn, "__original_fn", None) or inspect.unwrap(fn)
+        name = self.functions.get(original)
+        if name is None:
+            target = qualified_name(original)
+            name = em.calling(target, span, lambda: self.compile(original))
+        if name in self.program.compiling:
+            short = name.rpartition(".")[2]
+            raise em.error(
+                f"function '{short}' is called recursively. Recursive calls are not supported", span
+            )
+        return Function(name, self.program.functions[name].signature)
+
+    def compile(self, fn: Callable[..., object]) -> str:
+        """Compile a function; gives its qualified name."""
+        name = self.program.unique(qualified_name(fn))
+        self.functions[fn] = name
+        try:
+            compile_definition(self.program, self.definition(fn, name))
+        except BaseException:
+            del self.functions[fn]
+            raise
+        return name
+
+    def definition(
+        self, fn: Callable[..., object], name: str, self_type: ClassType | None = None
+    ) -> Definition:
+        source = function_source(fn)
+        span = source.text.span(source.tree)
+        plain = getattr(fn, "__func__", fn)
+        resolver = LiveResolver(self, plain)
+        parameters = inspect.signature(plain).parameters
+        defaults: dict[str, object] = {}
+        for key, parameter in parameters.items():
+            if parameter.default is inspect.Parameter.empty:
+                continue
+            if isinstance(parameter.default, list | dict | set):
+                raise CompileError(
+                    "Mutable default parameters are not supported because Python binds them to "
+                    "the function and they persist across function calls.\nAs a workaround, make "
+                    "the default None and instantiate the default parameter within the body of "
+                    f"the function. Found {type(parameter.default)} on parameter {key}",
+                    span,
+                )
+            try:
+                defaults[key] = python_constant(parameter.default)
+            except TypeError:
+                raise CompileError(
+                    f'Expected a default value of type Tensor (inferred) on parameter "{key}".',
+                    span,
+                ) from None
+        annotations = self._annotations(plain, resolver, source.text.source.text, span)
+        return Definition(name, source, resolver, defaults, annotations, self_type)
+
+    def _annotations(
+        self, fn: Callable[..., object], resolver: LiveResolver, text: str, span: Span
+    ) -> dict[str, Attribute]:
+        """Annotations by their objects; a `# type:` comment comes before them."""
+        lines = [line for line in text.split("\n") if "# type:" in line]
+        comment = next((line.partition("# type:")[2] for line in lines if "->" in line), None)
+        if comment is not None:
+            return self._type_comment(fn, resolver, comment.strip(), span)
+        out: dict[str, Attribute] = {}
+        raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
+        for key, value in raw.items():
+            if isinstance(value, str):
+                out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
+            else:
+                out[key] = type_of_object(value, self, span)
+        return out
+
+    def _type_comment(
+        self, fn: Callable[..., object], resolver: LiveResolver, comment: str, span: Span
+    ) -> dict[str, Attribute]:
+        arguments, _, result = comment.partition("->")
+        listed = ast.parse(arguments.strip(), mode="eval").body
+        nodes = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+        if isinstance(listed, ast.Constant) and listed.value is Ellipsis:
+            nodes = []
+        names = [n for n in inspect.signature(fn).parameters if n != "self"]
+        out = {
+            n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)
+        }
+        result = result.split("#")[0].strip()
+        out["return"] = resolver.annotation(ast.parse(result, mode="eval").body, span)
+        return out
+
+    # Classes
+
+    def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        found = self.classes.get(cls)
+        if found is None:
+            found = self._declare(cls, span)
+        return found
+
+    def _declare(self, cls: type, span: Span | None) -> Attribute:
+        name = qualified_name(cls)
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            hints: Mapping[str, object] = getattr(cls, "__annotations__", {})
+            names: tuple[str, ...] = cls._fields
+            elements = [
+                type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names
+            ]
+            made: Attribute = TupleType.of(elements, names, name)
+            self.classes[cls] = made
+            return made
+        if issubclass(cls, enum.Enum):
+            return self._declare_enum(cls, name, span)
+        if any(base.__name__ == "Module" for base in cls.__mro__[:-1]):
+            raise CompileError(
+                f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
+                "instance instead",
+                span,
+            )
+        return self._declare_class(cls, name)
+
+    def _declare_enum(self, cls: type[enum.Enum], name: str, span: Span | None) -> Attribute:
+        types_ = [constant_type(m.value) for m in cls]
+        for at, found in enumerate(types_):
+            if found != types_[0]:
+                raise CompileError(
+                    f"Could not unify type list since element {at} of type {type(0).__name__} did "
+                    "not match the types before it",
+                    span,
+                )
+        made = EnumType(StringAttr(name), types_[0])
+        self.classes[cls] = made
+        info = ClassInfo(class_type(name), "enum")
+        info.constants = {m.name: m.value for m in cls}
+        self.program.classes[name] = info
+        return made
+
+    def _declare_class(self, cls: type, name: str) -> Attribute:
+        if len(cls.__mro__) > 2:
+            raise CompileError(
+                "TorchScript classes does not support inheritance yet. Please directly inherit "
+                "from 'object'."
+            )
+        name = self.program.unique(name)
+        type_ = class_type(name)
+        info = ClassInfo(type_)
+        self.classes[cls] = type_
+        self.program.classes[name] = info
+        class_source(cls)
+        for key, member in vars(cls).items():
+            self._member(cls, info, key, member)
+        if "__init__" in info.methods:
+            info.defining = True
+            info.methods["__init__"]()
+            info.defining = False
+        for key, compile in list(info.methods.items()):
+            if key not in info.compiled and f"{name}.{key}" not in self.program.compiling:
+                compile()
+        return type_
+
+    def _member(self, cls: type, info: ClassInfo, key: str, member: object) -> None:
+        if isinstance(member, staticmethod):
+            info.static_methods[key] = member.__func__
+        elif isinstance(member, property):
+            getter = f"__{key}_getter"
+            assert member.fget is not None
+            self._add_method(info, getter, member.fget)
+            setter = None
+            if member.fset is not None:
+                setter = f"__{key}_setter"
+                self._add_method(info, setter, member.fset)
+            info.properties[key] = (getter, setter)
+        elif isinstance(member, types.FunctionType):
+            self._add_method(info, key, member)
+        elif not key.startswith("__") and not isinstance(member, types.MemberDescriptorType):
+            if key not in getattr(cls, "__annotations__", {}):
+                raise CompileError(
+                    f"'{key}' is defined as a class attribute which currently is not supported. "
+                    "Consider converting this to an instance attribute."
+                )
+
+    def _add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
+        def compile() -> Signature:
+            name = f"{info.name}.{key}"
+            definition = self.definition(fn, name, info.type)
+            compiled = compile_definition(self.program, definition)
+            info.compiled[key] = compiled.signature
+            return compiled.signature
+
+        info.methods[key] = compile
+
+
+def _members(cls: type) -> list[enum.Enum]:
+    assert issubclass(cls, enum.Enum)
+    return list(cls)
+
+
+class LiveResolver:
+    """Resolves the names around one Python function."""
+
+    def __init__(self, world: World, fn: Callable[..., object]) -> None:
+        self.world = world
+        self.names: dict[str, object] = {}
+        code = getattr(fn, "__code__", None)
+        cells = getattr(fn, "__closure__", None) or ()
+        for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
+            # A cell stays empty until its variable is assigned.
+            if (content := _cell_content(cell)) is not NOT_FOUND:
+                self.names[name] = content
+        self.globals: Mapping[str, object] = getattr(fn, "__globals__", {})
+
+    def lookup(self, name: str) -> object:
+        if name in self.names:
+            return self.names[name]
+        if name in self.globals:
+            return self.globals[name]
+        return getattr(builtins, name, NOT_FOUND)
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
+        found = self.lookup(name)
+        if found is NOT_FOUND:
+            return None
+        home = "builtins" if getattr(builtins, name, NOT_FOUND) is found else ""
+        return self.world.wrap(found, em, span, home, name)
+
+    def annotation(self, node: ast.expr, span: Span) -> Attribute:
+        return type_of_syntax(node, self._annotation_object, self.world, span)
+
+    def _annotation_object(self, node: ast.expr) -> object:
+        match node:
+            case ast.Name():
+                return self.lookup(node.id)
+            case ast.Attribute():
+                base = self._annotation_object(node.value)
+                return getattr(base, node.attr, NOT_FOUND) if base is not NOT_FOUND else NOT_FOUND
+        return NOT_FOUND
+
+    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
+        fn = info.static_methods.get(name)
+        if not isinstance(fn, types.FunctionType):
+            return None
+        return self.world.function(fn, em, None)
+
+
+def _cell_content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NOT_FOUND
+
+

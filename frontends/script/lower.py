@@ -1,0 +1,180 @@
+"""From a finished draft to `ts` operations.
+
+Constants come first: all others in reverse order of first occurrence, then the numbers in source
+order, as in TorchScript's graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Block as OpBlock, Operation, Region, SSAValue
+
+from tensorscript.dialects.ts import ops
+from tensorscript.dialects.ts.constants import ValueAttr
+from tensorscript.dialects.ts.locations import location
+
+from . import draft
+from .draft import Block, Draft, Node, Value
+from .signature import Signature
+
+_Inputs = Sequence[SSAValue]
+_Build = Callable[[Node, _Inputs], Operation]
+
+
+def _type(node: Node) -> Attribute:
+    return node.output.type
+
+
+def _types(node: Node) -> list[Attribute]:
+    return [v.type for v in node.outputs]
+
+
+def _text(node: Node, name: str) -> str:
+    value = node.attributes[name]
+    assert isinstance(value, str)
+    return value
+
+
+def _class_types(node: Node) -> list[Attribute]:
+    types = node.attributes["types"]
+    assert isinstance(types, list)
+    return types
+
+
+def _call(node: Node, inputs: _Inputs) -> Operation:
+    return ops.CallOp(_text(node, "callee"), inputs, _type(node))
+
+
+def _python(node: Node, inputs: _Inputs) -> Operation:
+    return ops.PythonOp.create(
+        operands=list(inputs),
+        result_types=_types(node),
+        properties={"callee": StringAttr(_text(node, "callee"))},
+    )
+
+
+_BUILDERS: dict[str, _Build] = {
+    "prim::ListConstruct": lambda n, v: ops.ListConstructOp(v, _type(n)),
+    "prim::TupleConstruct": lambda n, v: ops.TupleConstructOp(v, _type(n)),
+    "prim::DictConstruct": lambda n, v: ops.DictConstructOp(v, _type(n)),
+    "prim::ListUnpack": lambda n, v: ops.ListUnpackOp(v[0], _types(n)),
+    "prim::TupleUnpack": lambda n, v: ops.TupleUnpackOp(v[0], _types(n)),
+    "prim::TupleIndex": lambda n, v: ops.TupleIndexOp(v[0], v[1], _type(n)),
+    "prim::unchecked_cast": lambda n, v: ops.UncheckedCastOp(v[0], _type(n)),
+    "prim::isinstance": lambda n, v: ops.IsInstanceOp(v[0], _class_types(n)),
+    "prim::Enter": lambda n, v: ops.EnterOp(v[0], _type(n)),
+    "prim::Exit": lambda n, v: ops.ExitOp(v[0], _type(n)),
+    "prim::GetAttr": lambda n, v: ops.GetAttrOp(v[0], _text(n, "name"), _type(n)),
+    "prim::SetAttr": lambda n, v: ops.SetAttrOp(v[0], _text(n, "name"), v[1]),
+    "prim::CreateObject": lambda n, _: ops.CreateObjectOp(_type(n)),
+    "prim::Uninitialized": lambda n, _: ops.UninitializedOp(_type(n)),
+    "prim::CallFunction": _call,
+    "prim::CallMethod": lambda n, v: ops.CallMethodOp(_text(n, "method"), v, _type(n)),
+    "prim::Print": lambda _, v: ops.PrintOp(v),
+    "prim::RaiseException": lambda _, v: ops.RaiseOp(v[0], v[1]),
+    "prim::fork": lambda n, v: ops.ForkOp(_text(n, "callee"), v, _type(n)),
+    "prim::PythonOp": _python,
+}
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.values: dict[Value, SSAValue] = {}
+
+    def inputs(self, values: Sequence[Value]) -> list[SSAValue]:
+        return [self.values[v] for v in values]
+
+    def outputs(self, node: Node, op: Operation) -> None:
+        for value, result in zip(node.outputs, op.results, strict=True):
+            self.values[value] = result
+            if value.name:
+                result.name_hint = _hint(value.name)
+
+    def region(self, block: Block) -> Region:
+        made = OpBlock(arg_types=[p.type for p in block.params])
+        for param, arg in zip(block.params, made.args, strict=True):
+            self.values[param] = arg
+            if param.name:
+                arg.name_hint = _hint(param.name)
+        self.nodes(block, made)
+        made.add_op(ops.YieldOp(self.inputs(block.outputs)))
+        return Region(made)
+
+    def nodes(self, block: Block, out: OpBlock) -> None:
+        for node in block.nodes:
+            op = self.build(node)
+            if node.span is not None:
+                op.location = location(node.span)
+            out.add_op(op)
+            self.outputs(node, op)
+
+    def build(self, node: Node) -> Operation:
+        inputs = self.inputs(node.inputs)
+        if node.kind == draft.IF:
+            true, false = map(self.region, node.blocks)
+            return ops.IfOp(inputs[0], _types(node), true, false)
+        if node.kind == draft.LOOP:
+            return ops.LoopOp(inputs[0], inputs[1], inputs[2:], self.region(node.blocks[0]))
+        if build := _BUILDERS.get(node.kind):
+            return build(node, inputs)
+        name = node.schema.full_name if node.schema is not None else node.kind
+        return ops.OperatorOp(name, inputs, _types(node))
+
+
+def _hint(name: str) -> str | None:
+    return name if name.isascii() and name.isidentifier() else None
+
+
+def _used_constants(block: Block, found: dict[Value, None]) -> None:
+    for node in block.nodes:
+        for value in node.inputs:
+            if draft.is_constant(value):
+                found.setdefault(value)
+        for inner in node.blocks:
+            _used_constants(inner, found)
+    for value in block.outputs:
+        if draft.is_constant(value):
+            found.setdefault(value)
+
+
+def _is_number(value: Value) -> bool:
+    held = draft.constant_of(value)
+    return isinstance(held, int | float) and not isinstance(held, bool)
+
+
+def _ordered_constants(graph: Draft) -> list[Value]:
+    found: dict[Value, None] = {}
+    _used_constants(graph.block, found)
+    others = [v for v in found if not _is_number(v)]
+    return others[::-1] + [v for v in found if _is_number(v)]
+
+
+def lower_function(graph: Draft, signature: Signature, is_method: bool = False) -> ops.FuncOp:
+    """The `ts.func` of a finished draft."""
+    writer = _Writer()
+    block = OpBlock(arg_types=[p.type for p in graph.block.params])
+    for param, arg in zip(graph.block.params, block.args, strict=True):
+        writer.values[param] = arg
+        arg.name_hint = _hint(param.name)
+    for value in _ordered_constants(graph):
+        op = ops.ConstantOp(draft.constant_of(value), value.type)
+        if value.node is not None and value.node.span is not None:
+            op.location = location(value.node.span)
+        block.add_op(op)
+        writer.values[value] = op.result
+    writer.nodes(graph.block, block)
+    block.add_op(ops.ReturnOp(writer.inputs(graph.block.outputs)))
+    defaults: list[Attribute] = [
+        ValueAttr(a.default) if a.has_default else UnitAttr() for a in signature.arguments
+    ]
+    properties: dict[str, Attribute] = {
+        "sym_name": StringAttr(signature.name),
+        "argument_names": ArrayAttr([StringAttr(a.name) for a in signature.arguments]),
+        "defaults": ArrayAttr(defaults),
+        "return_type": signature.returns[0],
+    }
+    if is_method:
+        properties["is_method"] = UnitAttr()
+    return ops.FuncOp.create(properties=properties, regions=[Region(block)])

@@ -1,0 +1,62 @@
+"""Scopes of variables while a function is being compiled.
+
+A frame belongs to one block. Variables that are SSA values are stored and loaded by name (see
+`draft`), so a frame knows only their types; everything else (a function, a module, a range) is held
+as the compile-time value that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError
+
+from .draft import Block
+
+
+@dataclass
+class Frame:
+    """Names bound in one block; `errors` explains names that a branch left unusable."""
+
+    block: Block
+    parent: Frame | None = None
+    types: dict[str, Attribute] = field(default_factory=dict)
+    sugared: dict[str, object] = field(default_factory=dict)
+    errors: dict[str, Callable[[], CompileError]] = field(default_factory=dict)
+
+    def lookup(self, name: str) -> object | None:
+        """The type (an Attribute) or compile-time value of `name`, innermost first."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.here(name)
+            if found is not None:
+                return found
+            frame = frame.parent
+        return None
+
+    def here(self, name: str) -> object | None:
+        found = self.types.get(name)
+        return found if found is not None else self.sugared.get(name)
+
+    def outer(self, name: str) -> object | None:
+        return self.parent.lookup(name) if self.parent is not None else None
+
+    def error(self, name: str) -> Callable[[], CompileError] | None:
+        frame: Frame | None = self
+        while frame is not None:
+            if name in frame.errors:
+                return frame.errors[name]
+            frame = frame.parent
+        return None
+
+    def define(self, name: str, type: Attribute) -> None:
+        self.types[name] = type
+        self.sugared.pop(name, None)
+        self.errors.pop(name, None)
+
+    def define_sugared(self, name: str, value: object) -> None:
+        self.sugared[name] = value
+        self.types.pop(name, None)

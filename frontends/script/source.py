@@ -1,0 +1,139 @@
+"""From a function object to the syntax tree of its definition, with places in the original text.
+
+`ast` wants dedented text and counts columns in UTF-8 bytes; spans count characters of the text as it
+stands in the file. `Text.span` converts.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.source import Source, Span
+
+
+class SourceUnavailable(FrontendError, OSError):
+    """The source text of a function cannot be found (as `inspect` raises OSError)."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A parsed text: its source and how far it was dedented before parsing."""
+
+    source: Source
+    dedent: int = 0
+
+    def offset(self, line: int, column: int) -> int:
+        """Character offset of a tree position (1-based line, byte column of dedented text)."""
+        text = self.source.lines[line - 1]
+        if text.isascii():
+            return self.source.offset(line - 1, min(column + self.dedent, len(text)))
+        dedented = text[self.dedent :].encode()
+        return self.source.offset(line - 1, self.dedent + len(dedented[:column].decode()))
+
+    def span(self, node: ast.AST) -> Span:
+        """The range of a syntax tree node (a def or with is its whole text)."""
+        line = getattr(node, "lineno", 1)
+        start = self.offset(line, getattr(node, "col_offset", 0))
+        end_line = getattr(node, "end_lineno", None) or line
+        end = self.offset(end_line, getattr(node, "end_col_offset", None) or 0)
+        return Span(self.source, start, max(end, start))
+
+    def word(self, node: ast.AST, length: int) -> Span:
+        """The first `length` characters of a node."""
+        start = self.span(node).start
+        return Span(self.source, start, start + length)
+
+    def name_of(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
+        """The name in a def or class statement."""
+        keyword = 4 if isinstance(node, ast.FunctionDef) else 6
+        start = self.offset(node.lineno, node.col_offset) + keyword
+        return Span(self.source, start, start + len(node.name))
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """A function's definition."""
+
+    tree: ast.FunctionDef
+    text: Text
+
+
+def _unwrapped(fn: Callable[..., object]) -> Callable[..., object]:
+    return getattr(fn, "__func__", fn)
+
+
+def source_lines(thing: object) -> tuple[str, str, int]:
+    """Text, file name and first line of a function or class.
+
+    Raises:
+        SourceUnavailable: there is no source text.
+    """
+    try:
+        lines, first = inspect.getsourcelines(thing)  # type: ignore[arg-type]  # any object
+        name = inspect.getsourcefile(thing) or "<string>"  # type: ignore[arg-type]
+    except (OSError, TypeError) as error:
+        raise SourceUnavailable(
+            f"Can't get source for {thing}. TorchScript requires source access in order to carry "
+            "out compilation, make sure original .py files are available."
+        ) from error
+    return "".join(lines), name, first
+
+
+def _parse(text: str, name: str, first: int) -> tuple[ast.Module, Text]:
+    text = text.rstrip("\n") + "\n"
+    plain = textwrap.dedent(text)
+    head = text.split("\n", 1)[0]
+    dedent = len(head) - len(plain.split("\n", 1)[0])
+    source = Source(text, name, first)
+    try:
+        return ast.parse(plain, type_comments=False), Text(source, dedent)
+    except SyntaxError as error:
+        raise FrontendError(f"Cannot parse {name}:{first}: {error.msg}") from error
+
+
+def function_source(fn: Callable[..., object]) -> FunctionSource:
+    """The definition of a Python function or method.
+
+    Raises:
+        SourceUnavailable: there is no source text.
+        CompileError: the text is not one `def` (a lambda).
+    """
+    text, name, first = source_lines(_unwrapped(fn))
+    tree, where = _parse(text, name, first)
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        raise CompileError(f"Expected a single top-level function: {name}:{first}")
+    if isinstance(tree.body[0], ast.AsyncFunctionDef):
+        raise FrontendError("async function definitions aren't supported", where.word(tree, 9))
+    return FunctionSource(tree.body[0], where)
+
+
+def class_source(cls: type) -> tuple[ast.ClassDef, Text]:
+    """The definition of a Python class.
+
+    Raises:
+        SourceUnavailable: there is no source text.
+    """
+    text, name, first = source_lines(cls)
+    tree, where = _parse(text, name, first)
+    found = tree.body[0] if tree.body else None
+    if not isinstance(found, ast.ClassDef):
+        raise CompileError(f"Expected a single top-level class: {name}:{first}")
+    return found, where
+
+
+def parse_text(text: str, name: str = "<string>") -> tuple[ast.Module, Text]:
+    """A whole module's text (archives, CompilationUnit); parsing executes nothing.
+
+    Raises:
+        FrontendError: the text does not parse.
+    """
+    source = Source(text, name, 1)
+    try:
+        return ast.parse(text), Text(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise FrontendError(f"Cannot parse {name}: {error}") from error

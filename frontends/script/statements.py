@@ -1,0 +1,358 @@
+"""Statements: assignments, control flow, and leaving early."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import ANY, INT, NONE, TensorType
+
+from . import draft
+from .conditions import Condition
+from .draft import Block, Node, Value, Variable
+from .schema_match import convert
+from .scope import Frame
+from .source import Text
+from .stores import Stores
+from .values import (
+    ExceptionClass,
+    ExceptionMessage,
+    Parts,
+    Simple,
+    Sugared,
+    method_call,
+)
+
+Body = Callable[[], None]
+
+_KEYWORDS = {
+    ast.Try: ("try blocks", 3), ast.FunctionDef: ("function definitions", 3),
+    ast.ClassDef: ("class definitions", 5), ast.Global: ("global variables", 6),
+    ast.Nonlocal: ("nonlocal variables", 8), ast.Import: ("import statements", 6),
+    ast.ImportFrom: ("import statements", 4), ast.AsyncFor: ("async for loops", 9),
+    ast.AsyncWith: ("async with statements", 10),
+    ast.AsyncFunctionDef: ("async function definitions", 9), ast.Match: ("Match", 1),
+}  # fmt: skip
+
+
+class Statements(Stores):
+    """Emits statements."""
+
+    def __init__(self, text: Text) -> None:
+        super().__init__(text)
+        self.exited: set[Block] = set()
+        self.declared_return: Attribute | None = None
+        self.merged_return: Attribute | None = None
+        self.in_loop = False
+
+    def body(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            self.statement(statement)
+            if self.block in self.exited:
+                return
+
+    def statement(self, node: ast.stmt) -> None:
+        span = self.span(node)
+        match node:
+            case ast.Expr():
+                self._expression(node)
+            case ast.Assign():
+                self.assign(node)
+            case ast.AugAssign():
+                self.augmented(node)
+            case ast.AnnAssign():
+                self.annotated(node)
+            case ast.If():
+                condition = self.condition(node.test)
+                self.branch(
+                    condition, lambda: self.body(node.body), lambda: self.body(node.orelse), span
+                )
+            case ast.While():
+                self._while(node, span)
+            case ast.For():
+                self._for(node, span)
+            case ast.Return():
+                self.leave(self._returned(node, span), span)
+            case ast.Break() | ast.Continue():
+                self._leave_loop(node, span)
+            case ast.Pass():
+                return
+            case ast.Raise():
+                self._raise(node, span)
+            case ast.Assert():
+                self._assert(node, span)
+            case ast.With():
+                self._with(node, span)
+            case ast.Delete():
+                self.delete(node)
+            case _:
+                what, length = _KEYWORDS.get(type(node), (type(node).__name__, 1))
+                raise UnsupportedNodeError(
+                    f"{what} aren't supported", self.text.word(node, length)
+                )
+
+    def _expression(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            return
+        value = self.sugared(node.value)
+        if not isinstance(value, Simple | Parts):
+            value.as_value(self, self.span(node))
+
+    # Branches
+
+    def branch(self, condition: Condition, true: Body, false: Body, span: Span) -> None:
+        """An if statement; only the taken branch is compiled when the condition is known."""
+        if condition.static is not None:
+            self.refine(condition.true if condition.static else condition.false, span)
+            (true if condition.static else false)()
+            return
+        node = self.add(Node(draft.IF, [self.condition_value(condition, span)], (), span))
+        frames: list[Frame] = []
+        for refinements, emit in ((condition.true, true), (condition.false, false)):
+            block = node.add_block()
+            with self.inside(block) as frame:
+                self.refine(refinements, span)
+                emit()
+            frames.append(frame)
+        exits = [block in self.exited for block in node.blocks]
+        if all(exits):
+            self.exited.add(self.block)
+        node.attributes["variables"] = self._joined(node, frames, exits, span)
+
+    def _joined(
+        self, node: Node, frames: list[Frame], exits: list[bool], span: Span
+    ) -> list[Variable]:
+        """The variables that the branches hand on."""
+        out: list[Variable] = []
+        if all(exits):
+            return out
+        names = sorted({n for f in frames for n in (*f.types, *f.sugared, *f.errors)})
+        for name in names:
+            types: list[Attribute | None] = []
+            for frame, block, exited in zip(frames, node.blocks, exits, strict=True):
+                found = None if exited else frame.lookup(name)
+                if exited:
+                    types.append(None)
+                    continue
+                if frame.error(name) is not None or found is None:
+                    which = "true" if block is node.blocks[0] else "false"
+                    self._unusable(name, f"{name} is not defined in the {which} branch", span)
+                    break
+                if not isinstance(found, Attribute):
+                    break
+                types.append(found)
+            if len(types) == 2:
+                self._join(name, types, node, span, out)
+        return out
+
+    def _unusable(self, name: str, message: str, span: Span) -> None:
+        self.frame.errors[name] = lambda: CompileError(message, span)
+
+    def _join(
+        self,
+        name: str,
+        types: list[Attribute | None],
+        node: Node,
+        span: Span,
+        out: list[Variable],
+    ) -> None:
+        for at, block in enumerate(node.blocks):
+            other = types[1 - at]
+            if types[at] is None and other is not None:
+                block.nodes.append(made := Node(draft.UNINITIALIZED, (), (other,), span))
+                block.nodes.append(Node(draft.STORE, [made.output], (), span, name=name))
+                types[at] = other
+        a, b = types
+        assert a is not None and b is not None
+        outer = self.frame.lookup(name)
+        hint = outer if isinstance(outer, Attribute) else None
+        joined = typing.unify(a, b, hint=hint)
+        if joined is None:
+            message = (
+                f"Type mismatch: {name} is set to type {typing.message_text(a)} in the true branch "
+                f"and type {typing.message_text(b)} in the false branch"
+            )
+            if outer is not None:
+                raise self.error(message, span)
+            self._unusable(name, message, span)
+            return
+        self.frame.define(name, joined)
+        out.append(Variable(name, (a, b), joined))
+
+    # Loops
+
+    def loop(
+        self, iterable: Sugared, target: ast.expr | None, body: Body, span: Span
+    ) -> None:
+        """A for loop over an iterable, unrolled if its parts differ in kind."""
+        walked = iterable.iterate(self, span)
+        parts = walked.parts(self, span)
+        if parts is not None:
+            self._unrolled(parts, target, body)
+            return
+        length = walked.length(self, span)
+        trips = length if length is not None else self.integer(draft.MAX_TRIPS)
+
+        def step(index: Value) -> None:
+            if target is not None:
+                self.assign_target(target, walked.element(self, self.span(target), index))
+            body()
+
+        self._loop(trips, None, step, span)
+
+    def _unrolled(self, parts: list[Sugared], target: ast.expr | None, body: Body) -> None:
+        for part in parts:
+            if target is not None:
+                self.assign_target(target, part)
+            body()
+            if self.block in self.exited:
+                return
+
+    def _loop(
+        self,
+        trips: Value,
+        test: ast.expr | None,
+        body: Callable[[Value], None],
+        span: Span,
+    ) -> None:
+        node = self.add(Node(draft.LOOP, [trips], (), span))
+        inner, header = node.add_block(), node.add_block()
+        with self.inside(header):
+            if test is None:
+                condition = self.draft.true()
+            else:
+                condition = self.condition_value(self.condition(test), span)
+            header.outputs.append(condition)
+        index = inner.add_param(INT)
+        before, self.in_loop = self.in_loop, True
+        with self.inside(inner) as frame:
+            if test is not None:
+                self.refine(self._proved(test), span)
+            body(index)
+        self.in_loop = before
+        variables: list[Variable] = []
+        for name, type in list(frame.types.items()):
+            outer = self.frame.lookup(name)
+            if isinstance(outer, Attribute):
+                variables.append(Variable(name, (outer, type), outer))
+                self.frame.define(name, outer)
+        node.attributes["variables"] = variables
+
+    def _proved(self, test: ast.expr) -> dict[str, Attribute]:
+        """What a loop's condition proves for its body (the condition is emitted elsewhere)."""
+        scratch = Block()
+        with self.inside(scratch):
+            return dict(self.condition(test).true)
+
+    def _while(self, node: ast.While, span: Span) -> None:
+        if node.orelse:
+            raise NotSupportedError("else branches of while loops aren't supported", span)
+        trips = self.integer(draft.MAX_TRIPS)
+        self._loop(trips, node.test, lambda _: self.body(node.body), span)
+
+    def _for(self, node: ast.For, span: Span) -> None:
+        if node.orelse:
+            raise NotSupportedError(
+                "else branches of for loops aren't supported", self.text.word(node, 3)
+            )
+        iterable = self.sugared(node.iter)
+        self.loop(iterable, node.target, lambda: self.body(node.body), span)
+
+    def _leave_loop(self, node: ast.stmt, span: Span) -> None:
+        word, kind = ("break", draft.BREAK)
+        if isinstance(node, ast.Continue):
+            word, kind = ("continue", draft.CONTINUE)
+        if not self.in_loop:
+            raise self.error(f"Cannot use {word} outside of a loop", span)
+        self.insert(kind, [], [], span)
+        self.exited.add(self.block)
+
+    # Leaving
+
+    def _returned(self, node: ast.Return, span: Span) -> Value:
+        if node.value is None:
+            return self.constant(None, span)
+        return self.expr(node.value, self.declared_return)
+
+    def leave(self, value: Value, span: Span) -> None:
+        """`return value`."""
+        declared = self.declared_return
+        if declared is not None:
+            if not (isinstance(declared, TensorType) and value.type == NONE):
+                value = convert(self, value, declared, True, span)
+            if not typing.is_subtype(value.type, declared):
+                raise self.error(
+                    f"Return value was annotated as having type {typing.message_text(declared)} "
+                    f"but is actually of type {typing.message_text(value.type)}",
+                    span,
+                )
+            self.merged_return = declared
+        else:
+            before = self.merged_return or value.type
+            merged = typing.unify(before, value.type)
+            if merged is None:
+                raise self.error(
+                    "Previous return statement returned a value of type "
+                    f"{typing.message_text(before)} but this return statement returns a value of "
+                    f"type {typing.message_text(value.type)}",
+                    span,
+                )
+            self.merged_return = merged
+        if self.merged_return == ANY and value.type != ANY:
+            value = self.cast(value, ANY, span)
+        self.insert(draft.RETURN, [value], [], span)
+        self.exited.add(self.block)
+
+    def _raise(self, node: ast.Raise, span: Span) -> None:
+        if node.exc is None:
+            raise NotSupportedError("raise without an exception is not supported", span)
+        raised = self.sugared(node.exc)
+        if isinstance(raised, ExceptionMessage):
+            message, name = raised.message, raised.class_name
+        elif isinstance(raised, ExceptionClass):
+            message, name = self.constant("", span), self.constant(None, span)
+        else:
+            raise self.error("exceptions must derive from BaseException", span)
+        self._throw(message, name, span)
+
+    def _throw(self, message: Value, name: Value, span: Span) -> None:
+        text = self.to_string(message, span)
+        self.insert(draft.RAISE, [text, name], [], span)
+        self.exited.add(self.block)
+
+    def _assert(self, node: ast.Assert, span: Span) -> None:
+        condition = self.condition(node.test)
+
+        def fail() -> None:
+            head = self.constant("AssertionError: ", span)
+            shown = self.expr(node.msg) if node.msg is not None else self.constant("", span)
+            text = self.builtin("aten::add", [head, self.to_string(shown, span)], span)
+            self._throw(text, self.constant(None, span), span)
+
+        self.branch(condition, lambda: None, fail, span)
+
+    def _with(self, node: ast.With, span: Span) -> None:
+        entered: list[Value] = []
+        for item in node.items:
+            where = self.span(item.context_expr)
+            object = self.expr(item.context_expr)
+            result = method_call(self, object, "__enter__", [], where).as_value(self, where)
+            kept = self.block.nodes.pop()
+            del kept
+            value = self.insert("prim::Enter", [object], [result.type], where).output
+            if item.optional_vars is not None:
+                self.assign_target(item.optional_vars, Simple(value))
+            entered.append(object)
+        self.body(node.body)
+        for object in reversed(entered):
+            none = self.constant(None, span)
+            end = method_call(self, object, "__exit__", [none] * 3, span).as_value(self, span)
+            self.block.nodes.pop()
+            self.insert("prim::Exit", [object], [end.type], span)
+
+

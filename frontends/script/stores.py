@@ -1,0 +1,322 @@
+"""Assignments: to names, tuples, attributes and subscripts, plain, annotated and augmented."""
+
+from __future__ import annotations
+
+import ast
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+
+
+    STRING,
+    ClassType,
+    DictType,
+    ListType,
+    TensorType,
+    TupleType,
+)
+
+from .calls import Calls
+from .draft import Value
+from .expressions import BINARY
+from .schema_match import EMPTY_LIST_HINT, convert
+from .subscripts import indices_of
+from .values import Parts, Simple, Sugared, method_call
+
+_AUGMENTED: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "fmod",
+    ast.Pow: "pow", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
+    ast.BitXor: "bitwise_xor", ast.LShift: "lshift", ast.RShift: "rshift",
+}  # fmt: skip
+
+_IN_PLACE = {
+    "add": "aten::add_", "sub": "aten::sub_", "mul": "aten::mul_", "div": "aten::div_",
+    "fmod": "aten::remainder_", "pow": "aten::pow_", "bitwise_and": "aten::__iand__",
+    "bitwise_or": "aten::__ior__", "bitwise_xor": "aten::__ixor__",
+    "lshift": "aten::__ilshift__", "rshift": "aten::__irshift__",
+}  # fmt: skip
+
+
+class Stores(Calls):
+    """Emits assignments."""
+
+    def assign(self, node: ast.Assign) -> None:
+        hint = self._declared(node.targets[0]) if len(node.targets) == 1 else None
+        value = self.sugared(node.value, hint)
+        if len(node.targets) > 1:
+            value = Simple(value.as_value(self, self.span(node.value)))
+        for target in node.targets:
+            self.assign_target(target, value)
+
+    def _declared(self, target: ast.expr) -> Attribute | None:
+        """The type of an existing attribute: a hint for an empty container."""
+        if isinstance(target, ast.Attribute):
+            base = self.sugared(target.value) if isinstance(target.value, ast.Name) else None
+            if isinstance(base, Simple) and isinstance(base.value.type, ClassType):
+                return self.attribute_type(base.value.type, target.attr)
+        return None
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        span = self.span(node)
+        if node.value is None:
+            raise UnsupportedNodeError(
+                "annotated assignments without assigned value aren't supported",
+                self.text.word(node, 1),
+            )
+        type = self.annotation(node.annotation)
+        value = self.sugared(node.value, type)
+        if isinstance(node.target, ast.Name):
+            self.bind(node.target.id, value, span, type)
+            return
+        self.assign_target(node.target, Simple(self.coerce(value.as_value(self, span), type, span)))
+
+    def assign_target(self, target: ast.expr, value: Sugared) -> None:
+        span = self.span(target)
+        match target:
+            case ast.Name():
+                self.bind(target.id, value, span)
+            case ast.Tuple():
+                self._unpack(target, value, span)
+            case ast.Attribute():
+                self.assign_attribute(target, value, span)
+            case ast.Subscript():
+                self.assign_subscript(target, value.as_value(self, span), span)
+            case ast.Starred():
+                raise self.error("Starred expression may only appear on the lhs of a tuple", span)
+            case _:
+                raise self.error("unexpected expression on left-hand side of assignment", span)
+
+    def bind(
+        self, name: str, value: Sugared, span: Span, declared: Attribute | None = None
+    ) -> None:
+        """Assign a variable."""
+        if name.startswith("__jit"):
+            raise NotSupportedError(
+                "names of variables used in JIT-ed functions can't start with __jit", span
+            )
+        outer = self.frame.outer(name)
+        simple = value.as_value(self, span) if not _stays_sugared(value) else None
+        if outer is not None:
+            if declared is not None:
+                raise self.error(
+                    f"Attempting to declare and annotate the type of variable '{name}' that is "
+                    "already defined in an outer block",
+                    span,
+                )
+            if simple is None:
+                raise self.error(
+                    f"Cannot re-assign '{name}' to a value of type {value.kind} because {name} is "
+                    "not a first-class value.  Only reassignments to first-class values are "
+                    "allowed",
+                    span,
+                )
+            if not isinstance(outer, Attribute):
+                raise self.error(
+                    f"Cannot re-assign '{name}' because it has type {value.kind} and {name} is not "
+                    "a first-class value.  Only reassignments to first-class values are allowed",
+                    span,
+                )
+            simple = self._reassigned(name, simple, outer, span)
+        if simple is None:
+            self.frame.define_sugared(name, value)
+            return
+        if declared is not None:
+            simple = convert(self, simple, declared, True, span)
+            if not typing.is_subtype(simple.type, declared):
+                raise self.error(
+                    f"Variable '{name}' is annotated with type {typing.message_text(declared)} but "
+                    f"is being assigned to a value of type {typing.message_text(simple.type)}",
+                    span,
+                )
+        self.store(name, simple, declared or simple.type, span)
+
+    def _reassigned(self, name: str, value: Value, outer: Attribute, span: Span) -> Value:
+        value = convert(self, value, outer, True, span)
+        if typing.is_subtype(value.type, outer):
+            return value
+        text = (
+            f"Variable '{name}' previously had type {typing.message_text(outer)} but is now being "
+            f"assigned to a value of type {typing.message_text(value.type)}"
+        )
+        if isinstance(outer, ListType) and isinstance(value.type, ListType):
+            text += "\n" + EMPTY_LIST_HINT.rstrip("\n")
+        raise self.error(text + "\n", span)
+
+    def _unpack(self, target: ast.Tuple, value: Sugared, span: Span) -> None:
+        starred = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+        if len(starred) > 1:
+            raise self.error("Only one starred expression is allowed on the lhs", span)
+        parts = value.unpack(self, span)
+        count = len(target.elts)
+        if parts is None:
+            if starred:
+                raise self.error(
+                    "cannot statically infer the expected size of a list in this context", span
+                )
+            listed = value.as_value(self, span)
+            assert isinstance(listed.type, ListType)
+            node = self.insert("prim::ListUnpack", [listed], [listed.type.element] * count, span)
+            parts = [Simple(v) for v in node.outputs]
+        if len(parts) < count - len(starred):
+            least = f"at least {count - 1}" if starred else str(count)
+            raise self.error(
+                f"need {least} values to unpack but found only {len(parts)}", span
+            )
+        if not starred and len(parts) > count:
+            raise self.error(f"too many values to unpack: need {count} but found {len(parts)}", span)
+        at = 0
+        for element in target.elts:
+            if isinstance(element, ast.Starred):
+                taken = parts[at : at + len(parts) - count + 1]
+                self.assign_target(element.value, Simple(Parts(taken).as_value(self, span)))
+                at += len(taken)
+            else:
+                self.assign_target(element, parts[at])
+                at += 1
+
+    def assign_attribute(self, target: ast.Attribute, value: Sugared, span: Span) -> None:
+        base = self.sugared(target.value).as_value(self, span)
+        if not isinstance(base.type, ClassType):
+            raise self.error(
+                f"Tried to set an attribute: {target.attr} on a non-class: "
+                f"{typing.message_text(base.type)}",
+                span,
+            )
+        self.set_attribute(base, target.attr, value.as_value(self, span), span)
+
+    def assign_subscript(self, target: ast.Subscript, value: Value, span: Span) -> None:
+        base = self.expr(target.value)
+        if isinstance(base.type, TensorType):
+            self._store_tensor(base, indices_of(target), value, span)
+            return
+        if isinstance(target.slice, ast.Slice):
+            raise self.error(
+                "Sliced expression not yet supported for subscripted assignment. File a bug if you "
+                "want this",
+                span,
+            )
+        index = self.expr(target.slice)
+        if isinstance(base.type, ClassType):
+            method_call(self, base, "__setitem__", [index, value], span)
+            return
+        if isinstance(base.type, TupleType) or base.type == STRING:
+            raise self.error(
+                f"'{typing.message_text(base.type)}' object does not support item assignment", span
+            )
+        if isinstance(base.type, ListType | DictType):
+            wanted = base.type.element if isinstance(base.type, ListType) else base.type.value
+            value = convert(self, value, wanted, True, span)
+        self.builtin("aten::_set_item", [base, index, value], span)
+
+    def _store_tensor(
+        self, base: Value, indices: list[ast.expr], value: Value, span: Span
+    ) -> None:
+        view, tensors = self.tensor_views(base, indices, span)
+        filled = self._as_tensor(value, view, span)
+        if tensors is None:
+            self.builtin("aten::copy_", [view, filled], span)
+        else:
+            self.builtin("aten::index_put_", [view, tensors, filled], span)
+
+    def _as_tensor(self, value: Value, like: Value, span: Span) -> Value:
+        """A number turned into a tensor of the target's dtype and device."""
+        if isinstance(value.type, TensorType):
+            return value
+        kwargs = {
+            "dtype": self.builtin("prim::dtype", [like], span),
+            "device": self.builtin("prim::device", [like], span),
+        }
+        return self.builtin("aten::tensor", [value], span, kwargs)
+
+    def augmented(self, node: ast.AugAssign) -> None:
+        span = self.span(node)
+        if type(node.op) not in _AUGMENTED:
+            raise NotSupportedError(
+                f"unsupported kind of augmented assignment: {type(node.op).__name__}", span
+            )
+        target = node.target
+        match target:
+            case ast.Name():
+                current = self.expr(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+                value = self._combine(current, node, span)
+                self.bind(target.id, Simple(value), span)
+            case ast.Attribute():
+                base = self.expr(target.value)
+                found = self.attribute(Simple(base), target.attr, self.span(target))
+                value = self._combine(found.as_value(self, span), node, span)
+                self.set_attribute(base, target.attr, value, span)
+            case ast.Subscript():
+                self._augment_item(target, node, span)
+
+    def _combine(self, current: Value, node: ast.AugAssign, span: Span) -> Value:
+        other = self.expr(node.value)
+        name = _AUGMENTED[type(node.op)]
+        magic, operator = BINARY[type(node.op)]
+        if isinstance(current.type, TensorType) or (
+            isinstance(current.type, ListType) and name == "add"
+        ):
+            return self.builtin(_IN_PLACE[name], [current, other], span)
+        if isinstance(current.type, ClassType):
+            in_place = "__i" + magic[2:]
+            if self.class_method(current.type, in_place, span) is not None:
+                magic = in_place
+        return self.operate(magic, operator, [current, other], span)
+
+    def _augment_item(self, target: ast.Subscript, node: ast.AugAssign, span: Span) -> None:
+        base = self.expr(target.value)
+        indices = indices_of(target)
+        if isinstance(base.type, TensorType):
+            view, tensors = self.tensor_views(base, indices, span)
+            if tensors is None:
+                self._combine(view, node, span)
+                return
+            current = self.builtin("aten::index", [view, tensors], span)
+            value = self._combine(current, node, span)
+            self.builtin("aten::index_put_", [view, tensors, value], span)
+            return
+        if isinstance(target.slice, ast.Slice):
+            raise self.error(
+                "Sliced expression not yet supported for subscripted augmented assignment. File a "
+                "bug if you want this",
+                span,
+            )
+        index = self.expr(target.slice)
+        current = self.builtin("aten::__getitem__", [base, index], span)
+        value = self._combine(current, node, span)
+        self.builtin("aten::_set_item", [base, index, value], span)
+
+    def delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            span = self.span(target)
+            match target:
+                case ast.Name():
+                    name = target.id
+                    self.frame.types.pop(name, None)
+                    self.frame.sugared.pop(name, None)
+                case ast.Subscript() if not isinstance(target.slice, ast.Slice):
+                    inputs = [self.expr(target.value), self.expr(target.slice)]
+                    self.builtin("aten::Delete", inputs, span)
+                case _:
+                    raise self.error("Sliced expression not yet supported for del", span)
+
+    def converted(self, value: Value, type: Attribute, span: Span) -> Value:
+        return convert(self, value, type, True, span)
+
+    # What the later parts of the emitter provide.
+
+    def set_attribute(self, object: Value, name: str, value: Value, span: Span) -> None:
+        raise NotImplementedError
+
+    def attribute_type(self, type: ClassType, name: str) -> Attribute | None:
+        raise NotImplementedError
+
+
+def _stays_sugared(value: Sugared) -> bool:
+    """Whether a compile-time value is bound as it is."""
+    return not isinstance(value, Simple)
+
+

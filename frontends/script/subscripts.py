@@ -1,0 +1,223 @@
+"""Subscripts: `x[...]` on tensors, lists, tuples, strings, dicts and objects."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    INT,
+    NONE,
+    STRING,
+    TENSOR,
+    ClassType,
+    DictType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+)
+
+from . import draft
+from .attributes import tuple_field
+from .draft import Value
+from .expressions import Expressions
+from .values import Parts, Simple, Sugared, method_call
+
+
+def indices_of(node: ast.Subscript) -> list[ast.expr]:
+    """The comma-separated subscripts."""
+    if isinstance(node.slice, ast.Tuple):
+        return node.slice.elts
+    return [node.slice]
+
+
+class Subscripts(Expressions):
+    """Emits subscripts."""
+
+    def subscript(self, node: ast.Subscript, hint: Attribute | None) -> Sugared:
+        base = self.sugared(node.value)
+        span = self.span(node)
+        if not isinstance(base, Simple):
+            return self.subscript_of(base, node, span)
+        return Simple(self.value_subscript(base.value, node, span))
+
+    def subscript_of(self, base: Sugared, node: ast.Subscript, span: Span) -> Sugared:
+        """A compile-time sequence (a module list, a tuple) takes literal indices."""
+        if isinstance(base, Parts):
+            index = literal_index(node.slice)
+            if index is None:
+                return Simple(self.value_subscript(base.as_value(self, span), node, span))
+            return base.values[index]
+        return Simple(self.value_subscript(base.as_value(self, span), node, span))
+
+    def value_subscript(self, value: Value, node: ast.Subscript, span: Span) -> Value:
+        indices = indices_of(node)
+        if isinstance(value.type, TensorType):
+            return self.tensor_subscript(value, indices, span)
+        if isinstance(value.type, OptionalType):
+            raise self.error(
+                f"'{typing.message_text(value.type)}' object is not subscriptable", span
+            )
+        if isinstance(node.slice, ast.Slice):
+            return self.slice_of(value, node.slice, span)
+        if len(indices) != 1 and not isinstance(value.type, DictType | ClassType):
+            raise self.error(
+                "Sliced expression not yet supported for non-tensor type", span
+            )
+        if isinstance(value.type, TupleType):
+            return self.tuple_subscript(value, node.slice, span)
+        index = self.expr(node.slice)
+        if isinstance(value.type, ClassType):
+            return method_call(self, value, "__getitem__", [index], span).as_value(self, span)
+        if not isinstance(value.type, ListType | DictType) and value.type != STRING:
+            raise self.error(
+                f"'{typing.message_text(value.type)}' object is not subscriptable", span
+            )
+        return self.builtin("aten::__getitem__", [value, index], span)
+
+    def tuple_subscript(self, value: Value, index: ast.expr, span: Span) -> Value:
+        assert isinstance(value.type, TupleType)
+        elements = list(value.type.elements)
+        at = self.expr(index)
+        if at.type != INT:
+            raise self.error(
+                f"tuple index must be an integer but found {typing.message_text(at.type)}", span
+            )
+        if draft.is_constant(at):
+            known = draft.constant_of(at)
+            assert isinstance(known, int)
+            if not -len(elements) <= known < len(elements):
+                raise self.error("tuple index out of range", span)
+            return tuple_field(self, value, known % len(elements), span)
+        first = elements[0] if elements else NONE
+        if any(t != first for t in elements):
+            raise self.error(
+                f"Cannot index into a {typing.message_text(value.type)} with a non-integer literal "
+                "because we cannot resolve the output type",
+                span,
+            )
+        return self.insert("prim::TupleIndex", [value, at], [first], span).output
+
+    def slice_bounds(self, node: ast.Slice, span: Span) -> list[Value | None]:
+        return [
+            self.expr(part, OptionalType(INT)) if part is not None else None
+            for part in (node.lower, node.upper, node.step)
+        ]
+
+    def slice_of(self, value: Value, node: ast.Slice, span: Span) -> Value:
+        bounds = self.slice_bounds(node, span)
+        if isinstance(value.type, TupleType):
+            return self.tuple_slice(value, bounds, span)
+        start, end, step = (
+            b if b is not None else self.constant(None, span) for b in bounds
+        )
+        if bounds[2] is None:
+            step = self.integer(1)
+        return self.builtin("aten::slice", [value, start, end, step], span)
+
+    def tuple_slice(self, value: Value, bounds: Sequence[Value | None], span: Span) -> Value:
+        assert isinstance(value.type, TupleType)
+        known: list[int | None] = []
+        for bound in bounds:
+            if bound is None:
+                known.append(None)
+                continue
+            found = draft.constant_of(bound) if draft.is_constant(bound) else None
+            if not isinstance(found, int):
+                raise self.error("tuple slice indices must be integer literals", span)
+            known.append(found)
+        elements = list(value.type.elements)
+        chosen = range(len(elements))[slice(*known)]
+        parts = [tuple_field(self, value, i, span) for i in chosen]
+        return self.make_tuple(parts, span)
+
+    # Tensors
+
+    def tensor_subscript(self, value: Value, indices: list[ast.expr], span: Span) -> Value:
+        value, tensors = self.tensor_views(value, indices, span)
+        if tensors is None:
+            return value
+        return self.builtin("aten::index", [value, tensors], span)
+
+    def tensor_views(
+        self, value: Value, indices: list[ast.expr], span: Span
+    ) -> tuple[Value, Value | None]:
+        """Views for ints, slices and None; what is left over as a list of index tensors."""
+        tensors: dict[int, Value] = {}
+        before_ellipsis = True
+        dim = 0
+        for at, index in enumerate(indices):
+            if _is_ellipsis(index):
+                before_ellipsis = False
+                dim = -sum(1 for i in indices[at + 1 :] if not _is_none(i))
+                continue
+            if isinstance(index, ast.Slice):
+                value = self._slice_dim(value, dim, index, span)
+                dim += 1
+                continue
+            made = self.expr(index, OptionalType(INT))
+            if made.type == NONE:
+                value = self.builtin("aten::unsqueeze", [value, self.integer(dim)], span)
+                dim += 1
+            elif made.type == INT:
+                value = self.builtin("aten::select", [value, self.integer(dim), made], span)
+                if not before_ellipsis:
+                    dim += 1
+            else:
+                tensors[dim] = self._index_tensor(made, span)
+                dim += 1
+        return value, self._index_list(tensors, span) if tensors else None
+
+    def _slice_dim(self, value: Value, dim: int, node: ast.Slice, span: Span) -> Value:
+        bounds = self.slice_bounds(node, span)
+        none = self.constant(None, span)
+        start, end, step = (b if b is not None else none for b in bounds)
+        if bounds[2] is None:
+            step = self.integer(1)
+        return self.builtin(
+            "aten::slice", [value, self.integer(dim), start, end, step], span
+        )
+
+    def _index_tensor(self, value: Value, span: Span) -> Value:
+        if isinstance(value.type, TensorType):
+            return value
+        if value.type == BOOL or isinstance(value.type, ListType):
+            return self.builtin("aten::tensor", [value], span)
+        if isinstance(value.type, OptionalType) and isinstance(value.type.element, TensorType):
+            return value
+        raise self.error(
+            "Unsupported operation: indexing tensor with unsupported index type "
+            f"'{typing.message_text(value.type)}'. Only ints, slices, lists and tensors are "
+            "supported",
+            span,
+        )
+
+    def _index_list(self, tensors: dict[int, Value], span: Span) -> Value:
+        none = self.constant(None, span)
+        last = max(tensors)
+        values = [tensors.get(dim, none) for dim in range(min(0, *tensors), last + 1)]
+        return self.make_list(OptionalType(TENSOR), values, span)
+
+
+def _is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def literal_index(node: ast.expr) -> int | None:
+    """The integer that a subscript spells literally."""
+    match node:
+        case ast.Constant(int(value)):
+            return value
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):
+            return -value
+    return None
