@@ -1,19 +1,42 @@
-"""What code is made for: triple, CPU, vector width, GPU architecture."""
+"""What code is generated for: a triple, a processor, its features and what may be asked of it.
+
+A `Target` is a frozen value; `key` is stable text for cache keys. `host()` describes this machine,
+`parse` reads the spelling of the command line and of `compile(..., target=...)`.
+"""
 
 from __future__ import annotations
 
 import platform
-import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import llvmlite.binding as llvm
 
 from tensorscript.base.errors import UserError
 
+Kind = Literal["cpu", "ptx"]
+
 PTX_TRIPLE = "nvptx64-nvidia-cuda"
+PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DEFAULT_ARCH = "sm_90"
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+
+_ARITHMETIC = frozenset(
+    "fma fmuladd sqrt floor ceil trunc rint roundeven fabs copysign minnum maxnum minimum maximum "
+    "smin smax umin umax abs ctpop ctlz cttz bswap bitreverse fshl fshr assume expect".split()
+)
+_CPU_ONLY = frozenset(
+    "masked.load masked.store masked.gather masked.scatter prefetch memcpy memset memmove "
+    "lifetime.start lifetime.end vector.reduce.fadd vector.reduce.fmul vector.reduce.fmax "
+    "vector.reduce.fmin vector.reduce.fmaximum vector.reduce.fminimum vector.reduce.add "
+    "vector.reduce.mul vector.reduce.and vector.reduce.or vector.reduce.xor vector.reduce.smax "
+    "vector.reduce.smin vector.reduce.umax vector.reduce.umin".split()
+)
+
+# LLVM's NVPTX back end ends the process on llvm.exp, llvm.log, llvm.pow and friends, and the CPU
+# back ends turn them into one libm call a lane. So an intrinsic is either named here or refused.
+INTRINSICS: dict[Kind, frozenset[str]] = {"cpu": _ARITHMETIC | _CPU_ONLY, "ptx": _ARITHMETIC}
 
 
 @dataclass(frozen=True)
@@ -25,11 +48,11 @@ class Target:
         triple: LLVM's target triple.
         cpu: LLVM's CPU name, or the GPU architecture (`sm_90`).
         features: LLVM's feature string ("" for the CPU's own).
-        vector_bytes: width of a vector register (16 where it is not known).
+        vector_bytes: width of the widest vector register that pays off (16 where not known).
         emulate: for PTX, run in the emulator rather than on a GPU.
     """
 
-    kind: str
+    kind: Kind
     triple: str
     cpu: str
     features: str = ""
@@ -41,15 +64,51 @@ class Target:
         return self.kind == "ptx"
 
     @property
+    def is_linux(self) -> bool:
+        return "linux" in self.triple
+
+    @property
+    def arch(self) -> str:
+        """The GPU architecture, "" for a CPU."""
+        return self.cpu if self.is_ptx else ""
+
+    @property
+    def vector_bits(self) -> int:
+        return self.vector_bytes * 8
+
+    @property
+    def data_layout(self) -> str:
+        return PTX_LAYOUT if self.is_ptx else _data_layout(self.triple)
+
+    @property
     def key(self) -> str:
-        """Part of a cache key."""
+        """Part of a cache key: everything that changes the generated code."""
         return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes}"
+
+    def allows(self, intrinsic: str) -> bool:
+        """Whether `llvm.<intrinsic>` (without its type suffix) may be emitted."""
+        return intrinsic in INTRINSICS[self.kind]
 
 
 @cache
-def _initialize() -> None:
+def initialize() -> None:
+    """Register LLVM's targets, printers and the host's assembly parser, once per process."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+
+
+def _target(triple: str) -> llvm.Target:
+    initialize()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError as error:
+        raise UserError(f"unknown target {triple!r}: {error}") from error
+
+
+@cache
+def _data_layout(triple: str) -> str:
+    return str(_target(triple).create_target_machine().target_data)
 
 
 def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
@@ -62,16 +121,20 @@ def _vector_bytes(triple: str, features: dict[str, bool]) -> int:
 
 @cache
 def host() -> Target:
-    """This machine's CPU."""
-    _initialize()
+    """This machine's CPU, with the features that the operating system lets us use."""
+    initialize()
     triple = llvm.get_process_triple()
     found = llvm.get_host_cpu_features()
-    return Target(
-        "cpu", triple, llvm.get_host_cpu_name(), found.flatten(), _vector_bytes(triple, found)
-    )
+    width = _vector_bytes(triple, dict(found))
+    return Target("cpu", triple, llvm.get_host_cpu_name(), found.flatten(), width)
 
 
-_CPU_WIDTHS = {"x86-64-v4": 64, "x86-64-v3": 32, "skylake-avx512": 64, "znver4": 64, "znver5": 64}
+# What a processor name alone promises; any other is taken at its architecture's baseline.
+_CPU_WIDTHS = {
+    "x86-64-v4": 64, "skylake-avx512": 64, "icelake-server": 64, "sapphirerapids": 64,
+    "znver4": 64, "znver5": 64, "x86-64-v3": 32, "haswell": 32, "skylake": 32, "alderlake": 32,
+    "znver1": 32, "znver2": 32, "znver3": 32,
+}  # fmt: skip
 
 
 def parse(text: str, cpu: str = "") -> Target:
@@ -81,38 +144,38 @@ def parse(text: str, cpu: str = "") -> Target:
         UserError: no such target.
     """
     if text == "cpu":
-        return host() if not cpu else _named(host().triple, cpu)
+        return _named(host().triple, cpu) if cpu else host()
     name, _, arch = text.partition(":")
     if name in ("cuda", "ptx-emulate"):
+        # "cuda:0" names a device, not an architecture.
         arch = arch if arch and not arch.isdigit() else DEFAULT_ARCH
         if arch not in ARCHES:
             raise UserError(f"unknown GPU architecture {arch!r}; known are {', '.join(ARCHES)}")
         return Target("ptx", PTX_TRIPLE, arch, emulate=name == "ptx-emulate")
-    if not re.fullmatch(r"[\w.]+-[\w.]+-[\w.-]+", text):
-        raise UserError(f"unknown target {text!r}; expected cpu, cuda:sm_90, ptx-emulate or a triple")
+    if text.count("-") < 2:
+        raise UserError(
+            f"unknown target {text!r}; expected cpu, cuda:sm_90, ptx-emulate or a triple"
+        )
     return _named(text, cpu)
 
 
 def _named(triple: str, cpu: str) -> Target:
-    _initialize()
-    try:
-        llvm.Target.from_triple(triple)
-    except RuntimeError as error:
-        raise UserError(f"unknown target {triple!r}: {error}") from error
+    _target(triple)
     generic = cpu or ("x86-64" if triple.startswith("x86_64") else "generic")
     return Target("cpu", triple, generic, "", _CPU_WIDTHS.get(generic, 16))
 
 
 @cache
-def machine(target: Target, position_independent: bool = False) -> llvm.TargetMachine:
-    """LLVM's machine for a CPU target, at code generation level 2."""
-    _initialize()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
+def machine(
+    target: Target, position_independent: bool = False, level: int = 2
+) -> llvm.TargetMachine:
+    """LLVM's machine for a CPU target at a code generation level."""
+    return _target(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=2,
+        opt=level,
         reloc="pic" if position_independent else "default",
-        codemodel="jitdefault" if not position_independent else "default",
+        codemodel="default" if position_independent else "jitdefault",
     )
 
 

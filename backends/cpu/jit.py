@@ -17,25 +17,10 @@ import llvmlite.binding as llvm
 
 from tensorscript.base.errors import InternalError
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization, optimize
-from tensorscript.backends.target import Target, host, initialize
+from tensorscript.backends.target import Target, host, initialize, machine
 
 _serial = itertools.count()
 _lock = threading.Lock()
-
-
-@cache
-def _machine(
-    triple: str, cpu: str, features: str, level: int, position_independent: bool
-) -> llvm.TargetMachine:
-    initialize()
-    return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu,
-        features=features,
-        opt=level,
-        reloc="pic" if position_independent else "default",
-        codemodel="default" if position_independent else "jitdefault",
-        jit=not position_independent,
-    )
 
 
 def _prepare(
@@ -49,9 +34,9 @@ def _prepare(
         raise InternalError(str(error).strip(), stage="llvm") from error
     module.triple = target.triple
     module.data_layout = target.data_layout
-    machine = _machine(target.triple, target.cpu, target.features, options.codegen_level, pic)
-    optimize(module, machine, options)
-    return module, machine
+    maker = machine(target, pic, options.codegen_level)
+    optimize(module, maker, options)
+    return module, maker
 
 
 def compile_object(
@@ -65,8 +50,8 @@ def compile_object(
     Raises:
         InternalError: LLVM refuses the text (stage "llvm"); the message is LLVM's.
     """
-    module, machine = _prepare(text, target or host(), options, position_independent)
-    return bytes(machine.emit_object(module))
+    module, maker = _prepare(text, target or host(), options, position_independent)
+    return bytes(maker.emit_object(module))
 
 
 def compile_assembly(
@@ -77,8 +62,8 @@ def compile_assembly(
     Raises:
         InternalError: LLVM refuses the text.
     """
-    module, machine = _prepare(text, target or host(), options, True)
-    return str(machine.emit_assembly(module))
+    module, maker = _prepare(text, target or host(), options, True)
+    return str(maker.emit_assembly(module))
 
 
 class LoadedModule:
@@ -103,10 +88,11 @@ class LoadedModule:
 def _engine() -> llvm.LLJIT:
     initialize()
     target = host()
-    machine = llvm.Target.from_triple(target.triple).create_target_machine(
+    # The compiler takes the machine over, so it gets one of its own.
+    owned = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=2, jit=True
     )
-    return llvm.create_lljit_compiler(machine, use_jit_link=False)
+    return llvm.create_lljit_compiler(owned, use_jit_link=False)
 
 
 @cache
