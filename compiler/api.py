@@ -1,0 +1,110 @@
+"""`tensorscript.compile`: anything that holds a tensor program, as a native callable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.errors import UserError
+from tensorscript.frontends.script.api import compile_function
+from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, ScalarSpec
+from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTensorSpec
+
+from . import specs
+from .arguments import bind, fill_defaults
+from .function import CompiledFunction
+from .options import CompileOptions, Fallback
+from .program import Program
+
+_SCALARS = {"int": int64, "float": float64, "bool": bool_}
+
+
+def options_from_environment(options: CompileOptions) -> CompileOptions:
+    """Options with what `TENSORSCRIPT_CACHE_DIR` and `TENSORSCRIPT_CACHE=0` say, where not set."""
+    directory = os.environ.get("TENSORSCRIPT_CACHE_DIR")
+    if directory and options.cache_dir is None:
+        options = replace(options, cache_dir=Path(directory))
+    if os.environ.get("TENSORSCRIPT_CACHE", "1") in ("0", "false", "no"):
+        options = replace(options, cache=False)
+    return options
+
+
+def program_of(target: Any) -> tuple[Program, str]:
+    """The program and name of a function, a scripted function or module, or an archive's path.
+
+    Raises:
+        UserError: not something that can be compiled; errors of the script frontend.
+    """
+    if (program := getattr(target, "__tensorscript_program__", None)) is not None:
+        own: Program = program() if callable(program) else program
+        return own, getattr(target, "__name__", type(target).__name__)
+    if callable(target) and hasattr(target, "__code__"):
+        compiled = compile_function(target)
+        return Program(compiled.module, compiled.entry.sym_name.data), target.__name__
+    raise UserError(
+        f"cannot compile {target!r}: expected a function, a scripted function or module, "
+        "or the path of a .pt archive"
+    )
+
+
+def _argument(spec: Any, name: str) -> ArgumentSpec:
+    if isinstance(spec, specs.TensorSpec):
+        return LoweredTensorSpec(spec.dtype, spec.shape, spec.strides)
+    if isinstance(spec, specs.ScalarSpec):
+        return ScalarSpec(_SCALARS[spec.kind])
+    return bind([name], [spec]).specs[0]
+
+
+def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[ArgumentSpec]:
+    """Specs of example inputs (arrays, numbers, TensorSpec, ScalarSpec), defaults filled in.
+
+    Raises:
+        GuardError: too many or missing inputs.
+    """
+    program = function.program
+    values = fill_defaults(program.names, program.defaults, examples, {}, function.declaration)
+    return [_argument(v, n) for v, n in zip(values, program.names, strict=True)]
+
+
+def compile(  # the name users know from torch.compile
+    target: Callable[..., Any] | str | Path | Any,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    target_device: str = "cpu",
+    fallback: Fallback = "interpret",
+    strict: bool = False,
+    cache: bool = True,
+    options: CompileOptions | None = None,
+) -> CompiledFunction:
+    """Compile a function, a scripted function or module, or a `.pt` archive.
+
+    Args:
+        target: what to compile.
+        example_inputs: arrays, numbers or specs to compile for at once; without them the first
+            call of each kind compiles.
+        target_device: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
+        fallback: "interpret" runs what has no native form in the graph interpreter and counts it
+            in `stats`; "error" refuses it.
+        strict: no contraction or reassociation of floating-point arithmetic.
+        cache: keep object code on disk.
+        options: all options at once, instead of the ones above.
+
+    Returns:
+        A callable: NumPy arrays in, NumPy arrays out; our or PyTorch's tensors likewise.
+
+    Raises:
+        FrontendError, CompileError: the program is outside TorchScript's language.
+        NotCompilable: no native form, with `fallback="error"`.
+    """
+    chosen = options or CompileOptions(
+        target=target_device, strict=strict, fallback=fallback, cache=cache
+    )
+    program, name = program_of(target)
+    made = CompiledFunction(program, options_from_environment(chosen), name)
+    if example_inputs is not None:
+        made.specialise(argument_specs(made, list(example_inputs)))
+    return made

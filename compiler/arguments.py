@@ -1,0 +1,235 @@
+"""From call arguments to specialisation: specs, leaves, and how results go back.
+
+Array-like arguments are NumPy arrays, our Tensors, and PyTorch CPU tensors (recognised by their
+class, never imported); results come back in the kind of the first one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
+from tensorscript.base.errors import GuardError
+from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.specialise import (
+    ArgumentSpec,
+    ConstantSpec,
+    DictSpec,
+    OutputTree,
+    ScalarSpec,
+    SequenceSpec,
+    TensorSpec,
+)
+from tensorscript.runtime.values import named_tuple
+
+
+def is_torch(value: object) -> bool:
+    """A PyTorch tensor (or parameter)."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
+    """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
+    if isinstance(value, Tensor):
+        return value._array, value.dtype
+    if is_torch(value):
+        if value.device.type != "cpu":
+            raise GuardError(f"argument {name!r} is on {value.device}; expected a CPU tensor")
+        plain = value.detach()
+        if str(plain.dtype) == "torch.bfloat16":
+            return plain.view(sys.modules["torch"].uint16).numpy(), bfloat16
+        value = plain.numpy()
+    try:
+        dtype = from_numpy(value.dtype)
+    except TypeError as error:
+        raise GuardError(f"argument {name!r}: {error}") from error
+    if not value.dtype.isnative or not value.flags.aligned:
+        value = np.array(value, dtype.numpy)
+    return value, dtype
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...] | None:
+    """Strides in elements of an array that is not row-major contiguous."""
+    if array.flags.c_contiguous:
+        return None
+    return tuple(step // array.itemsize for step in array.strides)
+
+
+@dataclass
+class Bound:
+    """Call arguments taken apart.
+
+    Attributes:
+        key: what a specialisation depends on.
+        specs: per argument, for `specialise`.
+        leaves: arrays and numbers in the order of the native inputs.
+        paths: path -> array, to copy updates back.
+        wrap: turns a result array into the kind of the arguments.
+    """
+
+    key: tuple[object, ...] = ()
+    specs: list[ArgumentSpec] = field(default_factory=list)
+    leaves: list[Any] = field(default_factory=list)
+    paths: dict[str, np.ndarray] = field(default_factory=dict)
+    given: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+
+
+_SCALARS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
+
+
+class Binder:
+    """Takes the arguments of one call apart."""
+
+    def __init__(self) -> None:
+        self.out = Bound()
+
+    def value(self, value: Any, name: str) -> ArgumentSpec:
+        """The spec of an argument; its leaves are collected.
+
+        Raises:
+            GuardError: a value that no compiled function can take.
+        """
+        if isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value):
+            return self._tensor(value, name)
+        if (dtype := _SCALARS.get(type(value))) is not None:
+            self.out.leaves.append(value)
+            return ScalarSpec(dtype)
+        if isinstance(value, tuple | list):
+            parts = tuple(self.value(v, f"{name}.{k}") for k, v in enumerate(value))
+            fields = tuple(getattr(value, "_fields", ()))
+            return SequenceSpec(parts, isinstance(value, tuple), fields, type(value).__name__)
+        if isinstance(value, dict):
+            return DictSpec(tuple((k, self.value(v, f"{name}.{k}")) for k, v in value.items()))
+        return ConstantSpec(value)
+
+    def _tensor(self, value: Any, name: str) -> TensorSpec:
+        if isinstance(value, np.generic):
+            value = np.asarray(value)
+        array, dtype = _storage(value, name)
+        if not self.out.kind:
+            self.out.kind = _kind(value)
+        if any(step % array.itemsize for step in array.strides):
+            array = np.ascontiguousarray(array)
+        self.out.leaves.append(array)
+        self.out.paths[name] = array
+        self.out.given[name] = value
+        return TensorSpec(dtype, array.shape, _strides(array))
+
+
+def _kind(value: Any) -> str:
+    return (
+        "numpy" if isinstance(value, np.ndarray) else "ts" if isinstance(value, Tensor) else "torch"
+    )
+
+
+def bind(names: Sequence[str], values: Sequence[Any]) -> Bound:
+    """Take apart positional values, one per name."""
+    binder = Binder()
+    out = binder.out
+    out.specs = [binder.value(v, n) for n, v in zip(names, values, strict=True)]
+    out.key = tuple(out.specs)
+    return out
+
+
+def wrapper(kind: str) -> Callable[[np.ndarray, DType], Any]:
+    """How result arrays are handed out for arguments of a kind."""
+    if kind == "numpy":
+        return lambda array, dtype: array
+    if kind == "torch":
+        return _to_torch
+    return Tensor
+
+
+def _to_torch(array: np.ndarray, dtype: DType) -> Any:
+    torch = sys.modules["torch"]
+    made = torch.from_numpy(array)
+    return made.view(torch.bfloat16) if dtype is bfloat16 else made
+
+
+def rebuild(
+    tree: OutputTree,
+    leaves: Sequence[Any],
+    tensor: Callable[[int], Any],
+) -> Any:
+    """The result that an output tree describes.
+
+    Args:
+        leaves: results of the native call.
+        tensor: the wrapped tensor of a leaf number.
+    """
+    match tree.kind:
+        case "tensor":
+            return tensor(tree.leaf)
+        case "scalar":
+            return leaves[tree.leaf]
+        case "constant":
+            return tree.value
+    children = [rebuild(child, leaves, tensor) for child in tree.children]
+    if tree.kind == "dict":
+        return dict(zip(tree.keys, children, strict=True))
+    if tree.kind == "list":
+        return children
+    if tree.fields:
+        return named_tuple(tree.class_name, tree.fields)(*children)
+    return tuple(children)
+
+
+def scalar_leaves(tree: OutputTree) -> frozenset[int]:
+    """Numbers of the results that are Python numbers."""
+    own = frozenset((tree.leaf,)) if tree.kind == "scalar" else frozenset[int]()
+    return own.union(*(scalar_leaves(child) for child in tree.children))
+
+
+def is_plain(tree: OutputTree) -> bool:
+    """The native builtin's result is the user's result: one leaf, or a tuple of all in order."""
+    if tree.kind in ("tensor", "scalar"):
+        return tree.leaf == 0
+    if tree.kind != "tuple" or tree.fields or len(tree.children) < 2:
+        return False
+    return all(
+        child.kind in ("tensor", "scalar") and child.leaf == k
+        for k, child in enumerate(tree.children)
+    )
+
+
+def fill_defaults(
+    names: Sequence[str],
+    defaults: Mapping[str, Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    declaration: str,
+) -> list[Any]:
+    """Positional and keyword arguments as one value per name.
+
+    Raises:
+        GuardError: too many, missing or unknown arguments, in TorchScript's words.
+    """
+    function = declaration.partition("(")[0]
+    if len(args) > len(names):
+        raise GuardError(
+            f"{function}() expected at most {len(names)} argument(s) but received "
+            f"{len(args) + len(kwargs)} argument(s). Declaration: {declaration}"
+        )
+    values: dict[str, Any] = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            raise GuardError(f"{function}() has no argument {name!r}. Declaration: {declaration}")
+        if name in values:
+            raise GuardError(f"{function}() got {name!r} twice. Declaration: {declaration}")
+        values[name] = value
+    for name in names:
+        if name not in values:
+            if name not in defaults:
+                raise GuardError(
+                    f"{function}() is missing value for argument {name!r}. "
+                    f"Declaration: {declaration}"
+                )
+            values[name] = defaults[name]
+    return [values[name] for name in names]

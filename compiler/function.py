@@ -1,0 +1,356 @@
+"""The callable that `compile` returns: specialisations behind a guard, and what it knows of itself.
+
+The first specialisation whose arguments and results are plain becomes the object's `__call__`
+itself (a native builtin); whatever its guard refuses comes to `dispatch`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.base.errors import GuardError, NotCompilable
+from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.specialise import (
+    ArgumentSpec,
+    Specialised,
+    TensorSpec,
+    specialise,
+)
+
+from .arguments import (
+    Bound,
+    bind,
+    fill_defaults,
+    is_plain,
+    rebuild,
+    scalar_leaves,
+    wrapper,
+)
+from .native import Kernel, Loaded, NativeCode, NativeModule
+from .observe import Report, dump, run_passes
+from .options import CompileOptions
+from .pipeline import PASSES
+from .program import Program, object_value
+from .stages import print_module
+
+
+@dataclass
+class Stats:
+    """What ran how.
+
+    Attributes:
+        native: names of specialisations compiled to native code.
+        fallbacks: for each that is not, why (one line each).
+        interpreted_calls: calls that the graph interpreter ran.
+        compile_seconds: spent compiling.
+    """
+
+    native: list[str] = field(default_factory=list)
+    fallbacks: list[str] = field(default_factory=list)
+    interpreted_calls: int = 0
+    compile_seconds: float = 0.0
+
+    @property
+    def is_native(self) -> bool:
+        """Everything so far ran as native code."""
+        return not self.fallbacks and self.interpreted_calls == 0
+
+
+@dataclass
+class Specialisation:
+    """One compiled form of the program."""
+
+    specialised: Specialised
+    native: NativeModule
+    code: NativeCode
+    loaded: Loaded
+    report: Report
+    state: list[np.ndarray]
+
+
+def _spec_text(specs: Sequence[ArgumentSpec]) -> str:
+    def one(spec: ArgumentSpec) -> str:
+        if isinstance(spec, TensorSpec):
+            return "x".join(map(str, spec.shape)) + f":{spec.dtype.short}"
+        return type(spec).__name__.removesuffix("Spec").lower()
+
+    return "(" + ", ".join(map(one, specs)) + ")"
+
+
+class CompiledFunction:
+    """A function compiled on demand, one specialisation per kind of arguments.
+
+    Args:
+        program: what to compile.
+        options: how.
+        name: shown in reports and used for dumps.
+    """
+
+    def __init__(self, program: Program, options: CompileOptions, name: str) -> None:
+        self.program = program
+        self.options = options
+        self.__name__ = name
+        self.stats = Stats()
+        self._names = program.names
+        self._known: dict[tuple[object, ...], Specialisation | None] = {}
+        self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
+        self._latest: Specialisation | None = None
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}{list(self.stats.native)}>"
+
+    # -- calling ---------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.dispatch(*args, **kwargs)
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        """A call that no installed builtin answered.
+
+        Raises:
+            GuardError: arguments that do not fit the function's signature.
+            NotCompilable: no native form, with `fallback="error"`.
+        """
+        values = list(args)
+        if kwargs or len(args) != len(self._names):
+            values = fill_defaults(
+                self._names, self.program.defaults, args, kwargs, self.declaration
+            )
+        bound = bind(self._names, values)
+        found = self._lookup(bound)
+        if found is None:
+            return self._interpret(values, bound.kind)
+        return self._run(found, bound)
+
+    @property
+    def declaration(self) -> str:
+        """The schema text of the function."""
+        return f"{self.__name__}({', '.join(self._names)})"
+
+    def _lookup(self, bound: Bound) -> Specialisation | None:
+        if bound.key in self._known:
+            return self._known[bound.key]
+        for specs, candidate in self._symbolic:
+            if _admits(specs, bound.specs):
+                self._known[bound.key] = candidate
+                return candidate
+        return self.specialise(bound.specs)
+
+    def _run(self, found: Specialisation, bound: Bound) -> Any:
+        leaves = found.loaded.call(*bound.leaves, *found.state)
+        own = found.specialised
+        results = leaves if isinstance(leaves, tuple) else (leaves,)
+        if own.mutated_inputs:
+            for path, leaf in own.mutated_inputs:
+                bound.paths[path][...] = results[leaf]
+        if own.state_updates:
+            self._update_state(found, results)
+        wrap = wrapper(bound.kind)
+        same = dict(own.aliases)
+        dtypes = [spec.dtype for spec in found.native.signature.outputs]
+
+        def tensor(leaf: int) -> Any:
+            if (path := same.get(leaf)) in bound.given:
+                return bound.given[path]
+            return wrap(results[leaf], dtypes[leaf])
+
+        return rebuild(own.output, results, tensor)
+
+    def _update_state(self, found: Specialisation, results: Sequence[Any]) -> None:
+        receiver = self.program.receiver
+        for path, leaf in found.specialised.state_updates:
+            *owners, name = path.split(".")
+            target: Any = receiver
+            for part in owners:
+                target = target.attributes[part]
+            target.attributes[name]._array[...] = results[leaf]
+
+    def _interpret(self, values: list[Any], kind: str) -> Any:
+        self.stats.interpreted_calls += 1
+        inside = [_to_tensor(v) for v in values]
+        return _from_tensor(self.program.interpret(inside), wrapper(kind))
+
+    # -- compiling -------------------------------------------------------------------------------
+
+    def specialise(self, specs: Sequence[ArgumentSpec]) -> Specialisation | None:
+        """Compile for arguments of these specs; None if the interpreter has to run them.
+
+        Raises:
+            NotCompilable: no native form, with `fallback="error"`.
+        """
+        start = time.perf_counter()
+        key = tuple(specs)
+        try:
+            found = self._compile(specs)
+        except NotCompilable as refusal:
+            if self.options.fallback == "error":
+                raise
+            self.stats.fallbacks.append(f"{_spec_text(specs)}: {refusal.message}")
+            self._known[key] = None
+            return None
+        finally:
+            self.stats.compile_seconds += time.perf_counter() - start
+        self.stats.native.append(_spec_text(specs))
+        self._known[key] = self._latest = found
+        if found.specialised.sizes:
+            self._symbolic.append((key, found))
+        self._install(found)
+        return found
+
+    def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
+        """Run the pipeline without generating code.
+
+        Args:
+            keep: keep the module of every stage in the report.
+        """
+        options, report = self.options, Report()
+        receiver = self.program.receiver
+        arguments: list[ArgumentSpec] = list(specs)
+        if receiver is not None:
+            arguments.insert(0, object_value(receiver))
+        start = time.perf_counter()
+        own = specialise(self.program.module, self.program.entry, arguments)
+        report.seconds["specialise"] = time.perf_counter() - start
+        if options.dump_dir is not None:
+            dump(self.program.module, "ts", options.dump_dir, self.__name__)
+        module = run_passes(own.module, PASSES, options, report, self.__name__, keep)
+        return Lowered(own, module, report)
+
+    def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
+        lowered = self.lower(specs)
+        own = lowered.specialised
+        native = NativeModule(lowered.module, self.options, scalar_leaves(own.output))
+        code = native.compile()
+        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch)
+        return Specialisation(own, native, code, loaded, lowered.report, self._state(own))
+
+    def _state(self, own: Specialised) -> list[np.ndarray]:
+        found = []
+        for path in own.state_inputs:
+            target: Any = self.program.receiver
+            for part in path.split("."):
+                target = target.attributes[part]
+            found.append(target._array)
+        return found
+
+    def _install(self, found: Specialisation) -> None:
+        """Make the builtin the object's `__call__` if it can answer a call by itself."""
+        own = found.specialised
+        effects = own.mutated_inputs or own.state_inputs or own.state_updates or own.aliases
+        flat = len(own.inputs) == len(self._names)
+        if effects or not flat or not is_plain(own.output) or type(self) is not CompiledFunction:
+            return
+        if not _numpy_results(found):
+            return
+        call: Callable[..., Any] = found.loaded.call
+        members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
+        self.__class__ = type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
+
+    # -- looking inside --------------------------------------------------------------------------
+
+    def _one(self) -> Specialisation:
+        if self._latest is None:
+            reasons = "; ".join(self.stats.fallbacks) or "it has not been called yet"
+            raise NotCompilable(f"{self.__name__} has no native code: {reasons}")
+        return self._latest
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The kernels of the latest specialisation."""
+        return self._one().code.kernels
+
+    def ir(self, stage: str = "tg") -> str:
+        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled, ll, s.
+
+        Raises:
+            GuardError: no such stage.
+        """
+        if stage == "ts":
+            return print_module(self.program.module)
+        found = self._one()
+        if stage == "ll":
+            return found.native.llvm_text
+        if stage in ("s", "asm"):
+            return found.native.assembly()
+        if stage == "scheduled":
+            return print_module(found.native.module)
+        specs = next(k for k, v in self._known.items() if v is found)
+        modules = self.lower(specs, keep=True).report.modules  # type: ignore[arg-type]  # keys are specs
+        if stage not in modules:
+            raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
+        return print_module(modules[stage])
+
+    def asm(self) -> str:
+        """Assembly of the latest specialisation."""
+        return self.ir("s")
+
+
+@dataclass
+class Lowered:
+    """Result of the pipeline: the scheduled te module and where it came from."""
+
+    specialised: Specialised
+    module: ModuleOp
+    report: Report
+
+
+def _numpy_results(found: Specialisation) -> bool:
+    """Every input array is a NumPy array for the builtin's guard, so results may be, too."""
+    return bool(found.native.signature.inputs)
+
+
+def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:
+    """Concrete specs fit symbolic ones: equal but for named sizes, each above 1 and consistent."""
+    sizes: dict[str, object] = {}
+    for wanted, given in zip(symbolic, specs, strict=True):
+        if not isinstance(wanted, TensorSpec) or not isinstance(given, TensorSpec):
+            if wanted != given:
+                return False
+            continue
+        same = (
+            wanted.dtype is given.dtype
+            and wanted.strides == given.strides
+            and len(wanted.shape) == len(given.shape)
+        )
+        if not same:
+            return False
+        for name, size in zip(wanted.shape, given.shape, strict=True):
+            if isinstance(name, int):
+                if name != size:
+                    return False
+            elif sizes.setdefault(name, size) != size or not isinstance(size, int) or size < 2:
+                return False
+    return True
+
+
+def _to_tensor(value: Any) -> Any:
+    match value:
+        case np.ndarray() | np.generic():
+            array = np.asarray(value)
+            return Tensor(array, bind(["x"], [array]).specs[0].dtype)  # type: ignore[union-attr]  # an array's spec
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*map(_to_tensor, value))
+        case tuple() | list():
+            return type(value)(map(_to_tensor, value))
+        case dict():
+            return {k: _to_tensor(v) for k, v in value.items()}
+    return value
+
+
+def _from_tensor(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:
+    match value:
+        case Tensor():
+            return wrap(value._array, value.dtype)
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*(_from_tensor(v, wrap) for v in value))
+        case tuple() | list():
+            return type(value)(_from_tensor(v, wrap) for v in value)
+        case dict():
+            return {k: _from_tensor(v, wrap) for k, v in value.items()}
+    return value

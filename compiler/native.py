@@ -1,0 +1,169 @@
+"""A scheduled te module as machine code in this process, behind one CPython builtin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.jit import (
+    LoadedModule,
+    compile_assembly,
+    compile_object,
+    load_object,
+)
+from tensorscript.backends.cpu.runtime import runtime_symbols, take_error
+from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
+from tensorscript.backends.cpu.thunk import DECLARATIONS, METADATA, Builtin, thunk_text
+from tensorscript.backends.llvm.emit import emit_module
+from tensorscript.backends.llvm.emit_context import EmitOptions
+from tensorscript.base.errors import InternalError, ScriptError, UserError
+from tensorscript.dialects.te.ops import FuncOp, constants, functions
+
+from .options import CompileOptions
+
+THUNK, ENTRY = "ts_thunk", "ts_entry"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What `f.kernels` shows: a kernel's name and the schedule family it was formed for."""
+
+    name: str
+    category: str
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.category}"
+
+
+def host_function(module: ModuleOp) -> FuncOp:
+    """The entry of a te module: its only host function, or its last function."""
+    found = list(functions(module))
+    hosts = [f for f in found if f.role.data == "host"]
+    if len(hosts) == 1 or (not hosts and found):
+        return (hosts or found)[-1]
+    raise InternalError("a te module needs one host function", "te")
+
+
+def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
+    """The kernels of a te module; copies made for control flow included."""
+    return tuple(
+        Kernel(f.sym_name.data, f.category.data)
+        for f in functions(module)
+        if f.role.data == "kernel"
+    )
+
+
+@dataclass
+class NativeCode:
+    """Object bytes and what is needed to call them; can be stored in the disk cache.
+
+    Attributes:
+        data: the object.
+        signature: of the entry.
+        kernels: names and categories.
+        constants: symbols of weights, which the loader resolves to the arrays of the program.
+    """
+
+    data: bytes
+    signature: Signature
+    kernels: tuple[Kernel, ...]
+    constants: tuple[str, ...]
+
+
+class NativeModule:
+    """The compilation of one scheduled te module for the CPU.
+
+    Args:
+        module: at stage `scheduled`.
+        scalar_outputs: numbers of the results that are Python numbers, not 0-dim arrays.
+    """
+
+    def __init__(
+        self, module: ModuleOp, options: CompileOptions, scalar_outputs: frozenset[int]
+    ) -> None:
+        self.module = module
+        self.options = options
+        self.target = targets.parse(options.target, options.cpu)
+        self.entry = host_function(module)
+        self.signature = with_scalar_outputs(signature_of(self.entry), scalar_outputs)
+
+    @cached_property
+    def llvm_text(self) -> str:
+        """LLVM text of kernels, host code, entry and thunk."""
+        entries = {self.entry.sym_name.data: ENTRY}
+        emit = EmitOptions(strict=self.options.strict, external_constants=True)
+        body = emit_module(self.module, self.target, entries, emit)
+        long = any(k.category in ("contraction", "sort") for k in kernels_of(self.module))
+        thunk = thunk_text(THUNK, ENTRY, self.signature, release_gil=long)
+        return body + DECLARATIONS + thunk + METADATA
+
+    def assembly(self) -> str:
+        return compile_assembly(self.llvm_text, self.target)
+
+    def compile(self) -> NativeCode:
+        names = tuple(op.buffer.name for op in constants(self.module))
+        data = compile_object(self.llvm_text, self.target)
+        return NativeCode(data, self.signature, kernels_of(self.module), names)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The weights by symbol."""
+        found: dict[str, np.ndarray] = {}
+        for op in constants(self.module):
+            array = op.data.data.array
+            if array is None:
+                raise InternalError(f"the data of {op.buffer.name} is not at hand", "load")
+            found[op.buffer.name] = aligned(array)
+        return found
+
+
+def aligned(array: np.ndarray, to: int = 64) -> np.ndarray:
+    """`array` itself if its data is aligned and contiguous, else a copy that is."""
+    if array.flags.c_contiguous and array.ctypes.data % to == 0:
+        return array
+    room = np.empty(array.nbytes + to, np.uint8)
+    start = -room.ctypes.data % to
+    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+class Loaded:
+    """Native code in this process; `call` is the builtin.
+
+    Args:
+        miss: called with arguments that the guard refuses.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        code: NativeCode,
+        arrays: dict[str, np.ndarray],
+        miss: Callable[..., Any],
+    ) -> None:
+        self._arrays = arrays
+        symbols = runtime_symbols() | {n: a.ctypes.data for n, a in arrays.items()}
+        self._module: LoadedModule = load_object(code.data, [THUNK], symbols)
+        self._builtin = Builtin(
+            name, self._module.address(THUNK), code.signature, miss, raise_status
+        )
+        self.call = self._builtin.call
+
+
+def raise_status(status: int) -> Any:
+    """Raise the error that native code left behind.
+
+    Raises:
+        ScriptError: a `raise` or `assert` of the program.
+        UserError: another failure.
+    """
+    message = take_error()
+    if status == 1 and message:
+        raise ScriptError(message)
+    raise UserError(message or f"native code failed with status {status}")

@@ -1,0 +1,96 @@
+"""The pipeline, top to bottom.
+
+A program enters as `ts` (or at any later stage, from a dumped file) and leaves as a scheduled `te`
+module, which the backends turn into text and code. Each step says why it stands where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.backends import target as targets
+from tensorscript.dialects.tg.ops import FuncOp, functions
+from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
+from tensorscript.lowering.schedules.gpu import schedule_gpu
+from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
+from tensorscript.lowering.tg.inline_producers import inline_producers
+from tensorscript.lowering.tg.normalize import normalize
+from tensorscript.lowering.tg_to_te.host import tg_to_te
+
+from .observe import Pass, Run
+from .options import CompileOptions
+
+
+def _each_function(run: Callable[[FuncOp], object]) -> Run:
+    def on_module(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+        for func in functions(module):
+            run(func)
+        return module
+
+    return on_module
+
+
+def _lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    return tg_to_te(module)
+
+
+def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    target = targets.parse(options.target, options.cpu)
+    if target.is_ptx:
+        schedule_gpu(module)
+    else:
+        schedule_cpu(module, CPUParameters(vector_bytes=target.vector_bytes))
+    return module
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        "normalize",
+        "tg",
+        _each_function(normalize),
+        "give every result an op of its own, so that kernels write results in place",
+        ends=True,
+    ),
+    Pass(
+        "inline-producers",
+        "kernels",
+        _each_function(inline_producers),
+        "views and pointwise chains vanish into their consumers; what is left is worth storing",
+    ),
+    Pass(
+        "fuse",
+        "kernels",
+        _each_function(fuse_cpu),
+        "ops that share outer loops become one kernel; after inlining, so that groups are small",
+        ends=True,
+    ),
+    Pass(
+        "lower-to-loops",
+        "te",
+        _lower,
+        "each kernel becomes loop nests, control flow and scalars become host code",
+        ends=True,
+    ),
+    Pass(
+        "schedule",
+        "scheduled",
+        _schedule,
+        "loops get vectors, threads and tiles (CPU) or blocks and threads (GPU)",
+        ends=True,
+    ),
+)
+"""From a specialised `tg` module to a scheduled `te` module."""
+
+
+def passes_from(stage: str) -> tuple[Pass, ...]:
+    """The passes that a module of `stage` still has to go through."""
+    order = ["tg", "kernels", "te", "scheduled"]
+    if stage not in order:
+        raise ValueError(f"no passes from stage {stage!r}")
+    # A dumped tg module is normalized already, and normalizing again changes nothing.
+    done = {"tg": [], "kernels": ["tg", "kernels"], "te": ["tg", "kernels", "te"]}.get(stage)
+    if done is None:
+        return ()
+    return tuple(p for p in PASSES if p.stage not in done)

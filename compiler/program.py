@@ -1,0 +1,86 @@
+"""What is compiled: a ts module, its entry, and the object a method belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.dialects.ts.constants import TensorLiteral, ValueAttr
+from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.values import ObjectValue
+from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.values import ScriptObject
+
+
+@dataclass
+class Program:
+    """A function of a ts module, bound to `receiver` if it is a method.
+
+    Attributes:
+        module: all functions and classes that the entry may reach.
+        entry: symbol of the function.
+        receiver: value of its first argument (`self`), None for a plain function.
+    """
+
+    module: ModuleOp
+    entry: str
+    receiver: ScriptObject | None = None
+    interpreter: Interpreter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.interpreter = Interpreter(self.module)
+
+    @property
+    def function(self) -> FuncOp:
+        return self.interpreter.functions[self.entry]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Argument names without `self`."""
+        names = [n.data for n in self.function.argument_names]
+        return tuple(names[1:] if self.receiver is not None else names)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Default values by name."""
+        func = self.function
+        return {
+            name.data: self.interpreter.constant(value.data)
+            for name, value in zip(func.argument_names, func.defaults, strict=True)
+            if isinstance(value, ValueAttr)
+        }
+
+    def interpret(self, values: list[Any]) -> Any:
+        """Run in the graph interpreter."""
+        receiver = [] if self.receiver is None else [self.receiver]
+        return self.interpreter.call(self.entry, [*receiver, *values])
+
+
+def object_value(target: ScriptObject, memo: dict[int, ObjectValue] | None = None) -> ObjectValue:
+    """The specialiser's view of an object: tensors as literals over the same memory."""
+    memo = {} if memo is None else memo
+    if (known := memo.get(id(target))) is not None:
+        return known
+    attributes: dict[str, object] = {}
+    made = memo[id(target)] = ObjectValue(target.class_name, attributes)
+    for name, value in target.attributes.items():
+        attributes[name] = _constant(value, memo)
+    return made
+
+
+def _constant(value: Any, memo: dict[int, ObjectValue]) -> object:
+    match value:
+        case Tensor():
+            return TensorLiteral(value._array, value.dtype, value.requires_grad)
+        case ScriptObject():
+            return object_value(value, memo)
+        case list():
+            return [_constant(v, memo) for v in value]
+        case tuple() if not hasattr(value, "_fields"):
+            return tuple(_constant(v, memo) for v in value)
+        case dict():
+            return {k: _constant(v, memo) for k, v in value.items()}
+    return value

@@ -1,0 +1,89 @@
+"""Specifications of inputs: what `example_inputs` and the CLI's `--input` may say.
+
+`1x3x224x224:f32` is a tensor of that shape; a word in place of a number (`Nx784:f32`) is a named,
+dynamic size; `:f32` alone is a 0-dim tensor; `int`, `float`, `bool` are scalars; a path ending in
+`.npy` is that array.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tensorscript.base.dtypes import BY_NAME, BY_SHORT, DType, float32
+from tensorscript.base.errors import UserError
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor to compile for.
+
+    Attributes:
+        shape: sizes; a string names a dynamic size (equal names are equal sizes).
+        dtype: element type.
+        strides: in elements, None for row-major contiguous.
+    """
+
+    shape: tuple[int | str, ...]
+    dtype: DType = float32
+    strides: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for size in self.shape:
+            bad = size < 0 if isinstance(size, int) else not re.fullmatch(r"[A-Za-z_]\w*", size)
+            if bad:
+                raise UserError(f"a size is a number >= 0 or a name, not {size!r}")
+
+    def __str__(self) -> str:
+        return "x".join(map(str, self.shape)) + f":{self.dtype.short}"
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A number that is passed at each call: `int`, `float` or `bool`."""
+
+    kind: str
+
+
+InputSpec = TensorSpec | ScalarSpec | np.ndarray
+
+_SPEC = re.compile(r"(?P<shape>[\w]*(?:x[\w]+)*):(?P<dtype>\w+)")
+
+
+def _size(word: str) -> int | str:
+    return int(word) if word.isdigit() else word
+
+
+def parse_spec(text: str) -> InputSpec:
+    """The input that `text` spells.
+
+    Raises:
+        UserError: no such form, unknown dtype, or an unreadable file.
+    """
+    if text in ("int", "float", "bool"):
+        return ScalarSpec(text)
+    if text.endswith(".npy"):
+        return load_array(Path(text))
+    found = _SPEC.fullmatch(text)
+    if not found:
+        raise UserError(f"cannot read the input {text!r}: expected 1x3x224x224:f32, int or x.npy")
+    dtype = BY_SHORT.get(found["dtype"]) or BY_NAME.get(found["dtype"])
+    if dtype is None:
+        raise UserError(f"unknown dtype {found['dtype']!r} in the input {text!r}")
+    words = re.findall(r"\d+|[A-Za-z_]+[A-Za-wyz_0-9]*", found["shape"].replace("x", " "))
+    return TensorSpec(tuple(_size(w) for w in words), dtype)
+
+
+def load_array(path: Path) -> np.ndarray:
+    """An `.npy` file's array; pickled objects are refused.
+
+    Raises:
+        UserError: no such file, or not an array.
+    """
+    try:
+        return np.asarray(np.load(path, allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read the array {path}: {error}") from error
