@@ -8,8 +8,11 @@ fast-math flags: the formulas rely on exact rounding steps.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
+
+from . import reduction
 
 Kind = Literal["f", "i", "m"]
 
@@ -126,7 +129,9 @@ class Builder:
 
     Attributes:
         depends: (function, dtype, lanes) of every library function called.
-        intrinsics: overloaded LLVM intrinsics used, as declaration lines.
+        declarations: module-level lines needed: intrinsics, tables, shared functions.
+        block: label of the current basic block.
+        has_loops: whether there are branches, so that inlining is left to LLVM.
     """
 
     dtype: str
@@ -134,6 +139,8 @@ class Builder:
     lines: list[str] = field(default_factory=list)
     depends: dict[tuple[str, str, int], None] = field(default_factory=dict)
     declarations: dict[str, None] = field(default_factory=dict)
+    block: str = "entry"
+    has_loops: bool = False
 
     @property
     def mantissa(self) -> int:
@@ -249,3 +256,129 @@ class Builder:
         """x * 2^n in two steps, so that results may overflow or become subnormal properly."""
         half = n.sar(1)
         return x * self.power_of_two(half) * self.power_of_two(n - half)
+
+    def widened(self, fn: str, *operands: Value) -> Value:
+        """Compute `fn` in float64 and round; for an f32 builder."""
+        wide = self._wide()
+        args = []
+        for v in operands:
+            w = wide.emit(f"fpext {self.type_of('f')} {v.name} to {wide.type_of('f')}", "f")
+            args.append(w)
+        return self._narrow(wide.call(fn, *args))
+
+    def widened_power(self, x: Value, y: Value) -> Value:
+        """exp(y log x) in float64, rounded to float32; x >= 0."""
+        wide = self._wide()
+        ty, narrow = wide.type_of("f"), self.type_of("f")
+        xw = wide.emit(f"fpext {narrow} {x.name} to {ty}", "f")
+        yw = wide.emit(f"fpext {narrow} {y.name} to {ty}", "f")
+        return self._narrow(wide.call("exp", yw * wide.call("log", xw)))
+
+    def _wide(self) -> Builder:
+        """A float64 builder that appends to the same function."""
+        return Builder("f64", self.lanes, self.lines, self.depends, self.declarations, self.block)
+
+    def _narrow(self, x: Value) -> Value:
+        ty = x.builder.type_of("f")
+        return self.emit(f"fptrunc {ty} {x.name} to {self.type_of('f')}", "f")
+
+    def any(self, mask: Value) -> str:
+        """The name of an i1: whether any lane of the mask is set."""
+        if self.lanes == 1:
+            return mask.name
+        bits = self.emit(f"bitcast {self.type_of('m')} {mask.name} to i{self.lanes}", "i")
+        return self.emit(f"icmp ne i{self.lanes} {bits.name}, 0", "m").name
+
+    def _label(self, text: str) -> str:
+        """Start a basic block; the numbering of values counts its line too."""
+        self.lines.append(f"{text}:")
+        self.block = text
+        return text
+
+    def loop(self, start: Value, step: Value, body: Callable[..., Value]) -> Value:
+        """`while any(r >= step): r = body(r)`, then r."""
+        self.has_loops = True
+        before, ty = self.block, self.type_of("f")
+        serial = len(self.lines)
+        head, inside, after = (f"{word}{serial}" for word in ("head", "body", "done"))
+        self.lines.append(f"  br label %{head}")
+        self._label(head)
+        slot = len(self.lines)
+        r = self.emit("", "f")
+        more = self.any(r >= step)
+        self.lines.append(f"  br i1 {more}, label %{inside}, label %{after}")
+        self._label(inside)
+        following = body(self, r, step)
+        self.lines[slot] = (
+            f"  {r.name} = phi {ty} [ {start.name}, %{before} ], [ {following.name}, %{inside} ]"
+        )
+        self.lines.append(f"  br label %{head}")
+        self._label(after)
+        return r
+
+    def far_reduction(
+        self, x: Value, far: Value, r: Value, low: Value, n: Value
+    ) -> tuple[Value, Value, Value]:
+        """Replace (r, low, n) in the lanes marked `far` by Payne and Hanek's, if there are any."""
+        self.has_loops = True
+        self.declarations.update(dict.fromkeys(reduction.DECLARATIONS))
+        self.declarations[reduction.TABLE] = None
+        self.declarations[reduction.FUNCTION] = None
+        before, serial = self.block, len(self.lines)
+        inside, after = f"far{serial}", f"near{serial}"
+        self.lines.append(f"  br i1 {self.any(far)}, label %{inside}, label %{after}")
+        self._label(inside)
+        values = [r, low, n]
+        pair = self.emit("alloca [2 x double]", "f").name
+        for lane in range(self.lanes):
+            values = self._far_lane(lane, pair, x, far, values)
+        self.lines.append(f"  br label %{after}")
+        self._label(after)
+        merged = [
+            self.emit(
+                f"phi {self.type_of(old.kind)} [ {old.name}, %{before} ], [ {new.name}, %{inside} ]",
+                old.kind,
+            )
+            for old, new in zip((r, low, n), values, strict=True)
+        ]
+        return merged[0], merged[1], merged[2]
+
+    def _far_lane(
+        self, lane: int, pair: str, x: Value, far: Value, values: list[Value]
+    ) -> list[Value]:
+        """One lane of `far_reduction`, by selection: the call is made for every lane."""
+        element, integer = self.scalar, f"i{self.bits}"
+        xs = self._extract(x, lane, "f")
+        if self.dtype == "f32":
+            xs = self.emit(f"fpext float {xs} to double", "f").name
+        n = self.emit(f"call i64 @ts_reduce_far(double {xs}, ptr {pair})", "i").name
+        if self.dtype == "f32":
+            n = self.emit(f"trunc i64 {n} to i32", "i").name
+        high = self.emit(f"load double, ptr {pair}", "f").name
+        place = self.emit(f"getelementptr double, ptr {pair}, i64 1", "i").name
+        low = self.emit(f"load double, ptr {place}", "f").name
+        if self.dtype == "f32":
+            total = self.emit(f"fadd double {high}, {low}", "f").name
+            high = self.emit(f"fptrunc double {total} to float", "f").name
+            back = self.emit(f"fpext float {high} to double", "f").name
+            rest = self.emit(f"fsub double {total}, {back}", "f").name
+            low = self.emit(f"fptrunc double {rest} to float", "f").name
+        chosen = self._extract(far, lane, "m")
+        out = []
+        for old, new, ty in zip(values, (high, low, n), (element, element, integer), strict=True):
+            current = self._extract(old, lane, old.kind)
+            pick = self.emit(f"select i1 {chosen}, {ty} {new}, {ty} {current}", old.kind).name
+            out.append(self._insert(old, pick, lane))
+        return out
+
+    def _extract(self, x: Value, lane: int, kind: Kind) -> str:
+        if self.lanes == 1:
+            return x.name
+        return self.emit(f"extractelement {self.type_of(kind)} {x.name}, i32 {lane}", kind).name
+
+    def _insert(self, x: Value, element: str, lane: int) -> Value:
+        if self.lanes == 1:
+            return Value(self, element, x.kind)
+        ty = {"f": self.scalar, "i": f"i{self.bits}", "m": "i1"}[x.kind]
+        vector = self.type_of(x.kind)
+        return self.emit(f"insertelement {vector} {x.name}, {ty} {element}, i32 {lane}", x.kind)

@@ -1,0 +1,152 @@
+"""The math library: one row a function, text on demand for a dtype and a number of lanes.
+
+`definition("exp", "f32", 16)` is the LLVM text of `@ts_exp_v16f32`; `closure` gives every needed
+function once. The formulas use only arithmetic, comparisons, bit casts and the intrinsics that
+every target allows, so a GPU thread (one lane) computes what a CPU lane does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tensorscript.base.errors import InternalError
+from tensorscript.backends.target import Target
+
+from . import exponential, inverse, logarithm, power, rounding, trigonometric
+from .builder import Builder, Value
+from .error_function import erf, erfc
+
+Unary = Callable[[Builder, Value], Value]
+Binary = Callable[[Builder, Value, Value], Value]
+Key = tuple[str, str, int]
+
+UNARY: dict[str, Unary] = {
+    "exp": exponential.exp,
+    "exp2": exponential.exp2,
+    "expm1": exponential.expm1,
+    "sigmoid": exponential.sigmoid,
+    "tanh": exponential.tanh,
+    "sinh": exponential.sinh,
+    "cosh": exponential.cosh,
+    "log": logarithm.log,
+    "log2": logarithm.log2,
+    "log10": logarithm.log10,
+    "log1p": logarithm.log1p,
+    "erf": erf,
+    "erfc": erfc,
+    "sin": trigonometric.sin,
+    "cos": trigonometric.cos,
+    "tan": trigonometric.tan,
+    "asin": inverse.asin,
+    "acos": inverse.acos,
+    "atan": inverse.atan,
+    "sqrt": rounding.sqrt,
+    "rsqrt": rounding.rsqrt,
+    "floor": rounding.floor,
+    "ceil": rounding.ceil,
+    "trunc": rounding.trunc,
+    "round": rounding.round_half_even,
+}
+BINARY: dict[str, Binary] = {
+    "pow": power.pow,
+    "atan2": inverse.atan2,
+    "fmod": rounding.fmod,
+    "remainder": rounding.remainder,
+}
+# Computed in float64 and rounded where float32 alone would need a second word.
+WIDENED = frozenset({("erfc", "f32"), ("sinh", "f32"), ("cosh", "f32"), ("tan", "f32")})
+NAMES = frozenset(UNARY) | frozenset(BINARY)
+
+
+@dataclass(frozen=True)
+class MathFunction:
+    """One function's text.
+
+    Attributes:
+        name: the symbol without "@".
+        text: its definition, `internal` and `alwaysinline` unless it has loops.
+        depends: library functions that it calls.
+        declarations: intrinsics and shared globals, each line once in a module.
+    """
+
+    name: str
+    text: str
+    depends: tuple[Key, ...]
+    declarations: tuple[str, ...]
+
+
+def symbol(fn: str, dtype: str, lanes: int) -> str:
+    """The symbol of a library function: `ts_exp_v16f32`, `ts_exp_f32` for one lane."""
+    return f"ts_{fn}_{dtype}" if lanes == 1 else f"ts_{fn}_v{lanes}{dtype}"
+
+
+@lru_cache(maxsize=1024)
+def _definition(fn: str, dtype: str, lanes: int) -> MathFunction:
+    if fn not in NAMES or dtype not in ("f32", "f64"):
+        raise InternalError(f"no math function {fn!r} for {dtype}", stage="llvm")
+    b = Builder(dtype, lanes)
+    arity = 2 if fn in BINARY else 1
+    operands = [Value(b, f"%{letter}", "f") for letter in "xy"[:arity]]
+    if (fn, dtype) in WIDENED:
+        result = b.widened(fn, *operands)
+    elif arity == 2:
+        result = BINARY[fn](b, operands[0], operands[1])
+    else:
+        result = UNARY[fn](b, operands[0])
+    name, ty = symbol(fn, dtype, lanes), b.type_of("f")
+    parameters = ", ".join(f"{ty} {v.name}" for v in operands)
+    inline = "" if b.has_loops else "alwaysinline "
+    text = "\n".join(
+        (
+            f"define internal {ty} @{name}({parameters}) {inline}nounwind {{",
+            "entry:",
+            *b.lines,
+            f"  ret {ty} {result.name}",
+            "}",
+        )
+    )
+    return MathFunction(name, text, tuple(b.depends), tuple(b.declarations))
+
+
+def definition(fn: str, dtype: str, lanes: int, target: Target | None = None) -> MathFunction:
+    """The text of one function; the formulas are the same for every target.
+
+    Args:
+        fn: a name in `NAMES`.
+        dtype: "f32" or "f64".
+        lanes: elements a call takes; 1 gives a scalar function.
+
+    Raises:
+        InternalError: no such function, or several lanes for PTX.
+    """
+    if target is not None and target.is_ptx and lanes != 1:
+        raise InternalError(f"{lanes} lanes of {fn!r} on a GPU thread", stage="llvm")
+    return _definition(fn, dtype, lanes)
+
+
+def closure(needed: Iterable[Key], target: Target | None = None) -> str:
+    """Every function of `needed` and all that they call, each once, with the declarations.
+
+    Raises:
+        InternalError: a function is unknown.
+    """
+    declarations, texts = closure_parts(needed, target)
+    return "\n".join((*declarations, *texts)) + "\n"
+
+
+def closure_parts(
+    needed: Iterable[Key], target: Target | None = None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`closure` as (declaration lines, definitions), for a caller that merges declarations."""
+    pending, seen = list(dict.fromkeys(needed)), dict[Key, MathFunction]()
+    while pending:
+        key = pending.pop()
+        if key not in seen:
+            seen[key] = definition(*key, target)
+            pending.extend(seen[key].depends)
+    declarations: dict[str, None] = {}
+    for function in seen.values():
+        declarations.update(dict.fromkeys(function.declarations))
+    return tuple(declarations), tuple(function.text for function in seen.values())
