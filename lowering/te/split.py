@@ -1,0 +1,74 @@
+"""split: one loop becomes two, the inner of a fixed extent.
+
+```
+split("i", 8, "guard"):
+for i in 0 .. N { s(i) }
+    -->
+for i_o in 0 .. (N + 7) // 8 { for i_i in 0 .. 8 { if i_o * 8 + i_i < N { s(i_o * 8 + i_i) } } }
+```
+
+Tails: "exact" (the extent must be a multiple), "guard" (as above; no guard where the extent is a
+multiple), "loop" (`i_o` runs over whole blocks, the rest goes to a loop `i_t` behind it).
+Order is kept, so a split is always legal.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.expr import Expr, add, binary, mul, sub, var
+from tensorscript.dialects.te.ops import ForOp, IfOp
+from tensorscript.dialects.te.simplify import simplify
+
+from .nest import Nest, copy_fresh, insert_after, insert_before, loop_like, substitute_in, take_body
+
+TAILS = ("exact", "guard", "loop")
+
+
+def check(nest: Nest, target: str, factor: int, tail: str = "exact") -> str | None:
+    loop = nest.loops[target]
+    if tail not in TAILS:
+        return f"the tail is one of {', '.join(TAILS)}"
+    if not isinstance(factor, int) or factor < 1:
+        return "the factor is a positive integer"
+    if loop.kind.data != "serial":
+        return f"loop {target} is {loop.kind.data} already"
+    if tail == "exact" and not _divides(nest, loop, factor):
+        return f"the extent {loop.extent} is not known to be a multiple of {factor}"
+    if tail == "loop" and loop.extent.is_const and int(str(loop.extent)) < factor:
+        return f"the extent {loop.extent} is less than {factor}"
+    return None
+
+
+def _divides(nest: Nest, loop: ForOp, factor: int) -> bool:
+    if loop.extent.is_const:
+        return int(str(loop.extent)) % factor == 0
+    return simplify(binary("mod", loop.extent, factor), nest.ranges(loop)).is_int(0)
+
+
+def apply(nest: Nest, target: str, factor: int, tail: str = "exact") -> None:
+    loop = nest.loops[target]
+    ranges = nest.ranges(loop)
+    whole = _divides(nest, loop, factor)
+    outer, inner = nest.fresh(f"{target}_o"), nest.fresh(f"{target}_i")
+    round_up = tail == "guard" and not whole
+    covered = add(loop.extent, factor - 1) if round_up else loop.extent
+    count = simplify(binary("floordiv", covered, factor), ranges)
+    body = take_body(loop)
+    if tail == "loop" and not whole:
+        _add_tail(nest, loop, body, mul(count, factor))
+    place = add(mul(var(outer), factor), var(inner))
+    substitute_in(body, {target: add(loop.start, place)})
+    if round_up:
+        body = [IfOp(binary("lt", place, loop.extent), body)]
+        body[0].location = loop.location
+    main = loop_like(loop, outer, count, [loop_like(loop, inner, factor, body)])
+    insert_before(loop, [main])
+    loop.detach()
+
+
+def _add_tail(nest: Nest, loop: ForOp, body: list[Operation], done: Expr) -> None:
+    name = nest.fresh(f"{loop.var}_t")
+    rest = copy_fresh(nest, body, "_t")
+    substitute_in(rest, {loop.var: add(add(loop.start, done), var(name))})
+    insert_after(loop, [loop_like(loop, name, simplify(sub(loop.extent, done), nest.ranges(loop)), rest)])
