@@ -112,7 +112,7 @@ def test_casts(source: str, target: str, width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_float_to_int_out_of_range(width: int) -> None:
-    a = np.array([np.nan, 3e9, -3e9, np.inf, -2.0**31, 2.0**31 - 128], "f4")
+    a = np.array([np.nan, 3e9, -3e9, np.inf, -(2.0**31), 2.0**31 - 128], "f4")
     least = -(2**31)
     check("i32(a@)", [a], np.array([least] * 5 + [2**31 - 128], "i4"), width)
 
