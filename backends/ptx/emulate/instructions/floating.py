@@ -82,12 +82,14 @@ def packed(function: Function, type_name: str) -> Function:
     shift = whole.type(8 * dtype.itemsize)
 
     def bits(result: Array) -> Array:
-        return np.ascontiguousarray(result).view(half).astype(whole)
+        widened: Array = np.ascontiguousarray(result).view(half).astype(whole)
+        return widened
 
     def compute(*values: Array) -> Array:
         low = [v.astype(half).view(dtype) for v in values]
         high = [(v >> shift).astype(half).view(dtype) for v in values]
-        return bits(function(*low)) | (bits(function(*high)) << shift)
+        both: Array = bits(function(*low)) | (bits(function(*high)) << shift)
+        return both
 
     return compute
 
