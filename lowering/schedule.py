@@ -24,7 +24,7 @@ from typing import Any
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp
 
-from .te import distribute, fuse, fuse_loops, kinds, reorder, split
+from .te import distribute, fuse, fuse_loops, kinds, reorder, rfactor, split
 from .te.nest import Nest
 
 Argument = int | float | str | bool | None
@@ -72,6 +72,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "parallel": Primitive(kinds.check_parallel, kinds.apply_parallel, (0, 1)),
     "bind": Primitive(kinds.check_bind, kinds.apply_bind, (1, 1)),
     "serial": Primitive(kinds.check_serial, kinds.apply_serial, (0, 0)),
+    "rfactor": Primitive(rfactor.check, rfactor.apply, (0, _MANY)),
     "distribute": Primitive(distribute.check, distribute.apply, (0, _MANY)),
     "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply, (1, 1)),
 }

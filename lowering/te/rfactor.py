@@ -1,0 +1,158 @@
+"""rfactor: a reduction loop gets partial results of its own, so its iterations are independent.
+
+```
+rfactor("k_i"):
+for k_o reduce { for k_i in 0 .. 8 reduce { y[i] add= x[i, k_o * 8 + k_i] } }
+    -->
+alloc reg y_rf[8]
+for k_i_z in 0 .. 8 { y_rf[k_i_z] = 0 }
+for k_o { for k_i in 0 .. 8 { y_rf[k_i] add= x[i, k_o * 8 + k_i] } }
+for k_i_r in 0 .. 8 reduce { y[i] add= y_rf[k_i_r] }
+```
+
+Arguments: further loops, each the next inner one, that also index the partial results (for several
+vectors of accumulators). Every update inside gets its own partial buffer. The loops around the
+target that are `reduce` and hold nothing else stay between the initialisation and the final step.
+The sum is reassociated, which te allows in reductions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import DType, bool_
+from tensorscript.dialects.te.buffers import Buffer, ExprsAttr
+from tensorscript.dialects.te.expr import Expr, Number, const, load, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+
+from .dependence import accesses
+from .nest import Nest, insert_after, insert_before, only_child, walk_ops
+
+
+def identity(combiner: str, dtype: DType) -> Expr:
+    """The neutral element of a combiner.
+
+    Raises:
+        KeyError: unknown combiner.
+    """
+    if combiner in ("min", "max") and dtype.is_floating_point:
+        return const(math.inf if combiner == "min" else -math.inf, dtype)
+    if combiner in ("min", "max", "and") and dtype is not bool_:
+        info = np.iinfo(dtype.numpy)
+        ones = -1 if dtype.signed else info.max
+        return const({"min": info.max, "max": info.min, "and": ones}[combiner], dtype)
+    table: dict[str, Number] = {
+        "add": 0, "mul": 1, "min": True, "max": False, "and": True, "or": False, "xor": 0,
+    }  # fmt: skip
+    return const(table[combiner], dtype)
+
+
+def _loops(nest: Nest, names: tuple[str, ...]) -> list[ForOp] | str:
+    found: list[ForOp] = []
+    for name in names:
+        loop = nest.loops.get(name)
+        if loop is None:
+            return f"there is no loop {name}"
+        if found and only_child(found[-1].block) is not loop:
+            return f"{name} is not the only statement of {found[-1].var}"
+        if not loop.is_reduction:
+            return f"loop {name} is not a reduction"
+        if not loop.extent.is_const or not loop.start.is_int(0):
+            return f"the bounds of {name} are not constant"
+        found.append(loop)
+    return found
+
+
+def _outermost(nest: Nest, loop: ForOp) -> ForOp:
+    """The outermost reduction loop that holds nothing but the way to `loop`."""
+    top = loop
+    below: Operation = loop
+    while (above := below.parent_op()) is not None and isinstance(above, (ForOp, IfOp)):
+        block = below.parent_block()
+        if block is None or only_child(block) is not below:
+            break
+        if isinstance(above, ForOp):
+            if not above.is_reduction:
+                break
+            top = above
+        elif above.else_body.block.ops:
+            break
+        below = above
+    return top
+
+
+def check(nest: Nest, target: str, *others: str) -> str | None:
+    loops = _loops(nest, (target, *others))
+    if isinstance(loops, str):
+        return loops
+    top = _outermost(nest, loops[0])
+    inside = {op.var for op in walk_ops(top) if isinstance(op, ForOp)} | {top.var}
+    updates = [op for op in walk_ops(loops[-1]) if isinstance(op, UpdateOp)]
+    if not updates:
+        return "there is no te.update inside"
+    for op in walk_ops(loops[-1]):
+        if not isinstance(op, (UpdateOp, ForOp, IfOp)):
+            return f"{op.name} inside"
+    for op in updates:
+        if any(e.free & inside for e in op.indices):
+            return f"{op.buffer} is indexed by a loop of the reduction"
+        for a in accesses(nest, top):
+            if a.buffer == op.buffer and (a.op is not op):
+                return f"{op.buffer} has other accesses inside"
+    return None
+
+
+def apply(nest: Nest, target: str, *others: str) -> None:
+    loops = _loops(nest, (target, *others))
+    assert not isinstance(loops, str)  # check passed
+    top = _outermost(nest, loops[0])
+    shape = tuple(loop.extent for loop in loops)
+    index = ExprsAttr(tuple(var(loop.var) for loop in loops))
+    before: list[Operation] = []
+    after: list[Operation] = []
+    updates = [op for op in walk_ops(loops[-1]) if isinstance(op, UpdateOp)]
+    for op in updates:
+        dtype = op.value.dtype
+        name = nest.fresh(f"{op.buffer}_rf")
+        before.append(AllocOp(Buffer(name, dtype, shape), "reg"))
+        neutral = identity(op.combiner, dtype)
+        before.append(_over(nest, loops, "_z", _store(name, neutral), False))
+        after.append(_over(nest, loops, "_r", _reduce(op, name, dtype), True))
+        op.properties["buffer_name"] = StringAttr(name)
+        op.properties["indices_attr"] = index
+    for made in (*before, *after):
+        made.location = top.location
+    for loop in loops:
+        loop.properties.pop("reduction", None)
+    insert_before(top, before)
+    insert_after(top, after)
+
+
+def _store(name: str, neutral: Expr) -> Callable[[Sequence[Expr]], Operation]:
+    return lambda index: StoreOp(name, index, neutral)
+
+
+def _reduce(op: UpdateOp, name: str, dtype: DType) -> Callable[[Sequence[Expr]], Operation]:
+    buffer, indices, combiner = op.buffer, op.indices, op.combiner
+    return lambda index: UpdateOp(buffer, indices, combiner, load(name, index, dtype))
+
+
+def _over(
+    nest: Nest,
+    loops: Sequence[ForOp],
+    suffix: str,
+    statement: Callable[[Sequence[Expr]], Operation],
+    reduction: bool,
+) -> Operation:
+    """`statement` under copies of the loops, indexed by them."""
+    names = [nest.fresh(loop.var + suffix) for loop in loops]
+    body = statement([var(name) for name in names])
+    for loop, name in reversed(list(zip(loops, names, strict=True))):
+        body = ForOp(name, loop.extent, [body], reduction=reduction)
+        body.location = loop.location
+    return body

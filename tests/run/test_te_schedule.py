@@ -1,0 +1,204 @@
+"""Do schedules keep results? Random legal steps on several nests, run by the strict evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tensorscript.base.dtypes import float32, int64
+from tensorscript.dialects.te.buffers import Scalar, make_buffer
+from tensorscript.dialects.te.expr import binary, call, const, load, select, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
+from tensorscript.lowering.schedule import (
+    Schedule,
+    ScheduleError,
+    apply,
+    apply_step,
+    check_step,
+    from_json,
+    pseudo_code,
+    step,
+    to_json,
+)
+from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
+from tensorscript.lowering.te.nest import Nest
+
+I, J, K, N = (var(n) for n in "ijkN")
+ZERO = const(0, float32)
+
+
+def pointwise() -> FuncOp:
+    x, y = make_buffer("x", float32, [N, 5]), make_buffer("y", float32, [N, 5], "out")
+    body = StoreOp("y", [I, J], load("x", [I, J], float32) * 2.0 + 1.0)
+    return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 5, [body])])])
+
+
+def matmul() -> FuncOp:
+    a, b = make_buffer("a", float32, [N, 6]), make_buffer("b", float32, [6, 4])
+    c = make_buffer("c", float32, [N, 4], "out")
+    value = load("a", [I, K], float32) * load("b", [K, J], float32)
+    inner = ForOp("k", 6, [UpdateOp("c", [I, J], "add", value)], reduction=True)
+    nest = ForOp("i", N, [ForOp("j", 4, [StoreOp("c", [I, J], ZERO), inner])])
+    return FuncOp("f", [a, b, Scalar("N", int64), c], [nest])
+
+
+def softmax() -> FuncOp:
+    x, y = make_buffer("x", float32, [N, 6]), make_buffer("y", float32, [N, 6], "out")
+    m, s = make_buffer("m", float32, [N]), make_buffer("s", float32, [N])
+    i2, j2, i3, j3 = (var(n) for n in ("i2", "j2", "i3", "j3"))
+    low = const(float("-inf"), float32)
+    top = ForOp("j", 6, [UpdateOp("m", [I], "max", load("x", [I, J], float32))], reduction=True)
+    exp = call("exp", load("x", [i2, j2], float32) - load("m", [i2], float32))
+    total = ForOp("j2", 6, [UpdateOp("s", [i2], "add", exp)], reduction=True)
+    exp3 = call("exp", load("x", [i3, j3], float32) - load("m", [i3], float32))
+    out = StoreOp("y", [i3, j3], exp3 / load("s", [i3], float32))
+    return FuncOp(
+        "f",
+        [x, Scalar("N", int64), y],
+        [
+            AllocOp(m),
+            AllocOp(s),
+            ForOp("i", N, [StoreOp("m", [I], low), top]),
+            ForOp("i2", N, [StoreOp("s", [i2], ZERO), total]),
+            ForOp("i3", N, [ForOp("j3", 6, [out])]),
+        ],
+    )
+
+
+def transpose() -> FuncOp:
+    x, y = make_buffer("x", float32, [N, 6]), make_buffer("y", float32, [6, N], "out")
+    body = StoreOp("y", [J, I], load("x", [I, J], float32))
+    return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 6, [body])])])
+
+
+def padded() -> FuncOp:
+    x, y = make_buffer("x", float32, [N]), make_buffer("y", float32, [N + 4], "out")
+    inside = binary("and", I >= 2, I < N + 2)
+    body = StoreOp("y", [I], select(inside, load("x", [I - 2], float32), ZERO))
+    return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N + 4, [body])])
+
+
+def running_sum() -> FuncOp:
+    x, y = make_buffer("x", float32, [N, 3]), make_buffer("y", float32, [N, 3], "out")
+    before = load("y", [I - 1, J], float32)
+    body = StoreOp("y", [I, J], load("x", [I, J], float32) + select(I < 1, ZERO, before))
+    return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 3, [body])])])
+
+
+NESTS: dict[str, Callable[[], FuncOp]] = {
+    "pointwise": pointwise, "matmul": matmul, "softmax": softmax, "transpose": transpose,
+    "padded": padded, "running_sum": running_sum,
+}  # fmt: skip
+
+
+def results(func: FuncOp, n: int, seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(7)
+    arguments: dict[str, object] = {"N": n}
+    outs = []
+    for b in func.buffers:
+        shape = tuple({"N": n, "N + 4": n + 4}.get(str(s)) or int(str(s)) for s in b.shape)
+        if b.mode == "in":
+            arguments[b.name] = rng.integers(-4, 5, shape).astype(np.float32)
+        else:
+            outs.append(np.zeros(shape, np.float32))
+            arguments[b.name] = outs[-1]
+    evaluate(func, arguments, seed)
+    return outs
+
+
+@st.composite
+def steps(draw: st.DrawFn, nest: Nest) -> object:
+    loops = sorted(nest.loops)
+    loop = st.sampled_from(loops)
+    name, other = draw(loop), draw(loop)
+    kind = draw(
+        st.sampled_from(
+            ["split", "split", "reorder", "fuse", "vectorize", "unroll", "parallel", "bind",
+             "rfactor", "distribute", "fuse_loops", *EXTRA]
+        )
+    )  # fmt: skip
+    match kind:
+        case "split":
+            tail = draw(st.sampled_from(["exact", "guard", "loop"]))
+            return step("split", name, draw(st.integers(1, 4)), tail)
+        case "reorder":
+            order = draw(st.permutations(loops))
+            return step("reorder", *order[: draw(st.integers(2, 3))]) if len(loops) > 1 else None
+        case "fuse" | "fuse_loops":
+            return step(kind, name, other)
+        case "parallel":
+            return step(kind, name, 2)
+        case "bind":
+            return step(kind, name, draw(st.sampled_from(["bx", "tx"])))
+    return EXTRA[kind](draw, nest, name) if kind in EXTRA else step(kind, name)
+
+
+EXTRA: dict[str, Callable[..., object]] = {}
+
+
+@pytest.mark.parametrize("name", NESTS)
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.data())
+def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
+    func = NESTS[name]()
+    func.verify()
+    n = data.draw(st.sampled_from([1, 3, 4, 7]))
+    expected = results(NESTS[name](), n, 0)
+    func.properties["level"] = type(func.level)("scheduled")
+    nest = Nest(func)
+    done: Schedule = ()
+    for _ in range(data.draw(st.integers(1, 7))):
+        item = data.draw(steps(nest))
+        if item is not None and check_step(nest, item) is None:
+            apply_step(nest, item)
+            done = (*done, item)
+    func.verify()
+    assert from_json(to_json(done)) == done
+    for seed in (1, 2):
+        try:
+            got = results(func, n, seed)
+        except EvaluationError as error:
+            raise AssertionError(f"{error}\n{pseudo_code(done)}") from error
+        for a, b in zip(expected, got, strict=True):
+            np.testing.assert_allclose(b, a, rtol=1e-5, err_msg=pseudo_code(done))
+
+
+@pytest.mark.parametrize(
+    ("make", "item", "reason"),
+    [
+        (running_sum, step("parallel", "i"), "may meet in different iterations of i"),
+        (running_sum, step("reorder", "j", "q"), "no loop q"),
+        (matmul, step("parallel", "k"), "may meet in different iterations of k"),
+        (matmul, step("reorder", "j", "k"), "not perfectly nested"),
+        (matmul, step("vectorize", "i"), "not constant"),
+        (pointwise, step("split", "j", 2), "not known to be a multiple"),
+        (pointwise, step("split", "q", 2), "there is no loop q"),
+        (pointwise, step("split", "j"), "takes 1 to 2 arguments"),
+        (softmax, step("fuse_loops", "i", "i3"), "does not follow"),
+        (pointwise, step("melt", "i"), "unknown primitive"),
+    ],
+)
+def test_illegal_steps_say_why(make: Callable[[], FuncOp], item: object, reason: str) -> None:
+    func = make()
+    with pytest.raises(ScheduleError, match=reason):
+        apply(func, (item,))  # type: ignore[arg-type]
+
+
+def test_what_must_be_legal_is() -> None:
+    apply(running_sum(), (step("vectorize", "j"),))
+    apply(running_sum(), (step("reorder", "j", "i"), step("parallel", "j")))
+    apply(softmax(), (step("fuse_loops", "i", "i2"), step("parallel", "i", 4)))
+    apply(transpose(), (step("fuse", "i", "j"), step("parallel", "i_f"), ))
+    apply(
+        matmul(),
+        (
+            step("split", "k", 2),
+            step("rfactor", "k_i"),
+            step("vectorize", "k_i"),
+            step("parallel", "i"),
+        ),
+    )
