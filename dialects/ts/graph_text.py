@@ -37,8 +37,8 @@ from .ops import (
     TupleSliceOp,
     YieldOp,
 )
-from .typing import ir_text
 from .types import FUNCTION
+from .typing import ir_text
 
 LARGEST_SHOWN = 10
 """Tensors with more elements print as `<Tensor>`."""
@@ -177,9 +177,7 @@ class _Printer:
             kind = f"^{op.callee.data}"
         used = prefix + self.use(operands)
         made = ", ".join(map(self.define, op.results))
-        self.lines.append(
-            f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}"
-        )
+        self.lines.append(f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}")
 
     def block(self, block: Block, indent: str) -> None:
         for op in block.ops:

@@ -320,9 +320,7 @@ class SetAttrOp(TSOp):
     value = operand_def()
 
     def __init__(self, object: SSAValue, attribute: str, value: SSAValue) -> None:
-        super().__init__(
-            operands=[object, value], properties={"attribute": StringAttr(attribute)}
-        )
+        super().__init__(operands=[object, value], properties={"attribute": StringAttr(attribute)})
 
 
 @irdl_op_definition

@@ -6,6 +6,7 @@ archives: `List[int]`) and `message_text` (errors: the annotation, with `(inferr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TypeGuard
@@ -361,6 +362,8 @@ def schema_type(type: SchemaType) -> Attribute:
             return ClassType(StringAttr(type.name))
     if type.kind in _SCHEMA_WORDS:
         return _SCHEMA_WORDS[type.kind]
+    if re.fullmatch(r"t\d+", type.kind):
+        return VarType(StringAttr(type.kind))
     return ClassType(StringAttr(type.kind))
 
 

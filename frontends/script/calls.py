@@ -32,7 +32,6 @@ from .subscripts import Subscripts
 from .values import (
     Builtin,
     Cast,
-    Counter,
     Form,
     Iterable,
     Parts,
@@ -110,9 +109,7 @@ class Calls(Subscripts):
             return Simple(self.builtin("aten::abs", args, span))
         return callee.call(self, span, args, kwargs)
 
-    def _form_call(
-        self, name: str, node: ast.Call, span: Span, hint: Attribute | None
-    ) -> Sugared:
+    def _form_call(self, name: str, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
         table: dict[str, Callable[[ast.Call, Span, Attribute | None], Sugared]] = {
             "print": self._print, "len": self._len, "range": self._range,
             "enumerate": self._enumerate, "zip": self._zip, "list": self._list,
@@ -135,9 +132,7 @@ class Calls(Subscripts):
 
     def _len(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         if len(node.args) != 1 or node.keywords:
-            raise self.error(
-                f"len expected exactly 1 argument but found {len(node.args)}", span
-            )
+            raise self.error(f"len expected exactly 1 argument but found {len(node.args)}", span)
         found = self.sugared(node.args[0])
         if isinstance(found, Simple):
             if isinstance(found.value.type, TupleType):
@@ -180,13 +175,12 @@ class Calls(Subscripts):
         start = self.integer(0)
         extra = node.args[1:] + [k.value for k in node.keywords if k.arg == "start"]
         if len(node.args) + len(node.keywords) > 2:
-            raise self.error(
-                f"enumerate expected at most 2 arguments, got {len(node.args)}", span
-            )
+            raise self.error(f"enumerate expected at most 2 arguments, got {len(node.args)}", span)
         children = self._iterables(node.args[:1], span)
         if extra:
             start = self.expr(extra[0])
-        return Zip([Counter(start), *children])
+        top = self.integer(2**63 - 1)
+        return Zip([Range(start, top, self.integer(1), not extra), *children])
 
     def _zip(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         if not node.args:
@@ -284,9 +278,7 @@ class Calls(Subscripts):
     def _is_tracing(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         return Simple(self.draft.constant(False, BOOL, span))
 
-    def _has_torch_function(
-        self, _node: ast.Call, span: Span, _hint: Attribute | None
-    ) -> Sugared:
+    def _has_torch_function(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         return Simple(self.draft.constant(False, BOOL, span))
 
     def _unwrap_optional(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
@@ -314,7 +306,7 @@ class Calls(Subscripts):
         callee = self.sugared(node.args[0])
         rest = ast.copy_location(ast.Call(node.func, node.args[1:], node.keywords), node)
         args, kwargs = self.arguments(rest)
-        fork = self.insert(FORK, [], [], span)
+        fork = self.insert(FORK, [], [], span, arguments=[*args, *kwargs.values()])
         body = fork.add_block()
         with self.inside(body):
             result = callee.call(self, span, args, kwargs).as_value(self, span)

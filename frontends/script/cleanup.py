@@ -7,6 +7,8 @@ are put into the order of their first use.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from . import draft
 from .draft import Block, Draft, Node, Value
 from .folding import fold
@@ -243,51 +245,64 @@ def _rename(block: Block, values: Values) -> None:
     block.outputs = [_resolve(values, v) for v in block.outputs]
 
 
+@dataclass
+class _Use:
+    """A reader of a value: its place in the graph and the list the value stands in."""
+
+    position: int
+    holder: list[Value]
+
+
+class _Orderer:
+    """Sorts results by their first use; later nodes first, as sorting moves uses."""
+
+    def __init__(self, graph: Draft) -> None:
+        self.first: dict[Value, _Use] = {}
+        self.position = 0
+        self._number(graph.block)
+
+    def _note(self, holder: list[Value]) -> None:
+        use = _Use(self.position, holder)
+        self.position += 1
+        for value in holder:
+            self.first.setdefault(value, use)
+
+    def _number(self, block: Block) -> None:
+        for node in block.nodes:
+            self._note(node.inputs)
+            for inner in node.blocks:
+                self._number(inner)
+        self._note(block.outputs)
+
+    def _key(self, value: Value) -> tuple[int, int]:
+        use = self.first.get(value)
+        if use is None:
+            return (self.position, 0)
+        return (use.position, use.holder.index(value))
+
+    def sort(self, block: Block) -> None:
+        for node in reversed(block.nodes):
+            if node.kind in (draft.IF, draft.LOOP) and len(node.outputs) > 1:
+                self._permute(node)
+            for inner in node.blocks:
+                self.sort(inner)
+
+    def _permute(self, node: Node) -> None:
+        order = sorted(range(len(node.outputs)), key=lambda i: self._key(node.outputs[i]))
+        node.outputs = [node.outputs[i] for i in order]
+        is_loop = node.kind == draft.LOOP
+        for inner in node.blocks:
+            skip = 1 if is_loop else 0
+            inner.outputs[skip:] = [inner.outputs[i + skip] for i in order]
+            if is_loop:
+                inner.params[1:] = [inner.params[i + 1] for i in order]
+        if is_loop:
+            node.inputs[2:] = [node.inputs[i + 2] for i in order]
+
+
 def order_outputs(graph: Draft) -> None:
     """Results of ifs and loops in the order in which they are first read."""
-    first_use: dict[Value, int] = {}
-    _number_uses(graph.block, first_use)
-    _sort_outputs(graph.block, first_use)
-
-
-def _number_uses(block: Block, first_use: dict[Value, int]) -> None:
-    for node in block.nodes:
-        for value in node.inputs:
-            first_use.setdefault(value, len(first_use))
-        for inner in node.blocks:
-            _number_uses(inner, first_use)
-    for value in block.outputs:
-        first_use.setdefault(value, len(first_use))
-
-
-def _sort_outputs(block: Block, first_use: dict[Value, int]) -> None:
-    for node in block.nodes:
-        if node.kind in (draft.IF, draft.LOOP) and len(node.outputs) > 1:
-            _sort_node(node, first_use)
-        for inner in node.blocks:
-            _sort_outputs(inner, first_use)
-
-
-def _sort_node(node: Node, first_use: dict[Value, int]) -> None:
-    is_loop = node.kind == draft.LOOP
-    end = len(first_use)
-
-    def key(at: int) -> tuple[int, int]:
-        used = first_use.get(node.outputs[at], end)
-        if is_loop:
-            inner = first_use.get(node.blocks[0].params[at + 1], end)
-            return (min(used, inner) if used == end else used, inner)
-        return (used, 0)
-
-    order = sorted(range(len(node.outputs)), key=key)
-    node.outputs = [node.outputs[i] for i in order]
-    for inner in node.blocks:
-        skip = 1 if is_loop else 0
-        inner.outputs[skip:] = [inner.outputs[i + skip] for i in order]
-        if is_loop:
-            inner.params[1:] = [inner.params[i + 1] for i in order]
-    if is_loop:
-        node.inputs[2:] = [node.inputs[i + 2] for i in order]
+    _Orderer(graph).sort(graph.block)
 
 
 def clean(graph: Draft) -> None:

@@ -13,8 +13,9 @@ from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import ANY, BOOL, NONE, ClassType, OptionalType, UnionType
 
 from . import draft
-from .draft import Block, Node, Value
+from .draft import Block, Node, Value, Variable
 from .emission import Emission
+from .scope import Frame
 from .values import Form, Sugared, method_call
 
 Refinements = Mapping[str, Attribute]
@@ -84,7 +85,9 @@ class Conditions(Emission):
         return self._plain(node, span)
 
     def _form(self, node: ast.Call) -> Condition | None:
-        callee = self.sugared(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        callee = (
+            self.sugared(node.func) if isinstance(node.func, ast.Attribute | ast.Name) else None
+        )
         if isinstance(callee, Form) and callee.name == "isinstance":
             return self.is_instance(node.args[0], node.args[1], self.span(node))
         if isinstance(callee, Form) and callee.name == "hasattr":
@@ -185,8 +188,7 @@ class Conditions(Emission):
                 false[object.id] = typing.make_union(outside)
         if not outside or not inside:
             return Condition(None, true, false, not outside)
-        types = {"types": wanted}
-        result = self.insert("prim::isinstance", [value], [BOOL], span, **types).output
+        result = self.insert("prim::isinstance", [value], [BOOL], span, classes=wanted).output
         return Condition(result, true, false)
 
     def has_attribute(self, object: ast.expr, name: ast.expr, span: Span) -> Condition:
@@ -199,7 +201,7 @@ class Conditions(Emission):
         """Give variables the types that the condition proved."""
         for name, type in refinements.items():
             known = self.frame.lookup(name)
-            if isinstance(known, Attribute) and known != type:
+            if isinstance(known, Attribute) and (known != type or type == ANY):
                 value = self.cast(self.load(name, known, span), type, span)
                 value.name = name
                 self.store(name, value, type, span)
@@ -214,11 +216,14 @@ class Conditions(Emission):
         """An if that yields one value."""
         node = Node(draft.IF, [self.condition_value(condition, span)], (), span)
         self.add(node)
+        frames: list[Frame] = []
         for refinements, make in ((condition.true, true), (condition.false, false)):
             block: Block = node.add_block()
-            with self.inside(block):
+            with self.inside(block) as frame:
                 self.refine(refinements, span)
                 block.outputs.append(make())
+            frames.append(frame)
+        node.attributes["variables"] = _refined(frames)
         a, b = (block.outputs[0].type for block in node.blocks)
         joined = typing.unify(a, b)
         if joined is None:
@@ -247,9 +252,19 @@ class Conditions(Emission):
         raise NotImplementedError
 
 
-def _partition(
-    type: Attribute, wanted: list[Attribute]
-) -> tuple[list[Attribute], list[Attribute]]:
+def _refined(frames: list[Frame]) -> list[Variable]:
+    """Variables refined in a branch of an expression; they are joined again behind it."""
+    out: list[Variable] = []
+    for name in sorted({n for f in frames for n in f.types}):
+        a, b = (f.lookup(name) for f in frames)
+        if isinstance(a, Attribute) and isinstance(b, Attribute):
+            joined = typing.unify(a, b, to_union=True)
+            assert joined is not None
+            out.append(Variable(name, (a, b), joined))
+    return out
+
+
+def _partition(type: Attribute, wanted: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
     """The alternatives of `type` that are instances of `wanted`, and those that are not."""
     inside: list[Attribute] = []
     outside: list[Attribute] = []
@@ -264,5 +279,3 @@ def _partition(
             inside += narrower
             outside.append(member)
     return inside, outside
-
-

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Iterator
 
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.schema import operator_names, overloads
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import BOOL, INT, STRING, ClassType, ListType, TupleType
@@ -20,7 +20,6 @@ from .schema_match import ArgumentsMismatch, Matched, match_overloads
 from .scope import Frame
 from .signature import Signature, constant_type, signature_of
 from .source import Text
-from tensorscript.base.schema import operator_names, overloads
 
 
 class Emission:
@@ -152,7 +151,6 @@ class Emission:
             value.name = name
         self.insert(draft.STORE, [value], [], span, name=name)
         self.frame.define(name, type)
-
 
     def object_attr(self, value: Value, name: str, span: Span | None) -> object:
         """The attribute or bound method `name` of an SSA value (a compile-time value)."""

@@ -61,7 +61,7 @@ class _Lowering:
     def run(self) -> None:
         self.block(self.graph.block, is_function=True)
         made = [v.node for v in self.placeholders.values() if v.node is not None]
-        self.graph.block.nodes[:0] = made
+        self.graph.block.nodes[:0] = made[::-1]
 
     def block(self, block: Block, is_function: bool = False) -> _Exit:
         before = self.target

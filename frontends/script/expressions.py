@@ -12,8 +12,10 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     ANY,
+    COMPLEX,
     FLOAT,
     INT,
+    NUMBER,
     STRING,
     TENSOR,
     ClassType,
@@ -55,6 +57,16 @@ COMPARE: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.IsNot: ("", "aten::__isnot__"),
     ast.In: ("__contains__", "aten::__contains__"),
 }
+
+MIRRORED = {
+    "aten::add": "aten::add", "aten::sub": "aten::add", "aten::mul": "aten::mul",
+    "aten::div": "aten::mul", "aten::eq": "aten::eq", "aten::ne": "aten::ne",
+    "aten::lt": "aten::gt", "aten::le": "aten::ge", "aten::gt": "aten::lt",
+    "aten::ge": "aten::le",
+}  # fmt: skip
+"""Operators on (number, tensor): what is applied to (tensor, number)."""
+
+_NUMBERS = (INT, FLOAT, COMPLEX, NUMBER)
 
 _UNSUPPORTED = {
     ast.Lambda: "Lambda", ast.Yield: "Yield", ast.YieldFrom: "YieldFrom", ast.Await: "Await",
@@ -136,32 +148,41 @@ class Expressions(Conditions):
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """An operator on values: a class's own method first."""
+        if operator in MIRRORED and inputs[0].type in _NUMBERS:
+            if isinstance(inputs[1].type, TensorType):
+                return self._mirrored(operator, inputs, span)
+        if operator == "aten::__contains__" and inputs[0].type == STRING:
+            return self._contains(inputs, span)
         if magic and isinstance(inputs[0].type, ClassType):
             out = method_call(self, inputs[0], magic, inputs[1:], span)
             return out.as_value(self, span)
         return self.builtin(operator, inputs, span)
+
+    def _mirrored(self, operator: str, inputs: list[Value], span: Span | None) -> Value:
+        """`number op tensor` is defined by the operator with the tensor first."""
+        number, tensor = inputs
+        if operator == "aten::sub":
+            tensor = self.builtin("aten::neg", [tensor], span)
+        elif operator == "aten::div":
+            tensor = self.builtin("aten::reciprocal", [tensor], span)
+        return self.builtin(MIRRORED[operator], [tensor, number], span)
+
+    def _contains(self, inputs: list[Value], span: Span | None) -> Value:
+        """`part in text`: whether it can be found."""
+        text, part = inputs
+        bounds = [self.integer(0), self.length(text, span)]
+        found = self.builtin("aten::find", [text, part, *bounds], span)
+        return self.builtin("aten::ne", [found, self.integer(-1)], span)
 
     def binary(self, node: ast.BinOp, span: Span) -> Value:
         left, right = self.expr(node.left), self.expr(node.right)
         magic, operator = BINARY[type(node.op)]
         is_tensor = isinstance(left.type, TensorType)
         if operator == "aten::remainder" and left.type == STRING:
-            return self.percent_format(left, right, span)
+            return self.builtin("aten::percentFormat", [left, right], span)
         if operator == "aten::floordiv" and is_tensor:
             operator = "aten::floor_divide"
-        if not is_tensor and left.type in (INT, FLOAT) and isinstance(right.type, TensorType):
-            if operator == "aten::sub":
-                return self.builtin("aten::rsub", [right, left], span)
-            if operator == "aten::div":
-                inverse = self.builtin("aten::reciprocal", [right], span)
-                return self.builtin("aten::mul", [inverse, left], span)
         return self.operate(magic, operator, [left, right], span)
-
-    def percent_format(self, left: Value, right: Value, span: Span) -> Value:
-        parts = [right]
-        if isinstance(right.type, TupleType):
-            parts = self.unpack_tuple(right, span)
-        return self.builtin("aten::percentFormat", [left, *parts], span)
 
     def unary(self, node: ast.UnaryOp, span: Span) -> Value:
         match node.op:
@@ -199,9 +220,7 @@ class Expressions(Conditions):
             inputs.reverse()
         return self.operate(magic, operator, inputs, span)
 
-    def list_display(
-        self, elements: list[ast.expr], span: Span, hint: Attribute | None
-    ) -> Value:
+    def list_display(self, elements: list[ast.expr], span: Span, hint: Attribute | None) -> Value:
         inner = typing.without_none(hint) if hint is not None else None
         wanted = inner.element if isinstance(inner, ListType) else None
         values = [self.expr(e, wanted) for e in elements]
@@ -318,9 +337,7 @@ class Expressions(Conditions):
         self.assign_target(target, part)
         return self.expr(element)
 
-    def dict_comprehension(
-        self, node: ast.DictComp, span: Span, hint: Attribute | None
-    ) -> Value:
+    def dict_comprehension(self, node: ast.DictComp, span: Span, hint: Attribute | None) -> Value:
         generator = self._comprehension(node)
         inner = typing.without_none(hint) if hint is not None else None
         fixed = inner if isinstance(inner, DictType) else None
@@ -402,5 +419,3 @@ class Expressions(Conditions):
         span: Span,
     ) -> None:
         raise NotImplementedError
-
-

@@ -40,7 +40,6 @@ from .ssa import to_ssa
 from .statements import Statements
 from .values import Method, Simple, Sugared
 
-
 T = TypeVar("T")
 
 
@@ -288,7 +287,7 @@ class FunctionEmitter(Statements):
         body = fork.blocks.pop()
         graph = draft.Draft(constants=self.draft.constants)
         inside: dict[Value, Value] = {}
-        for value in _captured(body):
+        for value in _captured(body, _fork_arguments(fork)):
             inside[value] = graph.block.add_param(value.type, value.name)
             fork.inputs.append(value)
         graph.block.nodes = draft.clone_nodes(body.nodes, inside)
@@ -375,8 +374,15 @@ def _broadcast_size(node: ast.expr | None) -> int | None:
     return None
 
 
-def _captured(body: draft.Block) -> list[Value]:
-    """The values from outside that a block reads, constants excepted."""
+def _fork_arguments(fork: Node) -> set[Value]:
+    """The constants among the arguments of a fork: they are captured like other values."""
+    found = fork.attributes.pop("arguments", [])
+    assert isinstance(found, list)
+    return {v for v in found if draft.is_constant(v)}
+
+
+def _captured(body: draft.Block, passed: set[Value]) -> list[Value]:
+    """The values from outside that a block reads; of constants only those in `passed`."""
     inside: set[Value] = set()
     found: dict[Value, None] = {}
 
@@ -384,7 +390,7 @@ def _captured(body: draft.Block) -> list[Value]:
         inside.update(block.params)
         for node in block.nodes:
             for value in node.inputs:
-                if value not in inside and not draft.is_constant(value):
+                if value not in inside and (value in passed or not draft.is_constant(value)):
                     found.setdefault(value)
             for inner in node.blocks:
                 walk(inner)
@@ -409,9 +415,7 @@ def compile_definition(program: Program, definition: Definition) -> Compiled:
         CompileError: a type or name error.
         FrontendError: Python outside the language.
     """
-    emitter = FunctionEmitter(
-        program, definition.resolver, definition.source.text, definition.name
-    )
+    emitter = FunctionEmitter(program, definition.resolver, definition.source.text, definition.name)
     program.compiling.add(definition.name)
     try:
         compiled = emitter.run(definition)

@@ -64,6 +64,9 @@ _FORMS = {
     "isinstance": "isinstance", "has_torch_function": "has_torch_function",
     "has_torch_function_unary": "has_torch_function",
     "has_torch_function_variadic": "has_torch_function",
+    "_has_torch_function": "has_torch_function",
+    "_has_torch_function_unary": "has_torch_function",
+    "_has_torch_function_variadic": "has_torch_function",
 }  # fmt: skip
 _RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
@@ -311,9 +314,7 @@ class World:
         if isinstance(listed, ast.Constant) and listed.value is Ellipsis:
             nodes = []
         names = [n for n in inspect.signature(fn).parameters if n != "self"]
-        out = {
-            n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)
-        }
+        out = {n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)}
         result = result.split("#")[0].strip()
         out["return"] = resolver.annotation(ast.parse(result, mode="eval").body, span)
         return out
@@ -352,7 +353,7 @@ class World:
         for at, found in enumerate(types_):
             if found != types_[0]:
                 raise CompileError(
-                    f"Could not unify type list since element {at} of type {type(0).__name__} did "
+                    f"Could not unify type list since element {at} of type {int.__name__} did "
                     "not match the types before it",
                     span,
                 )
@@ -475,5 +476,3 @@ def _cell_content(cell: types.CellType) -> object:
         return cell.cell_contents
     except ValueError:
         return NOT_FOUND
-
-

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
-from xdsl.ir import Attribute, Block as OpBlock, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Block as OpBlock
 
 from tensorscript.dialects.ts import ops
 from tensorscript.dialects.ts.constants import ValueAttr
@@ -38,7 +39,7 @@ def _text(node: Node, name: str) -> str:
 
 
 def _class_types(node: Node) -> list[Attribute]:
-    types = node.attributes["types"]
+    types = node.attributes["classes"]
     assert isinstance(types, list)
     return types
 

@@ -92,9 +92,7 @@ class Statements(Stores):
                 self.delete(node)
             case _:
                 what, length = _KEYWORDS.get(type(node), (type(node).__name__, 1))
-                raise UnsupportedNodeError(
-                    f"{what} aren't supported", self.text.word(node, length)
-                )
+                raise UnsupportedNodeError(f"{what} aren't supported", self.text.word(node, length))
 
     def _expression(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -186,9 +184,7 @@ class Statements(Stores):
 
     # Loops
 
-    def loop(
-        self, iterable: Sugared, target: ast.expr | None, body: Body, span: Span
-    ) -> None:
+    def loop(self, iterable: Sugared, target: ast.expr | None, body: Body, span: Span) -> None:
         """A for loop over an iterable, unrolled if its parts differ in kind."""
         walked = iterable.iterate(self, span)
         parts = walked.parts(self, span)
@@ -354,5 +350,3 @@ class Statements(Stores):
             end = method_call(self, object, "__exit__", [none] * 3, span).as_value(self, span)
             self.block.nodes.pop()
             self.insert("prim::Exit", [object], [end.type], span)
-
-

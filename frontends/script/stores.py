@@ -10,8 +10,6 @@ from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
-
-
     STRING,
     ClassType,
     DictType,
@@ -163,11 +161,11 @@ class Stores(Calls):
             parts = [Simple(v) for v in node.outputs]
         if len(parts) < count - len(starred):
             least = f"at least {count - 1}" if starred else str(count)
-            raise self.error(
-                f"need {least} values to unpack but found only {len(parts)}", span
-            )
+            raise self.error(f"need {least} values to unpack but found only {len(parts)}", span)
         if not starred and len(parts) > count:
-            raise self.error(f"too many values to unpack: need {count} but found {len(parts)}", span)
+            raise self.error(
+                f"too many values to unpack: need {count} but found {len(parts)}", span
+            )
         at = 0
         for element in target.elts:
             if isinstance(element, ast.Starred):
@@ -213,14 +211,15 @@ class Stores(Calls):
         self.builtin("aten::_set_item", [base, index, value], span)
 
     def _store_tensor(
-        self, base: Value, indices: list[ast.expr], value: Value, span: Span
+        self, base: Value, subscripts: list[ast.expr], value: Value, span: Span
     ) -> None:
-        view, tensors = self.tensor_views(base, indices, span)
+        view, tensors = self.tensor_views(base, subscripts, span)
         filled = self._as_tensor(value, view, span)
-        if tensors is None:
+        if not tensors:
             self.builtin("aten::copy_", [view, filled], span)
         else:
-            self.builtin("aten::index_put_", [view, tensors, filled], span)
+            indices = self.index_list(tensors, span)
+            self.builtin("aten::index_put_", [view, indices, filled], span)
 
     def _as_tensor(self, value: Value, like: Value, span: Span) -> Value:
         """A number turned into a tensor of the target's dtype and device."""
@@ -271,12 +270,13 @@ class Stores(Calls):
         indices = indices_of(target)
         if isinstance(base.type, TensorType):
             view, tensors = self.tensor_views(base, indices, span)
-            if tensors is None:
+            if not tensors:
                 self._combine(view, node, span)
                 return
-            current = self.builtin("aten::index", [view, tensors], span)
+            listed = self.index_list(tensors, span)
+            current = self.builtin("aten::index", [view, listed], span)
             value = self._combine(current, node, span)
-            self.builtin("aten::index_put_", [view, tensors, value], span)
+            self.builtin("aten::index_put_", [view, listed, value], span)
             return
         if isinstance(target.slice, ast.Slice):
             raise self.error(
@@ -318,5 +318,3 @@ class Stores(Calls):
 def _stays_sugared(value: Sugared) -> bool:
     """Whether a compile-time value is bound as it is."""
     return not isinstance(value, Simple)
-
-

@@ -67,9 +67,7 @@ class Subscripts(Expressions):
         if isinstance(node.slice, ast.Slice):
             return self.slice_of(value, node.slice, span)
         if len(indices) != 1 and not isinstance(value.type, DictType | ClassType):
-            raise self.error(
-                "Sliced expression not yet supported for non-tensor type", span
-            )
+            raise self.error("Sliced expression not yet supported for non-tensor type", span)
         if isinstance(value.type, TupleType):
             return self.tuple_subscript(value, node.slice, span)
         index = self.expr(node.slice)
@@ -114,9 +112,7 @@ class Subscripts(Expressions):
         bounds = self.slice_bounds(node, span)
         if isinstance(value.type, TupleType):
             return self.tuple_slice(value, bounds, span)
-        start, end, step = (
-            b if b is not None else self.constant(None, span) for b in bounds
-        )
+        start, end, step = (b if b is not None else self.constant(None, span) for b in bounds)
         if bounds[2] is None:
             step = self.integer(1)
         return self.builtin("aten::slice", [value, start, end, step], span)
@@ -141,14 +137,14 @@ class Subscripts(Expressions):
 
     def tensor_subscript(self, value: Value, indices: list[ast.expr], span: Span) -> Value:
         value, tensors = self.tensor_views(value, indices, span)
-        if tensors is None:
+        if not tensors:
             return value
-        return self.builtin("aten::index", [value, tensors], span)
+        return self.builtin("aten::index", [value, self.index_list(tensors, span)], span)
 
     def tensor_views(
         self, value: Value, indices: list[ast.expr], span: Span
-    ) -> tuple[Value, Value | None]:
-        """Views for ints, slices and None; what is left over as a list of index tensors."""
+    ) -> tuple[Value, dict[int, Value]]:
+        """Views for ints, slices and None; what is left over as index tensors by dimension."""
         tensors: dict[int, Value] = {}
         before_ellipsis = True
         dim = 0
@@ -172,7 +168,7 @@ class Subscripts(Expressions):
             else:
                 tensors[dim] = self._index_tensor(made, span)
                 dim += 1
-        return value, self._index_list(tensors, span) if tensors else None
+        return value, tensors
 
     def _slice_dim(self, value: Value, dim: int, node: ast.Slice, span: Span) -> Value:
         bounds = self.slice_bounds(node, span)
@@ -180,9 +176,7 @@ class Subscripts(Expressions):
         start, end, step = (b if b is not None else none for b in bounds)
         if bounds[2] is None:
             step = self.integer(1)
-        return self.builtin(
-            "aten::slice", [value, self.integer(dim), start, end, step], span
-        )
+        return self.builtin("aten::slice", [value, self.integer(dim), start, end, step], span)
 
     def _index_tensor(self, value: Value, span: Span) -> Value:
         if isinstance(value.type, TensorType):
@@ -198,7 +192,7 @@ class Subscripts(Expressions):
             span,
         )
 
-    def _index_list(self, tensors: dict[int, Value], span: Span) -> Value:
+    def index_list(self, tensors: dict[int, Value], span: Span) -> Value:
         none = self.constant(None, span)
         last = max(tensors)
         values = [tensors.get(dim, none) for dim in range(min(0, *tensors), last + 1)]

@@ -172,20 +172,6 @@ class Range(Iterable):
 
 
 @dataclass
-class Counter(Iterable):
-    """The counter of `enumerate`: without an end."""
-
-    start: Value
-
-    def length(self, em: Emission, span: Span | None) -> Value | None:
-        return None
-
-    def element(self, em: Emission, span: Span | None, index: Value) -> Sugared:
-        args = [index, self.start, em.integer(1)]
-        return Simple(em.builtin("aten::__derive_index", args, span))
-
-
-@dataclass
 class Zip(Iterable):
     """`zip(...)` and `enumerate(...)`: as long as the shortest child."""
 

@@ -1,7 +1,7 @@
 """Programs in the TorchScript language, for comparing graphs and results."""
 
 import math
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ def nested_loops(x):
     return y
 
 
-def optional_refined(x: Optional[Tensor], y: Tensor):
+def optional_refined(x: Tensor | None, y: Tensor):
     if x is not None:
         z = x + y
     else:
@@ -25,16 +25,16 @@ def optional_refined(x: Optional[Tensor], y: Tensor):
 
 def raising(x: int):
     if x > 3:
-        raise ValueError("too big {}".format(x))
+        raise ValueError(f"too big {x}")
     assert x != 2, "no two"
     return x
 
 
-def containers(xs: List[int], d: Dict[str, int], s: str):
+def containers(xs: list[int], d: dict[str, int], s: str):
     ys = [x * 2 for x in xs]
     ys.append(3)
     d["a"] = ys[0]
-    e: List[float] = []
+    e: list[float] = []
     print(s, xs)
     return ys, d, e
 
@@ -56,7 +56,7 @@ def caller(x):
 def any_argument(x: Any):
     if isinstance(x, int):
         return x + 1
-    elif torch.jit.isinstance(x, List[str]):
+    elif torch.jit.isinstance(x, list[str]):
         return len(x)
     else:
         return 0
@@ -96,7 +96,7 @@ def early_return(x: int):
     return x + 2
 
 
-def return_in_loop(xs: List[int]):
+def return_in_loop(xs: list[int]):
     for x in xs:
         if x > 3:
             return x
@@ -106,7 +106,7 @@ def return_in_loop(xs: List[int]):
 def scalars(a: int, b: float):
     c = a / 2 + b // 3 - a % 5
     d = 2**a
-    e = not (a > 1 and b < 2.0 or a == 3)
+    e = not ((a > 1 and b < 2.0) or a == 3)
     return c, d, e, -a, float(a), int(b), str(a)
 
 
@@ -138,13 +138,13 @@ def reversed_scalars(x):
     return 1 - x, 1 / x, 2 * x, x**2, x / 2
 
 
-def early_none(x: Optional[int], y: Optional[int]) -> int:
+def early_none(x: int | None, y: int | None) -> int:
     if x is None or y is None:
         return 0
     return x + y
 
 
-def loops_enumerate(xs: List[Tensor]):
+def loops_enumerate(xs: list[Tensor]):
     total = torch.zeros(1)
     for i, x in enumerate(xs):
         total = total + x * i
@@ -173,7 +173,7 @@ def strings(s: str, n: int):
     return t.split("_"), t[1:], t[-1], "%s is %d" % (s, n), len(t)
 
 
-def dictionary(d: Dict[str, int]):
+def dictionary(d: dict[str, int]):
     total = 0
     for k, v in d.items():
         total += v
@@ -208,7 +208,7 @@ def named_tuple(x):
     return p.first * p.second, p
 
 
-def list_methods(xs: List[int]):
+def list_methods(xs: list[int]):
     xs.sort()
     xs.reverse()
     xs.extend([1, 2])
@@ -218,7 +218,7 @@ def list_methods(xs: List[int]):
     return xs + [y], xs * 2, sorted(xs), sum(xs), xs[1:3]
 
 
-def union_argument(x: Union[int, str]):
+def union_argument(x: int | str):
     if isinstance(x, int):
         return x + 1
     return len(x)
@@ -233,7 +233,7 @@ def while_true(n: int):
     return i
 
 
-def continue_in_for(xs: List[int]):
+def continue_in_for(xs: list[int]):
     total = 0
     for x in xs:
         if x == 2:
@@ -242,7 +242,7 @@ def continue_in_for(xs: List[int]):
     return total
 
 
-def nested_early(x: int, ys: List[int]):
+def nested_early(x: int, ys: list[int]):
     for y in ys:
         for z in range(y):
             if z == x:
@@ -269,7 +269,7 @@ def convolution(x, w):
     return torch.conv2d(x, w), torch.nn.functional.relu(x), torch.softmax(x, 1)
 
 
-def optional_default(x: Tensor, y: Optional[Tensor] = None, s: float = 1.0, n: str = "a"):
+def optional_default(x: Tensor, y: Tensor | None = None, s: float = 1.0, n: str = "a"):
     if y is None:
         y = x
     return x + y * s

@@ -17,6 +17,11 @@ _CONSTANT = re.compile(r"^(\s*)%(\S+) : (.*) = prim::Constant(.*?)\(\)$")
 
 
 def canonical(graph: str) -> list[str]:
+    """`canonical_graph` of a graph and of the graphs of its forks."""
+    return [line for part in graph.split("\nwith ") for line in canonical_graph(part)]
+
+
+def canonical_graph(graph: str) -> list[str]:
     """The lines without places; constants written out where they are used, values numbered."""
     names: dict[str, str] = {}
     out: list[str] = []
