@@ -15,9 +15,9 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from tensorscript.base.errors import InternalError
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization, optimize
 from tensorscript.backends.target import Target, host, initialize, machine
+from tensorscript.base.errors import InternalError
 
 _serial = itertools.count()
 _lock = threading.Lock()

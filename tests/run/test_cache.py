@@ -30,7 +30,12 @@ def test_parts_do_not_run_together() -> None:
 def test_damage_is_a_miss_and_is_removed(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path)
     key = cache_key("x")
-    for damage in (lambda raw: raw[:-1], lambda raw: raw[:-1] + b"?", lambda raw: b"", lambda raw: raw[:20]):
+    for damage in (
+        lambda raw: raw[:-1],
+        lambda raw: raw[:-1] + b"?",
+        lambda raw: b"",
+        lambda raw: raw[:20],
+    ):
         cache.store(key, b"0123456789" * 10)
         (file,) = tmp_path.iterdir()
         file.write_bytes(damage(file.read_bytes()))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tensorscript.base.errors import InternalError
 from tensorscript.backends.target import Target
+from tensorscript.base.errors import InternalError
 
 from . import exponential, inverse, logarithm, power, rounding, trigonometric
 from .builder import Builder, Value

@@ -35,7 +35,9 @@ def _two_over_pi_words() -> tuple[int, ...]:
 
 TABLE = (
     f"@ts_two_over_pi = internal unnamed_addr constant [{_WORDS} x i64] ["
-    + ", ".join(f"i64 {word if word < 1 << 63 else word - (1 << 64)}" for word in _two_over_pi_words())
+    + ", ".join(
+        f"i64 {word if word < 1 << 63 else word - (1 << 64)}" for word in _two_over_pi_words()
+    )
     + "]"
 )
 

@@ -1,0 +1,105 @@
+"""The math library against extended precision; run as a program it writes docs/math.md."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from math_measure import evaluate, ulps
+from numpy.typing import NDArray
+
+LONG = np.longdouble
+Array = NDArray[np.longdouble]
+
+
+def _slowly(f: Callable[[float], float]) -> Callable[[Array], Array]:
+    return lambda x: np.array([f(float(v)) for v in x], LONG)
+
+
+REFERENCE: dict[str, Callable[[Array], Array]] = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _slowly(math.erf), "erfc": _slowly(math.erfc),
+}  # fmt: skip
+# (low, high) of the samples; "log" samples positive values by exponent.
+DOMAIN: dict[str, tuple[float, float]] = {
+    "exp": (-100, 88), "exp2": (-148, 127.9), "expm1": (-20, 88), "tanh": (-10, 10),
+    "sinh": (-88, 88), "cosh": (-88, 88), "sigmoid": (-80, 80), "sin": (-1e4, 1e4),
+    "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
+    "erf": (-4.5, 4.5), "erfc": (-4, 9),
+}  # fmt: skip
+LIMIT = {"tan": 2.5, "sinh": 2.5, "cosh": 2.0, "erfc": 2.5, "atan2": 2.5, "pow": 2.0, "acos": 2.0,
+         "asin": 2.0, "atan": 2.0, "log1p": 2.0}  # fmt: skip
+
+
+def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:
+    kind = np.float32 if dtype == "f32" else np.float64
+    rng = np.random.default_rng(7)
+    if fn in DOMAIN:
+        low, high = DOMAIN[fn]
+        small = np.exp2(rng.uniform(-40, 0, count // 4)) * rng.choice((-1, 1), count // 4)
+        return np.concatenate((rng.uniform(low, high, count), small)).astype(kind)
+    reach = 120 if dtype == "f32" else 1000
+    wide = np.exp2(rng.uniform(-reach, reach, count // 2))
+    return np.concatenate((wide, rng.uniform(0.5, 2, count // 2))).astype(kind)
+
+
+def measure(fn: str, dtype: str, count: int = 20000) -> float:
+    x = samples(fn, dtype, count)
+    wanted = REFERENCE[fn](x.astype(LONG))
+    return ulps(evaluate(fn, dtype, x, lanes=16 if dtype == "f32" else 8), wanted, dtype)
+
+
+def measure_binary(fn: str, dtype: str, count: int = 20000) -> float:
+    rng = np.random.default_rng(9)
+    kind = np.float32 if dtype == "f32" else np.float64
+    lanes = 16 if dtype == "f32" else 8
+    if fn == "pow":
+        x = np.exp2(rng.uniform(-8, 8, count)).astype(kind)
+        y = rng.uniform(-12, 12, count).astype(kind)
+        reference = np.power(x.astype(LONG), y.astype(LONG))
+    else:
+        x, y = (rng.normal(size=count).astype(kind) for _ in range(2))
+        reference = np.arctan2(x.astype(LONG), y.astype(LONG))
+    return ulps(evaluate(fn, dtype, x, y, lanes), reference, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", sorted(REFERENCE))
+def test_ulps(fn: str, dtype: str) -> None:
+    assert measure(fn, dtype) <= LIMIT.get(fn, 1.5)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", ["pow", "atan2"])
+def test_ulps_of_two_operands(fn: str, dtype: str) -> None:
+    assert measure_binary(fn, dtype) <= LIMIT[fn]
+
+
+def table() -> str:
+    lines = [
+        "# The math library",
+        "",
+        "Largest error in units in the last place over random samples against 64-bit-mantissa",
+        "references (float64 for erf and erfc). Written by",
+        "`python tests/run/test_math_ulp.py docs/math.md`.",
+        "",
+        "| function | float32 | float64 |",
+        "|---|---|---|",
+    ]
+    for fn in sorted(REFERENCE):
+        lines.append(f"| {fn} | {measure(fn, 'f32'):.2f} | {measure(fn, 'f64'):.2f} |")
+    for fn in ("atan2", "pow"):
+        row = [measure_binary(fn, dtype) for dtype in ("f32", "f64")]
+        lines.append(f"| {fn} | {row[0]:.2f} | {row[1]:.2f} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(table())
