@@ -137,8 +137,9 @@ def type_of_syntax(
             found = lookup(node)
             if found is not NOT_FOUND:
                 return type_of_object(found, classes, span)
-            if isinstance(node, ast.Name) and node.id in NAMES:
-                return NAMES[node.id]
+            name = _dotted(node).removeprefix("torch.")
+            if name in NAMES:
+                return NAMES[name]
             raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
 

@@ -32,6 +32,7 @@ from .subscripts import Subscripts
 from .values import (
     Builtin,
     Cast,
+    Closure,
     Form,
     Iterable,
     Parts,
@@ -102,6 +103,8 @@ class Calls(Subscripts):
             return self._form_call(callee.name, node, span, hint)
         if isinstance(callee, Builtin) and callee.name == "aten::tolist":
             return Simple(self._to_list(callee, span, hint))
+        if callee.ignores_arguments:
+            return callee.call(self, span, [], {})
         args, kwargs = self.arguments(node)
         if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
             return method_call(self, callee.value, "__call__", args, span)
@@ -309,7 +312,10 @@ class Calls(Subscripts):
         fork = self.insert(FORK, [], [], span, arguments=[*args, *kwargs.values()])
         body = fork.add_block()
         with self.inside(body):
-            result = callee.call(self, span, args, kwargs).as_value(self, span)
+            if isinstance(callee, Closure):
+                result = self.closure_body(callee.tree)
+            else:
+                result = callee.call(self, span, args, kwargs).as_value(self, span)
             body.outputs.append(result)
         value = fork.add_output(FutureType(result.type))
         value.block = self.block
@@ -328,6 +334,10 @@ class Calls(Subscripts):
     # What the later parts of the emitter provide.
 
     def annotation(self, node: ast.expr) -> Attribute:
+        raise NotImplementedError
+
+    def closure_body(self, tree: ast.FunctionDef) -> Value:
+        """Emit a nested function's body here; gives a placeholder of what it returns."""
         raise NotImplementedError
 
     def converted(self, value: Value, type: Attribute, span: Span) -> Value:

@@ -172,8 +172,8 @@ class Conditions(Emission):
             name, type = right.id, b.type
         if name is None:
             return Condition(value)
-        some, none = {name: typing.without_none(type)}, {name: NONE}
-        return Condition(value, none if its_is else some, some if its_is else none)
+        some = {name: typing.without_none(type)}
+        return Condition(value, {}, some) if its_is else Condition(value, some)
 
     def is_instance(self, object: ast.expr, classes: ast.expr, span: Span) -> Condition:
         value = self.expr(object)

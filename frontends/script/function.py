@@ -46,6 +46,9 @@ T = TypeVar("T")
 class Resolver(Protocol):
     """What names mean that the function does not define itself."""
 
+    nested_functions: bool
+    """Whether nested `def`s may stand in the text (archives write them for forks)."""
+
     def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
 
     def annotation(self, node: ast.expr, span: Span) -> Attribute: ...
@@ -79,6 +82,7 @@ class FunctionEmitter(Statements):
         self.program = program
         self.resolver = resolver
         self.function_name = name
+        self.nested_functions = resolver.nested_functions
 
     # Names and types
 

@@ -427,6 +427,8 @@ def _members(cls: type) -> list[enum.Enum]:
 class LiveResolver:
     """Resolves the names around one Python function."""
 
+    nested_functions = False
+
     def __init__(self, world: World, fn: Callable[..., object]) -> None:
         self.world = world
         self.names: dict[str, object] = {}

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.constants import Device, EnumRef, FunctionRef, ListLiteral
+from tensorscript.dialects.ts.constants import Device, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -163,6 +163,8 @@ def constant_type(value: object, wanted: Attribute | None = None) -> Attribute:
             return DEVICE
         case FunctionRef():
             return FUNCTION
+        case TensorLiteral():
+            return TENSOR
         case tuple():
             inner = typing.without_none(wanted) if wanted is not None else None
             if isinstance(inner, TupleType) and len(inner.elements) == len(value):

@@ -20,6 +20,7 @@ from .scope import Frame
 from .source import Text
 from .stores import Stores
 from .values import (
+    Closure,
     ExceptionClass,
     ExceptionMessage,
     Parts,
@@ -49,6 +50,19 @@ class Statements(Stores):
         self.declared_return: Attribute | None = None
         self.merged_return: Attribute | None = None
         self.in_loop = False
+        self.nested_functions = False
+
+    def closure_body(self, tree: ast.FunctionDef) -> Value:
+        saved = self.declared_return, self.merged_return, self.in_loop
+        declared = self.annotation(tree.returns) if tree.returns is not None else None
+        self.declared_return, self.merged_return, self.in_loop = declared, None, False
+        self.body(tree.body)
+        span = self.span(tree)
+        if self.block not in self.exited:
+            self.leave(self.constant(None, span), span)
+        returned = self.merged_return or NONE
+        self.declared_return, self.merged_return, self.in_loop = saved
+        return self.insert(draft.UNINITIALIZED, [], [returned], span).output
 
     def body(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
@@ -90,6 +104,8 @@ class Statements(Stores):
                 self._with(node, span)
             case ast.Delete():
                 self.delete(node)
+            case ast.FunctionDef() if self.nested_functions:
+                self.frame.define_sugared(node.name, Closure(node))
             case _:
                 what, length = _KEYWORDS.get(type(node), (type(node).__name__, 1))
                 raise UnsupportedNodeError(f"{what} aren't supported", self.text.word(node, length))

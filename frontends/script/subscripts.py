@@ -181,8 +181,10 @@ class Subscripts(Expressions):
     def _index_tensor(self, value: Value, span: Span) -> Value:
         if isinstance(value.type, TensorType):
             return value
-        if value.type == BOOL or isinstance(value.type, ListType):
-            return self.builtin("aten::tensor", [value], span)
+        code = _index_code(value.type)
+        if code is not None:
+            dtype = {"dtype": self.integer(code)}
+            return self.builtin("aten::tensor", [value], span, dtype)
         if isinstance(value.type, OptionalType) and isinstance(value.type.element, TensorType):
             return value
         raise self.error(
@@ -197,6 +199,13 @@ class Subscripts(Expressions):
         last = max(tensors)
         values = [tensors.get(dim, none) for dim in range(min(0, *tensors), last + 1)]
         return self.make_list(OptionalType(TENSOR), values, span)
+
+
+def _index_code(type: Attribute) -> int | None:
+    """The dtype code of the tensor that a list or bool becomes as an index."""
+    while isinstance(type, ListType):
+        type = type.element
+    return {INT: 4, BOOL: 11}.get(type)
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -6,6 +6,7 @@ TorchScript calls them sugared values. Each kind answers the questions it can (`
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -37,6 +38,8 @@ class Sugared:
     """Base: refuses everything."""
 
     kind = "value"
+    ignores_arguments = False
+    """Whether a call does not even evaluate its arguments (`C.__new__(C)`)."""
 
     def as_value(self, em: Emission, span: Span | None) -> Value:
         raise em.error(f"{self.kind} cannot be used as a value", span)
@@ -348,6 +351,14 @@ class Class(Sugared):
         found = em.static_attr(self.type, name, span)
         assert isinstance(found, Sugared)
         return found
+
+
+@dataclass
+class Closure(Sugared):
+    """A nested function of archive text; only `fork` takes it."""
+
+    kind = "closure"
+    tree: ast.FunctionDef
 
 
 @dataclass

@@ -1,9 +1,11 @@
 """Programs in the TorchScript language, for comparing graphs and results."""
 
 import math
+from enum import Enum
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 
@@ -301,7 +303,172 @@ def modified_index(x: Tensor, idx: Tensor):
     return x[0, idx], x[[0, 1]], x[..., 0], x[:, -1]
 
 
+class Color(Enum):
+    RED = 1
+    GREEN = 2
+
+
+def enums(c: Color):
+    if c == Color.RED:
+        return c.value
+    return Color.GREEN.value + len(c.name)
+
+
+class Counter:
+    def __init__(self, start: int):
+        self.count = start
+        self.names: List[str] = []
+
+    def bump(self, by: int = 1) -> int:
+        self.count += by
+        self.names.append("x")
+        return self.count
+
+    @property
+    def double(self) -> int:
+        return self.count * 2
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __add__(self, other: int) -> int:
+        return self.count + other
+
+
+def script_class(n: int):
+    c = Counter(n)
+    c.bump()
+    c.bump(by=3)
+    c.count = 7
+    c.count += 1
+    return c.double + len(c) + (c + 2), c.names
+
+
+class Guarded:
+    def __init__(self, x: int):
+        self.x = x
+
+    def __enter__(self):
+        return self.x
+
+    def __exit__(self, type: Any, value: Any, tb: Any):
+        print("bye")
+
+
+def with_statement(n: int):
+    with Guarded(n) as d:
+        n = n + d
+    return n
+
+
+def functional(x, w, b):
+    y = F.linear(x, w, b)
+    y = F.gelu(F.relu(y))
+    y = F.dropout(y, 0.5, training=False)
+    y = F.softmax(y, dim=-1)
+    return F.layer_norm(y, [4]), F.cross_entropy(y, y.argmax(1)), F.pad(y, [1, 1])
+
+
+def lists_of_lists(n: int):
+    out: List[List[int]] = []
+    for i in range(n):
+        out.append([i, i + 1])
+    return [[x for x in row] for row in out]
+
+
+def optional_list(xs: Optional[List[int]] = None):
+    if xs is None:
+        xs = [1]
+    ys: Dict[str, List[int]] = {}
+    ys["a"] = xs
+    return ys
+
+
+def starred(x):
+    a, *rest = (x, x + 1, x + 2)
+    return a, rest[0], torch.cat([*rest])
+
+
+def del_and_pass(d: Dict[str, int]):
+    del d["a"]
+    for _ in range(2):
+        pass
+    return d
+
+
+def bool_ops(a: bool, b: bool, x):
+    c = a and b or not a
+    if not a and bool(x.any()):
+        return 1
+    return 2 if c else 3
+
+
+def with_no_grad(x):
+    with torch.no_grad():
+        y = x * 2
+    return y
+
+
+def devices(x):
+    y = torch.zeros(2, device=x.device, dtype=x.dtype)
+    z = torch.tensor([1.0, 2.0], device="cpu")
+    return y, z, x.device.type
+
+
+def tolist_hint(x):
+    v: List[int] = x.tolist()
+    return v
+
+
+def empty_literals():
+    a = []
+    a.append(torch.ones(1))
+    b: List[int] = []
+    c = {}
+    c["k"] = torch.ones(1)
+    return a, b, c
+
+
+def isinstance_static(x: Tensor, y: List[int]):
+    if isinstance(x, Tensor):
+        x = x + 1
+    if isinstance(y, list):
+        return x
+    return undefined_name  # noqa: F821
+
+
+def return_none(x) -> None:
+    print(x)
+
+
+def raise_only(x: int) -> int:
+    if x > 0:
+        return x
+    else:
+        raise RuntimeError("no")
+
+
+def loop_refine(xs: List[Optional[int]]):
+    total = 0
+    for x in xs:
+        if x is not None:
+            total += x
+    return total
+
+
+def while_optional(x: Optional[int]) -> int:
+    while x is not None:
+        if x > 3:
+            x = None
+        else:
+            x = x + 1
+    return 0
+
+
 PROGRAMS = [
+    enums, script_class, with_statement, functional, lists_of_lists, optional_list, starred,
+    del_and_pass, bool_ops, with_no_grad, devices, tolist_hint, empty_literals, isinstance_static,
+    return_none, raise_only, loop_refine, while_optional,
     nested_loops, optional_refined, raising, containers, stepped_range, caller, any_argument,
     forks, indexing, breaking, early_return, return_in_loop, scalars, constants_fold, reductions,
     creation, views, reversed_scalars, early_none, loops_enumerate, tuple_iteration,

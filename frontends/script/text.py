@@ -1,0 +1,396 @@
+"""Names in TorchScript text: archives' `code/*.py` and `CompilationUnit` sources.
+
+Text is parsed by `ast`, which executes nothing. Functions and classes are found by qualified name in
+a `Library` and compiled when they are first needed, so that definitions may come in any order.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+
+from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.schema import has_operator
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
+from tensorscript.dialects.ts.types import (
+    ClassType,
+    EnumType,
+    InterfaceType,
+    TupleType,
+)
+
+from .annotations import NOT_FOUND, type_of_syntax
+from .calls import BUILTINS
+from .function import Definition, FunctionEmitter, class_type, compile_definition
+from .program import ClassInfo, Program
+from .signature import NO_DEFAULT, Formal, Signature, constant_type
+from .source import FunctionSource, Text, parse_text
+from .values import (
+    Args,
+    Builtin,
+    Class,
+    EnumClass,
+    ExceptionClass,
+    Function,
+    Kwargs,
+    NamedTupleClass,
+    Simple,
+    Sugared,
+)
+
+_FLOATS = {"inf": math.inf, "nan": math.nan}
+_COMPLEX = {"infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
+_TORCH_PREFIXES = ("linalg", "fft", "special")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A definition in some text."""
+
+    tree: ast.FunctionDef | ast.ClassDef
+    text: Text
+
+
+class Library(Protocol):
+    """Where text definitions are found."""
+
+    def find(self, qualified_name: str) -> Found | None: ...
+
+
+@dataclass
+class TextLibrary:
+    """The functions and classes of one text, under a prefix (`__torch__`)."""
+
+    definitions: dict[str, Found]
+
+    @staticmethod
+    def parse(text: str, prefix: str = "__torch__", name: str = "<string>") -> TextLibrary:
+        """Read a text.
+
+        Raises:
+            FrontendError: it does not parse.
+        """
+        tree, where = parse_text(text, name)
+        out: dict[str, Found] = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                out[f"{prefix}.{node.name}"] = Found(node, where)
+        return TextLibrary(out)
+
+    def find(self, qualified_name: str) -> Found | None:
+        return self.definitions.get(qualified_name)
+
+
+@dataclass
+class _Package(Sugared):
+    """`__torch__.a.b` that is not (yet) a definition."""
+
+    kind = "module"
+    path: str
+    world: TextWorld
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
+        path = f"{self.path}.{name}"
+        return self.world.value(path, em, span) or _Package(path, self.world)
+
+
+@dataclass
+class _Operators(Sugared):
+    """`torch`, `ops.prim`, `torch.linalg`: attribute access names an operator."""
+
+    kind = "module"
+    namespace: str
+    prefix: str = ""
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
+        if not self.namespace:
+            return _Operators(name)
+        if self.namespace == "aten" and not self.prefix:
+            if name in _TORCH_PREFIXES:
+                return _Operators("aten", f"{name}_")
+            if name == "autograd":
+                return _Operators("aten")
+            if name == "ops":
+                return _Operators("")
+            if name in BY_NAME and not has_operator(f"aten::{name}"):
+                return Simple(em.constant(BY_NAME[name].code, span))
+        return Builtin(f"{self.namespace}::{self.prefix}{name}")
+
+
+@dataclass
+class _Constants(Sugared):
+    """`CONSTANTS.c0`."""
+
+    kind = "constant table"
+    values: Sequence[object]
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
+        return Simple(em.constant(self.values[int(name[1:])], span))
+
+
+@dataclass
+class _TextClass(Class):
+    """A class of the text; `C.__new__(C)` makes an object without `__init__`."""
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
+        if name == "__new__":
+            return _New(self.type)
+        return super().attr(em, span, name)
+
+
+@dataclass
+class _New(Sugared):
+    kind = "class"
+    ignores_arguments = True
+    type: ClassType
+
+    def as_value(self, em: FunctionEmitter, span: Span | None) -> object:  # type: ignore[override]  # never a value
+        raise em.error("class cannot be used as a value", span)
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        return Simple(em.insert("prim::CreateObject", [], [self.type], span).output)
+
+
+@dataclass
+class TextWorld:
+    """The definitions of a library as they are compiled into a program."""
+
+    program: Program
+    library: Library
+    constants: Sequence[object] = ()
+    types: dict[str, Attribute] = field(default_factory=dict)
+
+    def value(self, name: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
+        """The function or class called `name`; None if there is none."""
+        found = self.library.find(name)
+        if found is None:
+            return None
+        if isinstance(found.tree, ast.FunctionDef):
+            if name in self.program.compiling:
+                raise em.error(
+                    f"function '{found.tree.name}' is called recursively. Recursive calls are not "
+                    "supported",
+                    span,
+                )
+            signature = em.calling(name, span, lambda: self.function(name))
+            return Function(name, signature)
+        type = self.type(name)
+        if isinstance(type, TupleType):
+            fields = zip(type.field_names, type.elements, strict=True)
+            formals = tuple(Formal(n, t) for n, t in fields)
+            return NamedTupleClass(type, Signature(found.tree.name, formals, (type,)))
+        if isinstance(type, EnumType):
+            info = self.program.classes[name]
+            return EnumClass(type, {m: EnumRef(name, m) for m in info.constants})
+        assert isinstance(type, ClassType)
+        return _TextClass(type)
+
+    def function(self, name: str) -> Signature:
+        """Compile the function called `name`, if it is not yet.
+
+        Raises:
+            CompileError: no such function, or it does not compile.
+        """
+        if name not in self.program.functions:
+            found = self.library.find(name)
+            if found is None or not isinstance(found.tree, ast.FunctionDef):
+                raise CompileError(f"Unknown function '{name}'")
+            compile_definition(self.program, self._definition(name, found.tree, found.text))
+        return self.program.functions[name].signature
+
+    def _definition(
+        self, name: str, tree: ast.FunctionDef, text: Text, self_type: ClassType | None = None
+    ) -> Definition:
+        resolver = TextResolver(self)
+        arguments = tree.args.args
+        values = arguments[len(arguments) - len(tree.args.defaults) :]
+        defaults = {
+            arg.arg: self._default(default, text)
+            for arg, default in zip(values, tree.args.defaults, strict=True)
+        }
+        return Definition(name, FunctionSource(tree, text), resolver, defaults, {}, self_type)
+
+    def _default(self, node: ast.expr, text: Text) -> object:
+        match node:
+            case ast.Attribute(ast.Name("CONSTANTS"), name):
+                return self.constants[int(name[1:])]
+            case ast.Attribute():
+                path, _, member = ast.unparse(node).rpartition(".")
+                return EnumRef(path, member)
+            case ast.Name(name) if name in _FLOATS:
+                return _FLOATS[name]
+            case ast.UnaryOp(ast.USub(), ast.Name(name)) if name in _FLOATS:
+                return -_FLOATS[name]
+            case ast.List(elements):
+                return ListLiteral(tuple(self._default(e, text) for e in elements))
+            case ast.Tuple(elements):
+                return tuple(self._default(e, text) for e in elements)
+        try:
+            return ast.literal_eval(node)
+        except ValueError as error:
+            raise FrontendError("Unknown default value", text.span(node)) from error
+
+    # Classes
+
+    def type(self, name: str) -> Attribute:
+        """The type called `name`, declared if it is not yet.
+
+        Raises:
+            CompileError: there is no such class.
+        """
+        if name not in self.types:
+            found = self.library.find(name)
+            if found is None or not isinstance(found.tree, ast.ClassDef):
+                raise CompileError(f"Unknown type name '{name}'")
+            self._declare(name, found.tree, found.text)
+        return self.types[name]
+
+    def _declare(self, name: str, tree: ast.ClassDef, text: Text) -> None:
+        base = tree.bases[0].id if tree.bases and isinstance(tree.bases[0], ast.Name) else ""
+        if base == "NamedTuple":
+            self._named_tuple(name, tree, text)
+            return
+        if base == "Enum":
+            self._enum(name, tree)
+            return
+        category = {"Module": "module", "ModuleInterface": "interface", "Interface": "interface"}
+        info = ClassInfo(class_type(name), category.get(base, "class"))
+        is_interface = info.category == "interface"
+        self.types[name] = InterfaceType(StringAttr(name)) if is_interface else info.type
+        self.program.classes[name] = info
+        resolver = TextResolver(self)
+        for node in tree.body:
+            match node:
+                case ast.AnnAssign():
+                    self._attribute(info, node, resolver, text)
+                case ast.Assign([ast.Name(key)], ast.List(elements)):
+                    listed = [e.value for e in elements if isinstance(e, ast.Constant)]
+                    if key == "__parameters__":
+                        info.parameters = listed
+                    elif key == "__buffers__":
+                        info.buffers = listed
+                case ast.Assign([ast.Subscript(_, ast.Constant(str(key)))], value):
+                    info.attributes[key] = resolver.annotation(value, text.span(node))
+                case ast.FunctionDef():
+                    self._method(info, node, text)
+
+    def _attribute(
+        self, info: ClassInfo, node: ast.AnnAssign, resolver: TextResolver, text: Text
+    ) -> None:
+        assert isinstance(node.target, ast.Name)
+        type = resolver.annotation(node.annotation, text.span(node))
+        if node.value is not None:
+            info.constants[node.target.id] = self._default(node.value, text)
+        else:
+            info.attributes[node.target.id] = type
+
+    def _method(self, info: ClassInfo, tree: ast.FunctionDef, text: Text) -> None:
+        def compile() -> Signature:
+            name = f"{info.name}.{tree.name}"
+            definition = self._definition(name, tree, text, info.type)
+            compiled = compile_definition(self.program, definition)
+            info.compiled[tree.name] = compiled.signature
+            return compiled.signature
+
+        info.methods[tree.name] = compile
+
+    def _named_tuple(self, name: str, tree: ast.ClassDef, text: Text) -> None:
+        fields = [n for n in tree.body if isinstance(n, ast.AnnAssign)]
+        resolver = TextResolver(self)
+        types = [resolver.annotation(f.annotation, text.span(f)) for f in fields]
+        names = [f.target.id for f in fields if isinstance(f.target, ast.Name)]
+        self.types[name] = TupleType.of(types, names, name)
+
+    def _enum(self, name: str, tree: ast.ClassDef) -> None:
+        info = ClassInfo(class_type(name), "enum")
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                info.constants[node.targets[0].id] = ast.literal_eval(node.value)
+        value = next(iter(info.constants.values()), NO_DEFAULT)
+        self.program.classes[name] = info
+        self.types[name] = EnumType(StringAttr(name), constant_type(value))
+
+    def compile_class(self, name: str) -> ClassInfo:
+        """Declare a class and compile all its methods.
+
+        Raises:
+            CompileError: there is no such class, or a method does not compile.
+        """
+        self.type(name)
+        info = self.program.classes[name]
+        for key, compile in info.methods.items():
+            if key not in info.compiled:
+                compile()
+        return info
+
+    # As the table of classes for annotations
+
+    def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        raise CompileError(f"Unknown type name '{cls.__name__}'", span)
+
+
+class TextResolver:
+    """Resolves names of TorchScript text."""
+
+    nested_functions = True
+
+    def __init__(self, world: TextWorld) -> None:
+        self.world = world
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
+        if name in _FLOATS:
+            return Simple(em.constant(_FLOATS[name], span))
+        if name in _COMPLEX:
+            return Simple(em.constant(_COMPLEX[name], span))
+        if name == "torch":
+            return _Operators("aten")
+        if name == "ops":
+            return _Operators("")
+        if name == "CONSTANTS":
+            return _Constants(self.world.constants)
+        if name == "__torch__":
+            return _Package(name, self.world)
+        if name in BUILTINS:
+            return BUILTINS[name]
+        if name.endswith(("Error", "Exception")):
+            return ExceptionClass(f"builtins.{name}")
+        return self.world.value(f"__torch__.{name}", em, span)
+
+    def annotation(self, node: ast.expr, span: Span) -> Attribute:
+        return type_of_syntax(node, self._object, self.world, span)
+
+    def _object(self, node: ast.expr) -> object:
+        path = ast.unparse(node)
+        if path.startswith("__torch__."):
+            return self.world.type(path)
+        if self.world.library.find(f"__torch__.{path}") is not None:
+            return self.world.type(f"__torch__.{path}")
+        return NOT_FOUND
+
+    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
+        return None
+
+
+def compile_source(text: str, world: TextWorld | None = None) -> TextWorld:
+    """Compile every function of a text (`CompilationUnit`).
+
+    Raises:
+        FrontendError: the text does not parse.
+        CompileError: a type or name error.
+    """
+    library = TextLibrary.parse(text)
+    world = world or TextWorld(Program(), library)
+    for name, found in library.definitions.items():
+        if isinstance(found.tree, ast.ClassDef):
+            raise CompileError("expected def but found 'class' here", found.text.word(found.tree, 5))
+        world.function(name)
+    world.program.declare_classes()
+    return world
