@@ -1,0 +1,324 @@
+"""Rows on numbers, bools and strings: computed now if known, else as an expression.
+
+Integers wrap to 64 bits; `//` and `%` floor; division by zero is an error (asserted where the
+divisor is not known), while `/` gives inf or nan.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.dialects.te.expr import Expr, binary, call, select, unary
+
+from .builder import Builder, Rows
+from .elements import as_expr, convert, known
+from .values import UnknownString, Value
+
+
+def wrap(value: int) -> int:
+    """A Python int as a 64-bit one."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _tidy(value: Value) -> Value:
+    return wrap(value) if type(value) is int else value
+
+
+def _paired(x: Value, y: Value) -> tuple[Expr, Expr]:
+    """Both as expressions of one dtype (float if either is)."""
+    p, q = as_expr(x), as_expr(y)
+    wide = float64 if float64 in (p.dtype, q.dtype) else int64
+    if p.dtype is q.dtype is bool_:
+        return p, q
+    return convert(p, wide), convert(q, wide)
+
+
+def is_unknown(*values: Value) -> bool:
+    return any(isinstance(v, Expr) for v in values)
+
+
+def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        if not is_unknown(x, y):
+            return _tidy(fn(x, y))
+        p, q = _paired(x, y)
+        if p.dtype is bool_:
+            p, q = convert(p, int64), convert(q, int64)
+        return known(binary(op, p, q))
+
+    return row
+
+
+def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        if isinstance(x, list) and isinstance(y, list) and op in ("eq", "ne"):
+            if len(x) != len(y):
+                return op == "ne"
+            same: Value = True
+            for p, q in zip(x, y, strict=True):
+                same = _and(b, same, row_eq(b, p, q))
+            return same if op == "eq" else _not(b, same)
+        if isinstance(x, UnknownString) or isinstance(y, UnknownString):
+            b.cannot("comparing strings that depend on unknown values")
+        if not is_unknown(x, y):
+            return fn(x, y)
+        if x is None or y is None:
+            return op == "ne"
+        return known(binary(op, *_paired(x, y)))
+
+    return row
+
+
+def _true_div(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    if is_unknown(x, y):
+        return known(convert(as_expr(x), float64) / convert(as_expr(y), float64))
+    x, y = float(x), float(y)
+    if y == 0:
+        return math.nan if x == 0 or x != x else math.copysign(math.inf, x) * math.copysign(1, y)
+    return x / y
+
+
+def _floor(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        if not is_unknown(y) and y == 0:
+            b.error("division by 0" if op == "floordiv" else "modulo by 0")
+        if not is_unknown(x, y):
+            return _tidy(fn(x, y))
+        p, q = _paired(x, y)
+        if q.op != "const" and q.dtype is int64 and any(n.startswith("$") for n in q.free):
+            b.check(binary("ne", q, 0), "division by 0")
+        return known(binary(op, p, q))
+
+    return row
+
+
+def _power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    if is_unknown(x, y):
+        return known(binary("pow", convert(as_expr(x), float64), convert(as_expr(y), float64)))
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan if x else math.inf
+
+
+def _not(b: Builder, x: Value, *_: Value) -> Value:
+    if isinstance(x, Expr):
+        return known(unary("not", convert(x, bool_)))
+    return not x
+
+
+def _and(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    if is_unknown(x, y):
+        if x is False or y is False:
+            return False
+        if x is True or y is True:
+            return y if x is True else x
+        return known(binary("and", *_paired(x, y)))
+    return x & y
+
+
+def _or(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    if is_unknown(x, y):
+        if x is True or y is True:
+            return True
+        if x is False or y is False:
+            return y if x is False else x
+        return known(binary("or", *_paired(x, y)))
+    return x | y
+
+
+def _neg(b: Builder, x: Value, *_: Value) -> Value:
+    return known(-convert(x, int64) if x.dtype is bool_ else -x) if is_unknown(x) else _tidy(-x)
+
+
+def _abs(b: Builder, x: Value, *_: Value) -> Value:
+    if not isinstance(x, Expr):
+        return abs(x)
+    return known(call("abs", x) if x.dtype is float64 else select(x < 0, -x, x))
+
+
+def _to_int(b: Builder, x: Value, *_: Value) -> Value:
+    if isinstance(x, Expr):
+        return known(convert(x, int64))
+    if isinstance(x, float) and not math.isfinite(x):
+        return -(2**63)
+    return _tidy(int(x))
+
+
+def _to_float(b: Builder, x: Value, *_: Value) -> Value:
+    return known(convert(x, float64)) if isinstance(x, Expr) else float(x)
+
+
+def _to_bool(b: Builder, x: Value, *_: Value) -> Value:
+    return known(convert(x, bool_)) if isinstance(x, Expr) else bool(x)
+
+
+def extremum(op: str, fn: Callable[..., Value]) -> Callable[..., Value]:
+    def row(b: Builder, *values: Value) -> Value:
+        items: Sequence[Value] = values[0] if isinstance(values[0], list) else values
+        if len(values) == 2 and isinstance(values[0], list):
+            return fn(values[0], values[1])
+        if not items:
+            b.error(f"{op}() arg is an empty sequence")
+        if not is_unknown(*items):
+            floats = any(isinstance(v, float) for v in items)
+            return float(fn(items)) if floats else fn(items)
+        out = items[0]
+        for v in items[1:]:
+            out = binary(op, *_paired(out, v))
+        return known(as_expr(out))
+
+    return row
+
+
+def math_function(name: str, fn: Callable[[float], float]) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, *_: Value) -> Value:
+        if isinstance(x, Expr):
+            return known(call(name, convert(x, float64)))
+        try:
+            return fn(float(x))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return -math.inf if name.startswith("log") and x == 0 else math.nan
+
+    return row
+
+
+def to_whole(name: str, fn: Callable[[float], int]) -> Callable[..., Value]:
+    """floor and ceil give ints."""
+
+    def row(b: Builder, x: Value, *_: Value) -> Value:
+        if isinstance(x, Expr):
+            return x if x.dtype is int64 else known(convert(call(name, x), int64))
+        return fn(x)
+
+    return row
+
+
+def _is(b: Builder, x: Value, y: Value) -> Value:
+    if x is None or y is None:
+        return x is y
+    return row_eq(b, x, y)
+
+
+def _range_length(b: Builder, start: Value, stop: Value, step: Value) -> Value:
+    if not is_unknown(start, stop, step):
+        if step == 0:
+            b.error("range() arg 3 must not be zero")
+        return len(range(start, stop, step))
+    first, last, by = map(as_expr, (start, stop, step))
+    if by.op != "const":
+        b.cannot("a range whose step is not known")
+    if by.is_int(1):
+        return known(binary("max", last - first, 0))
+    span = (last - first + (by - 1)) // by if int(by.value) > 0 else (first - last - by - 1) // -by  # type: ignore[call-overload]
+    return known(binary("max", span, 0))
+
+
+def _format(b: Builder, template: str | UnknownString, *values: Value) -> Value:
+    text = template.text if isinstance(template, UnknownString) else template
+    unknown = is_unknown(*values) or isinstance(template, UnknownString)
+    out: list[str] = []
+    rest = list(values)
+    parts = text.split("{}")
+    for k, part in enumerate(parts):
+        out.append(part)
+        if k + 1 < len(parts):
+            value = rest.pop(0) if rest else "{}"
+            unknown = unknown or isinstance(value, UnknownString)
+            out.append("{}" if isinstance(value, Expr) else to_text(value))
+    joined = "".join(out)
+    return UnknownString(joined) if unknown else joined
+
+
+def to_text(value: Value) -> str:
+    """`str(value)` as TorchScript prints it: floats with up to 17 digits."""
+    if isinstance(value, UnknownString):
+        return value.text
+    if isinstance(value, float):
+        text = f"{value:.17g}"
+        return text + "." if math.isfinite(value) and text.lstrip("-").isdigit() else text
+    if isinstance(value, list):
+        return "[" + ", ".join(map(to_text, value)) + "]"
+    return str(value)
+
+
+row_eq = compare("eq", operator.eq)
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "log2": math.log2, "log10": math.log10,
+    "log1p": math.log1p, "expm1": math.expm1, "sin": math.sin, "cos": math.cos, "tan": math.tan,
+    "asin": math.asin, "acos": math.acos, "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh,
+    "tanh": math.tanh, "asinh": math.asinh, "acosh": math.acosh, "atanh": math.atanh,
+    "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma,
+}  # fmt: skip
+
+SCALAR: Rows = {
+    "aten::add": arithmetic("add", operator.add),
+    "aten::sub": arithmetic("sub", operator.sub),
+    "aten::mul": arithmetic("mul", operator.mul),
+    "aten::div": _true_div,
+    "aten::floordiv": _floor("floordiv", operator.floordiv),
+    "aten::floor_divide": _floor("floordiv", operator.floordiv),
+    "aten::remainder": _floor("mod", operator.mod),
+    "aten::pow": _power,
+    "aten::neg": _neg,
+    "aten::abs": _abs,
+    "prim::abs": _abs,
+    "aten::eq": row_eq,
+    "aten::ne": compare("ne", operator.ne),
+    "aten::lt": compare("lt", operator.lt),
+    "aten::le": compare("le", operator.le),
+    "aten::gt": compare("gt", operator.gt),
+    "aten::ge": compare("ge", operator.ge),
+    "aten::__not__": _not,
+    "aten::__and__": _and,
+    "aten::__or__": _or,
+    "aten::__xor__": compare("ne", operator.xor),
+    "aten::__is__": _is,
+    "aten::__isnot__": lambda b, x, y: _not(b, _is(b, x, y)),
+    "aten::Int": _to_int,
+    "aten::IntImplicit": _to_int,
+    "aten::Float": _to_float,
+    "aten::FloatImplicit": _to_float,
+    "aten::Bool": _to_bool,
+    "aten::ScalarImplicit": lambda b, x: x,
+    "prim::min": extremum("min", min),
+    "prim::max": extremum("max", max),
+    "aten::floor": to_whole("floor", math.floor),
+    "aten::ceil": to_whole("ceil", math.ceil),
+    "aten::round": math_function("round", lambda x: float(round(x))),
+    **{f"aten::{n}": math_function(n, f) for n, f in _FUNCTIONS.items()},
+    "aten::__range_length": _range_length,
+    "aten::__derive_index": lambda b, i, start, step: known(
+        as_expr(start) + as_expr(i) * as_expr(step)
+    ),
+    "aten::format": _format,
+    "aten::str": lambda b, x: UnknownString("{}") if is_unknown(x) else to_text(x),
+    "aten::all": lambda b, x, *_: all(x),
+    "aten::any": lambda b, x, *_: any(x),
+    "aten::sum": lambda b, x, *_: sum(x),
+    "aten::upper": lambda b, s: s.upper(),
+    "aten::lower": lambda b, s: s.lower(),
+    "aten::startswith": lambda b, s, p, *_: s.startswith(p),
+    "aten::endswith": lambda b, s, p, *_: s.endswith(p),
+    "aten::warn": lambda b, *_: None,
+    "aten::is_grad_enabled": lambda b: False,
+    "aten::set_grad_enabled": lambda b, *_: None,
+    "aten::is_autocast_enabled": lambda b, *_: False,
+    "aten::is_autocast_cpu_enabled": lambda b, *_: False,
+    "aten::is_scripting": lambda b: True,
+    "aten::_get_tracing_state": lambda b: False,
+    "aten::has_torch_function": lambda b, *_: False,
+    "aten::isnan": lambda b, x: known(call("isnan", x)) if is_unknown(x) else math.isnan(x),
+    "aten::isinf": lambda b, x: known(call("isinf", x)) if is_unknown(x) else math.isinf(x),
+    "aten::isfinite": lambda b, x: (
+        known(call("isfinite", x)) if is_unknown(x) else math.isfinite(x)
+    ),
+}
