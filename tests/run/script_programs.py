@@ -1,8 +1,10 @@
 """Programs in the TorchScript language, for comparing graphs and results."""
 
+# ruff: noqa: UP  # both spellings of generic types are part of the language
+
 import math
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 import torch.nn.functional as F
