@@ -74,7 +74,7 @@ def _record(found: Schema) -> Any:
     names = [r.name for r in found.returns]
     if len(names) < 2 or not all(names):
         return None
-    return namedtuple(found.base_name, names, module="torch.return_types")  # type: ignore[misc]
+    return namedtuple(found.base_name, names, module="torch.return_types")
 
 
 def has_kernel(full_name: str) -> bool:

@@ -156,7 +156,7 @@ def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
         DimensionError: the index tensors do not broadcast together.
     """
     try:
-        return view[advanced]
+        return np.asarray(view[advanced])
     except IndexError as error:
         shapes = ", ".join(str(list(a.shape)) for a in advanced if isinstance(a, np.ndarray))
         raise DimensionError(

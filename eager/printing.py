@@ -31,10 +31,7 @@ class _Format:
             return
         nonzero = np.abs(flat[np.isfinite(flat) & (flat != 0)]).astype(np.float64)
         if nonzero.size == 0:
-            self.integral_floats = bool(flat.size) and bool((flat[np.isfinite(flat)] == 0).all())
-            if not self.integral_floats:
-                return
-            self.width = max(len(self.text(v)) for v in flat.tolist())
+            self.integral_floats = True
             return
         low, high = float(nonzero.min()), float(nonzero.max())
         self.integral_floats = bool((nonzero == np.ceil(nonzero)).all())
@@ -106,8 +103,7 @@ class _ComplexFormat:
     def padded(self, v: complex) -> str:
         real = self.real.padded(v.real)
         imag = self.imag.text(v.imag) + "j"
-        sign = "" if imag.startswith("-") else "+"
-        return real + (sign + imag).rjust(self.imag.width + 2 if sign else self.imag.width + 1)
+        return real + ("" if imag.startswith("-") else "+") + imag
 
 
 def tensor_text(t: TensorBase) -> str:

@@ -125,23 +125,23 @@ class Tensor(TensorBase):
 
     @property
     def T(self) -> Tensor:
-        return self._call("numpy_T")
+        return self._tensor("numpy_T")
 
     @property
     def mT(self) -> Tensor:
-        return self._call("transpose", -2, -1)
+        return self._tensor("transpose", -2, -1)
 
     @property
     def H(self) -> Tensor:
-        return self._call("t")._call("conj_physical")
+        return self._tensor("t")._tensor("conj_physical")
 
     @property
     def real(self) -> Tensor:
-        return self._call("real")
+        return self._tensor("real")
 
     @property
     def imag(self) -> Tensor:
-        return self._call("imag")
+        return self._tensor("imag")
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dimension."""
@@ -313,11 +313,11 @@ class Tensor(TensorBase):
         return call("aten::to", (self, *args), kwargs)  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any) -> Tensor:
-        return self._call("reshape", *shape)
+        return self._tensor("reshape", *shape)
 
     def view(self, *shape: Any) -> Tensor:
         """A view of another shape, or of another dtype (`x.view(ts.int32)`)."""
-        return self._call("view", *shape)
+        return self._tensor("view", *shape)
 
     def new_tensor(self, data: Any, *, dtype: DType | None = None) -> Tensor:
         return Tensor(
@@ -333,6 +333,10 @@ class Tensor(TensorBase):
 
     def unbind(self, dim: int = 0) -> Any:
         return tuple(self._call("unbind", dim))
+
+    def _tensor(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
+        result: Tensor = call(f"aten::{name}", (self, *args), kwargs)
+        return result
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         return call(f"aten::{name}", (self, *args), kwargs)
@@ -410,19 +414,19 @@ class Tensor(TensorBase):
         return NotImplemented
 
     def __neg__(self) -> Tensor:
-        return self._call("neg")
+        return self._tensor("neg")
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return self._call("abs")
+        return self._tensor("abs")
 
     def __invert__(self) -> Tensor:
-        return self._call("bitwise_not")
+        return self._tensor("bitwise_not")
 
     def __round__(self, digits: SupportsIndex = 0) -> Tensor:
-        return self._call("round", decimals=int(digits)) if digits else self._call("round")
+        return self._tensor("round", decimals=int(digits)) if digits else self._call("round")
 
 
 TENSOR_CLASS.append(Tensor)

@@ -104,7 +104,7 @@ def _dropped(x: Array, p: float, mask_shape: tuple[int, ...]) -> Array:
     if p == 1:
         keep_mask(mask_shape, p)
         return np.zeros_like(x)
-    return x * (keep_mask(mask_shape, p) / (1 - p)).astype(x.dtype)
+    return np.asarray(x * (keep_mask(mask_shape, p) / (1 - p)).astype(x.dtype))
 
 
 def dropout(self: Any, p: float, train: bool) -> Any:

@@ -42,17 +42,19 @@ def transposed(
     sizes, kernel = x.shape[2:], w.shape[2:]
     wide = np.zeros((*x.shape[:2], *((m - 1) * s + 1 for m, s in zip(sizes, stride, strict=True))),
                     x.dtype)  # fmt: skip
-    wide[(..., *(slice(None, None, s) for s in stride))] = x
+    places: Any = (..., *(slice(None, None, s) for s in stride))
+    wide[places] = x
     channels, out_channels = w.shape[0], w.shape[1]
     turned = np.flip(w, tuple(range(2, 2 + n)))
     turned = turned.reshape(groups, channels // groups, out_channels, *kernel).swapaxes(1, 2)
     turned = turned.reshape(groups * out_channels, channels // groups, *kernel)
     low = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
     high = [a + e for a, e in zip(low, extra, strict=True)]
-    crop = tuple(
+    crop: Any = tuple(
         slice(max(0, -a), m - max(0, -b)) for a, b, m in zip(low, high, wide.shape[2:], strict=True)
     )
-    cropped = wide[(..., *crop)]
+    inside: Any = (..., *crop)
+    cropped = wide[inside]
     rest = [max(0, a) for a in low], [max(0, b) for b in high]
     return forward(cropped, turned, [1] * n, rest[0], rest[1], dilation, groups)
 

@@ -19,7 +19,7 @@ NONE, MEAN, SUM = 0, 1, 2
 
 def reduced(x: Array, reduction: int) -> Array:
     if reduction == MEAN:
-        return np.divide(x.sum(dtype=x.dtype), x.dtype.type(x.size))
+        return np.asarray(np.divide(x.sum(dtype=x.dtype), x.dtype.type(x.size)))
     return np.asarray(x.sum(dtype=x.dtype)) if reduction == SUM else x
 
 
@@ -37,18 +37,18 @@ def pairwise(fn: Callable[..., Array]) -> Kernel:
 
 def _smooth_l1(a: Array, b: Array, beta: float = 1.0) -> Array:
     d = np.abs(a - b)
-    return d if beta == 0 else np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta)
+    return np.asarray(d if beta == 0 else np.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta))
 
 
 def _huber(a: Array, b: Array, delta: float = 1.0) -> Array:
     d = np.abs(a - b)
-    return np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta))
+    return np.asarray(np.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)))
 
 
 def _kl(a: Array, b: Array, log_target: bool = False) -> Array:
     if log_target:
-        return np.exp(b) * (b - a)
-    return np.where(b > 0, b * np.log(np.where(b > 0, b, 1)), 0) - b * a
+        return np.asarray(np.exp(b) * (b - a))
+    return np.asarray(np.where(b > 0, b * np.log(np.where(b > 0, b, 1)), 0) - b * a)
 
 
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Any:
@@ -93,7 +93,7 @@ def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int) -> Ar
     scale = np.where(valid, w[safe], 0).astype(x.dtype)
     out = np.where(valid, -found * scale, 0).astype(x.dtype)
     if reduction == MEAN:
-        return np.divide(out.sum(dtype=x.dtype), scale.sum(dtype=x.dtype))
+        return np.asarray(np.divide(out.sum(dtype=x.dtype), scale.sum(dtype=x.dtype)))
     return np.asarray(out.sum(dtype=x.dtype)) if reduction == SUM else out
 
 
@@ -138,7 +138,7 @@ def _uniform(log_p: Array, at: Array, weight: Any, reduction: int, ignore: int, 
     out = np.where(valid, -(log_p * w.reshape(shape)).sum(axis), 0).astype(log_p.dtype)
     if reduction == MEAN:
         scale = np.where(valid, w[np.where(valid, at, 0)], 0).sum()
-        return np.divide(out.sum(dtype=log_p.dtype), scale)
+        return np.asarray(np.divide(out.sum(dtype=log_p.dtype), scale))
     return np.asarray(out.sum(dtype=log_p.dtype)) if reduction == SUM else out
 
 

@@ -90,16 +90,12 @@ def avg_pool(n: int) -> Kernel:
         counted = np.ones(x.shape[-n:], x.dtype)
         if count_include_pad:
             counted = padded(counted, p, p, 1)
-            counts = _cells(counted, k, s, (0,) * n, ones, False, 0) if not ceil_mode else None
-            if counts is None:
-                wide = [
-                    m * si + ki - 1 - m_in
-                    for m, si, ki, m_in in zip(
-                        (o - 1 for o in total.shape[-n:]), s, k, counted.shape, strict=True
-                    )
-                ]
-                counts = windows(padded(counted, (0,) * n, [max(0, e + 1) for e in wide]), k, s,
-                                 ones)  # fmt: skip
+            have: tuple[int, ...] = counted.shape
+            reach = [
+                max(0, (o - 1) * si + ki - m)
+                for o, si, ki, m in zip(total.shape[-n:], s, k, have, strict=True)
+            ]
+            counts = windows(padded(counted, (0,) * n, reach), k, s, ones)
         else:
             counts = _cells(counted, k, s, p, ones, ceil_mode, 0)
         return wrap(total / counts.sum(axis=inner, dtype=x.dtype), self.dtype)
@@ -149,7 +145,8 @@ def adaptive_max(n: int) -> Kernel:
         bins = [_bins(m, o) for m, o in zip(spatial, sizes, strict=True)]
         for at in np.ndindex(*sizes):
             box = tuple(slice(*bins[a][i]) for a, i in enumerate(at))
-            cells = x[(..., *box)].reshape(*x.shape[:-n], -1)
+            inside: Any = (..., *box)
+            cells = x[inside].reshape(*x.shape[:-n], -1)
             pick = cells.argmax(-1)
             best[(..., *at)] = np.take_along_axis(cells, pick[..., None], -1)[..., 0]
             places[(..., *at)] = numbers[box].reshape(-1)[pick]

@@ -81,7 +81,7 @@ def variance(x: Array, over: tuple[int, ...], correction: float, keepdim: bool) 
     centre = x.sum(axis=over, keepdims=True, dtype=x.dtype) / x.dtype.type(count)
     distance = np.abs(x - centre) if x.dtype.kind == "c" else x - centre
     total = np.asarray((distance * distance).sum(axis=over, keepdims=keepdim))
-    return np.divide(total, total.dtype.type(max(0.0, count - correction)))
+    return np.asarray(np.divide(total, total.dtype.type(max(0.0, count - correction))))
 
 
 def _spread(root: bool, with_mean: bool) -> Callable[[Any, Dims, float, bool], Any]:

@@ -89,7 +89,7 @@ def _linear(x: Array, axis: int, outputs: int, scale: float | None, align: bool)
     low = np.minimum(np.floor(at).astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
     weight = _along((at - low).astype(x.dtype), x.ndim, axis)
-    return np.take(x, low, axis) * (1 - weight) + np.take(x, high, axis) * weight
+    return np.asarray(np.take(x, low, axis) * (1 - weight) + np.take(x, high, axis) * weight)
 
 
 def _along(weights: Array, ndim: int, axis: int) -> Array:
@@ -117,7 +117,7 @@ def _nearest(exact: bool) -> Callable[..., Array]:
     def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
         size = x.shape[axis]
         at = (np.arange(outputs) + 0.5 * exact) * np.float32(_step(size, outputs, scale, False))
-        return np.take(x, np.minimum(np.floor(at).astype(np.int64), size - 1), axis)
+        return np.asarray(np.take(x, np.minimum(np.floor(at).astype(np.int64), size - 1), axis))
 
     return run
 

@@ -21,7 +21,7 @@ def order(x: Array, axis: int, descending: bool) -> Array:
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
     turned = np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
-    return x.shape[axis] - 1 - turned
+    return np.asarray(x.shape[axis] - 1 - turned)
 
 
 def sort(self: Any, dim: int = -1, descending: bool = False) -> Any:

@@ -26,7 +26,7 @@ def _erf_series(x: Float) -> Float:
     for n in range(1, _SERIES_TERMS):
         term = term * twice / (2 * n + 1)
         total = total + term
-    return 2.0 / np.sqrt(np.pi) * np.exp(-x * x) * total
+    return np.asarray(2.0 / np.sqrt(np.pi) * np.exp(-x * x) * total)
 
 
 def _erfc_fraction(x: Float) -> Float:
@@ -34,7 +34,7 @@ def _erfc_fraction(x: Float) -> Float:
     tail = x.copy()
     for k in range(_FRACTION_TERMS, 0, -1):
         tail = x + (k / 2.0) / tail
-    return np.exp(-x * x) / (np.sqrt(np.pi) * tail)
+    return np.asarray(np.exp(-x * x) / (np.sqrt(np.pi) * tail))
 
 
 def erf(x: Any) -> Float:
@@ -44,7 +44,7 @@ def erf(x: Any) -> Float:
     if size.size and not bool((size < _SERIES_LIMIT).all()):
         outer = 1.0 - _erfc_fraction(np.clip(size, _SERIES_LIMIT, 30.0))
         inner = np.where(size < _SERIES_LIMIT, inner, outer)
-    return np.where(np.isnan(x), x, np.copysign(inner, x))
+    return np.asarray(np.where(np.isnan(x), x, np.copysign(inner, x)))
 
 
 def erfc(x: Any) -> Float:

@@ -156,7 +156,8 @@ def select(self: Any, dim: int, index: int) -> Any:
             f"select(): index {index} out of range for tensor of size {list(a.shape)} at "
             f"dimension {dim}"
         )
-    return make(a[(*[slice(None)] * axis, index, ...)], self.dtype)
+    at: Any = (*[slice(None)] * axis, index, ...)
+    return make(a[at], self.dtype)
 
 
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
@@ -335,7 +336,7 @@ def flip(self: Any, dims: Sequence[int]) -> Any:
 
 
 def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
-    return make(np.rot90(array(self), k, tuple(dims)).copy(), self.dtype)
+    return make(np.rot90(array(self), k, (dims[0], dims[1])).copy(), self.dtype)
 
 
 def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:

@@ -66,7 +66,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = F
 
 def feature_dropout(
     input: Any, p: float = 0.5, training: bool = True, inplace: bool = False
-) -> Any:  # noqa: E501 - PyTorch's spelling
+) -> Any:
     return _op("feature_dropout", input, p, training)
 
 
@@ -236,7 +236,7 @@ def pad(input: Any, pad: Sequence[int], mode: str = "constant", value: float | N
 
 def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:  # noqa: E501 - PyTorch's spelling
+) -> Any:
     return _op("im2col", input, kernel_size, dilation, padding, stride)
 
 

@@ -1,0 +1,216 @@
+"""Tensor: views, indexing, printing, conversions, in-place rules, refusals, random streams."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tensorscript.base import dtypes
+from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
+from tensorscript.eager.dispatch import call, call_overload
+from tensorscript.eager.namespace import lookup, tensor
+from tensorscript.eager.tensor import Tensor, from_dlpack, from_numpy
+
+FLOATS = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def make() -> Tensor:
+    return from_numpy(FLOATS.copy())
+
+
+PRINTED: list[Any] = [
+    np.array([1.0, 2.0], np.float32), np.array([1.5, -2.25], np.float32), np.array([1, 2, -3]),
+    np.array([True, False]), np.array(3.5, np.float32), np.array([1e-8, 1.0], np.float32),
+    np.array([1e10, 1.0], np.float32), np.zeros((0,), np.float32), np.zeros((0, 3), np.float32),
+    np.array([np.nan, np.inf, 1.0], np.float32), np.arange(2000), FLOATS, FLOATS / 7,
+    np.array([1.0], np.float64), np.array([1], np.int32), np.zeros((2, 2), np.float32),
+    np.arange(40.0, dtype=np.float32), np.array([[1 + 2j, 0.5 - 1j]], np.complex64),
+    np.arange(1200, dtype=np.float32).reshape(30, 40), np.array([-0.0, 0.0], np.float32),
+    np.array([1.0, 2.0], np.float16), np.zeros(0, np.int64), np.array([np.nan], np.float32),
+    np.array([123456.789, 0.001], np.float32), np.array([1e-5, 2e-5], np.float32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("array", PRINTED, ids=range(len(PRINTED)))
+def test_prints_as_torch(array: Any) -> None:
+    torch = pytest.importorskip("torch")
+    assert repr(from_numpy(array)) == repr(torch.from_numpy(array))
+
+
+INDICES: list[Any] = [
+    0, -1, (0, 1), slice(1, None), (slice(None), 1), (..., 2), None, (None, 0, None), (0, ..., 1),
+    [0, 1], ([0, 1], [1, 2]), (slice(None), [0, 2]), (0, slice(None), [1, 2]),
+    ([0, 1], slice(None), [1, 2]), (slice(None), slice(0, 3, 2)), (0, [1, 1, 0]), True,
+    (slice(None), np.array([True, False, True])), FLOATS > 5,
+    (np.array([[0, 1], [1, 0]]),), (None, [1], None), (..., np.array([0, 3])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=range(len(INDICES)))
+def test_indexing_as_torch(index: Any) -> None:
+    torch = pytest.importorskip("torch")
+
+    def turned(i: Any, one: Any) -> Any:
+        if isinstance(i, tuple):
+            return tuple(turned(x, one) for x in i)
+        return one(i) if isinstance(i, np.ndarray) else i
+
+    ours, theirs = make(), torch.from_numpy(FLOATS.copy())
+    found = theirs[turned(index, torch.from_numpy)]
+    np.testing.assert_array_equal(ours[turned(index, from_numpy)].numpy(), found.numpy())
+    ours[turned(index, from_numpy)] = 7
+    theirs[turned(index, torch.from_numpy)] = 7
+    np.testing.assert_array_equal(ours.numpy(), theirs.numpy())
+
+
+def test_views_alias() -> None:
+    x = make()
+    x[0].add_(1)
+    x.transpose(0, 2)[3].zero_()
+    x.view(6, 4)[:, 0].fill_(-1)
+    assert x.numpy()[0, 0].tolist() == [-1, 2, 3, 0]
+    assert x.stride() == (12, 4, 1) and x.transpose(0, 1).stride() == (4, 12, 1)
+    assert x[1].storage_offset() == 12
+    assert x.is_contiguous() and not x.permute(2, 1, 0).is_contiguous()
+    assert from_numpy(x.numpy()).data_ptr() == x.data_ptr() == from_dlpack(x).data_ptr()
+
+
+REFUSALS: list[tuple[type[Exception], str, Any]] = [
+    (DimensionError, r"Dimension out of range \(expected to be in range of \[-3, 2\], but got 3\)",
+     lambda x: x.sum(3)),
+    (OperatorError, "mat1 and mat2 shapes cannot be multiplied", lambda x: x @ tensor([[1.0]])),
+    (OperatorError, r"The size of tensor a \(4\) must match the size of tensor b \(3\) at "
+     "non-singleton dimension 2", lambda x: x + tensor([1.0, 2.0, 3.0])),
+    (OperatorError, "result type Float can't be cast to the desired output type Long",
+     lambda x: tensor([1]).add_(1.5)),
+    (OperatorError, r"doesn't match the broadcast shape", lambda x: x[0].add_(x)),
+    (OperatorError, "Boolean value of Tensor with more than one value is ambiguous", bool),
+    (IndexError, "index 5 is out of bounds for dimension 0 with size 2", lambda x: x[5]),
+    (IndexError, "too many indices for tensor of dimension 3", lambda x: x[0, 0, 0, 0]),
+    (ValueError, "step must be greater than zero", lambda x: x[::-1]),
+    (TypeError, "Arguments for call are not valid", lambda x: x.sum("a")),
+    (TypeError, "only be list|expected sequence", lambda x: tensor([[1], [1, 2]])),
+    (OperatorError, r"shape '\[5, 5\]' is invalid for input of size 24", lambda x: x.view(5, 5)),
+    (OperatorError, "view size is not compatible", lambda x: x.transpose(0, 2).view(24)),
+    (NotImplementedError, "no eager kernel for the operator aten::stft", lambda x: x[0].stft(2)),
+    (AttributeError, "no attribute 'nonsense'", lambda x: x.nonsense),
+    (OperatorError, "a Tensor with 24 elements cannot be converted to Scalar", Tensor.item),
+    (OperatorError, "Integers to negative integer powers", lambda x: tensor([2]) ** -1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "act"), REFUSALS)
+def test_refusals(kind: type[Exception], text: str, act: Any) -> None:
+    with pytest.raises(kind, match=text):
+        act(make())
+
+
+def test_dtype_words_and_promotion() -> None:
+    x = tensor([1, 2])
+    assert x.dtype is dtypes.int64 and tensor([1, 2.0]).dtype is dtypes.float32
+    assert x.float().dtype is dtypes.float32 and x.to(dtypes.int8).dtype is dtypes.int8
+    assert (x / 2).dtype is dtypes.float32 and (x // 2).dtype is dtypes.int64
+    assert (tensor([1], dtype=dtypes.int8) + 300).tolist() == [45]
+    assert x.bool().dtype is dtypes.bool_ and x.to(x) is x
+
+
+def test_python_operators() -> None:
+    x = tensor([1.0, 4.0])
+    assert (1 - x).tolist() == [0.0, -3.0] and (2 / x).tolist() == [2.0, 0.5]
+    assert (2**x).tolist() == [2.0, 16.0] and (9 // x).tolist() == [9.0, 2.0]
+    assert (7 % x).tolist() == [0.0, 3.0] and (~tensor([True])).tolist() == [False]
+    x += 1
+    x *= 2
+    assert x.tolist() == [4.0, 10.0] and len(x) == 2 and [float(v) for v in x] == [4.0, 10.0]
+    assert (x == tensor([4.0, 0.0])).tolist() == [True, False] and 4.0 in x
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=1, max_size=8))
+def test_bfloat16_rounds_to_nearest_even(numbers: list[float]) -> None:
+    torch = pytest.importorskip("torch")
+    a = np.array(numbers, np.float32)
+    ours = from_numpy(a).to(dtypes.bfloat16)
+    theirs = torch.from_numpy(a).to(torch.bfloat16)
+    assert ours._array.tolist() == theirs.view(torch.int16).numpy().view(np.uint16).tolist()
+    both = (ours + ours).tolist(), (theirs + theirs).tolist()
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+@pytest.mark.parametrize("size", [3, 16, 37])
+def test_random_stream_is_torchs(name: str, size: int) -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(11)
+    lookup("manual_seed")(11)
+    for _ in range(2):
+        theirs = getattr(torch, name)(size).numpy()
+        np.testing.assert_allclose(lookup(name)(size).numpy(), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_random_integers_are_torchs() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(5)
+    lookup("manual_seed")(5)
+    assert lookup("randint")(0, 9, (6,)).tolist() == torch.randint(0, 9, (6,)).tolist()
+    assert lookup("randperm")(9).tolist() == torch.randperm(9).tolist()
+
+
+SCALARS: list[tuple[str, tuple[Any, ...], Any]] = [
+    ("aten::mul.int", (2**40, 2**40), 0), ("aten::floordiv.int", (-7, 3), -3),
+    ("aten::remainder.int", (-7, 3), 2), ("aten::div.int", (1, 0), float("inf")),
+    ("aten::pow.int", (2, 3), 8.0), ("aten::Int.float", (float("nan"),), -(2**63)),
+    ("aten::round.float", (2.5,), 2.0), ("aten::str", (0.1,), "0.10000000000000001"),
+    ("aten::str", ([1.0, 2.0],), "[1., 2.]"), ("aten::str", ({"a": [1, 2]},), "{a: [1, 2]}"),
+    ("aten::format", ("{} and {:.3f} {}", "x", 1), "x and {:.3f} 1"),
+    ("aten::percentFormat", ("%d %s %%", 3, "q"), "3 q %"), ("aten::len.str", ("héllo",), 6),
+    ("aten::__getitem__.t", ([1, 2, 3], -1), 3), ("aten::slice.t", ([1, 2, 3], None, 2, 1), [1, 2]),
+    ("aten::__range_length", (0, 7, 3), 3), ("aten::__derive_index", (2, 1, 3), 7),
+    ("aten::add.int", (2**63 - 1, 1), -(2**63)), ("aten::ceil.float", (1.2,), 2),
+    ("aten::log.int", (0,), float("-inf")), ("aten::__round_to_zero_floordiv.int", (-7, 2), -3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args", "expected"), SCALARS)
+def test_scalars(name: str, args: tuple[Any, ...], expected: Any) -> None:
+    found = call_overload(name, args)
+    assert found == expected and type(found) is type(expected)
+
+
+@pytest.mark.parametrize("name", ["aten::floordiv.int", "aten::remainder.int"])
+def test_integer_division_by_zero(name: str) -> None:
+    with pytest.raises(OperatorError, match="division by 0"):
+        call_overload(name, (1, 0))
+
+
+def test_container_errors() -> None:
+    with pytest.raises(IndexError, match="list index out of range"):
+        call_overload("aten::__getitem__.t", ([1], 3))
+    with pytest.raises(KeyError, match="KeyError: b"):
+        call_overload("aten::__getitem__.Dict_str", ({"a": 1}, "b"))
+
+
+def test_out_and_named_results() -> None:
+    out = tensor([0.0, 0.0])
+    assert lookup("add")(tensor([1.0, 2.0]), 1, out=out) is out
+    assert out.tolist() == [2.0, 3.0]
+    values, indices = tensor([3.0, 5.0]).max(0)
+    assert (values.item(), indices.item()) == (5.0, 1)
+    with pytest.raises(ArgumentError):
+        call("aten::add", (1.0,))
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import numpy, sys, time; t = time.perf_counter(); import tensorscript.eager.tensor;"
+        "print(time.perf_counter() - t);"
+        "assert not {'torch', 'xdsl', 'llvmlite'} & set(sys.modules)"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+            for _ in range(3)]  # fmt: skip
+    assert min(float(r.stdout) for r in runs) < 0.25
