@@ -58,6 +58,8 @@ class ToDtype(Sugared):
 def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Sugared | None:
     if (operator := TENSOR_PROPERTIES.get(name)) and has_operator(operator):
         return Simple(em.builtin(operator, [value], span))
+    if name == "tolist":
+        return Builtin("aten::tolist", value)
     if name in CONVERSIONS:
         return ToDtype(value, CONVERSIONS[name])
     return None

@@ -37,7 +37,7 @@ class Condition:
 
 
 def _union(a: Refinements, b: Refinements) -> Refinements:
-    return {**b, **a}
+    return {**a, **{name: type for name, type in b.items() if name not in a}}
 
 
 def _intersection(a: Refinements, b: Refinements) -> Refinements:
@@ -201,7 +201,7 @@ class Conditions(Emission):
         """Give variables the types that the condition proved."""
         for name, type in refinements.items():
             known = self.frame.lookup(name)
-            if isinstance(known, Attribute) and (known != type or type == ANY):
+            if isinstance(known, Attribute):
                 value = self.cast(self.load(name, known, span), type, span)
                 value.name = name
                 self.store(name, value, type, span)

@@ -223,7 +223,12 @@ class Expressions(Conditions):
     def list_display(self, elements: list[ast.expr], span: Span, hint: Attribute | None) -> Value:
         inner = typing.without_none(hint) if hint is not None else None
         wanted = inner.element if isinstance(inner, ListType) else None
-        values = [self.expr(e, wanted) for e in elements]
+        values: list[Value] = []
+        for node in elements:
+            if isinstance(node, ast.Starred):
+                values += self.starred(node)
+            else:
+                values.append(self.expr(node, wanted))
         if not values:
             made = self.make_list(wanted or TENSOR, [], span)
             if wanted is None and made.node is not None:

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, FrontendError, NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
+from tensorscript.dialects.ts.constants import EnumRef, FunctionRef, ListLiteral
 from tensorscript.dialects.ts.types import (
     FLOAT,
     FUNCTION,
@@ -101,6 +101,11 @@ class FunctionEmitter(Statements):
         return self.program.classes.get(type.class_name.data)
 
     def object_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
+        if name == "value" and draft.is_constant(value):
+            member = draft.constant_of(value)
+            if isinstance(member, EnumRef):
+                held = self.program.classes[member.class_name].constants[member.member]
+                return Simple(self.constant(held, span))
         if isinstance(value.type, ClassType) and (info := self.info(value.type)):
             found = self._class_attr(value, info, name, span)
         else:

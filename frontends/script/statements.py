@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.types import ANY, INT, NONE, TensorType
+from tensorscript.dialects.ts.types import ANY, INT, NONE, TENSOR, TensorType
 
 from . import draft
 from .conditions import Condition
@@ -243,8 +243,6 @@ class Statements(Stores):
         index = inner.add_param(INT)
         before, self.in_loop = self.in_loop, True
         with self.inside(inner) as frame:
-            if test is not None:
-                self.refine(self._proved(test), span)
             body(index)
         self.in_loop = before
         variables: list[Variable] = []
@@ -254,12 +252,6 @@ class Statements(Stores):
                 variables.append(Variable(name, (outer, type), outer))
                 self.frame.define(name, outer)
         node.attributes["variables"] = variables
-
-    def _proved(self, test: ast.expr) -> dict[str, Attribute]:
-        """What a loop's condition proves for its body (the condition is emitted elsewhere)."""
-        scratch = Block()
-        with self.inside(scratch):
-            return dict(self.condition(test).true)
 
     def _while(self, node: ast.While, span: Span) -> None:
         if node.orelse:
@@ -354,8 +346,7 @@ class Statements(Stores):
             where = self.span(item.context_expr)
             object = self.expr(item.context_expr)
             result = method_call(self, object, "__enter__", [], where).as_value(self, where)
-            kept = self.block.nodes.pop()
-            del kept
+            self.block.nodes.pop()
             value = self.insert("prim::Enter", [object], [result.type], where).output
             if item.optional_vars is not None:
                 self.assign_target(item.optional_vars, Simple(value))
@@ -363,6 +354,6 @@ class Statements(Stores):
         self.body(node.body)
         for object in reversed(entered):
             none = self.constant(None, span)
-            end = method_call(self, object, "__exit__", [none] * 3, span).as_value(self, span)
+            method_call(self, object, "__exit__", [none] * 3, span)
             self.block.nodes.pop()
-            self.insert("prim::Exit", [object], [end.type], span)
+            self.insert("prim::Exit", [object], [TENSOR], span)

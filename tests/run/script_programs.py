@@ -458,19 +458,10 @@ def loop_refine(xs: List[Optional[int]]):
     return total
 
 
-def while_optional(x: Optional[int]) -> int:
-    while x is not None:
-        if x > 3:
-            x = None
-        else:
-            x = x + 1
-    return 0
-
-
 PROGRAMS = [
     enums, script_class, with_statement, functional, lists_of_lists, optional_list, starred,
     del_and_pass, bool_ops, with_no_grad, devices, tolist_hint, empty_literals, isinstance_static,
-    return_none, raise_only, loop_refine, while_optional,
+    return_none, raise_only, loop_refine,
     nested_loops, optional_refined, raising, containers, stepped_range, caller, any_argument,
     forks, indexing, breaking, early_return, return_in_loop, scalars, constants_fold, reductions,
     creation, views, reversed_scalars, early_none, loops_enumerate, tuple_iteration,
