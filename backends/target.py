@@ -22,12 +22,19 @@ PTX_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 DEFAULT_ARCH = "sm_90"
 ARCHES = ("sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
-_ARITHMETIC = frozenset(
-    ["fma", "fmuladd", "sqrt", "floor", "ceil", "trunc", "rint", "roundeven", "fabs", "copysign", "minnum", "maxnum", "minimum", "maximum", "smin", "smax", "umin", "umax", "abs", "ctpop", "ctlz", "cttz", "bswap", "bitreverse", "fshl", "fshr", "assume", "expect"]
-)
-_CPU_ONLY = frozenset(
-    ["masked.load", "masked.store", "masked.gather", "masked.scatter", "prefetch", "memcpy", "memset", "memmove", "lifetime.start", "lifetime.end", "vector.reduce.fadd", "vector.reduce.fmul", "vector.reduce.fmax", "vector.reduce.fmin", "vector.reduce.fmaximum", "vector.reduce.fminimum", "vector.reduce.add", "vector.reduce.mul", "vector.reduce.and", "vector.reduce.or", "vector.reduce.xor", "vector.reduce.smax", "vector.reduce.smin", "vector.reduce.umax", "vector.reduce.umin"]
-)
+_ARITHMETIC = frozenset((
+    "fma", "fmuladd", "sqrt", "floor", "ceil", "trunc", "rint", "roundeven", "fabs",
+    "copysign", "minnum", "maxnum", "minimum", "maximum", "smin", "smax", "umin", "umax",
+    "abs", "ctpop", "ctlz", "cttz", "bswap", "bitreverse", "fshl", "fshr", "assume", "expect",
+))  # fmt: skip
+_CPU_ONLY = frozenset((
+    "masked.load", "masked.store", "masked.gather", "masked.scatter", "prefetch", "memcpy",
+    "memset", "memmove", "lifetime.start", "lifetime.end", "vector.reduce.fadd",
+    "vector.reduce.fmul", "vector.reduce.fmax", "vector.reduce.fmin",
+    "vector.reduce.fmaximum", "vector.reduce.fminimum", "vector.reduce.add",
+    "vector.reduce.mul", "vector.reduce.and", "vector.reduce.or", "vector.reduce.xor",
+    "vector.reduce.smax", "vector.reduce.smin", "vector.reduce.umax", "vector.reduce.umin",
+))  # fmt: skip
 
 # LLVM's NVPTX back end ends the process on llvm.exp, llvm.log, llvm.pow and friends, and the CPU
 # back ends turn them into one libm call a lane. So an intrinsic is either named here or refused.

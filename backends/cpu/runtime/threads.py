@@ -304,14 +304,16 @@ declare i32 @pthread_sigmask(i32, ptr, ptr)
 define LINKAGE void @ts_wait(ptr %word, i32 %value) nounwind {
 entry:
   ; FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 128, i32 %value, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @syscall(
+      i64 FUTEX, ptr %word, i64 128, i32 %value, ptr null, ptr null, i64 0)
   ret void
 }
 
 define LINKAGE void @ts_wake(ptr %word) nounwind {
 entry:
   ; FUTEX_WAKE | FUTEX_PRIVATE_FLAG, everybody
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX, ptr %word, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
+  %r = call i64 (i64, ...) @syscall(
+      i64 FUTEX, ptr %word, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
   ret void
 }
 

@@ -17,6 +17,7 @@ from . import reduction
 Kind = Literal["f", "i", "m"]
 
 MANTISSA = {"f32": 23, "f64": 52}
+_LIMIT = 1.0e10
 BIAS = {"f32": 127, "f64": 1023}
 _FLOAT = {"f32": "float", "f64": "double"}
 
@@ -330,13 +331,16 @@ class Builder:
         self._label(inside)
         values = [r, low, n]
         pair = self.emit("alloca [2 x double]", "f").name
+        # The window of bits exists for large operands only; other lanes are not used.
+        x = self.select(far, x, _LIMIT)
         for lane in range(self.lanes):
             values = self._far_lane(lane, pair, x, far, values)
         self.lines.append(f"  br label %{after}")
         self._label(after)
         merged = [
             self.emit(
-                f"phi {self.type_of(old.kind)} [ {old.name}, %{before} ], [ {new.name}, %{inside} ]",
+                f"phi {self.type_of(old.kind)} "
+                f"[ {old.name}, %{before} ], [ {new.name}, %{inside} ]",
                 old.kind,
             )
             for old, new in zip((r, low, n), values, strict=True)

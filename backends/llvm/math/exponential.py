@@ -61,12 +61,23 @@ def expm1(b: Builder, x: Value) -> Value:
 
 
 def sigmoid(b: Builder, x: Value) -> Value:
-    """1/(1 + e^-x) as e^-|x| or 1 over 1 + e^-|x|, corrected by the rounding of the sum."""
-    a = b.call("exp", -b.abs(x))
+    """a/(1+a) or 1/(1+a) with a = e^-|x|, corrected by what rounding a and 1+a lost."""
+    r, _, n = reduce_ln2(b, clamp(b, -b.abs(x), *_EXP_RANGE[b.dtype]))
+    tail = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
+    p = tail + 1.0
+    a_lost = (tail - (p - 1.0)) * (2.0 - p)
+    a = b.scale(p, n)
     total = a + 1.0
-    lost = a - (total - 1.0)
-    quotient = b.select(x < 0.0, a, 1.0) / total
-    return b.fma(-quotient, lost / total, quotient)
+    total_lost = a - (total - 1.0)
+    negative = x < 0.0
+    top = b.select(negative, a, 1.0)
+    inverse = 1.0 / total
+    quotient = top * inverse
+    residue = b.fma(-quotient, total, top)
+    relative = b.fma(a_lost, b.select(negative, 1.0, -a), -total_lost)
+    result = b.fma(b.fma(quotient, relative, residue), inverse, quotient)
+    # Among subnormals the corrections are below the last place and only disturb.
+    return b.select(a < 2.0 ** (3 - b.bias), quotient, result)
 
 
 def tanh(b: Builder, x: Value) -> Value:
@@ -77,7 +88,7 @@ def tanh(b: Builder, x: Value) -> Value:
     limit = 10.0 if b.dtype == "f32" else 20.0
     bounded = b.select(magnitude > limit, limit, magnitude)
     large = 1.0 - 2.0 / (b.call("exp", bounded + bounded) + 1.0)
-    return b.select(magnitude < 0.6, small, b.copysign(large, x))
+    return b.copysign(b.select(magnitude < 0.6, small, large), x)
 
 
 def sinh(b: Builder, x: Value) -> Value:

@@ -11,16 +11,16 @@ _PI_LOW = {"f32": -8.742278e-08, "f64": 1.2246467991473532e-16}
 _PI = {"f32": 3.1415927410125732, "f64": math.pi}
 
 
-def _asin_core(b: Builder, x: Value, z: Value) -> Value:
-    return b.fma(x * z, b.polynomial(z, ASIN[b.dtype]), x)
-
-
 def _halves(b: Builder, magnitude: Value, x: Value) -> tuple[Value, Value]:
     """(near, p): p = asin(|x|) where near, else asin(sqrt((1-|x|)/2))."""
     near = magnitude < 0.5
     z = b.select(near, x * x, (1.0 - magnitude) * 0.5)
-    root = b.select(near, magnitude, b.intrinsic("sqrt", z))
-    return near, _asin_core(b, root, z)
+    root = b.intrinsic("sqrt", z)
+    # What the square root lost: (z - root^2) / (2 root).
+    lost = b.fma(-root, root, z) / (root + root)
+    lost = b.select(near | root.equals(0.0), 0.0, lost)
+    root = b.select(near, magnitude, root)
+    return near, b.fma(root * z, b.polynomial(z, ASIN[b.dtype]), lost) + root
 
 
 def asin(b: Builder, x: Value) -> Value:

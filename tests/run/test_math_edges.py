@@ -1,0 +1,77 @@
+"""Zeros, infinities, NaN, subnormals and large arguments of the math library."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from math_measure import evaluate
+from numpy.typing import NDArray
+
+UNARY = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
+    "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+    "atan": np.arctan, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "rsqrt": lambda x: 1 / np.sqrt(x),
+    "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sqrt": np.sqrt,
+}  # fmt: skip
+BINARY = {"pow": np.power, "atan2": np.arctan2, "fmod": np.fmod}
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 0.5, -2.0, 1e10, -1e22, 1e30)  # fmt: skip
+PAIRS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, 1e20, -7.0)  # fmt: skip
+KINDS = {"f32": np.float32, "f64": np.float64}
+
+
+def agree(got: NDArray[np.floating], wanted: NDArray[np.floating]) -> None:
+    with np.errstate(all="ignore"):
+        rounded = wanted.astype(got.dtype)
+    tolerance = 8 * np.finfo(got.dtype).eps
+    np.testing.assert_allclose(got, rounded, rtol=float(tolerance), atol=0)
+    number = ~np.isnan(rounded)
+    assert (np.signbit(got) == np.signbit(rounded))[number].all()
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", sorted(UNARY))
+def test_special_values(fn: str, dtype: str, lanes: int) -> None:
+    x = np.array(SPECIAL, KINDS[dtype])
+    # The references of large sin, cos and tan are exact in float64 only.
+    wide = np.float64 if fn in ("sin", "cos", "tan") else np.longdouble
+    with np.errstate(all="ignore"):
+        wanted = UNARY[fn](x.astype(wide))
+    agree(evaluate(fn, dtype, x, lanes=lanes), wanted)
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", sorted(BINARY))
+def test_pairs_of_special_values(fn: str, dtype: str, lanes: int) -> None:
+    x, y = (grid.ravel().astype(KINDS[dtype]) for grid in np.meshgrid(PAIRS, PAIRS))
+    with np.errstate(all="ignore"):
+        wanted = BINARY[fn](x.astype(np.float64), y.astype(np.float64))
+    agree(evaluate(fn, dtype, x, y, lanes=lanes), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_fmod_is_exact(dtype: str) -> None:
+    rng = np.random.default_rng(1)
+    reach = 120 if dtype == "f32" else 1000
+    x, y = (
+        (rng.uniform(1, 2, 2000) * np.exp2(rng.integers(-reach, reach, 2000))).astype(KINDS[dtype])
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(evaluate("fmod", dtype, x, y), np.fmod(x, y))
+
+
+def test_remainder_has_the_sign_of_the_divisor() -> None:
+    x = np.array([5.5, -5.5, 5.5, -5.5, 4.0, -4.0], np.float32)
+    y = np.array([2.0, 2.0, -2.0, -2.0, 2.0, 2.0], np.float32)
+    np.testing.assert_array_equal(evaluate("remainder", "f32", x, y), np.mod(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_sine_of_large_arguments(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    reach = 127 if dtype == "f32" else 1023
+    x = np.exp2(rng.uniform(10, reach, 4000)).astype(KINDS[dtype])
+    for fn in ("sin", "cos"):
+        agree(evaluate(fn, dtype, x), UNARY[fn](x.astype(np.float64)))
