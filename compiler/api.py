@@ -71,10 +71,10 @@ def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[
 
 
 def compile(  # the name users know from torch.compile
-    target: Callable[..., Any] | str | Path | Any,
+    program: Callable[..., Any] | str | Path | Any,
     example_inputs: Sequence[Any] | None = None,
     *,
-    target_device: str = "cpu",
+    target: str = "cpu",
     fallback: Fallback = "interpret",
     strict: bool = False,
     cache: bool = True,
@@ -83,10 +83,10 @@ def compile(  # the name users know from torch.compile
     """Compile a function, a scripted function or module, or a `.pt` archive.
 
     Args:
-        target: what to compile.
+        program: what to compile.
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
             call of each kind compiles.
-        target_device: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
+        target: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
         fallback: "interpret" runs what has no native form in the graph interpreter and counts it
             in `stats`; "error" refuses it.
         strict: no contraction or reassociation of floating-point arithmetic.
@@ -101,10 +101,10 @@ def compile(  # the name users know from torch.compile
         NotCompilable: no native form, with `fallback="error"`.
     """
     chosen = options or CompileOptions(
-        target=target_device, strict=strict, fallback=fallback, cache=cache
+        target=target, strict=strict, fallback=fallback, cache=cache
     )
-    program, name = program_of(target)
-    made = CompiledFunction(program, options_from_environment(chosen), name)
+    found, name = program_of(program)
+    made = CompiledFunction(found, options_from_environment(chosen), name)
     if example_inputs is not None:
         made.specialise(argument_specs(made, list(example_inputs)))
     return made

@@ -94,7 +94,7 @@ class _Writer:
         """Go to the miss unless the i1 `condition` holds."""
         self.checks += 1
         label = f"ok{self.checks}"
-        self.emit(f"br i1 {condition}, label %{label}, label %{otherwise}, !prof !0")
+        self.emit(f"br i1 {condition}, label %{label}, label %{otherwise}, !prof !9000001")
         self.lines.append(f"{label}:")
 
     def size(self, e: Expr) -> str:
@@ -214,7 +214,7 @@ class _Writer:
 
     def _finish(self, arrays: list[str], cells: list[str], status: str) -> None:
         bad = self.new(f"icmp ne i32 {status}, 0")
-        self.emit(f"br i1 {bad}, label %failed, label %done, !prof !1")
+        self.emit(f"br i1 {bad}, label %failed, label %done, !prof !9000002")
         self.lines.append("failed:")
         for array in arrays:
             if array:
@@ -282,8 +282,8 @@ def thunk_text(name: str, entry: str, signature: Signature, release_gil: bool = 
 
 
 METADATA = """
-!0 = !{!"branch_weights", i32 2000, i32 1}
-!1 = !{!"branch_weights", i32 1, i32 2000}
+!9000001 = !{!"branch_weights", i32 2000, i32 1}
+!9000002 = !{!"branch_weights", i32 1, i32 2000}
 """
 
 

@@ -41,7 +41,7 @@ PASSES = {
     "globaldce": "add_global_dead_code_eliminate_pass",
 }
 
-VECTOR_CODE = Optimization()
+VECTOR_CODE = Optimization(("always-inline", "sroa"))
 SCALAR_CODE = Optimization(("always-inline", "sroa", "instcombine", "simplifycfg", "gvn"))
 
 

@@ -40,7 +40,7 @@ from .contraction_shape import Axis, Product, at, recognise
 TILE_ROWS = {64: 14, 32: 6, 16: 6}
 """Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
 VECTORS_PER_ROW = 2
-DEPTH_BLOCK = 256
+DEPTH_BLOCK = 1024
 LEAST_WORK = 1 << 15
 """Products below this many multiply-adds do not repay packing."""
 TASKS = 8

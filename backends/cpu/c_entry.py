@@ -1,0 +1,242 @@
+"""C entries of exported objects, emitted as LLVM text: DLPack tensors, and plain pointers.
+
+`int NAME(const DLTensor *x, int64_t n, DLTensor *out0)` checks every argument, calls the entry, and
+gives a status; on failure a message is kept. Where all shapes are static there is also
+`int NAME_raw(const float *x, int64_t n, float *out0)`, which trusts its caller.
+
+DLPack's layout: github.com/dmlc/dlpack, dlpack.h, version 0.8 and 1.x (the struct DLTensor is the same).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from tensorscript.base.dtypes import Category, DType, bfloat16, bool_, float64
+from tensorscript.dialects.te.buffers import contiguous_strides
+from tensorscript.dialects.te.expr import Expr, text
+
+from .signature import ArraySpec, ScalarSpec, Signature, ValueSpec
+
+DATA, DEVICE, NDIM, CODE, BITS, LANES, SHAPE, STRIDES, OFFSET = 0, 8, 16, 20, 21, 22, 24, 32, 40
+"""Byte offsets in DLTensor on 64-bit machines."""
+CPU_DEVICE = 1
+
+
+class Status(IntEnum):
+    """What an exported function returns."""
+
+    OK = 0
+    PROGRAM = 1
+    """The program itself raised or asserted."""
+    NULL = 2
+    DEVICE = 3
+    DTYPE = 4
+    RANK = 5
+    SHAPE = 6
+    STRIDES = 7
+
+
+def dlpack_code(dtype: DType) -> int:
+    """DLDataTypeCode of a dtype."""
+    if dtype is bool_:
+        return 6
+    if dtype is bfloat16:
+        return 4
+    if dtype.category is Category.FLOATING:
+        return 2
+    return 0 if dtype.signed else 1
+
+
+@dataclass
+class _Check:
+    """A condition a caller must meet."""
+
+    condition: str
+    status: Status
+    message: str
+
+
+class _Writer:
+    """Writes one C entry."""
+
+    def __init__(self, signature: Signature, entry: str, prefix: str) -> None:
+        self.signature, self.entry, self.prefix = signature, entry, prefix
+        self.lines: list[str] = []
+        self.failures: list[str] = []
+        self.globals: list[str] = []
+        self.count = 0
+        self.sizes: dict[str, str] = {}
+
+    def new(self, instruction: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %v{self.count} = {instruction}")
+        return f"%v{self.count}"
+
+    def emit(self, line: str) -> None:
+        self.lines.append(f"  {line}")
+
+    def at(self, base: str, offset: int, type_: str) -> str:
+        place = self.new(f"getelementptr i8, ptr {base}, i64 {offset}")
+        return self.new(f"load {type_}, ptr {place}")
+
+    def require(self, check: _Check) -> None:
+        self.count += 1
+        number = self.count
+        message = check.message.encode() + b"\0"
+        escaped = "".join(
+            chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in message
+        )
+        name = f"@{self.prefix}.m{number}"
+        self.globals.append(
+            f'{name} = private unnamed_addr constant [{len(message)} x i8] c"{escaped}"'
+        )
+        self.emit(f"br i1 {check.condition}, label %ok{number}, label %bad{number}")
+        self.failures += [
+            f"bad{number}:",
+            f"  call void @ts_set_error(i32 {int(check.status)}, ptr {name})",
+            f"  ret i32 {int(check.status)}",
+        ]
+        self.lines.append(f"ok{number}:")
+
+    def size(self, e: Expr) -> str:
+        if e.is_const:
+            return text(e)
+        if e.op == "var":
+            return self.sizes[str(e.value)]
+        left, right = (self.size(a) for a in e.args)
+        if e.op in ("min", "max"):
+            return self.new(f"call i64 @llvm.s{e.op}.i64(i64 {left}, i64 {right})")
+        names = {"add": "add", "sub": "sub", "mul": "mul", "floordiv": "sdiv", "mod": "srem"}
+        return self.new(f"{names[e.op]} i64 {left}, {right}")
+
+    def tensor(self, spec: ArraySpec) -> str:
+        """Check a DLTensor argument; its data pointer."""
+        name, dtype, argument = spec.name, spec.dtype, f"%{spec.name}"
+        given = self.new(f"icmp ne ptr {argument}, null")
+        self.require(_Check(given, Status.NULL, f"argument '{name}' is NULL"))
+        device = self.new(f"icmp eq i32 {self.at(argument, DEVICE, 'i32')}, {CPU_DEVICE}")
+        self.require(_Check(device, Status.DEVICE, f"argument '{name}' is not on the CPU"))
+        word = dlpack_code(dtype) | (dtype.bits << 8) | (1 << 16)
+        kind = self.new(f"icmp eq i32 {self.at(argument, CODE, 'i32')}, {word}")
+        self.require(_Check(kind, Status.DTYPE, f"argument '{name}': expected dtype {dtype.name}"))
+        rank = len(spec.shape)
+        ndim = self.new(f"icmp eq i32 {self.at(argument, NDIM, 'i32')}, {rank}")
+        self.require(_Check(ndim, Status.RANK, f"argument '{name}': expected {rank} dimension(s)"))
+        if rank:
+            self._shape(argument, spec)
+        data = self.at(argument, DATA, "ptr")
+        offset = self.at(argument, OFFSET, "i64")
+        return self.new(f"getelementptr i8, ptr {data}, i64 {offset}")
+
+    def _shape(self, argument: str, spec: ArraySpec) -> None:
+        shape = self.at(argument, SHAPE, "ptr")
+        found = [self.at(shape, 8 * axis, "i64") for axis in range(len(spec.shape))]
+        for axis, (size, have) in enumerate(zip(spec.shape, found, strict=True)):
+            if size.op == "var" and str(size.value) not in self.sizes:
+                self.sizes[str(size.value)] = have
+                least = self.new(f"icmp sgt i64 {have}, 1")
+                self.require(
+                    _Check(
+                        least,
+                        Status.SHAPE,
+                        f"argument '{spec.name}': size {size} of dimension {axis} must be above 1",
+                    )
+                )
+                continue
+            fits = self.new(f"icmp eq i64 {have}, {self.size(size)}")
+            wanted = "x".join(str(s) for s in spec.shape)
+            self.require(
+                _Check(fits, Status.SHAPE, f"argument '{spec.name}': expected shape {wanted}")
+            )
+        self._strides(argument, spec, found)
+
+    def _strides(self, argument: str, spec: ArraySpec, found: list[str]) -> None:
+        """NULL strides, or those of the specification (those of size-1 dimensions do not matter)."""
+        strides = self.at(argument, STRIDES, "ptr")
+        wanted = spec.strides or contiguous_strides(spec.shape)
+        self.count += 1
+        number = self.count
+        absent = self.new(f"icmp eq ptr {strides}, null")
+        self.emit(f"br i1 {absent}, label %packed{number}, label %strided{number}")
+        self.lines.append(f"strided{number}:")
+        good = "true"
+        for axis, step in enumerate(wanted):
+            have = self.at(strides, 8 * axis, "i64")
+            same = self.new(f"icmp eq i64 {have}, {self.size(step)}")
+            one = self.new(f"icmp eq i64 {found[axis]}, 1")
+            good = self.new(f"and i1 {good}, {self.new(f'or i1 {same}, {one}')}")
+        self.emit(f"br label %joined{number}")
+        self.lines.append(f"packed{number}:")
+        self.emit(f"br label %joined{number}")
+        self.lines.append(f"joined{number}:")
+        null_ok = "true" if spec.strides is None else "false"
+        merged = self.new(f"phi i1 [ {good}, %strided{number} ], [ {null_ok}, %packed{number} ]")
+        layout = "row-major contiguous" if spec.strides is None else "the compiled strides"
+        self.require(_Check(merged, Status.STRIDES, f"argument '{spec.name}': expected {layout}"))
+
+    def write(self, symbol: str, raw: bool) -> str:
+        """The function `symbol`; with `raw` arrays are plain pointers and nothing is checked."""
+        signature = self.signature
+        values = (*signature.inputs, *signature.outputs)
+        total = len(values) + len(signature.sizes)
+        self.emit(f"%cells = alloca [{max(1, total)} x i64]")
+        self.emit(f"%pointers = alloca [{max(1, total)} x ptr]")
+        pointers = [
+            self._pointer(spec, number, raw) for number, spec in enumerate(signature.inputs)
+        ]
+        for name in signature.sizes:
+            pointers.append(self._cell(len(pointers), "i64", self.sizes[name]))
+        for spec in signature.outputs:
+            if isinstance(spec, ScalarSpec) or raw:
+                pointers.append(f"%{spec.name}")
+            else:
+                pointers.append(self.tensor(spec))
+        for number, pointer in enumerate(pointers):
+            slot = self.new(f"getelementptr ptr, ptr %pointers, i64 {number}")
+            self.emit(f"store ptr {pointer}, ptr {slot}")
+        self.emit(f"ret i32 {self.new(f'call i32 @{self.entry}(ptr %pointers)')}")
+        head = ", ".join(
+            [_argument(s, False) for s in signature.inputs]
+            + [_argument(s, True) for s in signature.outputs]
+        )
+        body = "\n".join([*self.lines, *self.failures])
+        constants = "\n".join(self.globals)
+        return f"{constants}\ndefine i32 @{symbol}({head}) {{\nentry:\n{body}\n}}\n"
+
+    def _pointer(self, spec: ValueSpec, number: int, raw: bool) -> str:
+        if isinstance(spec, ArraySpec):
+            return f"%{spec.name}" if raw else self.tensor(spec)
+        if spec.dtype is bool_:
+            return self._cell(number, "i8", self.new(f"zext i1 %{spec.name} to i8"))
+        return self._cell(number, _scalar(spec.dtype), f"%{spec.name}")
+
+    def _cell(self, number: int, type_: str, value: str) -> str:
+        cell = self.new(f"getelementptr i64, ptr %cells, i64 {number}")
+        self.emit(f"store {type_} {value}, ptr {cell}")
+        return cell
+
+
+def _scalar(dtype: DType) -> str:
+    return "double" if dtype is float64 else "i64"
+
+
+def _argument(spec: ValueSpec, is_output: bool) -> str:
+    if isinstance(spec, ArraySpec) or is_output:
+        return f"ptr %{spec.name}"
+    return (
+        f"i1 zeroext %{spec.name}" if spec.dtype is bool_ else f"{_scalar(spec.dtype)} %{spec.name}"
+    )
+
+
+def c_entries(name: str, entry: str, signature: Signature) -> str:
+    """LLVM text of the exported functions of a program.
+
+    Args:
+        name: the C name; `NAME`, and with static shapes `NAME_raw`.
+        entry: the internal `i32 (ptr args)` that does the work.
+    """
+    parts = [_Writer(signature, entry, name).write(name, raw=False)]
+    if signature.is_static:
+        parts.append(_Writer(signature, entry, f"{name}_raw").write(f"{name}_raw", raw=True))
+    return "\n".join(parts)

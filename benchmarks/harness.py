@@ -1,0 +1,129 @@
+"""Timing several implementations of one workload side by side.
+
+All candidates of a workload are timed interleaved, round after round, in one process: noise of the
+machine hits them alike. Each is checked against a NumPy reference before it is timed. What counts
+is the ratio to the fastest peer of the same run, not the absolute time.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Call = Callable[[], Any]
+
+
+@dataclass
+class Candidate:
+    """One implementation: `call` runs it once and returns something array-like."""
+
+    name: str
+    call: Call
+
+
+@dataclass
+class Row:
+    """Result of one workload: seconds per call by candidate, and notes on those that failed."""
+
+    workload: str
+    threads: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def best_peer(self) -> tuple[str, float] | None:
+        peers = {n: s for n, s in self.seconds.items() if n != "tensorscript"}
+        return min(peers.items(), key=lambda item: item[1]) if peers else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Time of the best peer over ours: above 1 we are faster."""
+        own, peer = self.seconds.get("tensorscript"), self.best_peer
+        return None if own is None or peer is None else peer[1] / own
+
+
+def as_array(value: Any) -> np.ndarray:
+    """The NumPy array of a result of any of the libraries."""
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    return np.asarray(value)
+
+
+def _block(value: Any) -> Any:
+    """Wait for an asynchronous result (JAX)."""
+    wait = getattr(value, "block_until_ready", None)
+    return wait() if wait is not None else value
+
+
+def _calls_per_round(call: Call, budget: float) -> int:
+    start = time.perf_counter()
+    _block(call())
+    once = max(time.perf_counter() - start, 1e-8)
+    return max(1, int(budget / once))
+
+
+def measure(
+    workload: str,
+    threads: int,
+    candidates: Sequence[Candidate],
+    expected: np.ndarray,
+    tolerance: float = 1e-4,
+    seconds: float = 1.5,
+    rounds: int = 15,
+) -> Row:
+    """Check and time candidates.
+
+    Args:
+        expected: what every candidate must return, within `tolerance` relative to its largest
+            magnitude.
+        seconds: time per candidate in all.
+    """
+    row = Row(workload, threads)
+    ready: list[tuple[Candidate, int]] = []
+    for candidate in candidates:
+        try:
+            got = as_array(_block(candidate.call()))
+        except Exception as error:  # a peer that cannot run here is a row in the table, not a crash
+            row.failed[candidate.name] = f"{type(error).__name__}: {error}".splitlines()[0]
+            continue
+        scale = float(np.max(np.abs(expected))) if expected.size else 1.0
+        if got.shape != expected.shape or not np.allclose(got, expected, 0, tolerance * scale):
+            row.failed[candidate.name] = "wrong result"
+            continue
+        for _ in range(3):
+            _block(candidate.call())
+        ready.append((candidate, _calls_per_round(candidate.call, seconds / rounds)))
+    samples: dict[str, list[float]] = {c.name: [] for c, _ in ready}
+    for _ in range(rounds):
+        for candidate, count in ready:
+            call = candidate.call
+            start = time.perf_counter()
+            for _ in range(count):
+                result = call()
+            _block(result)
+            samples[candidate.name].append((time.perf_counter() - start) / count)
+    row.seconds = {name: statistics.median(times) for name, times in samples.items()}
+    return row
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as a Markdown table, times in microseconds."""
+    names = list(dict.fromkeys(n for r in rows for n in (*r.seconds, *r.failed)))
+    names.sort(key=lambda n: n != "tensorscript")
+    head = ["workload", "threads", *names, "best peer / ours"]
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    for row in rows:
+        cells = [row.workload, str(row.threads)]
+        for name in names:
+            value = row.seconds.get(name)
+            cells.append("-" if value is None else f"{1e6 * value:.2f}")
+        ratio = row.ratio
+        best = row.best_peer
+        cells.append("-" if ratio is None or best is None else f"**{ratio:.2f}** ({best[0]})")
+        lines.append(" | ".join(cells))
+    return "\n".join(f"| {line} |" for line in lines)
