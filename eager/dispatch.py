@@ -104,10 +104,18 @@ def _find(full_name: str) -> Kernel | None:
     if wanted.is_out:
         pure = _counterpart(wanted, wanted.name)
         return None if pure is None else _with_out(wanted, pure)
-    if wanted.is_mutable and wanted.name.endswith("_"):
-        pure = _counterpart(wanted, wanted.name[:-1])
+    if wanted.is_mutable and (name := _functional_name(wanted)) is not None:
+        pure = _counterpart(wanted, name)
         return None if pure is None else _in_place(pure)
     return None
+
+
+def _functional_name(wanted: Schema) -> str | None:
+    """`add_` to `add`, `__iand__` to `__and__`."""
+    base = wanted.base_name
+    if base.startswith("__i") and base.endswith("__"):
+        return f"aten::__{base[3:]}"
+    return wanted.name[:-1] if base.endswith("_") else None
 
 
 def _signature(s: Schema) -> list[tuple[str, str]]:

@@ -445,7 +445,30 @@ def strides(self: Any) -> list[int]:
     return [s // a.itemsize for s in a.strides]
 
 
+def reshaping(fn: Kernel) -> Kernel:
+    """`transpose_` and its kind: the tensor itself becomes the view."""
+
+    def run(self: Any, *rest: Any) -> Any:
+        self._array = array(fn(self, *rest))
+        return self
+
+    return run
+
+
 KERNELS: dict[str, Kernel] = {
+    "aten::transpose_": reshaping(transpose),
+    "aten::swapaxes_": reshaping(transpose),
+    "aten::swapdims_": reshaping(transpose),
+    "aten::t_": reshaping(t),
+    "aten::squeeze_": reshaping(squeeze),
+    "aten::squeeze_.dim": reshaping(squeeze_dims),
+    "aten::squeeze_.dims": reshaping(squeeze_dims),
+    "aten::unsqueeze_": reshaping(unsqueeze),
+    "aten::as_strided_": reshaping(as_strided),
+    "aten::unsafe_chunk": chunk,
+    "aten::unsafe_split.Tensor": split,
+    "aten::unsafe_split_with_sizes": split_with_sizes,
+    "aten::_shape_as_tensor": lambda self: make(np.array(array(self).shape, np.int64), BY_CODE[4]),
     "aten::view": view,
     "aten::view.dtype": view_dtype,
     "aten::reshape": reshape,

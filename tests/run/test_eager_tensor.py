@@ -195,6 +195,26 @@ def test_container_errors() -> None:
         call_overload("aten::__getitem__.Dict_str", ({"a": 1}, "b"))
 
 
+def test_in_place_forms() -> None:
+    x = tensor([[1.0, 2.0]])
+    assert x.transpose_(0, 1) is x and x.shape == (2, 1)
+    assert x.squeeze_().tolist() == [1.0, 2.0] and x.unsqueeze_(0).shape == (1, 2)
+    x.clamp_(max=1.5).sub_(1).relu_()
+    assert x.tolist() == [[0.0, 0.5]]
+    mask = tensor([True, False])
+    mask &= tensor([True, True])
+    mask |= True
+    assert mask.tolist() == [True, True]
+
+
+def test_fourier_transforms() -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.fft.rfft(torch.from_numpy(FLOATS)).numpy()
+    ours = lookup("fft_rfft")(make())
+    np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(lookup("fft_irfft")(ours).numpy(), FLOATS, rtol=1e-5, atol=1e-5)
+
+
 def test_out_and_named_results() -> None:
     out = tensor([0.0, 0.0])
     assert lookup("add")(tensor([1.0, 2.0]), 1, out=out) is out

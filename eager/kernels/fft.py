@@ -1,0 +1,69 @@
+"""Discrete Fourier transforms along one or several dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import OperatorError
+
+from ..modes import MODES
+from ..storage import cast, complex_dtype, floating, real_dtype, wrap
+
+Kernel = Callable[..., Any]
+
+
+def _result(self: Any, real: bool) -> DType:
+    dtype = floating(self.dtype)
+    return real_dtype(dtype) if real else complex_dtype(dtype)
+
+
+def one(fn: Callable[..., Any], real: bool = False) -> Kernel:
+    """A transform along `dim`; `real` says that the result is real."""
+
+    def run(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
+        if n is not None and n < 1:
+            raise OperatorError(f"Invalid number of data points ({n}) specified")
+        x = cast(self, floating(self.dtype))
+        return wrap(fn(x, n, dim, norm), _result(self, real))
+
+    return run
+
+
+def several(fn: Callable[..., Any], default: Sequence[int] | None, real: bool = False) -> Kernel:
+    def run(self: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
+        x = cast(self, floating(self.dtype))
+        return wrap(fn(x, s, None if dim is None else tuple(dim), norm), _result(self, real))
+
+    return run
+
+
+def shifted(fn: Callable[..., Any]) -> Kernel:
+    return lambda self, dim=None: wrap(fn(cast(self, self.dtype), dim), self.dtype)
+
+
+def frequencies(fn: Callable[..., Any]) -> Kernel:
+    return lambda n, d=1.0, dtype=None, *_: wrap(fn(n, d), dtype or MODES.default_dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::fft_fft": one(lambda *a: np.fft.fft(*a)),
+    "aten::fft_ifft": one(lambda *a: np.fft.ifft(*a)),
+    "aten::fft_rfft": one(lambda *a: np.fft.rfft(*a)),
+    "aten::fft_irfft": one(lambda *a: np.fft.irfft(*a), real=True),
+    "aten::fft_hfft": one(lambda *a: np.fft.hfft(*a), real=True),
+    "aten::fft_ihfft": one(lambda *a: np.fft.ihfft(*a)),
+    "aten::fft_fft2": several(lambda *a: np.fft.fft2(*a), (-2, -1)),
+    "aten::fft_ifft2": several(lambda *a: np.fft.ifft2(*a), (-2, -1)),
+    "aten::fft_rfft2": several(lambda *a: np.fft.rfft2(*a), (-2, -1)),
+    "aten::fft_irfft2": several(lambda *a: np.fft.irfft2(*a), (-2, -1), real=True),
+    "aten::fft_fftn": several(lambda *a: np.fft.fftn(*a), None),
+    "aten::fft_ifftn": several(lambda *a: np.fft.ifftn(*a), None),
+    "aten::fft_fftshift": shifted(lambda *a: np.fft.fftshift(*a)),
+    "aten::fft_ifftshift": shifted(lambda *a: np.fft.ifftshift(*a)),
+    "aten::fft_fftfreq": frequencies(lambda *a: np.fft.fftfreq(*a)),
+    "aten::fft_rfftfreq": frequencies(lambda *a: np.fft.rfftfreq(*a)),
+}
