@@ -119,10 +119,8 @@ def unique_consecutive(
     return kept[0] if len(kept) == 1 else tuple(kept)
 
 
-def norm(x: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    order = 2.0 if p in ("fro", None) else float(p)
-    dims = [dim] if isinstance(dim, int) else dim
-    return call("aten::linalg_vector_norm", (x, order, dims, keepdim), {"dtype": dtype})
+def norm(x: Any, *args: Any, **kwargs: Any) -> Any:
+    return x.norm(*args, **kwargs)
 
 
 def where(condition: Any, *operands: Any) -> Any:

@@ -331,6 +331,19 @@ class Tensor(TensorBase):
     def chunk(self, chunks: int, dim: int = 0) -> Any:
         return tuple(self._call("chunk", chunks, dim))
 
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """`self` where `condition` holds, else `other`."""
+        result: Tensor = call("aten::where", (condition, self, other))
+        return result
+
+    def norm(
+        self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        """The p-norm over all dimensions or some; "fro" is the 2-norm."""
+        order = 2.0 if p in ("fro", None) else float(p)
+        dims = [dim] if isinstance(dim, int) else dim
+        return self._tensor("linalg_vector_norm", order, dims, keepdim, dtype=dtype)
+
     def unbind(self, dim: int = 0) -> Any:
         return tuple(self._call("unbind", dim))
 

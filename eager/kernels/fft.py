@@ -49,6 +49,7 @@ def frequencies(fn: Callable[..., Any]) -> Kernel:
     return lambda n, d=1.0, dtype=None, *_: wrap(fn(n, d), dtype or MODES.default_dtype)
 
 
+# The lambdas put off `np.fft`, which NumPy imports at its first use.
 KERNELS: dict[str, Kernel] = {
     "aten::fft_fft": one(lambda *a: np.fft.fft(*a)),
     "aten::fft_ifft": one(lambda *a: np.fft.ifft(*a)),

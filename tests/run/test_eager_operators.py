@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.schema import schema
 from tensorscript.eager.dispatch import call, has_kernel
 from tensorscript.eager.kernels import KERNELS
 from tensorscript.eager.namespace import lookup, tensor
@@ -299,6 +300,11 @@ def _derived(name: str) -> bool:
 
 def test_every_tier1_operator_has_a_kernel() -> None:
     assert gaps() == set(KNOWN_GAPS)
+
+
+def test_every_kernel_has_a_schema() -> None:
+    for name in KERNELS:
+        assert schema(name).full_name == name
 
 
 def test_call_takes_the_operator_name() -> None:

@@ -201,6 +201,8 @@ def test_in_place_forms() -> None:
     assert x.squeeze_().tolist() == [1.0, 2.0] and x.unsqueeze_(0).shape == (1, 2)
     x.clamp_(max=1.5).sub_(1).relu_()
     assert x.tolist() == [[0.0, 0.5]]
+    assert x.where(x > 0, 9.0).tolist() == [[9.0, 0.5]]
+    assert x.norm().item() == 0.5 and lookup("norm")(x, 1).item() == 0.5
     mask = tensor([True, False])
     mask &= tensor([True, True])
     mask |= True
