@@ -24,11 +24,13 @@ _lock = threading.Lock()
 
 
 def _prepare(
-    text: str, target: Target, options: Optimization, pic: bool
+    text: str, target: Target, options: Optimization, pic: bool, libraries: tuple[str, ...] = ()
 ) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     initialize()
     try:
         module = llvm.parse_assembly(text)
+        for library in libraries:
+            module.link_in(llvm.parse_assembly(library))
         module.verify()
     except RuntimeError as error:
         raise InternalError(str(error).strip(), stage="llvm") from error
@@ -44,13 +46,21 @@ def compile_object(
     target: Target | None = None,
     options: Optimization = VECTOR_CODE,
     position_independent: bool = True,
+    libraries: tuple[str, ...] = (),
 ) -> bytes:
     """Compile LLVM IR text to a relocatable object.
+
+    Args:
+        text: the module.
+        target: a CPU; this machine's by default.
+        options: LLVM's passes and its code generation level.
+        position_independent: for shared libraries and position-independent executables.
+        libraries: further module texts whose definitions are linked in.
 
     Raises:
         InternalError: LLVM refuses the text (stage "llvm"); the message is LLVM's.
     """
-    module, maker = _prepare(text, target or host(), options, position_independent)
+    module, maker = _prepare(text, target or host(), options, position_independent, libraries)
     return bytes(maker.emit_object(module))
 
 

@@ -15,8 +15,13 @@ UNARY = {
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sqrt": np.sqrt,
 }  # fmt: skip
 BINARY = {"pow": np.power, "atan2": np.arctan2, "fmod": np.fmod}
-SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 0.5, -2.0, 1e10, -1e22, 1e30)  # fmt: skip
-PAIRS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, 1e20, -7.0)  # fmt: skip
+SPECIAL = (
+    0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 0.5, -2.0, 1e10,
+    -1e22, 1e30,
+)  # fmt: skip
+PAIRS = (
+    0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, 1e20, -7.0,
+)  # fmt: skip
 KINDS = {"f32": np.float32, "f64": np.float64}
 
 

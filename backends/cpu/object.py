@@ -1,0 +1,69 @@
+"""Stand-alone objects, archives and shared libraries from LLVM text.
+
+The run-time support is linked in before code generation, hidden, and only as far as it is called;
+what is left undefined belongs to libc, libm and pthread.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
+from tensorscript.backends.target import Target
+from tensorscript.base.errors import UserError
+
+from .jit import compile_object
+from .runtime import runtime_text
+
+
+def build_object(text: str, target: Target, options: Optimization = VECTOR_CODE) -> bytes:
+    """A position-independent object that needs nothing but libc, libm and pthread.
+
+    Args:
+        text: a module that may declare and call the support functions (`ts_malloc`, ...).
+        target: the CPU the object is for.
+
+    Raises:
+        InternalError: LLVM refuses the text.
+    """
+    return compile_object(text, target, options, libraries=(runtime_text(target, hidden=True),))
+
+
+def link_library(data: bytes, path: Path, compiler: str = "cc") -> None:
+    """Write a shared library made of one object, by the system's C compiler.
+
+    Raises:
+        UserError: there is no compiler, or it failed (its message is shown).
+    """
+    program = shutil.which(compiler)
+    if program is None:
+        raise UserError(f"linking a shared library needs a C compiler; {compiler!r} was not found")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "module.o"
+        source.write_bytes(data)
+        command = [program, "-shared", "-o", str(path), str(source), "-lm", "-lpthread"]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise UserError(f"linking {path} failed: {result.stderr.strip()}")
+
+
+def write_archive(data: bytes, path: Path, archiver: str = "ar") -> None:
+    """Write a static library made of one object, with its symbol table.
+
+    Raises:
+        UserError: there is no archiver, or it failed (its message is shown).
+    """
+    program = shutil.which(archiver)
+    if program is None:
+        raise UserError(f"writing a static library needs {archiver!r}, which was not found")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{path.stem}.o"
+        source.write_bytes(data)
+        path.unlink(missing_ok=True)
+        command = [program, "rcsD", str(path), str(source)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise UserError(f"writing {path} failed: {result.stderr.strip()}")
