@@ -43,7 +43,7 @@ def emit_alloc(context: Context, op: Operation) -> None:
     buffer, scope = op.buffer, op.scope.data
     size = context.resolve(byte_count(buffer))
     if scope in ("reg", "stack") and size.is_const and _fits(scope, size):
-        pointer = _frame(context, buffer)
+        pointer = frame_buffer(context, buffer)
     elif scope == "arena" and op.offset is not None:
         pointer = context.code.let(
             f"getelementptr inbounds i8, ptr {context.arena}, "
@@ -61,7 +61,8 @@ def _fits(scope: str, size: Expr) -> bool:
     return scope == "reg" or int(str(size.value)) <= STACK_LIMIT
 
 
-def _frame(context: Context, buffer: Buffer) -> str:
+def frame_buffer(context: Context, buffer: Buffer) -> str:
+    """An entry-block array for a buffer of constant size."""
     count = element_count(buffer)
     total = max(1, int(str(context.resolve(count).value)))
     kind = f"[{total} x {memory_type(buffer.dtype)}]"

@@ -69,11 +69,25 @@ def emit_call(site: Site, function: str, operands: list[str]) -> str:
 
 def call_library(site: Site, function: str, *operands: str) -> str:
     """A call of the math library; its definition is added when the module is rendered."""
+    if site.lanes > 1 and site.code.module.scalar_math:
+        return lane_by_lane(site, lambda one, *o: call_library(one, function, *o), *operands)
     short = "f32" if is_half(site.dtype) else site.dtype.short
     site.code.module.math[(function, short, site.lanes)] = None
     inside = ", ".join(f"{site.type} {o}" for o in operands)
     name = symbol(function, short, site.lanes)
     return site.code.let(f"call {site.type} @{name}({inside})")
+
+
+def lane_by_lane(site: Site, scalar: Callable[..., str], *operands: str) -> str:
+    """The vector of `scalar(one-lane site, operands of the lane)`."""
+    element = register_type(site.dtype)
+    one = Site(site.code, site.dtype, 1, site.flags)
+    result = "poison"
+    for lane in range(site.lanes):
+        parts = [site.code.let(f"extractelement {site.type} {o}, i64 {lane}") for o in operands]
+        made = scalar(one, *parts)
+        result = site.code.let(f"insertelement {site.type} {result}, {element} {made}, i64 {lane}")
+    return result
 
 
 def is_predicate(function: str) -> bool:
@@ -85,14 +99,7 @@ def integer_power(site: Site, a: str, b: str) -> str:
     site.code.module.declare("ts_ipow", "i64", "i64, i64")
     if site.lanes == 1:
         return _power_lane(site, a, b)
-    element = register_type(site.dtype)
-    result = "poison"
-    for lane in range(site.lanes):
-        x = site.code.let(f"extractelement {site.type} {a}, i64 {lane}")
-        y = site.code.let(f"extractelement {site.type} {b}, i64 {lane}")
-        one = _power_lane(Site(site.code, site.dtype, 1), x, y)
-        result = site.code.let(f"insertelement {site.type} {result}, {element} {one}, i64 {lane}")
-    return result
+    return lane_by_lane(site, _power_lane, a, b)
 
 
 def _power_lane(site: Site, a: str, b: str) -> str:

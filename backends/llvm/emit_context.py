@@ -51,6 +51,7 @@ class Context:
         arena: the block that holds planned allocations.
         callees: parameters of the module's functions.
         symbols: their LLVM names where these differ.
+        gpu: one thread of a GPU; `launch` has the extents of its grid and block.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Context:
     outlined: int = 0
     inside_parallel: bool = False
     gpu: bool = False
+    launch: Mapping[str, Expr] = field(default_factory=dict)
 
     @property
     def width(self) -> int:

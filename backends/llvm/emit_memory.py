@@ -100,9 +100,7 @@ def _alignment(context: Context, target: Target) -> int:
     size = target.dtype.itemsize
     if not context.gpu or target.kind != "contiguous":
         return size
-    wide = size * context.width
-    if target.place.align % wide:
-        return size
+    wide = min(size * context.width, target.place.align)
     aligned = multiple(target.base, context.scope) % context.width == 0
     return wide if aligned else size
 

@@ -15,15 +15,24 @@ def c_string(data: bytes) -> str:
 
 
 class ModuleText:
-    """What a module consists of, in the order in which it will be printed."""
+    """What a module consists of, in the order in which it will be printed.
 
-    def __init__(self) -> None:
+    With `scalar_math`, library functions are called lane by lane.
+    """
+
+    def __init__(self, scalar_math: bool = False) -> None:
+        self.scalar_math = scalar_math
         self.globals: list[str] = []
         self.functions: list[str] = []
         self.math: dict[tuple[str, str, int], None] = {}
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}
         self._metadata: list[str] = []
+
+    def add_global(self, line: str) -> None:
+        """A global variable, once (an unrolled te.alloc comes several times)."""
+        if line not in self.globals:
+            self.globals.append(line)
 
     def declare(self, name: str, result: str, parameters: str) -> None:
         self._declared.setdefault(name, f"declare {result} @{name}({parameters})")
