@@ -24,7 +24,20 @@ from typing import Any
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp
 
-from .te import distribute, fuse, fuse_loops, kinds, reorder, rfactor, split
+from .te import (
+    buffers,
+    cache,
+    distribute,
+    fuse,
+    fuse_loops,
+    inline,
+    kinds,
+    reorder,
+    rfactor,
+    slices,
+    split,
+    tile,
+)
 from .te.nest import Nest
 
 Argument = int | float | str | bool | None
@@ -74,6 +87,14 @@ PRIMITIVES: dict[str, Primitive] = {
     "serial": Primitive(kinds.check_serial, kinds.apply_serial, (0, 0)),
     "rfactor": Primitive(rfactor.check, rfactor.apply, (0, _MANY)),
     "distribute": Primitive(distribute.check, distribute.apply, (0, _MANY)),
+    "tile": Primitive(tile.check, tile.apply, (3, 4)),
+    "slice_head": Primitive(slices.check, slices.apply_head, (1, 1)),
+    "slice_tail": Primitive(slices.check, slices.apply_tail, (1, 1)),
+    "normalize": Primitive(slices.check_normalize, slices.apply_normalize, (0, 0)),
+    "cache": Primitive(cache.check, cache.apply, (1, 2), "buffer"),
+    "inline": Primitive(inline.check, inline.apply, (0, 0), "buffer"),
+    "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, (1, 1), "buffer"),
+    "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, (0, 0), "buffer"),
     "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply, (1, 1)),
 }
 

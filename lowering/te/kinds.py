@@ -39,8 +39,8 @@ def check_vectorize(nest: Nest, target: str) -> str | None:
             return f"{op.name} inside"
         if isinstance(op, ForOp) and target in op.start.free | op.extent.free:
             return f"the bounds of loop {op.var} depend on {target}"
-        if isinstance(op, ForOp) and op.kind.data == "vector":
-            return f"loop {op.var} inside is a vector loop"
+        if isinstance(op, ForOp) and op.kind.data not in ("serial", "unroll"):
+            return f"loop {op.var} inside is a {op.kind.data} loop"
     return _independent(nest, loop)
 
 
@@ -64,8 +64,11 @@ def check_parallel(nest: Nest, target: str, grain: int | None = None) -> str | N
     if grain is not None and grain < 1:
         return "the grain is a positive integer"
     for outer in nest.enclosing(loop):
-        if outer.kind.data == "parallel":
-            return f"loop {outer.var} around it is parallel"
+        if outer.kind.data in ("parallel", "vector"):
+            return f"loop {outer.var} around it is a {outer.kind.data} loop"
+    for op in walk_ops(loop):
+        if isinstance(op, ForOp) and op.kind.data == "parallel":
+            return f"loop {op.var} inside is parallel"
     return _independent(nest, loop)
 
 

@@ -58,6 +58,9 @@ def check(nest: Nest, target: str, *others: str) -> str | None:
     for name in others:
         if name not in nest.loops:
             return f"there is no loop {name}"
+    for name in names:
+        if (kind := nest.loops[name].kind.data) not in ("serial", "unroll"):
+            return f"loop {name} is {kind} already"
     found = _band(nest, names)
     if isinstance(found, str):
         return found

@@ -26,6 +26,7 @@ from tensorscript.lowering.schedule import (
 )
 from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
 from tensorscript.lowering.te.nest import Nest
+from tensorscript.lowering.te.verify import verify_function
 
 I, J, K, N = (var(n) for n in "ijkN")
 ZERO = const(0, float32)
@@ -110,6 +111,23 @@ def results(func: FuncOp, n: int, seed: int) -> list[np.ndarray]:
     return outs
 
 
+def _buffer(draw: st.DrawFn, nest: Nest) -> str:
+    return draw(st.sampled_from(sorted(nest.buffers)))
+
+
+EXTRA: dict[str, Callable[..., object]] = {
+    "tile": lambda d, n, name: step(
+        "tile", name, d(st.sampled_from(sorted(n.loops))), 2, d(st.integers(1, 3)), "guard"
+    ),
+    "slice_head": lambda d, n, name: step("slice_head", name, d(st.integers(1, 3))),
+    "slice_tail": lambda d, n, name: step("slice_tail", name, d(st.integers(1, 3))),
+    "normalize": lambda d, n, name: step("normalize", name),
+    "cache": lambda d, n, name: step("cache", _buffer(d, n), name, "stack"),
+    "inline": lambda d, n, name: step("inline", _buffer(d, n)),
+    "compress_buffer": lambda d, n, name: step("compress_buffer", _buffer(d, n)),
+}
+
+
 @st.composite
 def steps(draw: st.DrawFn, nest: Nest) -> object:
     loops = sorted(nest.loops)
@@ -137,7 +155,6 @@ def steps(draw: st.DrawFn, nest: Nest) -> object:
     return EXTRA[kind](draw, nest, name) if kind in EXTRA else step(kind, name)
 
 
-EXTRA: dict[str, Callable[..., object]] = {}
 
 
 @pytest.mark.parametrize("name", NESTS)
@@ -156,7 +173,7 @@ def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
         if item is not None and check_step(nest, item) is None:
             apply_step(nest, item)
             done = (*done, item)
-    func.verify()
+    verify_function(func)
     assert from_json(to_json(done)) == done
     for seed in (1, 2):
         try:
