@@ -11,7 +11,8 @@ from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp
 
 from .live import World
-from .program import Program
+from .modules import ModuleTypes
+from .program import ClassInfo, Program
 from .signature import Signature, signature_text
 
 
@@ -46,6 +47,47 @@ class CompiledTS:
         signature = self.signature
         short = signature.name.rpartition(".")[2]
         return signature_text(Signature(short, signature.arguments, signature.returns))
+
+
+@dataclass(frozen=True)
+class CompiledModule:
+    """A compiled nn.Module: its class and the program with its methods.
+
+    Attributes:
+        info: the module's type; attribute names and types in order.
+    """
+
+    program: Program
+    info: ClassInfo
+
+    @property
+    def module(self) -> ModuleOp:
+        return self.program.module
+
+    @property
+    def entry(self) -> FuncOp:
+        """`forward`."""
+        return self.method("forward").entry
+
+    @property
+    def graph(self) -> str:
+        """TorchScript's graph text of `forward`."""
+        return self.method("forward").graph
+
+    def method(self, name: str) -> CompiledTS:
+        """A compiled method."""
+        return CompiledTS(self.program, f"{self.info.name}.{name}")
+
+
+def compile_module(module: object, types: ModuleTypes | None = None) -> CompiledModule:
+    """Compile an nn.Module instance: `forward`, exported methods and what they call.
+
+    Raises:
+        FrontendError: Python outside the language, or no source text.
+        CompileError: a type or name error.
+    """
+    types = types or ModuleTypes(World(Program()))
+    return CompiledModule(types.world.program, types.compile(module))
 
 
 def compile_function(fn: Callable[..., object], world: World | None = None) -> CompiledTS:

@@ -141,6 +141,8 @@ class Calls(Subscripts):
             if isinstance(found.value.type, TupleType):
                 return Simple(self.integer(len(found.value.type.elements)))
             if isinstance(found.value.type, ClassType):
+                if (parts := self.container_parts(found.value, span)) is not None:
+                    return Simple(self.integer(len(parts)))
                 return method_call(self, found.value, "__len__", [], span)
             return Simple(self.length(found.value, span))
         length = found.iterate(self, span).length(self, span)
@@ -301,7 +303,7 @@ class Calls(Subscripts):
         element, depth = hint, 0
         while isinstance(element, ListType):
             element, depth = element.element, depth + 1
-        codes = {FLOAT: 0, INT: 1, BOOL: 2, COMPLEX: 3}
+        codes = {INT: 0, FLOAT: 1, BOOL: 2, COMPLEX: 3}
         inputs = [callee.self_value, self.integer(depth), self.integer(codes[element])]
         return self.insert("prim::tolist", inputs, [hint], span).output
 

@@ -164,6 +164,10 @@ class Emission:
         """The signature of a method of a class, compiled by now."""
         raise NotImplementedError
 
+    def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
+        """The children of a module container (ModuleList and the like) by name, else None."""
+        raise NotImplementedError
+
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:
         """What `Class.name` is."""
         raise NotImplementedError

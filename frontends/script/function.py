@@ -38,7 +38,7 @@ from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
 from .statements import Statements
-from .values import Method, Simple, Sugared
+from .values import Listing, Method, Parts, Simple, Sugared
 
 T = TypeVar("T")
 
@@ -117,6 +117,12 @@ class FunctionEmitter(Statements):
     def _class_attr(
         self, value: Value, info: ClassInfo, name: str, span: Span | None
     ) -> Sugared | None:
+        if name == "__call__" and info.category == "module":
+            name = "forward"
+        if found := self._container_method(value, info, name, span):
+            return found
+        if info.attributes.get(name) == NONE and info.category == "module":
+            return Simple(self.constant(None, span))
         if name in info.attributes:
             attribute = {"name": name}
             types = [info.attributes[name]]
@@ -136,6 +142,31 @@ class FunctionEmitter(Statements):
         if name in info.refused:
             raise self.error(info.refused[name], span)
         return self.resolver.static_attr(info, name, self)
+
+    def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
+        assert isinstance(value.type, ClassType)
+        info = self.info(value.type)
+        if info is None or not info.container:
+            return None
+        out: dict[str, Value] = {}
+        for name in info.children:
+            child = self._class_attr(value, info, name, span)
+            assert child is not None
+            out[name] = child.as_value(self, span)
+        return out
+
+    def _container_method(
+        self, value: Value, info: ClassInfo, name: str, span: Span | None
+    ) -> Sugared | None:
+        """`items`, `keys` and `values` of a ModuleDict."""
+        if info.container != "dict" or name not in ("items", "keys", "values"):
+            return None
+        parts = self.container_parts(value, span)
+        assert parts is not None
+        keys: list[Sugared] = [Simple(self.constant(k, span)) for k in parts]
+        values: list[Sugared] = [Simple(v) for v in parts.values()]
+        pairs: list[Sugared] = [Parts([k, v]) for k, v in zip(keys, values, strict=True)]
+        return Listing(Parts({"items": pairs, "keys": keys, "values": values}[name]))
 
     def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
         info = self.info(type)

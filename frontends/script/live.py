@@ -51,6 +51,7 @@ from .values import (
     Function,
     NamedTupleClass,
     Parts,
+    Repeat,
     Simple,
     Sugared,
     Undefined,
@@ -69,6 +70,7 @@ _FORMS = {
     "_has_torch_function_variadic": "has_torch_function",
 }  # fmt: skip
 _RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
+_REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 _MATH_NAMES = {"fabs": "aten::abs", "ldexp": "aten::ldexp"}
 
@@ -192,6 +194,8 @@ class World:
     def _torch(self, value: object, module: str, name: str) -> Sugared | None:
         if name in _FORMS:
             return Form(_FORMS[name])
+        if name in _REPEATS and module.endswith("utils"):
+            return Repeat(_REPEATS[name])
         if name in _RENAMED:
             return Builtin(_RENAMED[name])
         last = module.rpartition(".")[2]
@@ -393,14 +397,14 @@ class World:
         elif isinstance(member, property):
             getter = f"__{key}_getter"
             assert member.fget is not None
-            self._add_method(info, getter, member.fget)
+            self.add_method(info, getter, member.fget)
             setter = None
             if member.fset is not None:
                 setter = f"__{key}_setter"
-                self._add_method(info, setter, member.fset)
+                self.add_method(info, setter, member.fset)
             info.properties[key] = (getter, setter)
         elif isinstance(member, types.FunctionType):
-            self._add_method(info, key, member)
+            self.add_method(info, key, member)
         elif not key.startswith("__") and not isinstance(member, types.MemberDescriptorType):
             if key not in getattr(cls, "__annotations__", {}):
                 raise CompileError(
@@ -408,7 +412,9 @@ class World:
                     "Consider converting this to an instance attribute."
                 )
 
-    def _add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
+    def add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
+        """Register a method of a class; it is compiled when first needed."""
+
         def compile() -> Signature:
             name = f"{info.name}.{key}"
             definition = self.definition(fn, name, info.type)
@@ -468,9 +474,9 @@ class LiveResolver:
 
     def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
         fn = info.static_methods.get(name)
-        if not isinstance(fn, types.FunctionType):
+        if fn is None:
             return None
-        return self.world.function(fn, em, None)
+        return self.world.wrap(fn, em, None, "", name)
 
 
 def _cell_content(cell: types.CellType) -> object:

@@ -37,6 +37,7 @@ class ClassInfo:
         methods: name to a function that compiles the method and gives its signature.
         properties: name to the names of its getter and setter methods.
         defining: `__init__` is being compiled, so that a first assignment defines an attribute.
+        container: list or dict, for module containers; children names their modules.
         refused: name to the reason why a Python attribute is not one of the type.
     """
 
@@ -52,6 +53,8 @@ class ClassInfo:
     buffers: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
     defining: bool = False
+    container: str = ""
+    children: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:

@@ -9,7 +9,13 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.constants import Device, EnumRef, FunctionRef, ListLiteral, TensorLiteral
+from tensorscript.dialects.ts.constants import (
+    Device,
+    EnumRef,
+    FunctionRef,
+    ListLiteral,
+    TensorLiteral,
+)
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,

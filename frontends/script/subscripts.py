@@ -45,7 +45,36 @@ class Subscripts(Expressions):
         span = self.span(node)
         if not isinstance(base, Simple):
             return self.subscript_of(base, node, span)
+        if isinstance(base.value.type, ClassType):
+            parts = self.container_parts(base.value, span)
+            if parts is not None:
+                return self.child(parts, node.slice, span)
         return Simple(self.value_subscript(base.value, node, span))
+
+    def child(self, parts: dict[str, Value], index: ast.expr, span: Span) -> Sugared:
+        """A child of a module container, by literal index, slice or key."""
+        values = list(parts.values())
+        match index:
+            case ast.Constant(str(key)) if key in parts:
+                return Simple(parts[key])
+            case ast.Slice():
+                bounds = [
+                    literal_index(b) if b is not None else None
+                    for b in (index.lower, index.upper, index.step)
+                ]
+                return Parts([Simple(v) for v in values[slice(*bounds)]])
+        at = literal_index(index)
+        if at is None:
+            raise self.error(
+                "Expected integer literal for index but got a variable or non-integer. "
+                "ModuleList/Sequential indexing is only supported with integer literals. For "
+                "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. "
+                "Enumeration is supported, e.g. 'for index, v in enumerate(self): out = v(inp)'",
+                span,
+            )
+        if not -len(values) <= at < len(values):
+            raise self.error("module index out of range", span)
+        return Simple(values[at])
 
     def subscript_of(self, base: Sugared, node: ast.Subscript, span: Span) -> Sugared:
         """A compile-time sequence (a module list, a tuple) takes literal indices."""

@@ -390,7 +390,9 @@ def compile_source(text: str, world: TextWorld | None = None) -> TextWorld:
     world = world or TextWorld(Program(), library)
     for name, found in library.definitions.items():
         if isinstance(found.tree, ast.ClassDef):
-            raise CompileError("expected def but found 'class' here", found.text.word(found.tree, 5))
+            raise CompileError(
+                "expected def but found 'class' here", found.text.word(found.tree, 5)
+            )
         world.function(name)
     world.program.declare_classes()
     return world

@@ -105,6 +105,13 @@ class Simple(Sugared):
                 return Elements(self.value)
             case TupleType():
                 return Parts([Simple(v) for v in em.unpack_tuple(self.value, span)])
+            case ClassType():
+                parts = em.container_parts(self.value, span)
+                if parts is not None:
+                    return Parts([Simple(v) for v in parts.values()])
+                raise em.error(
+                    f"'{typing.message_text(self.value.type)}' object is not iterable", span
+                )
             case DictType():
                 return Elements(em.builtin("aten::keys", [self.value], span))
         raise em.error(f"'{typing.message_text(self.value.type)}' object is not iterable", span)
@@ -351,6 +358,30 @@ class Class(Sugared):
         found = em.static_attr(self.type, name, span)
         assert isinstance(found, Sugared)
         return found
+
+
+@dataclass
+class Repeat(Sugared):
+    """`_single`, `_pair`, ...: an int stands for a list of that many."""
+
+    kind = "builtin"
+    count: int
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if isinstance(args[0].type, ListType):
+            return Simple(args[0])
+        return Simple(em.make_list(args[0].type, [args[0]] * self.count, span))
+
+
+@dataclass
+class Listing(Sugared):
+    """A bound method without arguments whose result is known now (`ModuleDict.items`)."""
+
+    kind = "method"
+    result: Sugared
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return self.result
 
 
 @dataclass
