@@ -1,0 +1,173 @@
+"""From an archive's neutral contents to a `ts` program and the values that go with it.
+
+`open_archive` reads and checks; classes and functions become `ts` when they are first needed.
+Making run-time objects of the pickled state is left to who runs them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tensorscript.base.errors import ArchiveError, CompileError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.frontends.script.function import FunctionEmitter
+from tensorscript.frontends.script.program import ClassInfo, Program
+from tensorscript.frontends.script.text import Found, TextWorld
+from tensorscript.frontends.script.values import Sugared
+
+from . import pickled, upgrade
+from .archive import ArchiveContents, Source, read
+from .code import CodeLibrary
+from .tensors import TensorStore, open_private
+
+T = TypeVar("T")
+
+
+@dataclass
+class ArchiveLibrary:
+    """The archive's own definitions, and the upgraders."""
+
+    own: CodeLibrary
+
+    def find(self, qualified_name: str) -> Found | None:
+        if qualified_name.startswith(upgrade.PREFIX + "."):
+            return upgrade.find(qualified_name)
+        return self.own.find(qualified_name)
+
+
+@dataclass
+class ArchiveWorld(TextWorld):
+    """The definitions of an archive as they are compiled."""
+
+    def value(self, name: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
+        prefix, _, last = name.rpartition(".")
+        if prefix == upgrade.PREFIX and last in upgrade.LAST_VERSION:
+            return upgrade.Upgraded(last)
+        return super().value(name, em, span)
+
+
+class ConstantTable(Sequence[object]):
+    """`CONSTANTS.cN` as constants of the dialect, made when first used."""
+
+    def __init__(self, values: Sequence[pickled.Value], tensors: TensorStore) -> None:
+        self._values = values
+        self._tensors = tensors
+        self._made: dict[int, object] = {}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[object]:
+        return (self[at] for at in range(len(self)))
+
+    def __getitem__(self, at: int) -> object:  # type: ignore[override]  # nobody slices it
+        if not 0 <= at < len(self._values):
+            raise ArchiveError(f"the code refers to CONSTANTS.c{at}; there are {len(self)}")
+        if at not in self._made:
+            self._made[at] = self._constant(self._values[at])
+        return self._made[at]
+
+    def _constant(self, value: pickled.Value) -> object:
+        match value:
+            case pickled.TensorRef():
+                made = self._tensors.tensor(value)
+                return TensorLiteral(made._array, made.dtype, made.requires_grad)
+            case pickled.DeviceRef():
+                return Device(value.text)
+            case bool() | int() | float() | complex() | str() | None:
+                return value
+            case tuple():
+                return tuple(map(self._constant, value))
+        raise ArchiveError(f"CONSTANTS holds a {type(value).__name__}, which is not supported")
+
+
+@dataclass
+class OpenArchive:
+    """An archive whose code can be compiled piece by piece.
+
+    Attributes:
+        contents: the neutral contents (pickled state, version, extra files).
+        world: its classes and functions as they become `ts`.
+        tensors: makes tensors of its references.
+    """
+
+    contents: ArchiveContents
+    world: ArchiveWorld
+    tensors: TensorStore
+
+    @property
+    def program(self) -> Program:
+        return self.world.program
+
+    def class_info(self, name: str) -> ClassInfo:
+        """The declaration of a class or module.
+
+        Raises:
+            ArchiveError: it is not one, or its text is malformed.
+        """
+        guarded(lambda: self.world.type(name), f"class '{name}'")
+        info = self.program.classes.get(name)
+        if info is None:
+            raise ArchiveError(f"'{name}' in the archive is not a class")
+        return info
+
+    def compile_method(self, class_name: str, method: str) -> str:
+        """Compile a method and all it calls, if it is not yet; its symbol.
+
+        Raises:
+            CompileError: a type or name error in the code.
+            ArchiveError: malformed code.
+        """
+        info = self.class_info(class_name)
+        symbol = f"{class_name}.{method}"
+        if method not in info.compiled:
+            guarded(info.methods[method], f"'{symbol}'")
+            self.program.declare_classes()
+        return symbol
+
+
+def guarded(compile: Callable[[], T], what: str) -> T:
+    """The result of compiling text that may be malformed in ways the grammar does not exclude.
+
+    Raises:
+        ArchiveError: it is.
+    """
+    try:
+        return compile()
+    except RecursionError as error:
+        raise ArchiveError(f"{what} in the archive is nested too deep") from error
+    except (AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, ArchiveError | CompileError):
+            raise
+        raise ArchiveError(f"{what} in the archive is malformed: {error}") from error
+
+
+def open_archive(source: Source, device: str | None = None) -> OpenArchive:
+    """Open an archive; nothing in it is executed.
+
+    Args:
+        source: a path (mapped copy-on-write), a binary file object, or bytes.
+        device: where tensors go, whatever location the archive gives them.
+
+    Raises:
+        ValueError: the path does not exist or is a directory.
+        ArchiveError: the archive is damaged, hostile, or not one.
+    """
+    private = open_private(source)
+    contents = read(private)
+    memory = private if isinstance(private, memoryview | bytearray) else None
+    if private is source:
+        memory = None
+    tensors = TensorStore(contents.archive, memory, device)
+    version = contents.version
+
+    def bring_up_to_date(tree: ast.Module) -> None:
+        upgrade.rewrite(tree, version)
+
+    library = ArchiveLibrary(CodeLibrary(contents.code, bring_up_to_date))
+    constants = ConstantTable(contents.constants, tensors)
+    return OpenArchive(contents, ArchiveWorld(Program(), library, constants), tensors)

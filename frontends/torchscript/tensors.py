@@ -1,0 +1,106 @@
+"""Tensors of an archive: one writable memory a storage, shared by all its tensors.
+
+A storage that lies in the file as it is used is mapped copy-on-write: its pages are the file's until
+a buffer is updated in place, and the file never changes.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import IO
+
+import numpy as np
+
+from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.tensor import Tensor
+
+from .archive import Archive, Array, Source, load_storage, load_tensor
+from .pickled import StorageRef, TensorRef
+
+
+def open_private(source: Source) -> memoryview | bytearray | Source:
+    """A source whose bytes are ours to change: a private mapping of a file, or a copy in memory.
+
+    A path that cannot be mapped (missing, a directory, empty) is given back, for the reader to
+    refuse.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return bytearray(_read_all(source))
+    path = os.fspath(source)
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return source
+    with open(path, "rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+
+
+def _read_all(file: IO[bytes]) -> bytes:
+    data = file.read()
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise ArchiveError("the file object must be opened in binary mode")
+    return bytes(data)
+
+
+class TensorStore:
+    """Makes the tensors of one archive.
+
+    Args:
+        archive: where the storages are.
+        memory: the bytes that the archive was read from, if they may be written.
+        device: where tensors go, whatever location the archive gives; None keeps that.
+    """
+
+    def __init__(
+        self, archive: Archive, memory: memoryview | bytearray | None, device: str | None = None
+    ) -> None:
+        self._archive = archive
+        self._memory = None if memory is None else np.frombuffer(memory, np.uint8)
+        self._device = device
+        self._storages: dict[str, tuple[StorageRef, Array]] = {}
+        self._tensors: dict[int, tuple[TensorRef, Tensor]] = {}
+
+    def tensor(self, ref: TensorRef) -> Tensor:
+        """The tensor of `ref`; the same object for the same reference.
+
+        Raises:
+            ArchiveError: damaged data, another element type than the storage's other tensors
+                have, or a device that is not there.
+        """
+        if (known := self._tensors.get(id(ref))) is not None:
+            return known[1]
+        made = Tensor(load_tensor(ref, self._storage(ref.storage)), ref.storage.dtype)
+        made.requires_grad = ref.requires_grad
+        self._tensors[id(ref)] = (ref, made)
+        return made
+
+    def _storage(self, ref: StorageRef) -> Array:
+        if (known := self._storages.get(ref.record)) is not None:
+            if known[0].dtype is not ref.dtype or known[0].numel != ref.numel:
+                raise ArchiveError(f"storage {ref.record!r} has two element types or sizes")
+            return known[1]
+        self._check_device(ref.location)
+        array = self._writable(load_storage(self._archive, ref))
+        self._storages[ref.record] = (ref, array)
+        return array
+
+    def _check_device(self, location: str) -> None:
+        device = self._device or location
+        if device.partition(":")[0] != "cpu":
+            raise ArchiveError(
+                f"Attempting to deserialize object on {device}, but eager tensors live on the CPU. "
+                "Use map_location='cpu' to map the storages to the CPU."
+            )
+
+    def _writable(self, array: Array) -> Array:
+        """`array`, or the same elements in memory that may be written."""
+        if array.base is None:
+            array.flags.writeable = True
+            return array
+        memory = self._memory
+        if memory is not None and memory.flags.writeable:
+            offset = array.ctypes.data - memory.ctypes.data
+            if 0 <= offset and offset + array.nbytes <= memory.nbytes:
+                return memory[offset : offset + array.nbytes].view(array.dtype)
+        return array.copy()
