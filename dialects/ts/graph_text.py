@@ -131,6 +131,17 @@ class _Printer:
         self.locations = locations
         self.lines: list[str] = []
         self.forks: list[ForkOp] = []
+        self.callees: dict[str, str] = {}
+
+    def function_constants(self, function: FuncOp) -> None:
+        """A constant for each function that is called."""
+        for op in function.walk():
+            if isinstance(op, CallOp) and op.callee.data not in self.callees:
+                held = self.callees[op.callee.data] = self.names.unnamed()
+                name = op.callee.data.rpartition(".")[2]
+                self.lines.append(
+                    f'  %{held} : {ir_text(FUNCTION)} = prim::Constant[name="{name}"]()'
+                )
 
     def use(self, values: Sequence[SSAValue]) -> str:
         return ", ".join(f"%{self.names.names[v]}" for v in values)
@@ -164,12 +175,7 @@ class _Printer:
         kind = op.node_kind
         prefix = ""
         if isinstance(op, CallOp):
-            name = op.callee.data.rpartition(".")[2]
-            held = self.names.unnamed()
-            self.lines.append(
-                f'{indent}%{held} : {ir_text(FUNCTION)} = prim::Constant[name="{name}"]()'
-            )
-            prefix = f"%{held}" + (", " if operands else "")
+            prefix = f"%{self.callees[op.callee.data]}" + (", " if operands else "")
         if isinstance(op, ForkOp):
             kind = f"prim::fork_{len(self.forks)}"
             self.forks.append(op)
@@ -202,6 +208,7 @@ def _graph(function: FuncOp, locations: bool, head: str) -> tuple[list[str], lis
     printer = _Printer(_Names(), locations)
     params = ",\n      ".join(map(printer.define, function.block.args))
     printer.lines.append(f"{head}graph({params}):")
+    printer.function_constants(function)
     printer.block(function.block, "  ")
     printer.lines.append(f"  return ({printer.use(function.return_op.values)})")
     return printer.lines, printer.forks

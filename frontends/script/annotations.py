@@ -183,6 +183,9 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
 def _generic(
     origin: object, args: tuple[object, ...], classes: ClassTable, span: Span | None
 ) -> Attribute:
+    name = getattr(origin, "__name__", None) or getattr(origin, "_name", str(origin))
+    if name not in CONSTRUCTORS and origin not in (python.Union, types.UnionType):
+        raise CompileError(f"Unknown type constructor {name}", span)
     inside = [type_of_object(a, classes, span) for a in args if a != ()]
     if origin is list:
         return ListType(inside[0])
@@ -192,7 +195,4 @@ def _generic(
         return TupleType.of(inside)
     if origin in (python.Union, types.UnionType):
         return typing.make_union(inside)
-    name = getattr(origin, "__name__", None) or getattr(origin, "_name", str(origin))
-    if name in CONSTRUCTORS:
-        return CONSTRUCTORS[name](inside)
-    raise CompileError(f"Unknown type constructor {name}", span)
+    return CONSTRUCTORS[name](inside)

@@ -15,6 +15,7 @@ import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
@@ -33,6 +34,7 @@ from tensorscript.dialects.ts.types import (
 
 from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .calls import BUILTINS
+from .contexts import CONTEXTS, context_library
 from .function import (
     Definition,
     FunctionEmitter,
@@ -42,6 +44,7 @@ from .function import (
 from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import class_source, function_source
+from .text import TextWorld
 from .values import (
     Builtin,
     Class,
@@ -120,7 +123,7 @@ class Namespace(Sugared):
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
         if not hasattr(self.module, name):
-            raise em.error(f"module '{self.module.__name__}' has no attribute '{name}'", span)
+            raise em.error(f"object has no attribute {name}", span)
         return self.world.wrap(getattr(self.module, name), em, span, self.module.__name__, name)
 
 
@@ -131,6 +134,11 @@ class World:
     program: Program
     functions: dict[object, str] = field(default_factory=dict)
     classes: dict[type, Attribute] = field(default_factory=dict)
+
+    @cached_property
+    def contexts(self) -> TextWorld:
+        """The definitions of torch's context managers."""
+        return TextWorld(self.program, context_library())
 
     # Values
 
@@ -216,6 +224,10 @@ class World:
             )
         if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
             return Builtin("aten::device")
+        if _is_torch(cls) and cls.__name__ in CONTEXTS:
+            found = self.contexts.type(CONTEXTS[cls.__name__])
+            assert isinstance(found, ClassType)
+            return Class(found)
         type_ = self.type_of_class(cls, span)
         if isinstance(type_, TupleType):
             return NamedTupleClass(type_, self._fields(cls, type_))
@@ -423,6 +435,10 @@ class World:
             return compiled.signature
 
         info.methods[key] = compile
+
+
+def _is_torch(thing: type) -> bool:
+    return thing.__module__.partition(".")[0] in TORCH_ROOTS
 
 
 def _members(cls: type) -> list[enum.Enum]:

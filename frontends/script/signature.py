@@ -106,7 +106,8 @@ def signature_text(signature: Signature) -> str:
         parts.append(text + (f"={_default_text(formal.default)}" if formal.has_default else ""))
     returns = ", ".join(map(typing.ir_text, signature.returns))
     single = len(signature.returns) == 1 and not returns.startswith("(")
-    return f"{signature.name}({', '.join(parts)}) -> {returns if single else f'({returns})'}"
+    short = signature.name.rpartition(".")[2]
+    return f"{short}({', '.join(parts)}) -> {returns if single else f'({returns})'}"
 
 
 def _default(argument: Argument, type: Attribute) -> object:

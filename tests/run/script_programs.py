@@ -4,7 +4,7 @@
 
 import math
 from enum import Enum
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -319,7 +319,7 @@ def enums(c: Color):
 class Counter:
     def __init__(self, start: int):
         self.count = start
-        self.names: List[str] = []
+        self.names: list[str] = []
 
     def bump(self, by: int = 1) -> int:
         self.count += by
@@ -372,16 +372,16 @@ def functional(x, w, b):
 
 
 def lists_of_lists(n: int):
-    out: List[List[int]] = []
+    out: list[list[int]] = []
     for i in range(n):
         out.append([i, i + 1])
     return [[x for x in row] for row in out]
 
 
-def optional_list(xs: Optional[List[int]] = None):
+def optional_list(xs: list[int] | None = None):
     if xs is None:
         xs = [1]
-    ys: Dict[str, List[int]] = {}
+    ys: dict[str, list[int]] = {}
     ys["a"] = xs
     return ys
 
@@ -391,7 +391,7 @@ def starred(x):
     return a, rest[0], torch.cat([*rest])
 
 
-def del_and_pass(d: Dict[str, int]):
+def del_and_pass(d: dict[str, int]):
     del d["a"]
     for _ in range(2):
         pass
@@ -399,7 +399,7 @@ def del_and_pass(d: Dict[str, int]):
 
 
 def bool_ops(a: bool, b: bool, x):
-    c = a and b or not a
+    c = (a and b) or not a
     if not a and bool(x.any()):
         return 1
     return 2 if c else 3
@@ -418,20 +418,20 @@ def devices(x):
 
 
 def tolist_hint(x):
-    v: List[int] = x.tolist()
+    v: list[int] = x.tolist()
     return v
 
 
 def empty_literals():
     a = []
     a.append(torch.ones(1))
-    b: List[int] = []
+    b: list[int] = []
     c = {}
     c["k"] = torch.ones(1)
     return a, b, c
 
 
-def isinstance_static(x: Tensor, y: List[int]):
+def isinstance_static(x: Tensor, y: list[int]):
     if isinstance(x, Tensor):
         x = x + 1
     if isinstance(y, list):
@@ -450,7 +450,7 @@ def raise_only(x: int) -> int:
         raise RuntimeError("no")
 
 
-def loop_refine(xs: List[Optional[int]]):
+def loop_refine(xs: list[int | None]):
     total = 0
     for x in xs:
         if x is not None:
