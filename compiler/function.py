@@ -101,6 +101,7 @@ class CompiledFunction:
         self._known: dict[tuple[object, ...], Specialisation | None] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
         self._latest: Specialisation | None = None
+        self.latest_specs: tuple[ArgumentSpec, ...] | None = None
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"
@@ -198,6 +199,7 @@ class CompiledFunction:
             self.stats.compile_seconds += time.perf_counter() - start
         self.stats.native.append(_spec_text(specs))
         self._known[key] = self._latest = found
+        self.latest_specs = key
         if found.specialised.sizes:
             self._symbolic.append((key, found))
         self._install(found)
@@ -280,8 +282,7 @@ class CompiledFunction:
             return found.native.assembly()
         if stage == "scheduled":
             return print_module(found.native.module)
-        specs = next(k for k, v in self._known.items() if v is found)
-        modules = self.lower(specs, keep=True).report.modules  # type: ignore[arg-type]  # keys are specs
+        modules = self.lower(self.latest_specs or (), keep=True).report.modules
         if stage not in modules:
             raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
         return print_module(modules[stage])

@@ -34,7 +34,7 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
     "erf": (-4.5, 4.5), "erfc": (-4, 9),
 }  # fmt: skip
-LIMIT = {"tan": 2.5, "sinh": 2.5, "cosh": 2.0, "erfc": 4.5, "atan2": 2.5, "pow": 2.0, "acos": 2.0,
+LIMIT = {"sigmoid": 2.0, "tan": 2.5, "sinh": 2.5, "cosh": 2.0, "erfc": 4.5, "atan2": 2.5, "pow": 2.0, "acos": 2.0,
          "asin": 2.0, "atan": 2.0, "log1p": 2.0}  # fmt: skip
 
 

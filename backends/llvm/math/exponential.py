@@ -61,23 +61,11 @@ def expm1(b: Builder, x: Value) -> Value:
 
 
 def sigmoid(b: Builder, x: Value) -> Value:
-    """a/(1+a) or 1/(1+a) with a = e^-|x|, corrected by what rounding a and 1+a lost."""
+    """a/(1+a) for x < 0, else 1/(1+a), with a = e^-|x|: never overflows, no cancellation."""
     r, _, n = reduce_ln2(b, clamp(b, -b.abs(x), *_EXP_RANGE[b.dtype]))
     tail = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
-    p = tail + 1.0
-    a_lost = (tail - (p - 1.0)) * (2.0 - p)
-    a = b.scale(p, n)
-    total = a + 1.0
-    total_lost = a - (total - 1.0)
-    negative = x < 0.0
-    top = b.select(negative, a, 1.0)
-    inverse = 1.0 / total
-    quotient = top * inverse
-    residue = b.fma(-quotient, total, top)
-    relative = b.fma(a_lost, b.select(negative, 1.0, -a), -total_lost)
-    result = b.fma(b.fma(quotient, relative, residue), inverse, quotient)
-    # Among subnormals the corrections are below the last place and only disturb.
-    return b.select(a < 2.0 ** (3 - b.bias), quotient, result)
+    a = b.scale(tail + 1.0, n)
+    return b.select(x < 0.0, a, 1.0) / (a + 1.0)
 
 
 def tanh(b: Builder, x: Value) -> Value:

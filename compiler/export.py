@@ -1,0 +1,145 @@
+"""Ahead-of-time export: an object or library that needs neither Python nor any tensor library."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.c_entry import c_entries
+from tensorscript.backends.cpu.header import header_text
+from tensorscript.backends.cpu.object import build_object, link_library, write_archive
+from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
+from tensorscript.backends.llvm.emit import emit_module
+from tensorscript.backends.llvm.emit_context import EmitOptions
+from tensorscript.base.errors import NotCompilable, UserError
+from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec
+
+from .arguments import scalar_leaves
+from .function import CompiledFunction, Lowered
+from .native import ENTRY, host_function
+
+
+def c_name(name: str) -> str:
+    """`name` as a C identifier."""
+    cleaned = re.sub(r"\W", "_", name)
+    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"f_{cleaned}"
+
+
+def _refuse_effects(lowered: Lowered, name: str) -> None:
+    own = lowered.specialised
+    if own.mutated_inputs:
+        path = own.mutated_inputs[0][0]
+        raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
+    if own.state_updates:
+        path = own.state_updates[0][0]
+        raise NotCompilable(f"cannot export {name}: it updates the attribute {path!r}")
+
+
+_DECLARATIONS = """
+declare ptr @ts_error_message()
+declare void @ts_set_num_threads(i32)
+"""
+
+
+def _tail(name: str) -> str:
+    """The error and thread functions of an exported program."""
+    return f"""
+define ptr @{name}_error() {{
+  %message = call ptr @ts_error_message()
+  ret ptr %message
+}}
+define void @{name}_set_num_threads(i64 %count) {{
+  %narrow = trunc i64 %count to i32
+  call void @ts_set_num_threads(i32 %narrow)
+  ret void
+}}
+"""
+
+
+def object_text(lowered: Lowered, function: CompiledFunction, name: str) -> tuple[str, Signature]:
+    """LLVM text of a self-contained object, and the signature of its functions."""
+    options = function.options
+    target = targets.parse(options.target, options.cpu)
+    entry = host_function(lowered.module)
+    scalars = scalar_leaves(lowered.specialised.output)
+    signature = with_scalar_outputs(signature_of(entry), scalars)
+    emit = EmitOptions(strict=options.strict)
+    inner = f"{name}_{ENTRY}"
+    body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
+    body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
+    return body + _DECLARATIONS + c_entries(name, inner, signature) + _tail(name), signature
+
+
+def _specs(function: CompiledFunction) -> Sequence[ArgumentSpec]:
+    if (specs := function.latest_specs) is None:
+        raise UserError(
+            f"{function.__name__} is not specialised yet: give example_inputs to compile(), or "
+            "call it once"
+        )
+    return specs
+
+
+def export_object(
+    function: CompiledFunction,
+    path: str | Path,
+    header: str | Path | None = None,
+    name: str | None = None,
+) -> Signature:
+    """Write the latest specialisation as a relocatable object.
+
+    Args:
+        path: the `.o` file.
+        header: a C header to write beside it.
+        name: the C function's name; the Python function's by default.
+
+    Returns:
+        The signature of the exported function.
+
+    Raises:
+        NotCompilable: the program has no native form, or changes state.
+        UserError: nothing was specialised yet.
+    """
+    symbol = c_name(name or function.__name__)
+    lowered = function.lower(_specs(function))
+    _refuse_effects(lowered, symbol)
+    text, signature = object_text(lowered, function, symbol)
+    target = targets.parse(function.options.target, function.options.cpu)
+    Path(path).write_bytes(build_object(text, target))
+    if header is not None:
+        Path(header).write_text(header_text(symbol, signature))
+    return signature
+
+
+def export_library(
+    function: CompiledFunction,
+    path: str | Path,
+    header: str | Path | None = None,
+    name: str | None = None,
+) -> Signature:
+    """Write a shared library (`.so`) or archive (`.a`); needs `cc` or `ar`.
+
+    Raises:
+        UserError: no C compiler or archiver, or it fails.
+    """
+    path = Path(path)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "module.o"
+        signature = export_object(function, made, header, name)
+        data = made.read_bytes()
+    if path.suffix == ".a":
+        write_archive(data, path)
+    else:
+        link_library(data, path)
+    return signature
+
+
+def with_target(function: CompiledFunction, triple: str, cpu: str) -> CompiledFunction:
+    """The same function compiled for another CPU."""
+    options = replace(function.options, target=triple, cpu=cpu)
+    made = CompiledFunction(function.program, options, function.__name__)
+    made.latest_specs = function.latest_specs
+    return made
