@@ -33,14 +33,14 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
-from .emit_alloc import ALIGN, allocate, arena_size, element_count, emit_alloc
+from .emit_alloc import ALIGN, allocate, arena_size, emit_alloc
 from .emit_call import INTEGER_POWER
 from .emit_context import Context, EmitOptions, Row
 from .emit_entry import emit_entry
 from .emit_expr import evaluate_scalar
 from .emit_loops import emit_for, emit_serial, emit_unrolled, emit_vector, emit_while
 from .emit_parallel import emit_parallel, finish
-from .emit_scope import Bound, Place, Scope, sizes_of
+from .emit_scope import Bound, Place, Scope, element_count, sizes_of
 from .emit_stmt import (
     emit_assert,
     emit_assign,

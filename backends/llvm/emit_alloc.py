@@ -7,31 +7,18 @@ from collections.abc import Iterable
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub
+from tensorscript.dialects.te.expr import Expr, add, binary, const, mul
 from tensorscript.dialects.te.ops import AllocOp
 
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
-from .emit_scope import Place
+from .emit_scope import Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
 from .emit_types import memory_type
 
 STACK_LIMIT = 1 << 16
 """Bytes up to which a `stack` buffer of constant size lives in the frame."""
 ALIGN = 64
-
-
-def element_count(buffer: Buffer) -> Expr:
-    """Elements from the first to the last one that the buffer's indices reach."""
-    if buffer.strides is None:
-        total = const(1)
-        for size in buffer.shape:
-            total = mul(total, size)
-        return total
-    total = const(1)
-    for size, stride in zip(buffer.shape, buffer.strides, strict=True):
-        total = add(total, mul(sub(size, const(1)), stride))
-    return total
 
 
 def byte_count(buffer: Buffer) -> Expr:
@@ -41,10 +28,10 @@ def byte_count(buffer: Buffer) -> Expr:
 def emit_alloc(context: Context, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     buffer, scope = op.buffer, op.scope.data
-    size = context.resolve(byte_count(buffer))
+    size = mul(context.resolve(byte_count(buffer)), const(context.width))
     if scope in ("reg", "stack") and size.is_const and _fits(scope, size):
         pointer = frame_buffer(context, buffer)
-    elif scope == "arena" and op.offset is not None:
+    elif scope == "arena" and op.offset is not None and context.vector is None:
         pointer = context.code.let(
             f"getelementptr inbounds i8, ptr {context.arena}, "
             f"i64 {evaluate_scalar(context, op.offset, 'an offset')}",
@@ -54,7 +41,10 @@ def emit_alloc(context: Context, op: Operation) -> None:
         pointer = allocate(context, evaluate_scalar(context, size, "a size"))
     else:
         raise context.refuse(f"cannot allocate {op.head()}")
-    context.scope.places[buffer.name] = Place(buffer, pointer, ALIGN)
+    if context.vector is not None:
+        context.vector.private.add(buffer.name)
+    private = context.vector is not None
+    context.scope.places[buffer.name] = Place(buffer, pointer, ALIGN, per_lane=private)
 
 
 def _fits(scope: str, size: Expr) -> bool:
@@ -64,7 +54,7 @@ def _fits(scope: str, size: Expr) -> bool:
 def frame_buffer(context: Context, buffer: Buffer) -> str:
     """An entry-block array for a buffer of constant size."""
     count = element_count(buffer)
-    total = max(1, int(str(context.resolve(count).value)))
+    total = max(1, int(str(context.resolve(count).value))) * context.width
     kind = f"[{total} x {memory_type(buffer.dtype)}]"
     return context.code.alloca(f"{kind}, align {ALIGN}", buffer.name)
 

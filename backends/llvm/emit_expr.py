@@ -19,7 +19,7 @@ from .emit_cast import convert, round_result
 from .emit_context import Context
 from .emit_division import divide
 from .emit_memory import emit_load
-from .emit_scope import Slot, affine, below, is_index, nonneg
+from .emit_scope import Slot, affine, below, element_count, flat_index, is_index, nonneg
 from .emit_types import Value, is_half, literal, register_type, step_vector, vector_of
 
 DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
@@ -129,12 +129,12 @@ def _scalar(context: Context, e: Expr) -> str:
 
 
 def _pair(context: Context, e: Expr) -> tuple[Site, str, str]:
-    left, right = (context.cache[a] for a in e.args)
+    left, right = context.cache[e.args[0]], context.cache[e.args[1]]
     lanes = max(left.lanes, right.lanes)
     dtype = e.args[0].dtype
     wraps = " nsw" if dtype is int64 and is_index(e, context.scope) else ""
-    texts = (context.widen(v, dtype, lanes) for v in (left, right))
-    return context.site(dtype, lanes, wraps), *texts
+    a, b = context.widen(left, dtype, lanes), context.widen(right, dtype, lanes)
+    return context.site(dtype, lanes, wraps), a, b
 
 
 def _emit_binary(context: Context, e: Expr) -> Value:
@@ -326,17 +326,22 @@ def _harmless(context: Context, e: Expr) -> bool:
 
 def _node_harmless(context: Context, e: Expr) -> bool:
     if e.op == "load":
-        shape = context.place(str(e.value)).buffer.shape
-        if len(shape) != len(e.args):
-            return False
-        return all(_in_bounds(context, i, size) for i, size in zip(e.args, shape, strict=True))
+        return _load_in_bounds(context, e)
     if e.op in DIVISIONS and not e.dtype.is_floating_point:
         return e.args[1].is_const and bool(e.args[1].value)
     return True
 
 
-def _in_bounds(context: Context, index: Expr, size: Expr) -> bool:
-    return below(index, context.resolve(size), context.scope)
+def _load_in_bounds(context: Context, e: Expr) -> bool:
+    buffer = context.place(str(e.value)).buffer
+    shape = [context.resolve(size) for size in buffer.shape]
+    if len(shape) == len(e.args):
+        scope = context.scope
+        if all(below(i, size, scope) for i, size in zip(e.args, shape, strict=True)):
+            return True
+    # Collapsed loops leave a dimension but not the buffer.
+    index = context.resolve(flat_index(buffer, e.args, context.is_flat))
+    return below(index, context.resolve(element_count(buffer)), context.scope)
 
 
 _ROWS: dict[str, Callable[[Context, Expr], Value]] = {

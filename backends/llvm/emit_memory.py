@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType
-from tensorscript.dialects.te.expr import Expr, const, sub
+from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
 
 from .emit_arith import BINARY, Site, horizontal, identity
 from .emit_cast import from_memory, round_result, to_memory
@@ -43,6 +43,8 @@ def locate(context: Context, buffer: str, indices: tuple[Expr, ...]) -> Target:
     strided (step in `step`) or indexed."""
     place = context.place(buffer)
     index = context.resolve(flat_index(place.buffer, indices, context.is_flat))
+    if place.per_lane and context.vector is not None:
+        index = add(mul(index, const(context.width)), var(context.vector.name))
     if not context.varies(index) or context.vector is None:
         return Target(place, index, "uniform", index, const(0))
     found = affine(index, context.vector, context.scope)

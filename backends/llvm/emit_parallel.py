@@ -220,7 +220,8 @@ def _emit_dispatch(
 
 def _task_count(code: Code, extent: str, grain: int) -> str:
     """min(extent / grain, 4 tasks a thread), 1 where there is one thread only."""
-    threads = code.call("i64", "ts_get_num_threads", [])
+    count = code.call("i32", "ts_get_num_threads", [])
+    threads = code.let(f"sext i32 {count} to i64")
     chunks = code.let(f"sdiv i64 {extent}, {grain}") if grain > 1 else extent
     most = code.let(f"mul nsw i64 {threads}, {TASKS_PER_THREAD}")
     tasks = code.call("i64", "llvm.smin.i64", [("i64", chunks), ("i64", most)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub, var
+from tensorscript.dialects.te.expr import Expr, add, binary, const, loads, mul, sub, var
 
 from .emit_types import Value
 
@@ -44,12 +44,16 @@ class Slot:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a buffer lives: `space` is the LLVM address space, `align` in bytes."""
+    """Where a buffer lives: `space` is the LLVM address space, `align` in bytes.
+
+    A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane.
+    """
 
     buffer: Buffer
     pointer: str
     align: int
     space: int = 0
+    per_lane: bool = False
 
     @property
     def pointer_type(self) -> str:
@@ -58,15 +62,21 @@ class Place:
 
 @dataclass
 class Lane:
-    """The vector loop being emitted: the name of its lane number (0 .. width) and its width."""
+    """The vector loop being emitted: the name of its lane number (0 .. width) and its width.
+
+    `varying` are the scalars and `private` the buffers that have a value per lane.
+    """
 
     name: str
     width: int
     varying: set[str]
+    private: set[str] = field(default_factory=set)
     affine: dict[Expr, tuple[Expr, Expr] | None] = field(default_factory=dict)
 
     def varies(self, e: Expr) -> bool:
-        return not e.free.isdisjoint(self.varying)
+        if not e.free.isdisjoint(self.varying):
+            return True
+        return bool(self.private) and any(str(n.value) in self.private for n in loads(e))
 
 
 @dataclass
@@ -223,6 +233,19 @@ def flat_index(buffer: Buffer, indices: tuple[Expr, ...], is_flat: bool) -> Expr
     total = const(0)
     for index, stride in zip(indices, buffer.effective_strides, strict=True):
         total = add(total, mul(index, stride))
+    return total
+
+
+def element_count(buffer: Buffer) -> Expr:
+    """Elements from the first to the last one that the buffer's indices reach."""
+    if buffer.strides is None:
+        total = const(1)
+        for size in buffer.shape:
+            total = mul(total, size)
+        return total
+    total = const(1)
+    for size, stride in zip(buffer.shape, buffer.strides, strict=True):
+        total = add(total, mul(sub(size, const(1)), stride))
     return total
 
 

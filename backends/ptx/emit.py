@@ -16,12 +16,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tensorscript.backends.llvm.emit import STATEMENTS, library
-from tensorscript.backends.llvm.emit_alloc import element_count, frame_buffer
+from tensorscript.backends.llvm.emit_alloc import frame_buffer
 from tensorscript.backends.llvm.emit_cast import from_memory
 from tensorscript.backends.llvm.emit_context import Context, EmitOptions, Row
 from tensorscript.backends.llvm.emit_expr import evaluate, evaluate_scalar
 from tensorscript.backends.llvm.emit_loops import emit_for, emit_serial, emit_unrolled, emit_vector
-from tensorscript.backends.llvm.emit_scope import Bound, Lane, Place, Scope, nonneg, sizes_of, upper
+from tensorscript.backends.llvm.emit_scope import (
+    Bound,
+    Lane,
+    Place,
+    Scope,
+    element_count,
+    nonneg,
+    sizes_of,
+    upper,
+)
 from tensorscript.backends.llvm.emit_text import Code, ModuleText, c_string
 from tensorscript.backends.llvm.emit_types import Value, memory_type
 from tensorscript.backends.target import Target

@@ -23,7 +23,7 @@ PASSES = Optimization(("always-inline", "sroa", "instcombine", "simplifycfg"))
 
 _TASK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)
 _PAR_FOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-_THREADS = ctypes.CFUNCTYPE(ctypes.c_int64)
+_THREADS = ctypes.CFUNCTYPE(ctypes.c_int32)
 _MALLOC = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
 _FREE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _ERROR = ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_char_p)

@@ -315,3 +315,22 @@ def test_strict_code_has_no_fast_math_flags() -> None:
     strict = emit_module(parse_te(text), host(), {}, EmitOptions(strict=True))
     assert " contract" not in strict
     assert " reassoc" not in strict
+
+
+def test_buffers_inside_a_vector_loop_belong_to_a_lane() -> None:
+    x, y = np.arange(16, dtype="f4"), np.zeros(16, "f4")
+    text = """te.func @k kernel scheduled (x: f32[16], out y: f32[16]) {
+      te.for v in 0 .. 16 vector {
+        te.alloc reg s: f32[]
+        te.alloc stack t: f32[3]
+        te.store s[] = (1.0).f32
+        te.for j in 0 .. 3 serial reduce {
+          te.store t[j] = x.f32[v] * f32(j)
+          te.update s[] add= t.f32[j]
+        }
+        te.let twice: f32 = s.f32[()] + s.f32[()]
+        te.store y[v] = twice.f32 + t.f32[2]
+      }
+    }"""
+    assert run_te(text, x, y) == 0
+    np.testing.assert_array_equal(y, 2 * (1 + 3 * x) + 2 * x)
