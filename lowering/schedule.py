@@ -119,9 +119,7 @@ def _malformed(nest: Nest, item: Step) -> str | None:
 
 def check_step(nest: Nest, item: Step) -> str | None:
     """Why `item` is illegal now, or None."""
-    return _malformed(nest, item) or PRIMITIVES[item.primitive].check(
-        nest, item.target, *item.args
-    )
+    return _malformed(nest, item) or PRIMITIVES[item.primitive].check(nest, item.target, *item.args)
 
 
 def apply_step(nest: Nest, item: Step) -> None:

@@ -180,10 +180,7 @@ class Simplifier:
         if step is not None and step < 0:
             return plain
         quotient, rest = _reduce(polynomial(x), divisor)
-        if step is None and not self.prover.positive(divisor):
-            positive = False
-        else:
-            positive = True
+        positive = step is not None or self.prover.positive(divisor)
         if positive and (whole := self._whole(rest, divisor)) is not None:
             quotient = combine(quotient, constant(whole))
             rest = combine(rest, divisor, -whole)
@@ -201,9 +198,9 @@ class Simplifier:
         """k with `k*divisor <= rest < (k+1)*divisor`, if certain."""
         step = as_constant(divisor)
         low, high = self.prover.polynomial_bounds(rest)
-        if step is not None and low is not None and high is not None:
-            if low // step == high // step:
-                return low // step
+        bounded = step is not None and low is not None and high is not None
+        if bounded and low // step == high // step:  # type: ignore[operator]  # tested above
+            return low // step  # type: ignore[operator]  # tested above
         for k in (0, -1):
             above = combine(rest, divisor, -k)
             if self.prover.nonnegative(above) and self.prover.positive(combine(divisor, above, -1)):
@@ -437,7 +434,7 @@ def _fold_cast(e: Expr) -> Expr:
         return e
     value = a.value
     if a.dtype.is_floating_point and e.dtype.is_integral:
-        if not math.isfinite(value) or abs(value) >= 2.0**62:  # type: ignore[arg-type, operator]
+        if not math.isfinite(value) or abs(value) >= 2.0**62:  # type: ignore[arg-type]
             return e
         whole = int(value)  # type: ignore[call-overload]  # a float literal
         folded = _wrapped(whole, e)

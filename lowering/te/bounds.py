@@ -29,7 +29,9 @@ class Region:
     size: tuple[int, ...]
     dense: bool
 
-    def missing_guard(self, d: int, offset: Expr, shape: Expr, nest: Nest, loop: ForOp) -> Expr | None:
+    def missing_guard(
+        self, d: int, offset: Expr, shape: Expr, nest: Nest, loop: ForOp
+    ) -> Expr | None:
         """The condition that index `base[d] + offset` is inside the buffer; None if certain."""
         ranges = dict(nest.body_ranges(loop))
         ranges |= {name: Interval(0, self.size[d] - 1) for name in offset.free}

@@ -11,6 +11,8 @@ part, in an earlier iteration, touches what an earlier part touches in a later o
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.expr import var
@@ -23,7 +25,7 @@ from .nest import Nest, insert_after, loop_like, move, substitute_in
 def _parts(loop: ForOp, cuts: tuple[int, ...]) -> list[list[Operation]]:
     ops = list(loop.block.ops)
     edges = [0, *(cuts or range(1, len(ops))), len(ops)]
-    return [ops[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [ops[a:b] for a, b in pairwise(edges)]
 
 
 def check(nest: Nest, target: str, *cuts: int) -> str | None:

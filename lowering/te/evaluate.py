@@ -241,7 +241,7 @@ class Evaluator:
                 return not args[0] if e.dtype is bool_ else ~int(args[0])
             case "call":
                 function = _CALL.get(str(e.value)) or getattr(math, str(e.value))
-                return function(*args)  # type: ignore[no-any-return]  # a number
+                return function(*args)
             case "div":
                 with np.errstate(all="ignore"):
                     return float(np.divide(np.float64(args[0]), np.float64(args[1])))

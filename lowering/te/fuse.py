@@ -15,7 +15,7 @@ from __future__ import annotations
 from tensorscript.dialects.te.expr import add, binary, mul, var
 from tensorscript.dialects.te.ops import ForOp
 
-from .nest import Nest, insert_before, loop_like, only_child, substitute_in, take_body
+from .nest import Nest, detach, insert_before, loop_like, only_child, substitute_in, take_body
 
 
 def check(nest: Nest, target: str, inner_name: str) -> str | None:
@@ -43,4 +43,4 @@ def apply(nest: Nest, target: str, inner_name: str) -> None:
     substitute_in(body, {target: high, inner_name: low})
     fused: ForOp = loop_like(outer, name, mul(outer.extent, inner.extent), body)
     insert_before(outer, [fused])
-    outer.detach()
+    detach(outer)

@@ -17,7 +17,7 @@ from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.polynomial import equal
 
 from .dependence import Access, body_accesses, has_effects, ordered_conflict, private
-from .nest import Nest, move, substitute_in
+from .nest import Nest, detach, move, substitute_in
 
 
 def check(nest: Nest, target: str, second_name: str) -> str | None:
@@ -58,4 +58,4 @@ def apply(nest: Nest, target: str, second_name: str) -> None:
     body = list(second.block.ops)
     move(body, first.block)
     substitute_in(body, {second_name: var(target)})
-    second.detach()
+    detach(second)

@@ -20,7 +20,7 @@ from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp
 from tensorscript.dialects.te.polynomial import equal
 
 from .dependence import Access, accesses, loads_of
-from .nest import Nest, only_child, walk_ops
+from .nest import Nest, detach, only_child, walk_ops
 
 
 def _producer(nest: Nest, target: str) -> StoreOp | str:
@@ -96,7 +96,7 @@ def apply(nest: Nest, target: str) -> None:
     assert not isinstance(store, str)  # check passed
     names = [str(e.value) if e.op == "var" else None for e in store.indices]
     value = store.value
-    nest.allocs[target].detach()
+    detach(nest.allocs[target])
     _remove(store)
 
     def read(n: Expr) -> Expr | None:
@@ -120,6 +120,6 @@ def _remove(op: Operation) -> None:
         parent, block = op.parent_op(), op.parent_block()
         alone = block is not None and only_child(block) is op and isinstance(parent, ForOp)
         if not alone or parent is None:
-            op.detach()
+            detach(op)
             return
         op = parent

@@ -6,8 +6,8 @@ for i in 0 .. N serial   -->   for i in 0 .. N parallel grain 32
 ```
 
 `unroll` and `serial` keep the order. `vectorize` (a constant extent; lanes run in lock step) and
-`parallel` / `bind` (to a GPU dimension) need iterations that do not depend on each other; a loop that
-carries a reduction needs `rfactor` first.
+`parallel` / `bind` (to a GPU dimension) need iterations that do not depend on each other; a loop
+that carries a reduction needs `rfactor` first.
 """
 
 from __future__ import annotations

@@ -159,10 +159,15 @@ def substitute_in(ops: Iterable[Operation], values: Mapping[str, Expr]) -> None:
         rewrite_expressions(op, values)
 
 
+def detach(op: Operation) -> None:
+    """Take a statement out of its block."""
+    op.detach()  # type: ignore[no-untyped-call]  # xDSL left it without annotations
+
+
 def move(ops: Sequence[Operation], block: Block) -> None:
     """Detach statements and append them to `block`."""
     for op in ops:
-        op.detach()
+        detach(op)
         block.add_op(op)
 
 
@@ -184,7 +189,7 @@ def take_body(loop: ForOp) -> list[Operation]:
     """The statements of a loop, detached."""
     ops = list(loop.block.ops)
     for op in ops:
-        op.detach()
+        detach(op)
     return ops
 
 

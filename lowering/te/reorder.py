@@ -12,13 +12,14 @@ dependence would run backwards; updates with one combiner commute.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from itertools import product as combinations
 
 from tensorscript.dialects.te.expr import Expr, all_of
 from tensorscript.dialects.te.ops import ForOp, IfOp
 
 from .dependence import Access, accesses, loads_of, may_meet, private, relevant_pairs
-from .nest import Nest, only_child, take_body
+from .nest import Nest, detach, only_child, take_body
 
 _LIMIT = 4
 """Directions are enumerated for at most so many loops that carry something."""
@@ -26,7 +27,7 @@ _HEADER = ("var_name", "start_attr", "extent_attr", "kind", "reduction", "grain_
 
 
 def _band(nest: Nest, names: tuple[str, ...]) -> tuple[list[ForOp], list[Expr]] | str:
-    """The perfect nest from the outermost to the innermost named loop, and conditions on the way."""
+    """The perfect nest that spans the named loops, and the conditions between them."""
     depth = {name: len(nest.enclosing(nest.loops[name])) for name in names}
     top = nest.loops[min(names, key=depth.__getitem__)]
     band, conditions, missing = [top], list[Expr](), set(names) - {top.var}
@@ -34,7 +35,9 @@ def _band(nest: Nest, names: tuple[str, ...]) -> tuple[list[ForOp], list[Expr]] 
     while missing:
         if isinstance(below, IfOp) and not below.else_body.block.ops:
             if loads_of(below.condition):
-                return f"a condition that reads a buffer stands between the loops: {below.condition}"
+                return (
+                    f"a condition that reads a buffer stands between the loops: {below.condition}"
+                )
             conditions.append(below.condition)
             below = only_child(below.then_body.block)
         elif isinstance(below, ForOp):
@@ -125,8 +128,8 @@ def _sink(band: list[ForOp], conditions: list[Expr]) -> None:
     """Rebuild the nest without conditions between the loops; one te.if around the inner body."""
     body = take_body(band[-1])
     for loop in band[1:]:
-        loop.detach()
-    for outer, inner in zip(band, band[1:], strict=False):
+        detach(loop)
+    for outer, inner in pairwise(band):
         take_body(outer)
         outer.block.add_op(inner)
     guard = IfOp(all_of(conditions), body)

@@ -22,7 +22,7 @@ from tensorscript.dialects.te.ranges import Interval, inside_loop
 from tensorscript.dialects.te.simplify import Simplifier
 
 from .dependence import loads_of
-from .nest import Nest, function_ranges, insert_before, only_child, substitute_in
+from .nest import Nest, detach, function_ranges, insert_before, only_child, substitute_in
 
 
 class _Pass:
@@ -63,7 +63,7 @@ class _Pass:
     ) -> list[Operation] | None:
         """Statements that take the loop's place and are still to be looked at; None keeps it."""
         if op.extent.is_const and int(str(op.extent)) <= 0:
-            op.detach()
+            detach(op)
             return []
         if op.extent.is_int(1) and op.kind.data in ("serial", "unroll"):
             return self._replace(op, list(op.block.ops), {op.var: op.start})
@@ -73,7 +73,7 @@ class _Pass:
         inner = inside_loop(op.var, op.start, op.extent, ranges)
         self._block(op.block, inner, facts)
         if op.block.first_op is None:
-            op.detach()
+            detach(op)
             return []
         return None
 
@@ -81,11 +81,11 @@ class _Pass:
         self, op: Operation, body: list[Operation], values: Mapping[str, Expr]
     ) -> list[Operation]:
         for child in body:
-            child.detach()
+            detach(child)
         insert_before(op, body)
         if values:
             substitute_in(body, values)
-        op.detach()
+        detach(op)
         return body
 
     def _invariant(self, condition: IfOp, loop: ForOp) -> bool:
@@ -99,11 +99,11 @@ class _Pass:
         insert_before(loop, [outer := IfOp(condition.condition)])
         outer.location = condition.location
         body = list(condition.then_body.block.ops)
-        condition.detach()
+        detach(condition)
         for child in body:
-            child.detach()
+            detach(child)
             loop.block.add_op(child)
-        loop.detach()
+        detach(loop)
         outer.then_body.block.add_op(loop)
         return [outer]
 
@@ -118,16 +118,16 @@ class _Pass:
         if isinstance(child, IfOp) and not other.ops and not child.else_body.block.ops:
             op.properties["condition_attr"] = ExprAttr(all_of([op.condition, child.condition]))
             body = list(child.then_body.block.ops)
-            child.detach()
+            detach(child)
             for inner in body:
-                inner.detach()
+                detach(inner)
                 then.add_op(inner)
             return [op]
         stable = not loads_of(op.condition) and not op.condition.free & self.mutable
         self._block(then, ranges, (*facts, op.condition) if stable else facts)
         self._block(other, ranges, facts)
         if then.first_op is None and other.first_op is None:
-            op.detach()
+            detach(op)
             return []
         return None
 

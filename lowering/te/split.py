@@ -20,7 +20,16 @@ from tensorscript.dialects.te.expr import Expr, add, binary, mul, sub, var
 from tensorscript.dialects.te.ops import ForOp, IfOp
 from tensorscript.dialects.te.simplify import simplify
 
-from .nest import Nest, copy_fresh, insert_after, insert_before, loop_like, substitute_in, take_body
+from .nest import (
+    Nest,
+    copy_fresh,
+    detach,
+    insert_after,
+    insert_before,
+    loop_like,
+    substitute_in,
+    take_body,
+)
 
 TAILS = ("exact", "guard", "loop")
 
@@ -64,11 +73,13 @@ def apply(nest: Nest, target: str, factor: int, tail: str = "exact") -> None:
         body[0].location = loop.location
     main = loop_like(loop, outer, count, [loop_like(loop, inner, factor, body)])
     insert_before(loop, [main])
-    loop.detach()
+    detach(loop)
 
 
 def _add_tail(nest: Nest, loop: ForOp, body: list[Operation], done: Expr) -> None:
     name = nest.fresh(f"{loop.var}_t")
     rest = copy_fresh(nest, body, "_t")
     substitute_in(rest, {loop.var: add(add(loop.start, done), var(name))})
-    insert_after(loop, [loop_like(loop, name, simplify(sub(loop.extent, done), nest.ranges(loop)), rest)])
+    insert_after(
+        loop, [loop_like(loop, name, simplify(sub(loop.extent, done), nest.ranges(loop)), rest)]
+    )

@@ -10,9 +10,9 @@ te.call @g(b, c)                     te.call @g(b, c)
 ```
 
 Live ranges are spans of statement positions; a buffer used in a loop that it is allocated outside
-of is live through the whole loop. Buffers are placed by a linear scan over the starts, each into the
-smallest gap between the live ones that holds it (best fit), 64-byte aligned. A buffer of symbolic
-size, or inside a parallel loop (each thread has its own), stays unplanned.
+of is live through the whole loop. Buffers are placed by a linear scan over the starts, each into
+the smallest gap between the live ones that holds it (best fit), 64-byte aligned. A buffer of
+symbolic size, or inside a parallel loop (each thread has its own), stays unplanned.
 """
 
 from __future__ import annotations

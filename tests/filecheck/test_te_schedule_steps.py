@@ -17,7 +17,7 @@ POINTWISE = """
 te.func @f kernel logical (x: f32[N, 12], N: i64, out y: f32[N, 12]) {
   te.for i in 0 .. N serial {
     te.for j in 0 .. 12 serial {
-      te.store y[i, j] = x.f32[i, j] * (2.0).f32
+      te.store y[i, j] = -x.f32[i, j]
     }
   }
 }"""
@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   te.for i in 0 .. N serial {
     te.for j_o in 0 .. 3 serial {
       te.for j_i in 0 .. 4 serial {
-        te.store y[i, j_o * 4 + j_i] = x.f32[i, j_o * 4 + j_i] * (2.0).f32
+        te.store y[i, j_o * 4 + j_i] = -x.f32[i, j_o * 4 + j_i]
       }
     }
   }
@@ -63,7 +63,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     te.for i_i in 0 .. 4 serial {
       te.if i_o * 4 + i_i < N {
         te.for j in 0 .. 12 serial {
-          te.store y[i_o * 4 + i_i, j] = x.f32[i_o * 4 + i_i, j] * (2.0).f32
+          te.store y[i_o * 4 + i_i, j] = -x.f32[i_o * 4 + i_i, j]
         }
       }
     }
@@ -77,11 +77,11 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   te.for i in 0 .. N serial {
     te.for j_o in 0 .. 1 serial {
       te.for j_i in 0 .. 8 serial {
-        te.store y[i, j_o * 8 + j_i] = x.f32[i, j_o * 8 + j_i] * (2.0).f32
+        te.store y[i, j_o * 8 + j_i] = -x.f32[i, j_o * 8 + j_i]
       }
     }
     te.for j_t in 0 .. 4 serial {
-      te.store y[i, 8 + j_t] = x.f32[i, 8 + j_t] * (2.0).f32
+      te.store y[i, 8 + j_t] = -x.f32[i, 8 + j_t]
     }
   }
 }""",
@@ -97,7 +97,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     te.for j in 0 .. 12 serial {
       te.for i_i in 0 .. 4 serial {
         te.if i_o * 4 + i_i < N {
-          te.store y[i_o * 4 + i_i, j] = x.f32[i_o * 4 + i_i, j] * (2.0).f32
+          te.store y[i_o * 4 + i_i, j] = -x.f32[i_o * 4 + i_i, j]
         }
       }
     }
@@ -109,7 +109,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         (step("fuse", "i", "j"),),
         """
   te.for i_f in 0 .. N * 12 serial {
-    te.store y[i_f // 12, i_f % 12] = x.f32[i_f // 12, i_f % 12] * (2.0).f32
+    te.store y[i_f // 12, i_f % 12] = -x.f32[i_f // 12, i_f % 12]
   }
 }""",
     ),
@@ -122,7 +122,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
       te.for i_i in 0 .. 4 serial {
         te.for j_i in 0 .. 3 serial {
           te.if i_o * 4 + i_i < N {
-            te.store y[i_o * 4 + i_i, j_o * 3 + j_i] = x.f32[i_o * 4 + i_i, j_o * 3 + j_i] * (2.0).f32
+            te.store y[i_o * 4 + i_i, j_o * 3 + j_i] = -x.f32[i_o * 4 + i_i, j_o * 3 + j_i]
           }
         }
       }
@@ -142,7 +142,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   te.for i in 0 .. N parallel grain 32 {
     te.for j_o in 0 .. 3 unroll {
       te.for j_i in 0 .. 4 vector {
-        te.store y[i, j_o * 4 + j_i] = x.f32[i, j_o * 4 + j_i] * (2.0).f32
+        te.store y[i, j_o * 4 + j_i] = -x.f32[i, j_o * 4 + j_i]
       }
     }
   }
@@ -157,7 +157,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         """
   te.for i in 0 .. N bx {
     te.for j in 0 .. 12 tx {
-      te.store y[i, j] = x.f32[i, j] * (2.0).f32
+      te.store y[i, j] = -x.f32[i, j]
     }
   }
 }""",
@@ -171,7 +171,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         """
   te.for i in 0 .. N serial {
     te.for j in 0 .. 12 serial {
-      te.store y[i, j] = x.f32[i, j] * (2.0).f32
+      te.store y[i, j] = -x.f32[i, j]
     }
   }
 }""",
@@ -185,10 +185,10 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         """
   te.for i in 0 .. N serial {
     te.for j_h in 0 .. 2 serial {
-      te.store y[i, j_h] = x.f32[i, j_h] * (2.0).f32
+      te.store y[i, j_h] = -x.f32[i, j_h]
     }
     te.for j in 0 .. 10 serial {
-      te.store y[i, 2 + j] = x.f32[i, 2 + j] * (2.0).f32
+      te.store y[i, 2 + j] = -x.f32[i, 2 + j]
     }
   }
 }""",
@@ -199,12 +199,12 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         """
   te.for i in 0 .. N - min(2, N) serial {
     te.for j in 0 .. 12 serial {
-      te.store y[i, j] = x.f32[i, j] * (2.0).f32
+      te.store y[i, j] = -x.f32[i, j]
     }
   }
   te.for i_t in N - min(2, N) .. min(2, N) serial {
     te.for j_t in 0 .. 12 serial {
-      te.store y[i_t, j_t] = x.f32[i_t, j_t] * (2.0).f32
+      te.store y[i_t, j_t] = -x.f32[i_t, j_t]
     }
   }
 }""",
@@ -312,7 +312,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     te.for i_i in 0 .. 4 serial {
       te.if i_o * 4 + i_i < N {
         te.for j in 0 .. 12 serial {
-          te.store y[i_o * 4 + i_i, j] = x_c.f32[i_i, j] * (2.0).f32
+          te.store y[i_o * 4 + i_i, j] = -x_c.f32[i_i, j]
         }
       }
     }

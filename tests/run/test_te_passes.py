@@ -30,12 +30,12 @@ from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.te.verify import verify_function
 
-I, J, N = var("i"), var("j"), var("N")
+II, JJ, N = var("i"), var("j"), var("N")
 
 
 def scale() -> FuncOp:
     x, y = make_buffer("x", float32, [N, 6]), make_buffer("y", float32, [N, 6], "out")
-    body = StoreOp("y", [I, J], load("x", [I, J], float32) * 2.0)
+    body = StoreOp("y", [II, JJ], load("x", [II, JJ], float32) * 2.0)
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 6, [body])])])
 
 
@@ -50,10 +50,10 @@ def test_simplify_removes_what_is_trivial() -> None:
         "f",
         [y, Scalar("N", int64)],
         [
-            ForOp("i", 1, [IfOp(I < 3, [StoreOp("y", [I * 4 // 4], one)])]),
-            ForOp("j", 0, [StoreOp("y", [J], one)]),
+            ForOp("i", 1, [IfOp(II < 3, [StoreOp("y", [II * 4 // 4], one)])]),
+            ForOp("j", 0, [StoreOp("y", [JJ], one)]),
             ForOp("k", 4, [IfOp(N < 3, [IfOp(var("k") > 1, [StoreOp("y", [var("k")], one)])])]),
-            IfOp(const(False, (I < 1).dtype), [], [StoreOp("y", [const(7)], one)]),
+            IfOp(const(False, (II < 1).dtype), [], [StoreOp("y", [const(7)], one)]),
         ],
     )
     simplify_function(func)
@@ -94,7 +94,7 @@ def test_fused_loops_flatten_to_one_index() -> None:
 def test_strides_count() -> None:
     x = Buffer("x", float32, (const(3), const(4)), (const(1), const(3)))
     y = make_buffer("y", float32, [3, 4], "out")
-    nest = ForOp("i", 3, [ForOp("j", 4, [StoreOp("y", [I, J], load("x", [I, J], float32))])])
+    nest = ForOp("i", 3, [ForOp("j", 4, [StoreOp("y", [II, JJ], load("x", [II, JJ], float32))])])
     func = flatten(FuncOp("f", [x, y], [nest]))
     simplify_function(func)
     assert lines(func)[-1] == "te.store y[i * 4 + j] = x.f32[j * 3 + i]"

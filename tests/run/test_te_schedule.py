@@ -28,22 +28,22 @@ from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
 from tensorscript.lowering.te.nest import Nest
 from tensorscript.lowering.te.verify import verify_function
 
-I, J, K, N = (var(n) for n in "ijkN")
+II, JJ, KK, N = (var(n) for n in "ijkN")
 ZERO = const(0, float32)
 
 
 def pointwise() -> FuncOp:
     x, y = make_buffer("x", float32, [N, 5]), make_buffer("y", float32, [N, 5], "out")
-    body = StoreOp("y", [I, J], load("x", [I, J], float32) * 2.0 + 1.0)
+    body = StoreOp("y", [II, JJ], load("x", [II, JJ], float32) * 2.0 + 1.0)
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 5, [body])])])
 
 
 def matmul() -> FuncOp:
     a, b = make_buffer("a", float32, [N, 6]), make_buffer("b", float32, [6, 4])
     c = make_buffer("c", float32, [N, 4], "out")
-    value = load("a", [I, K], float32) * load("b", [K, J], float32)
-    inner = ForOp("k", 6, [UpdateOp("c", [I, J], "add", value)], reduction=True)
-    nest = ForOp("i", N, [ForOp("j", 4, [StoreOp("c", [I, J], ZERO), inner])])
+    value = load("a", [II, KK], float32) * load("b", [KK, JJ], float32)
+    inner = ForOp("k", 6, [UpdateOp("c", [II, JJ], "add", value)], reduction=True)
+    nest = ForOp("i", N, [ForOp("j", 4, [StoreOp("c", [II, JJ], ZERO), inner])])
     return FuncOp("f", [a, b, Scalar("N", int64), c], [nest])
 
 
@@ -52,7 +52,7 @@ def softmax() -> FuncOp:
     m, s = make_buffer("m", float32, [N]), make_buffer("s", float32, [N])
     i2, j2, i3, j3 = (var(n) for n in ("i2", "j2", "i3", "j3"))
     low = const(float("-inf"), float32)
-    top = ForOp("j", 6, [UpdateOp("m", [I], "max", load("x", [I, J], float32))], reduction=True)
+    top = ForOp("j", 6, [UpdateOp("m", [II], "max", load("x", [II, JJ], float32))], reduction=True)
     exp = call("exp", load("x", [i2, j2], float32) - load("m", [i2], float32))
     total = ForOp("j2", 6, [UpdateOp("s", [i2], "add", exp)], reduction=True)
     exp3 = call("exp", load("x", [i3, j3], float32) - load("m", [i3], float32))
@@ -63,7 +63,7 @@ def softmax() -> FuncOp:
         [
             AllocOp(m),
             AllocOp(s),
-            ForOp("i", N, [StoreOp("m", [I], low), top]),
+            ForOp("i", N, [StoreOp("m", [II], low), top]),
             ForOp("i2", N, [StoreOp("s", [i2], ZERO), total]),
             ForOp("i3", N, [ForOp("j3", 6, [out])]),
         ],
@@ -72,21 +72,21 @@ def softmax() -> FuncOp:
 
 def transpose() -> FuncOp:
     x, y = make_buffer("x", float32, [N, 6]), make_buffer("y", float32, [6, N], "out")
-    body = StoreOp("y", [J, I], load("x", [I, J], float32))
+    body = StoreOp("y", [JJ, II], load("x", [II, JJ], float32))
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 6, [body])])])
 
 
 def padded() -> FuncOp:
     x, y = make_buffer("x", float32, [N]), make_buffer("y", float32, [N + 4], "out")
-    inside = binary("and", I >= 2, I < N + 2)
-    body = StoreOp("y", [I], select(inside, load("x", [I - 2], float32), ZERO))
+    inside = binary("and", II >= 2, II < N + 2)
+    body = StoreOp("y", [II], select(inside, load("x", [II - 2], float32), ZERO))
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N + 4, [body])])
 
 
 def running_sum() -> FuncOp:
     x, y = make_buffer("x", float32, [N, 3]), make_buffer("y", float32, [N, 3], "out")
-    before = load("y", [I - 1, J], float32)
-    body = StoreOp("y", [I, J], load("x", [I, J], float32) + select(I < 1, ZERO, before))
+    before = load("y", [II - 1, JJ], float32)
+    body = StoreOp("y", [II, JJ], load("x", [II, JJ], float32) + select(II < 1, ZERO, before))
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 3, [body])])])
 
 
@@ -155,8 +155,6 @@ def steps(draw: st.DrawFn, nest: Nest) -> object:
     return EXTRA[kind](draw, nest, name) if kind in EXTRA else step(kind, name)
 
 
-
-
 @pytest.mark.parametrize("name", NESTS)
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
@@ -209,7 +207,13 @@ def test_what_must_be_legal_is() -> None:
     apply(running_sum(), (step("vectorize", "j"),))
     apply(running_sum(), (step("reorder", "j", "i"), step("parallel", "j")))
     apply(softmax(), (step("fuse_loops", "i", "i2"), step("parallel", "i", 4)))
-    apply(transpose(), (step("fuse", "i", "j"), step("parallel", "i_f"), ))
+    apply(
+        transpose(),
+        (
+            step("fuse", "i", "j"),
+            step("parallel", "i_f"),
+        ),
+    )
     apply(
         matmul(),
         (
