@@ -2,7 +2,7 @@
 
 ```
 for a in 0 .. n { t[a] = exp(x[a]) }                 for a in 0 .. n {
-for b in 0 .. n reduce { s[] += t[b] }        -->      t[a] = exp(x[a]); s[] += exp(x[a])
+for b in 0 .. n reduce { s[] += t[b] }        -->      let v = exp(x[a]); t[a] = v; s[] += v
                                                      }
 ```
 Legal when the loops have one extent and the second reads what the first writes only at its own
@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
-from tensorscript.dialects.te.expr import Expr, replace_loads, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.expr import Expr, loads, replace_loads, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp, UpdateOp
 
-from .affine import accesses
+from .affine import accesses, expressions
 from .rebuild import copy_all, copy_statement, substituting
 
 
 def _flat(loop: ForOp) -> bool:
-    return all(isinstance(op, StoreOp | UpdateOp) for op in loop.block.ops)
+    return all(isinstance(op, StoreOp | UpdateOp | LetOp) for op in loop.block.ops)
 
 
 def _targets(loop: ForOp) -> dict[str, list[tuple[Expr, ...]]]:
@@ -55,16 +55,23 @@ def _free(indices: tuple[Expr, ...]) -> frozenset[str]:
 
 
 def _forwarded(statements: list[Operation]) -> list[Operation]:
-    """Reads of an element stored earlier in the same body become the stored value."""
+    """Reads of an element stored earlier in the same body become the stored value, named once."""
     stored: dict[tuple[str, tuple[Expr, ...]], Expr] = {}
+    read = {(str(n.value), n.args) for op in statements for e in expressions(op) for n in loads(e)}
     out: list[Operation] = []
     for op in statements:
         made = copy_statement(
             op,
             lambda e: replace_loads(e, lambda n: stored.get((str(n.value), n.args))),
         )
-        if isinstance(made, StoreOp):
-            stored[made.buffer, made.indices] = made.value
+        if isinstance(made, StoreOp) and (made.buffer, made.indices) in read:
+            value = made.value
+            if value.op not in ("var", "const"):
+                name = f"{made.buffer}_value"
+                out.append(LetOp(name, value))
+                value = var(name, value.dtype)
+                made = StoreOp(made.buffer, made.indices, value)
+            stored[made.buffer, made.indices] = value
         out.append(made)
     return out
 
