@@ -109,6 +109,7 @@ class Builder:
         self.table: Rows = {}
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
+        self.kept: list[np.ndarray] = []
 
     # --- refusing ---------------------------------------------------------------------------------
 

@@ -287,7 +287,35 @@ def _logit(b: Builder, x: Tensor, eps: Value = None, *_: Value) -> Tensor:
     return unary_float(lambda e: call("log", e / (1 - e)))(b, x)
 
 
-_MATH = ["exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma"]
+_MATH = [
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sigmoid",
+    "erf",
+    "erfc",
+    "erfinv",
+    "lgamma",
+    "digamma",
+]
 
 POINTWISE: Rows = {
     **{f"aten::{name}": math_call(name) for name in _MATH},

@@ -1,0 +1,327 @@
+"""Rows on lists, dicts, strings and objects: they see references and may change the heap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.ts.constants import Device
+
+from .builder import Rows
+from .evaluator import Evaluator
+from .merge import same_value
+from .scalars import row_eq
+from .structure import enum_member
+from .values import DictRef, FutureValue, ListRef, Tensor, TupleValue, Value
+
+
+def _contents(ev: Evaluator, x: Value) -> Value:
+    return ev.b.heap[x] if isinstance(x, ListRef | DictRef) else x
+
+
+def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
+    if x.shared:
+        ev.b.cannot("changing a list or dict that may be the same as another one")
+    ev.b.heap[x] = content
+
+
+def _length(ev: Evaluator, x: Value) -> Value:
+    if isinstance(x, Tensor):
+        if not x.rank:
+            ev.b.error("len() of a 0-d tensor")
+        return ev.boxed(x.shape[0])
+    if isinstance(x, TupleValue):
+        return len(x.elements)
+    return len(x.encode()) if isinstance(x, str) else len(_contents(ev, x))
+
+
+def _position(ev: Evaluator, index: Value, size: int) -> int:
+    if not isinstance(index, int):
+        ev.b.cannot("a list index that is not known")
+    if not -size <= index < size:
+        ev.b.error("list index out of range")
+    return index % size if size else 0
+
+
+def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
+    if isinstance(x, DictRef):
+        items = ev.b.heap[x]
+        if isinstance(key, Expr | Tensor):
+            ev.b.cannot("a dict key that is not known")
+        if key not in items:
+            ev.b.error(f"Argument passed to at() was not in the map: {key}")
+        return items[key]
+    if isinstance(x, str):
+        return x[_position(ev, key, len(x))]
+    items = ev.b.heap[x]
+    if isinstance(key, Expr) and items and all(isinstance(v, int) for v in items):
+        ev.b.cannot("a list index that is not known")
+    return items[_position(ev, key, len(items))]
+
+
+def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
+    content = ev.b.heap[x]
+    if isinstance(x, DictRef):
+        _change(ev, x, {**content, key: value})
+        return None
+    at = _position(ev, key, len(content))
+    _change(ev, x, (*content[:at], value, *content[at + 1 :]))
+    return x
+
+
+def _append(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    _change(ev, x, (*ev.b.heap[x], value))
+    return x
+
+
+def _extend(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
+    _change(ev, x, ev.b.heap[x] + ev.b.heap[other])
+    return None
+
+
+def _insert(ev: Evaluator, x: ListRef, at: int, value: Value) -> Value:
+    items = list(ev.b.heap[x])
+    items.insert(at, value)
+    _change(ev, x, tuple(items))
+    return None
+
+
+def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
+    content = ev.b.heap[x]
+    if isinstance(x, DictRef):
+        if key not in content:
+            return default[0] if default else ev.b.error("KeyError: " + str(key))
+        _change(ev, x, {k: v for k, v in content.items() if k != key})
+        return content[key]
+    at = _position(ev, key, len(content))
+    _change(ev, x, content[:at] + content[at + 1 :])
+    return content[at]
+
+
+def _delete(ev: Evaluator, x: Value, key: Value) -> Value:
+    _pop(ev, x, key)
+    return None
+
+
+def _clear(ev: Evaluator, x: Value) -> Value:
+    _change(ev, x, {} if isinstance(x, DictRef) else ())
+    return None
+
+
+def _reverse(ev: Evaluator, x: ListRef) -> Value:
+    _change(ev, x, ev.b.heap[x][::-1])
+    return None
+
+
+def _sort(ev: Evaluator, x: ListRef, reverse: bool = False, *_: Value) -> Value:
+    _change(ev, x, tuple(sorted(_numbers(ev, x), reverse=reverse)))
+    return None
+
+
+def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
+    items = list(ev.b.heap[x])
+    if any(isinstance(v, Expr | Tensor) for v in items):
+        ev.b.cannot("the order of values that are not known")
+    return items
+
+
+def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
+    return ev.new_list(sorted(_numbers(ev, x)))
+
+
+def _copy(ev: Evaluator, x: Value) -> Value:
+    content = ev.b.heap[x]
+    return ev.new_list(content) if isinstance(x, ListRef) else ev.new_dict(content)
+
+
+def _slice(
+    ev: Evaluator, x: Value, start: Value = None, stop: Value = None, step: Value = 1
+) -> Value:
+    if any(isinstance(v, Expr) for v in (start, stop, step)):
+        ev.b.cannot("a slice of a list with unknown ends")
+    part = _contents(ev, x)[slice(start, stop, step)]
+    return part if isinstance(x, str) else ev.new_list(part)
+
+
+def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
+    content = _contents(ev, x)
+    if isinstance(content, str | dict):
+        return value in content
+    answers = [row_eq(ev.b, v, value) for v in content]
+    if any(a is True for a in answers):
+        return True
+    if any(isinstance(a, Expr) for a in answers):
+        ev.b.cannot("membership of values that are not known")
+    return False
+
+
+def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
+    for k, v in enumerate(ev.b.heap[x]):
+        if same_value(v, value):
+            return k
+    return ev.b.error(f"'{value}' is not in list")
+
+
+def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
+    return ev.b.heap[x].get(key, default[0] if default else None)
+
+
+def _update(ev: Evaluator, x: DictRef, other: DictRef) -> Value:
+    _change(ev, x, {**ev.b.heap[x], **ev.b.heap[other]})
+    return None
+
+
+def _make_list(ev: Evaluator, x: Value) -> Value:
+    return ev.new_list(list(_contents(ev, x)))
+
+
+def _concatenated(
+    row: Callable[[tuple[Value, ...], tuple[Value, ...]], tuple[Value, ...]],
+) -> Callable[..., Value]:
+    def run(ev: Evaluator, x: ListRef, y: ListRef) -> Value:
+        return ev.new_list(row(ev.b.heap[x], ev.b.heap[y]))
+
+    return run
+
+
+def _repeat(ev: Evaluator, x: ListRef, times: Value) -> Value:
+    if not isinstance(times, int):
+        ev.b.cannot("a list repeated an unknown number of times")
+    return ev.new_list(ev.b.heap[x] * times)
+
+
+def _add_in_place(ev: Evaluator, x: ListRef, y: ListRef) -> Value:
+    _change(ev, x, ev.b.heap[x] + ev.b.heap[y])
+    return x
+
+
+def _count_items(ev: Evaluator, x: DictRef) -> Value:
+    return ev.new_list([TupleValue((k, v)) for k, v in ev.b.heap[x].items()])
+
+
+def _dtype_code(ev: Evaluator, x: Tensor) -> Value:
+    return x.dtype.code
+
+
+def _shape(ev: Evaluator, x: Tensor) -> Value:
+    return ev.boxed(list(x.shape))
+
+
+def _is_category(category: str) -> Callable[..., Value]:
+    return lambda ev, x, *_: bool(getattr(x.dtype, category))
+
+
+def _wait(ev: Evaluator, x: FutureValue) -> Value:
+    return x.value
+
+
+def _item(ev: Evaluator, x: Value) -> Value:
+    if not isinstance(x, Tensor):
+        return x
+    if any(not s.is_int(1) for s in x.shape):
+        ev.b.error("a Tensor with several elements cannot be converted to Scalar")
+    return ev.boxed(ev.b.item(x))
+
+
+def _converted(name: str, dtype: object) -> Callable[..., Value]:
+    """Int, Float, Bool of a tensor or a number."""
+
+    def row(ev: Evaluator, x: Value, *_: Value) -> Value:
+        if isinstance(x, str):
+            return int(x) if dtype is int64 else float(x) if dtype is float64 else bool(x)
+        value = _item(ev, x)
+        return ev.boxed(ev.scalar_rows[name](ev.b, value))
+
+    return row
+
+
+def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
+    def part(t: Tensor) -> Value:
+        if not t.rank:
+            return _item(ev, t)
+        if t.shape[0].op != "const":
+            ev.b.cannot("tolist of a size that is not known")
+        size = int(str(t.shape[0].value))
+        return ev.new_list([part(ev.b.call("aten::select", t, 0, k)) for k in range(size)])
+
+    return part(x)
+
+
+def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
+    return ev.b.call("aten::scalar_tensor", x)
+
+
+def _string(method: str) -> Callable[..., Value]:
+    def row(ev: Evaluator, x: str, *arguments: Value) -> Value:
+        values = [ev.plain(a) for a in arguments]
+        return ev.boxed(getattr(x, method)(*values))
+
+    return row
+
+
+CONTAINER: Rows = {
+    "aten::len": _length,
+    "aten::__getitem__": _get_item,
+    "aten::_set_item": _set_item,
+    "aten::append": _append,
+    "aten::extend": _extend,
+    "aten::insert.t": _insert,
+    "aten::pop": _pop,
+    "aten::Delete": _delete,
+    "aten::clear": _clear,
+    "aten::reverse": _reverse,
+    "aten::sort.int": _sort,
+    "aten::sort.float": _sort,
+    "aten::sort.str": _sort,
+    "aten::sorted": _sorted,
+    "aten::copy.t": _copy,
+    "aten::copy.Dict_str": _copy,
+    "aten::copy.Dict_int": _copy,
+    "aten::slice.t": _slice,
+    "aten::slice.str": _slice,
+    "aten::__contains__": _contains,
+    "aten::index.list_int": _index_of,
+    "aten::index.list_str": _index_of,
+    "aten::get": _get,
+    "aten::update": _update,
+    "aten::keys": lambda ev, x: ev.new_list(list(ev.b.heap[x])),
+    "aten::values": lambda ev, x: ev.new_list(list(ev.b.heap[x].values())),
+    "aten::items": _count_items,
+    "aten::list": _make_list,
+    "aten::add.t": _concatenated(lambda x, y: x + y),
+    "aten::add_.t": _add_in_place,
+    "aten::mul.left_t": _repeat,
+    "aten::mul.right_": lambda ev, n, x: _repeat(ev, x, n),
+    "aten::size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
+    "aten::sym_size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
+    "prim::shape": _shape,
+    "prim::dtype": _dtype_code,
+    "prim::device": lambda ev, x: Device("cpu"),
+    "prim::layout": lambda ev, x: 0,
+    "prim::is_cuda": lambda ev, x: False,
+    "prim::requires_grad": lambda ev, x: False,
+    "prim::is_mps": lambda ev, x: False,
+    "prim::data": lambda ev, x: x,
+    "prim::unchecked_unwrap_optional": lambda ev, x: x,
+    "aten::is_floating_point": _is_category("is_floating_point"),
+    "aten::is_complex": _is_category("is_complex"),
+    "aten::get_device": lambda ev, x: -1,
+    "prim::NumToTensor": _num_to_tensor,
+    "prim::tolist": _to_list,
+    "prim::EnumName": lambda ev, x: x.member,
+    "prim::EnumValue": lambda ev, x: enum_member(ev, x),
+    "prim::rangelist": lambda ev, n: ev.new_list(list(range(n))),
+    "aten::wait": _wait,
+    "aten::item": _item,
+    "aten::Int": _converted("aten::Int", int64),
+    "aten::IntImplicit": _converted("aten::Int", int64),
+    "aten::Float": _converted("aten::Float", float64),
+    "aten::FloatImplicit": _converted("aten::Float", float64),
+    "aten::Bool": _converted("aten::Bool", bool_),
+    "aten::ScalarImplicit": _item,
+    "aten::split.str": _string("split"),
+    "aten::join": _string("join"),
+    "aten::replace": _string("replace"),
+    "aten::strip": _string("strip"),
+}

@@ -1,0 +1,252 @@
+"""Rows that make tensors: filled, ranges, copies, conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
+
+from .builder import Body, Builder, Rows
+from .dims import dtype_of, sizes_of
+from .elements import as_expr, compute_dtype
+from .sizes import simplify
+from .values import Tensor, Value
+from .view import expand
+
+
+def filled(value: Value) -> Callable[..., Tensor]:
+    """zeros, ones, empty: (size, dtype, ...)."""
+
+    def row(b: Builder, size: Value, dtype: Value = None, *_: Value) -> Tensor:
+        return b.full(sizes_of(b, size), value, dtype_of(dtype, b.default_dtype))
+
+    return row
+
+
+def like(value: Value) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
+        return b.full(x.shape, value, dtype_of(dtype, x.dtype))
+
+    return row
+
+
+def new(value: Value) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, size: Value, dtype: Value = None, *_: Value) -> Tensor:
+        return b.full(sizes_of(b, size), value, dtype_of(dtype, x.dtype))
+
+    return row
+
+
+def natural_dtype(b: Builder, value: Value) -> DType:
+    """The dtype a number has as a tensor."""
+    kind = as_expr(value).dtype
+    return b.default_dtype if kind is float64 else kind
+
+
+def _full(b: Builder, size: Value, value: Value, dtype: Value = None, *_: Value) -> Tensor:
+    return b.full(sizes_of(b, size), value, dtype_of(dtype, natural_dtype(b, value)))
+
+
+def _full_like(b: Builder, x: Tensor, value: Value, dtype: Value = None, *_: Value) -> Tensor:
+    return b.full(x.shape, value, dtype_of(dtype, x.dtype))
+
+
+def _new_full(b: Builder, x: Tensor, size: Value, value: Value, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    return b.full(sizes_of(b, size), value, dtype_of(dtype, x.dtype))
+
+
+def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> Tensor:
+    floats = any(as_expr(v).dtype is float64 for v in (start, end, step))
+    kind = dtype_of(dtype, b.default_dtype if floats else int64)
+    if step == 0:
+        b.error("step must be nonzero")
+    if floats:
+        if any(isinstance(v, Expr) for v in (start, end, step)):
+            b.cannot("a range of floats whose ends are not known")
+        length: Expr = const(max(int(np.ceil((end - start) / step)), 0))
+    else:
+        first, last = as_expr(start), as_expr(end)
+        if not isinstance(step, int):
+            b.cannot("a range whose step is not known")
+        span = last - first if step > 0 else first - last
+        length = simplify((span + (abs(step) - 1)) // abs(step))
+        if length.op == "const" and int(str(length.value)) < 0:
+            b.error("upper bound and lower bound inconsistent with step sign")
+    (size,) = sizes_of(b, [length])
+    wide = float64 if floats else int64
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        at = cast(i[0], wide)
+        return body.scalar(start, wide) + at * body.scalar(step, wide)
+
+    return b.compute((size,), kind, make)
+
+
+def _linspace(b: Builder, start: Value, end: Value, steps: Value, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    kind = dtype_of(dtype, b.default_dtype)
+    (size,) = sizes_of(b, [steps])
+    wide = float64 if kind is float64 else compute_dtype(kind)
+    if not wide.is_floating_point:
+        wide = float64
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        first, last = body.scalar(start, wide), body.scalar(end, wide)
+        if size.is_int(1):
+            return first
+        step = (last - first) / cast(size - 1, wide)
+        # From the nearer end, as PyTorch does, so that both ends are exact.
+        back = last - step * cast(simplify(size - 1 - i[0]), wide)
+        return select(binary("lt", i[0], size // 2), first + step * cast(i[0], wide), back)
+
+    return b.compute((size,), kind, make)
+
+
+def _eye(b: Builder, n: Value, m: Value, dtype: Value = None) -> Tensor:
+    shape = sizes_of(b, [n, m])
+    kind = dtype_of(dtype, b.default_dtype)
+    return b.compute(
+        shape, kind, lambda body, i: select(i[0].equals(i[1]), const(1, kind), const(0, kind))
+    )
+
+
+def _tensor(b: Builder, data: Value, dtype: Value = None, *_: Value) -> Tensor:
+    """torch.tensor of a number or nested lists."""
+    if isinstance(data, Tensor):
+        return b.copied(b.cast(data, dtype_of(dtype, data.dtype)))
+    if not isinstance(data, list):
+        return b.full((), data, dtype_of(dtype, natural_dtype(b, data)))
+    numbers: list[Value] = []
+
+    def collect(part: Value) -> list[int]:
+        if not isinstance(part, list):
+            numbers.append(part)
+            return []
+        inner = [collect(p) for p in part]
+        if any(s != inner[0] for s in inner):
+            b.error("Expected sequence of equal lengths in tensor()")
+        return [len(part), *(inner[0] if inner else [])]
+
+    shape = collect(data)
+    if any(isinstance(v, Expr | Tensor) for v in numbers):
+        kind = dtype_of(dtype, natural_dtype(b, numbers[0]))
+        parts = [b.call("aten::view", b.full((), v, kind), [1]) for v in numbers]
+        return b.call("aten::view", b.call("aten::cat", parts, 0), shape)
+    kind = dtype_of(dtype, natural_dtype(b, numbers[0]) if numbers else b.default_dtype)
+    array = np.array(numbers).reshape(shape) if numbers else np.zeros(shape)
+    if kind.name == "bfloat16":
+        return b.cast(b.literal(array.astype(np.float32), BY_CODE[6]), kind)
+    made = array.astype(kind.numpy)
+    b.kept.append(made)
+    return b.literal(made, kind)
+
+
+def converted(b: Builder, x: Tensor, dtype: DType, copy: bool = False) -> Tensor:
+    out = b.cast(x, dtype)
+    return b.copied(out) if copy and out is x else out
+
+
+def _to(b: Builder, x: Tensor, *arguments: Value) -> Tensor:
+    """All overloads of to: a dtype is an int, another tensor gives its dtype."""
+    target = x.dtype
+    flags = [a for a in arguments if isinstance(a, bool)]
+    for a in arguments:
+        if isinstance(a, Tensor):
+            target = a.dtype
+        elif isinstance(a, int) and not isinstance(a, bool):
+            target = BY_CODE[a]
+            break
+    if target.is_complex:
+        b.cannot("complex numbers")
+    return converted(b, x, target, len(flags) > 1 and flags[1])
+
+
+def _to_layout(b: Builder, x: Tensor, dtype: Value = None, *rest: Value) -> Tensor:
+    flags = [a for a in rest if isinstance(a, bool)]
+    return converted(b, x, dtype_of(dtype, x.dtype), bool(flags[-1:] and flags[-1]))
+
+
+def _fresh(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    return b.copied(x)
+
+
+def _copy(b: Builder, x: Tensor, source: Value, *_: Value) -> Tensor:
+    """The new elements of `x` after x.copy_(source)."""
+    if not isinstance(source, Tensor):
+        return b.full(x.shape, source, x.dtype)
+    if source.rank > x.rank:
+        b.error(
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape"
+            f" {list(source.shape)}"
+        )
+    return b.cast(expand(b, source, list(x.shape)), x.dtype)
+
+
+def _fill(b: Builder, x: Tensor, value: Value, *_: Value) -> Tensor:
+    if isinstance(value, Tensor):
+        return _copy(b, x, value)
+    return b.full(x.shape, value, x.dtype)
+
+
+def triangle(lower: bool) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, diagonal: Value = 0, *_: Value) -> Tensor:
+        def make(body: Body, i: list[Expr]) -> Expr:
+            gap = i[-1] - i[-2]
+            offset = body.scalar(diagonal, int64)
+            inside = binary("le" if lower else "ge", gap, offset)
+            return select(inside, body.read(x, i, x.dtype), const(0, x.dtype))
+
+        return b.compute(x.shape, x.dtype, make)
+
+    return row
+
+
+def _scalar_tensor(b: Builder, value: Value, dtype: Value = None, *_: Value) -> Tensor:
+    return b.full((), value, dtype_of(dtype, natural_dtype(b, value)))
+
+
+CREATION: Rows = {
+    "aten::zeros": filled(0),
+    "aten::ones": filled(1),
+    "aten::empty": filled(0),
+    "aten::zeros_like": like(0),
+    "aten::ones_like": like(1),
+    "aten::empty_like": like(0),
+    "aten::new_zeros": new(0),
+    "aten::new_ones": new(1),
+    "aten::new_empty": new(0),
+    "aten::full": _full,
+    "aten::full_like": _full_like,
+    "aten::new_full": _new_full,
+    "aten::arange": lambda b, end, dtype=None, *_: _arange(b, 0, end, 1, dtype),
+    "aten::arange.start": lambda b, start, end, dtype=None, *_: _arange(b, start, end, 1, dtype),
+    "aten::arange.start_step": lambda b, start, end, step=1, dtype=None, *_: _arange(
+        b, start, end, step, dtype
+    ),
+    "aten::linspace": _linspace,
+    "aten::eye": lambda b, n, dtype=None, *_: _eye(b, n, n, dtype),
+    "aten::eye.m": lambda b, n, m, dtype=None, *_: _eye(b, n, m, dtype),
+    "aten::tensor": _tensor,
+    "aten::as_tensor": _tensor,
+    "aten::scalar_tensor": _scalar_tensor,
+    "aten::to": _to,
+    "aten::to.dtype_layout": _to_layout,
+    "aten::_to_copy": _to_layout,
+    "aten::type_as": lambda b, x, y: b.cast(x, y.dtype),
+    "aten::float": lambda b, x: b.cast(x, BY_CODE[6]),
+    "aten::double": lambda b, x: b.cast(x, BY_CODE[7]),
+    "aten::half": lambda b, x: b.cast(x, BY_CODE[5]),
+    "aten::long": lambda b, x: b.cast(x, BY_CODE[4]),
+    "aten::int": lambda b, x: b.cast(x, BY_CODE[3]),
+    "aten::bool": lambda b, x: b.cast(x, bool_),
+    "aten::cpu": lambda b, x, *_: x,
+    "aten::clone": _fresh,
+    "aten::lift_fresh": lambda b, x: x,
+    "aten::copy": _copy,
+    "aten::fill": _fill,
+    "aten::zero": lambda b, x: b.full(x.shape, 0, x.dtype),
+    "aten::tril": triangle(True),
+    "aten::triu": triangle(False),
+}

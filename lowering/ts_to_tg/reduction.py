@@ -1,0 +1,281 @@
+"""Rows that combine elements over dimensions. Half types accumulate in float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+from .builder import Builder, Rows
+from .dims import dimension, dimensions, dtype_of, keep, rejoined
+from .elements import compute_dtype, convert
+from .pointwise import absolute
+from .sizes import product
+from .values import Tensor, Value
+
+
+def combine(
+    b: Builder,
+    x: Tensor,
+    dims: list[int],
+    keepdim: bool,
+    combiner: str,
+    dtype: DType,
+    fn: Callable[[Expr], Expr] = lambda e: e,
+    wide: DType | None = None,
+) -> Tensor:
+    """`fn` of the elements of `x` (in `wide`) combined over `dims`, as `dtype`."""
+    wide = wide or compute_dtype(dtype)
+    if not x.rank:
+        return b.compute((), dtype, lambda body, i: fn(body.read(x, i, wide)))
+    out = b.reduce(
+        keep(x.shape, dims, keepdim),
+        [x.shape[d] for d in dims],
+        wide,
+        combiner,
+        lambda body, i, r: fn(body.read(x, rejoined(x.rank, dims, i, r, keepdim), wide)),
+    )
+    return b.cast(out, dtype)
+
+
+def count(x: Tensor, dims: list[int]) -> Expr:
+    return product(tuple(x.shape[d] for d in dims)) if x.rank else const(1)
+
+
+def _sum_dtype(x: Tensor, code: Value) -> DType:
+    return dtype_of(code, x.dtype if x.dtype.is_floating_point else int64)
+
+
+def _sum(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    return combine(b, x, dimensions(b, dims, x.rank), keepdim, "add", _sum_dtype(x, dtype))
+
+
+def _sum_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
+    return _sum(b, x, None, False, dtype)
+
+
+def _prod(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    return combine(b, x, dimensions(b, dim, x.rank), keepdim, "mul", _sum_dtype(x, dtype))
+
+
+def _prod_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
+    return _prod(b, x, None, False, dtype)
+
+
+def _mean(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    kind = dtype_of(dtype, x.dtype)
+    if not kind.is_floating_point:
+        b.error(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or"
+            f" complex dtype. Got: {x.dtype.word}"
+        )
+    found = dimensions(b, dims, x.rank)
+    wide = compute_dtype(kind)
+    total = combine(b, x, found, keepdim, "add", wide)
+    return b.pointwise(lambda e, n: e / n, total, count(x, found), dtype=kind, compute=wide)
+
+
+def _mean_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
+    return _mean(b, x, None, False, dtype)
+
+
+def moments(
+    b: Builder, x: Tensor, dims: list[int], keepdim: bool, correction: Value
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance in the computing dtype: mean first, then squared differences."""
+    wide = compute_dtype(x.dtype)
+    n = count(x, dims)
+    total = combine(b, x, dims, True, "add", wide)
+    mean = b.pointwise(lambda e, c: e / c, total, n, dtype=wide, compute=wide)
+
+    def squared(e: Expr, m: Expr) -> Expr:
+        return (e - m) * (e - m)
+
+    spread = b.pointwise(squared, x, mean, dtype=wide, compute=wide)
+    summed = combine(b, spread, dims, keepdim, "add", wide)
+
+    def scale(e: Expr, c: Expr, k: Expr) -> Expr:
+        return e / binary("max", c - k, 0)
+
+    var = b.pointwise(scale, summed, n, correction, dtype=wide, compute=wide)
+    if not keepdim:
+        shape = list(keep(x.shape, dims, False)) if x.rank else []
+        mean = b.call("aten::view", mean, shape)
+    return mean, var
+
+
+def _var_arguments(b: Builder, x: Tensor, arguments: tuple[Value, ...]) -> tuple[Value, Value, Value]:  # fmt: skip
+    """(dims, correction, keepdim) of the overloads of var and std."""
+    if not x.dtype.is_floating_point:
+        b.error("std and var only support floating point and complex dtypes")
+    first = arguments[0] if arguments else None
+    if len(arguments) == 1 and isinstance(first, bool):
+        return None, int(first), False
+    if len(arguments) == 3 and isinstance(arguments[1], bool):
+        return first, int(arguments[1]), arguments[2]
+    correction = arguments[1] if len(arguments) > 1 else 1
+    return (
+        first,
+        1 if correction is None else correction,
+        arguments[2] if len(arguments) > 2 else False,
+    )
+
+
+def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
+    def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
+        dims, correction, keepdim = _var_arguments(b, x, arguments)
+        mean, var = moments(b, x, dimensions(b, dims, x.rank), keepdim, correction)
+        if is_std:
+            var = b.pointwise(lambda e: call("sqrt", e), var)
+        var = b.cast(var, x.dtype)
+        return (var, b.cast(mean, x.dtype)) if with_mean else var
+
+    return row
+
+
+def _need_elements(b: Builder, x: Tensor, dims: list[int], name: str) -> None:
+    if any(x.shape[d].is_int(0) for d in dims if x.rank):
+        b.error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")  # fmt: skip
+
+
+def extreme(op: str) -> Callable[..., Tensor]:
+    """amax, amin, and max, min over everything."""
+
+    def row(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, *_: Value) -> Tensor:
+        found = dimensions(b, dims, x.rank)
+        _need_elements(b, x, found, op)
+        if x.dtype is bool_:
+            return combine(b, x, found, keepdim, "or" if op == "max" else "and", bool_)
+        return combine(b, x, found, keepdim, op, x.dtype)
+
+    return row
+
+
+def arg_extreme(op: str) -> Callable[..., Tensor]:
+    """The first index of the extreme element; NaN counts as extreme."""
+
+    def row(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Tensor:
+        if dim is None:
+            flat = b.call("aten::reshape", x, [-1])
+            out = row(b, flat, 0, False)
+            return b.call("aten::reshape", out, [1] * x.rank) if keepdim else out
+        at = dimension(b, dim, x.rank)
+        if not x.rank:
+            return b.full((), 0, int64)
+        _need_elements(b, x, [at], f"arg{op}")
+        wide = compute_dtype(x.dtype)
+        best = extreme(op)(b, x, [at], True)
+        size = x.shape[at]
+
+        def first(body: Value, i: list[Expr], r: list[Expr]) -> Expr:
+            index = rejoined(x.rank, [at], i, r, keepdim)
+            e = body.read(x, index, wide)
+            top = body.read(best, [const(0) if d == at else k for d, k in enumerate(index)], wide)
+            hit = e.equals(top)
+            if wide.is_floating_point:
+                hit = binary("or", hit, call("isnan", e))
+            return select(hit, r[0], size - 1)
+
+        return b.reduce(keep(x.shape, [at], keepdim), [size], int64, "min", first)
+
+    return row
+
+
+def with_index(op: str) -> Callable[..., Value]:
+    """max and min along a dimension: values and indices."""
+
+    def row(b: Builder, x: Tensor, dim: Value, keepdim: Value = False, *_: Value) -> Value:
+        return extreme(op)(b, x, [dim], keepdim), arg_extreme(op)(b, x, dim, keepdim)
+
+    return row
+
+
+def truth(op: str) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, *_: Value) -> Tensor:
+        return combine(b, x, dimensions(b, dims, x.rank), keepdim, op, bool_, wide=bool_)
+
+    return row
+
+
+def _count_nonzero(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tensor:
+    wide = compute_dtype(x.dtype)
+    found = dimensions(b, dims, x.rank)
+    mask = b.pointwise(lambda e: convert(e, bool_), x, dtype=bool_, compute=wide)
+    return combine(b, mask, found, False, "add", int64)
+
+
+def norm(b: Builder, x: Tensor, p: Value = 2, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    kind = dtype_of(dtype, x.dtype)
+    found = dimensions(b, dims, x.rank)
+    wide = compute_dtype(kind)
+    p = 2 if p is None else p
+    if p in (math.inf, -math.inf):
+        return combine(b, x, found, keepdim, "max" if p > 0 else "min", kind, absolute)
+    if p == 0:
+        return combine(
+            b, x, found, keepdim, "add", kind, lambda e: cast(binary("ne", e, 0.0), wide)
+        )
+    if p == 1:
+        return combine(b, x, found, keepdim, "add", kind, absolute)
+    if p == 2:
+        total = combine(b, x, found, keepdim, "add", wide, lambda e: e * e)
+        return b.pointwise(lambda e: call("sqrt", e), total, dtype=kind, compute=wide)
+    power = const(p, wide)
+    total = combine(b, x, found, keepdim, "add", wide, lambda e: binary("pow", absolute(e), power))
+    inverse = const(1 / p, wide)
+    return b.pointwise(lambda e: binary("pow", e, inverse), total, dtype=kind, compute=wide)
+
+
+def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Value) -> Tensor:
+    found = dimensions(b, dims, x.rank)
+    wide = compute_dtype(x.dtype)
+    top = combine(b, x, found, True, "max", wide)
+    finite = b.pointwise(lambda e: select(call("isinf", e), const(0, wide), e), top)
+    shifted = b.pointwise(lambda e, m: call("exp", e - m), x, finite, dtype=wide, compute=wide)
+    total = combine(b, shifted, found, True, "add", wide)
+    out = b.pointwise(lambda s, m: call("log", s) + m, total, finite, dtype=x.dtype, compute=wide)
+    if keepdim:
+        return out
+    return b.call("aten::view", out, list(keep(x.shape, found, False)) if x.rank else [])
+
+
+def _aminmax(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:
+    dims = None if dim is None else [dim]
+    return extreme("min")(b, x, dims, keepdim), extreme("max")(b, x, dims, keepdim)
+
+
+REDUCTION: Rows = {
+    "aten::sum": _sum_all,
+    "aten::sum.dim_IntList": _sum,
+    "aten::nansum": lambda b, x, *a: _sum(
+        b, b.pointwise(lambda e: select(call("isnan", e), const(0, e.dtype), e), x), *a
+    ),
+    "aten::prod": _prod_all,
+    "aten::prod.dim_int": _prod,
+    "aten::mean": _mean_all,
+    "aten::mean.dim": _mean,
+    "aten::var": spread(False, False),
+    "aten::std": spread(True, False),
+    "aten::var_mean": spread(False, True),
+    "aten::std_mean": spread(True, True),
+    "aten::amax": extreme("max"),
+    "aten::amin": extreme("min"),
+    "aten::aminmax": _aminmax,
+    "aten::max": extreme("max"),
+    "aten::min": extreme("min"),
+    "prim::max": extreme("max"),
+    "prim::min": extreme("min"),
+    "aten::max.dim": with_index("max"),
+    "aten::min.dim": with_index("min"),
+    "aten::argmax": arg_extreme("max"),
+    "aten::argmin": arg_extreme("min"),
+    "aten::all": truth("and"),
+    "aten::any": truth("or"),
+    "aten::count_nonzero": _count_nonzero,
+    "aten::norm": norm,
+    "aten::linalg_vector_norm": norm,
+    "aten::frobenius_norm": lambda b, x, dims=None, keepdim=False, *_: norm(b, x, 2, dims, keepdim),
+    "aten::logsumexp": logsumexp,
+}
