@@ -245,7 +245,7 @@ def _emit_math(context: Context, e: Expr) -> Value:
 
 
 def _emit_load(context: Context, e: Expr) -> Value:
-    return emit_load(context, e, value_of, _node_harmless(context, e))
+    return emit_load(context, e, value_of, _load_in_bounds)
 
 
 # --- select -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from .emit_scope import Place, affine, flat_index, multiple
 from .emit_types import Value, is_half, memory_type, register_type, splat, suffix, vector_of
 
 Evaluate = Callable[[Context, Expr], Value]
+Proof = Callable[[Context, Expr], bool]
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,12 @@ def _alignment(context: Context, target: Target) -> int:
 # --- loads --------------------------------------------------------------------------------------
 
 
-def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: bool) -> Value:
-    """A load node; `in_bounds`: it may run even where it is not asked for."""
+def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -> Value:
+    """A load node; `in_bounds` proves that it may run even where it is not asked for."""
     target = locate(context, str(e.value), e.args)
     if target.kind == "uniform":
-        risky = context.mask is not None and not context.mask_is_any and not in_bounds
-        if risky:
+        guarded = context.mask is not None and not context.mask_is_any
+        if guarded and not in_bounds(context, e):
             return _load_if_any(context, target, evaluate)
         return Value(_load_scalar(context, target, evaluate))
     lanes = context.width

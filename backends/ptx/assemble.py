@@ -6,6 +6,7 @@ import re
 
 import llvmlite.binding as llvm
 
+from tensorscript.backends.llvm.optimize import VECTOR_CODE, optimize
 from tensorscript.base.errors import InternalError
 
 from .intrinsics import STAGE, check_intrinsics
@@ -50,7 +51,8 @@ def assemble(text: str, chip: str = "sm_80", opt: int = 3) -> str:
     Args:
         text: a module for `nvptx64-nvidia-cuda` whose kernels are `ptx_kernel` functions.
         chip: "sm_70" to "sm_121", or an arch-specific form such as "sm_90a".
-        opt: the code generator's level, 0 to 3; no middle-end pass runs.
+        opt: the code generator's level, 0 to 3; before it only the library's functions are inlined
+            and buffers become registers.
 
     Raises:
         InternalError: an intrinsic that NVPTX cannot select, or text that LLVM refuses.
@@ -69,5 +71,6 @@ def assemble(text: str, chip: str = "sm_80", opt: int = 3) -> str:
     )
     module.triple = TRIPLE
     module.data_layout = str(machine.target_data)
+    optimize(module, machine, VECTOR_CODE)
     ptx: str = machine.emit_assembly(module)
     return ptx
