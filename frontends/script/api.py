@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp
 
@@ -40,6 +41,11 @@ class CompiledTS:
     def graph(self) -> str:
         """TorchScript's graph text."""
         return graph_text(self.entry)
+
+    @property
+    def code(self) -> str:
+        """TorchScript's code text."""
+        return code_text(self.entry)
 
     @property
     def schema(self) -> str:

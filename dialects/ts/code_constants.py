@@ -1,0 +1,80 @@
+"""Constants as `.code` spells them, and the table of those it only names."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from .constants import Device, EnumRef, FunctionRef, ListLiteral, TensorLiteral
+from .graph_text import float_text
+from .types import ListType, OptionalType
+from .typing import annotation_text, without_none
+
+
+@dataclass
+class ConstantTable:
+    """The tensors that a text refers to as `CONSTANTS.c0`, `CONSTANTS.c1`, ..."""
+
+    values: list[object] = field(default_factory=list)
+
+    def name(self, value: object) -> str:
+        for at, known in enumerate(self.values):
+            if known is value or known == value:
+                return f"CONSTANTS.c{at}"
+        self.values.append(value)
+        return f"CONSTANTS.c{len(self.values) - 1}"
+
+
+def string_text(value: str) -> str:
+    """A string literal that TorchScript's parser reads: octal for what is not printable."""
+    named = {"\n": "\\n", "\t": "\\t", "\\": "\\\\", '"': '\\"', "'": "\\'"}
+    out = []
+    for char in value:
+        if char in named:
+            out.append(named[char])
+        elif char.isprintable():
+            out.append(char)
+        else:
+            out.append(f"\\{ord(char):03o}")
+    return '"' + "".join(out) + '"'
+
+
+def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
+    """A constant in code."""
+    match value:
+        case bool() | None:
+            return str(value)
+        case float():
+            if math.isfinite(value) or math.isnan(value):
+                return float_text(value)
+            return "inf" if value > 0 else "-inf"
+        case complex():
+            return f"{float_text(value.real)}+{float_text(value.imag)}j"
+        case str():
+            return string_text(value) if value.isascii() else table.name(value)
+        case Device():
+            return f'torch.device("{value.text}")'
+        case FunctionRef():
+            return value.qualified_name
+        case EnumRef():
+            return f"{value.class_name}.{value.member}"
+        case TensorLiteral():
+            return table.name(value)
+        case tuple():
+            inner = ", ".join(constant_text(v, type, table) for v in value)
+            return f"({inner}{',' if len(value) == 1 else ''})"
+        case ListLiteral():
+            return _list_text(value, type, table)
+    return str(value)
+
+
+def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str:
+    inner = without_none(type)
+    text = "[" + ", ".join(constant_text(v, type, table) for v in value.elements) + "]"
+    if isinstance(inner, ListType) and (
+        not value.elements or isinstance(inner.element, OptionalType)
+    ):
+        return f"annotate({annotation_text(inner)}, {text})"
+    return text

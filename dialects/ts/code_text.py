@@ -1,0 +1,470 @@
+"""The `.code` text of a function: Python-like, and what archives store.
+
+    def f(x: Tensor,
+        k: int=3) -> Tensor:
+      return torch.mul(torch.add(x, 1), k)
+
+A value is written inside its reader if that is its only reader, it has no name of its own, and the
+order of evaluation stays; `_Inliner` decides. Trailing arguments that equal their defaults are left
+out.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir.core import OpResult
+
+from tensorscript.base.schema import Schema, schema
+
+from .code_calls import operator_text, value_list
+from .code_constants import ConstantTable, constant_text
+from .constants import ValueAttr
+from .ops import (
+    CallMethodOp,
+    CallOp,
+    ConstantOp,
+    CreateObjectOp,
+    DictConstructOp,
+    EnterOp,
+    ExitOp,
+    ForkOp,
+    FuncOp,
+    GetAttrOp,
+    IfOp,
+    IsInstanceOp,
+    ListConstructOp,
+    ListUnpackOp,
+    LoopOp,
+    OperatorOp,
+    PrintOp,
+    RaiseOp,
+    ReturnOp,
+    SetAttrOp,
+    TupleConstructOp,
+    TupleIndexOp,
+    TupleSliceOp,
+    TupleUnpackOp,
+    UncheckedCastOp,
+    UninitializedOp,
+    YieldOp,
+)
+from .types import ListType, OptionalType, TupleType, UnionType
+from .typing import annotation_text
+
+LONG = 40
+"""A text that reaches this column is not written inside another."""
+
+_RESERVED = frozenset(keyword.kwlist) | {
+    "_", "as", "aten", "attribute", "CONSTANTS", "fork", "getattr", "inf", "nan", "infj", "nanj",
+    "ops", "__torch__", "uninitialized", "unchecked_cast",
+}  # fmt: skip
+
+MAX_TRIPS = 2**63 - 1
+
+
+def _is_constant(value: SSAValue, wanted: object) -> bool:
+    owner = value.owner
+    return isinstance(owner, ConstantOp) and owner.value.data is wanted
+
+
+def is_for(loop: LoopOp) -> bool:
+    """Whether a loop has a trip count and no condition of its own."""
+    last = loop.body.block.last_op
+    assert isinstance(last, YieldOp)
+    if not (_is_constant(loop.condition, True) and _is_constant(last.values[0], True)):
+        return False
+    owner = loop.max_trip.owner
+    unbounded = isinstance(owner, ConstantOp) and owner.value.data == MAX_TRIPS
+    return not unbounded or bool(loop.body.block.args[0].uses.get_length())
+
+
+class _Inliner:
+    """Finds the operations that are written inside their readers."""
+
+    def __init__(self, function: FuncOp) -> None:
+        self.inline: set[Operation] = set()
+        self.block(function.block)
+
+    def block(self, block: Block) -> None:
+        for op in reversed(list(block.ops)):
+            self.op(op)
+
+    def op(self, op: Operation) -> None:
+        if op in self.inline:
+            return
+        for region in op.regions:
+            self.block(region.block)
+        self.operands(op, self.before(op))
+
+    def operands(self, op: Operation, point: Operation | None) -> Operation | None:
+        for operand in reversed(op.operands):
+            owner = operand.owner
+            if isinstance(owner, ConstantOp):
+                self.inline.add(owner)
+            elif owner is point and isinstance(owner, Operation) and self.fits(operand):
+                point = self.operands(owner, self.before(owner))
+                self.inline.add(owner)
+        return point
+
+    def before(self, op: Operation) -> Operation | None:
+        found = op.prev_op
+        while isinstance(found, ConstantOp):
+            found = found.prev_op
+        return found
+
+    def fits(self, value: SSAValue) -> bool:
+        owner = value.owner
+        if not isinstance(owner, Operation) or len(owner.results) != 1 or owner.regions:
+            return False
+        uses = list(value.uses)
+        if len(uses) != 1 or isinstance(owner, IsInstanceOp | EnterOp | ExitOp | ForkOp):
+            return False
+        user = uses[0].operation
+        if value.name_hint is not None and not isinstance(user, ReturnOp | YieldOp):
+            return False
+        return not (isinstance(user, LoopOp) and uses[0].index >= 2) and not isinstance(
+            user, ForkOp
+        )
+
+
+class _Printer:
+    def __init__(self, function: FuncOp, table: ConstantTable, importable: bool) -> None:
+        self.function = function
+        self.table = table
+        self.importable = importable
+        self.lines: list[str] = []
+        self.level = 0
+        self.used: set[str] = set()
+        self.next: dict[str, int] = {}
+        self.texts: dict[SSAValue, str] = {}
+        self.inline: set[Operation] = set()
+        self.annotated: set[SSAValue] = set()
+
+    # Names and lines
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " * self.level + text)
+
+    def fresh(self, base: str) -> str:
+        name = base
+        while name in self.used or name in _RESERVED:
+            at = self.next.get(base, 0)
+            self.next[base] = at + 1
+            name = f"{base}{at}"
+        self.used.add(name)
+        return name
+
+    def name(self, value: SSAValue) -> str:
+        """Give a value its variable name."""
+        base = value.name_hint or "_"
+        self.texts[value] = self.fresh(base if base.isidentifier() else "_")
+        return self.texts[value]
+
+    def text(self, value: SSAValue) -> str:
+        if value not in self.texts:
+            owner = value.owner
+            assert isinstance(owner, ConstantOp)
+            return constant_text(owner.value.data, owner.result.type, self.table)
+        return self.texts[value]
+
+    def list(self, values: Sequence[SSAValue]) -> str:
+        return ", ".join(map(self.text, values))
+
+    def is_long(self, text: str) -> bool:
+        return len(text) + 2 * self.level >= LONG
+
+    def split_long(self, op: Operation) -> None:
+        """Write out inlined operands up to the last that is too long."""
+        pending = [
+            v for v in op.operands if v.owner in self.inline and not isinstance(v.owner, ConstantOp)
+        ]
+        last = max((i for i, v in enumerate(pending) if self.is_long(self.text(v))), default=-1)
+        for value in pending[: last + 1]:
+            self.define(value, self.text(value))
+
+    def define(self, value: SSAValue, text: str) -> None:
+        self.inline.discard(value.owner)  # type: ignore[arg-type]  # an operand's owner is an op here
+        name = self.name(value)
+        self.line(f"{name} = {text}")
+
+    def assign(self, left: Sequence[SSAValue], right: Sequence[SSAValue]) -> None:
+        if not left:
+            return
+        text = self.list(left)
+        if len(left) == 1 and isinstance(left[0].type, OptionalType | UnionType):
+            if left[0] not in self.annotated:
+                self.annotated.add(left[0])
+                text += f" : {annotation_text(left[0].type)}"
+        self.line(f"{text} = {self.list(right)}")
+
+    # Structure
+
+    def block(self, block: Block, has_more: bool = False) -> None:
+        wrote = len(self.lines)
+        for op in block.ops:
+            if not isinstance(op, ReturnOp | YieldOp):
+                self.statement(op)
+            else:
+                self.split_long(op)
+        if len(self.lines) == wrote and not has_more:
+            self.line("pass")
+
+    def statement(self, op: Operation) -> None:
+        match op:
+            case ConstantOp():
+                self._long_constant(op)
+            case IfOp():
+                self._if(op)
+            case LoopOp():
+                self._loop(op)
+            case EnterOp():
+                self._enter(op)
+            case ExitOp():
+                self.level -= 1
+                self.name(op.result)
+            case SetAttrOp():
+                self.split_long(op)
+                self.line(f"{self._target(op.object, op.attribute.data)} = {self.text(op.value)}")
+            case PrintOp():
+                self.split_long(op)
+                self.line(f"print({self.list(op.arguments)})")
+            case TupleUnpackOp() | ListUnpackOp():
+                self.split_long(op)
+                names = "".join(f"{self.name(v)}, " for v in op.outputs)
+                self.line(f"{names}= {self.text(op.argument)}")
+            case ForkOp():
+                self._fork(op)
+            case _:
+                self._plain(op)
+
+    def _target(self, object: SSAValue, name: str) -> str:
+        return f"{self.text(object)}.{name}"
+
+    def _plain(self, op: Operation) -> None:
+        self.split_long(op)
+        text = self.expression(op)
+        if op in self.inline:
+            self.texts[op.results[0]] = text
+        elif not op.results:
+            self.line(text)
+        else:
+            names = ", ".join([self.name(v) for v in op.results])
+            self.line(f"{names} = {text}")
+
+    def _long_constant(self, op: ConstantOp) -> None:
+        text = constant_text(op.value.data, op.result.type, self.table)
+        if self.is_long(text) and op.result.uses.get_length():
+            self.line(f"{self.fresh_for(op.result)} = {text}")
+
+    def fresh_for(self, value: OpResult) -> str:
+        name = self.texts[value] = self.fresh("_")
+        return name
+
+    def _if(self, op: IfOp) -> None:
+        self.split_long(op)
+        for output in op.outputs:
+            self.name(output)
+        self.line(f"if {self.text(op.condition)}:")
+        self._branch(op, op.true_region.block)
+        self.line("else:")
+        self._branch(op, op.false_region.block)
+
+    def _branch(self, op: IfOp, block: Block) -> None:
+        self.level += 1
+        self.block(block, bool(op.outputs))
+        last = block.last_op
+        assert isinstance(last, YieldOp)
+        self.assign(op.outputs, last.values)
+        self.level -= 1
+
+    def _loop(self, op: LoopOp) -> None:
+        self.split_long(op)
+        body = op.body.block
+        for output, arg in zip(op.outputs, body.args[1:], strict=True):
+            self.texts[arg] = self.name(output)
+        self.assign(op.outputs, op.carried)
+        counter = body.args[0]
+        self.name(counter)
+        as_for = is_for(op)
+        if as_for:
+            self.line(f"for {self.text(counter)} in range({self.text(op.max_trip)}):")
+        else:
+            self.line(f"{self.text(counter)} = {self.text(op.condition)}")
+            self.line(f"while {self.text(counter)}:")
+        self.level += 1
+        last = body.last_op
+        assert isinstance(last, YieldOp)
+        skip = 1 if as_for else 0
+        self.block(body, len(body.args) > skip)
+        self.assign(body.args[skip:], last.values[skip:])
+        self.level -= 1
+
+    def _enter(self, op: EnterOp) -> None:
+        self.split_long(op)
+        name = f" as {self.name(op.result)}" if op.result.uses.get_length() else ""
+        self.line(f"with {self.text(op.argument)}{name}:")
+        self.level += 1
+
+    def _fork(self, op: ForkOp) -> None:
+        body = _function(self.function, op.callee.data)
+        inner = _Printer(body, self.table, self.importable)
+        inner.inline = _Inliner(body).inline
+        inner.used, inner.next = self.used, self.next
+        for arg, value in zip(body.block.args, op.arguments, strict=True):
+            inner.texts[arg] = self.text(value)
+        inner.level = self.level + 1
+        inner.body()
+        name = self.fresh("__forked_function")
+        self.line(f"def {name}() -> {annotation_text(body.return_type)}:")
+        self.lines += inner.lines
+        self.line(f"{self.name(op.result)} = fork({name})")
+
+    # Expressions
+
+    def expression(self, op: Operation) -> str:
+        match op:
+            case OperatorOp():
+                return self._operator(op)
+            case CallOp():
+                return f"{op.callee.data}({self._arguments(op.arguments)})"
+            case CallMethodOp():
+                base, *rest = op.arguments
+                return f"({self.text(base)}).{op.method.data}({self._arguments(rest)})"
+            case GetAttrOp():
+                name = op.attribute.data
+                if not name.isidentifier() or keyword.iskeyword(name):
+                    return f'getattr({self.text(op.object)}, "{name}")'
+                return self._target(op.object, name)
+            case ListConstructOp():
+                return self._list_display(op)
+            case DictConstructOp():
+                pairs = zip(op.arguments[::2], op.arguments[1::2], strict=True)
+                shown = ", ".join(f"{self.text(k)}: {self.text(v)}" for k, v in pairs)
+                text = "{" + shown + "}"
+                return text if shown else f"annotate({annotation_text(op.result.type)}, {text})"
+            case TupleConstructOp():
+                name = (
+                    op.result.type.class_name.data if isinstance(op.result.type, TupleType) else ""
+                )
+                comma = "," if len(op.arguments) == 1 else ""
+                return f"{name}({self.list(op.arguments)}{comma})"
+            case TupleIndexOp():
+                return f"({self.text(op.argument)})[{self.text(op.index)}]"
+            case TupleSliceOp():
+                return f"({self.text(op.argument)})[{op.begin.data}:{op.end.data}]"
+            case UncheckedCastOp():
+                return (
+                    f"unchecked_cast({annotation_text(op.result.type)}, {self.text(op.argument)})"
+                )
+            case UninitializedOp():
+                return f"uninitialized({annotation_text(op.result.type)})"
+            case IsInstanceOp():
+                names = [annotation_text(t) for t in op.types]
+                shown = names[0] if len(names) == 1 else f"({', '.join(names)})"
+                return f"isinstance({self.text(op.argument)}, {shown})"
+            case CreateObjectOp():
+                name = annotation_text(op.result.type)
+                return f"{name}.__new__({name})"
+            case RaiseOp():
+                is_assert = _is_constant(op.exception, None)
+                values = [op.message] if is_assert else [op.message, op.exception]
+                return f"ops.prim.RaiseException({self.list(values)})"
+        raise TypeError(f"{op.name} has no text in code")
+
+    def _arguments(self, values: Sequence[SSAValue]) -> str:
+        return value_list([self.text(v) for v in values])
+
+    def _list_display(self, op: ListConstructOp) -> str:
+        text = f"[{self.list(op.arguments)}]"
+        type = op.result.type
+        assert isinstance(type, ListType)
+        if not op.arguments or isinstance(type.element, OptionalType | UnionType):
+            return f"annotate({annotation_text(type)}, {text})"
+        return text
+
+    def _operator(self, op: OperatorOp) -> str:
+        found = _schema(op.schema.data)
+        kept = _needed(found, op.arguments)
+        return operator_text(op, found, [self.text(v) for v in op.arguments[:kept]])
+
+    # The function
+
+    def body(self) -> None:
+        self.block(self.function.block, has_more=True)
+        self.line(f"return {self.list(self.function.return_op.values)}")
+
+    def signature(self) -> str:
+        function = self.function
+        parts: list[str] = []
+        pairs = zip(function.block.args, function.defaults, strict=True)
+        for at, (arg, default) in enumerate(pairs):
+            text = self.name(arg)
+            if at or function.is_method is None or self.importable:
+                text += f": {annotation_text(arg.type)}"
+            if isinstance(default, ValueAttr):
+                text += f"={constant_text(default.data, arg.type, self.table)}"
+            parts.append(text)
+        name = function.sym_name.data.rpartition(".")[2]
+        returned = annotation_text(function.return_type)
+        return f"def {name}({(',' + chr(10) + '    ').join(parts)}) -> {returned}:"
+
+
+def _schema(name: str) -> Schema | None:
+    try:
+        return schema(name)
+    except KeyError:
+        return None
+
+
+def _needed(found: Schema | None, values: Sequence[SSAValue]) -> int:
+    """How many arguments must be written."""
+    count = len(values)
+    if found is None or found.is_vararg:
+        return count
+    while count:
+        argument = found.arguments[count - 1]
+        owner = values[count - 1].owner
+        if not argument.has_default or not isinstance(owner, ConstantOp):
+            break
+        if not _equals_default(owner.value.data, argument.default):
+            break
+        count -= 1
+    return count
+
+
+def _equals_default(value: object, default: object) -> bool:
+    if isinstance(value, float) and isinstance(default, int | float):
+        return value == default and not math.isnan(value)
+    return type(value) is type(default) and value == default
+
+
+def _function(near: FuncOp, name: str) -> FuncOp:
+    return next(f for f in _functions(near) if f.sym_name.data == name)
+
+
+def _functions(near: FuncOp) -> Iterator[FuncOp]:
+    parent = near.parent_block()
+    for op in parent.ops if parent is not None else ():
+        if isinstance(op, FuncOp):
+            yield op
+
+
+def code_text(
+    function: FuncOp, table: ConstantTable | None = None, importable: bool = False
+) -> str:
+    """The code of `function`.
+
+    Args:
+        table: collects the tensors that the text calls `CONSTANTS.cN`.
+        importable: write what archives need (the type of `self`).
+    """
+    printer = _Printer(function, table if table is not None else ConstantTable(), importable)
+    head = printer.signature()
+    printer.inline = _Inliner(function).inline
+    printer.level = 1
+    printer.body()
+    return "\n".join([head, *printer.lines]) + "\n"

@@ -1,0 +1,21 @@
+"""Code of scripted functions equals PyTorch's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import pytest
+from script_programs import PROGRAMS
+
+from tensorscript.frontends.script.api import compile_function
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_code_equals_torch(fn: Callable[..., object]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = torch.jit.script(fn).code
+    assert compile_function(fn).code == wanted
