@@ -27,6 +27,7 @@ from tensorscript.dialects.te.ops import FuncOp
 from .te import (
     buffers,
     cache,
+    compute_at,
     distribute,
     fuse,
     fuse_loops,
@@ -92,6 +93,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "slice_tail": Primitive(slices.check, slices.apply_tail, (1, 1)),
     "normalize": Primitive(slices.check_normalize, slices.apply_normalize, (0, 0)),
     "cache": Primitive(cache.check, cache.apply, (1, 2), "buffer"),
+    "compute_at": Primitive(compute_at.check, compute_at.apply, (1, 2), "buffer"),
     "inline": Primitive(inline.check, inline.apply, (0, 0), "buffer"),
     "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, (1, 1), "buffer"),
     "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, (0, 0), "buffer"),

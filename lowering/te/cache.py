@@ -19,7 +19,7 @@ sizes; a region that is written must be filled densely and, inside the buffer, u
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
@@ -35,13 +35,14 @@ from tensorscript.dialects.te.expr import (
     node,
     replace_loads,
     var,
+    walk,
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.polynomial import expression, polynomial
 
 from .bounds import Region, rebased, touched_region
 from .dependence import WRITE, Access, body_accesses, has_effects, loads_of
-from .nest import Nest, walk_ops
+from .nest import Nest, expressions, walk_ops
 
 
 def _touches(nest: Nest, name: str, loop: ForOp) -> list[Access]:
@@ -68,7 +69,17 @@ def check(nest: Nest, target: str, at: str, scope: str = "stack") -> str | None:
         return region
     if any(a.writes for a in touches):
         return _unsafe_write(nest, buffer, loop, region, touches)
+    if (target in nest.allocs or buffer.mode == "out") and any(
+        _conditional(a, loop) for a in touches
+    ):
+        return f"a read of {target}, which may not be filled entirely, is guarded"
     return None
+
+
+def _conditional(access: Access, loop: ForOp) -> bool:
+    """Whether the access need not happen: under a te.if inside `loop`, or in a select."""
+    selects = any(n.op == "select" for e in expressions(access.op) for n in walk(e))
+    return selects or bool(_guards_inside(access.op, loop))
 
 
 def _unsafe_write(
@@ -107,7 +118,7 @@ def apply(nest: Nest, target: str, at: str, scope: str = "stack") -> None:
     fill = not _stores_first(loop, touches)
     write = any(a.writes for a in touches)
     for op in body:
-        _redirect_tree(op, target, name, region)
+        redirect_tree(op, target, name, region)
     first = body[0]
     front: list[Operation] = [AllocOp(local, scope)]
     if fill:
@@ -139,14 +150,31 @@ def _copy(
     nest: Nest, buffer: Buffer, name: str, region: Region, loop: ForOp, read: bool
 ) -> Operation:
     """Loops that copy the region in (`read`) or out."""
-    suffix = "_r" if read else "_w"
-    names = [nest.fresh(f"{name}{suffix}") for _ in region.size]
+
+    def copy(here: Sequence[Expr], there: Sequence[Expr]) -> Operation:
+        if read:
+            return StoreOp(name, here, load(buffer.name, there, buffer.dtype))
+        return StoreOp(buffer.name, there, load(name, here, buffer.dtype))
+
+    return over_region(nest, f"{name}{'_r' if read else '_w'}", buffer, region, loop, copy)
+
+
+def over_region(
+    nest: Nest,
+    prefix: str,
+    buffer: Buffer,
+    region: Region,
+    loop: ForOp,
+    make: Callable[[Sequence[Expr], Sequence[Expr]], Operation],
+) -> Operation:
+    """`make(local indices, indices in the buffer)` for each element of the region.
+
+    The loops are named after `prefix`; elements outside of the buffer are left out.
+    """
+    names = [nest.fresh(prefix) for _ in region.size]
     here = [var(n) if size > 1 else const(0) for n, size in zip(names, region.size, strict=True)]
     there = [expression(polynomial(add(b, v))) for b, v in zip(region.base, here, strict=True)]
-    if read:
-        body: Operation = StoreOp(name, here, load(buffer.name, there, buffer.dtype))
-    else:
-        body = StoreOp(buffer.name, there, load(name, here, buffer.dtype))
+    body = make(here, there)
     guards = [
         guard
         for d, v in enumerate(here)
@@ -160,7 +188,8 @@ def _copy(
     return body
 
 
-def _redirect_tree(op: Operation, old: str, name: str, region: Region) -> None:
+def redirect_tree(op: Operation, old: str, name: str, region: Region) -> None:
+    """`redirect` on a statement and its body."""
     redirect(op, old, name, region)
     for child in walk_ops(op):
         redirect(child, old, name, region)

@@ -23,21 +23,25 @@ from .dependence import Access, accesses, loads_of
 from .nest import Nest, detach, only_child, walk_ops
 
 
-def _producer(nest: Nest, target: str) -> StoreOp | str:
-    writes = [a for a in _all(nest) if a.buffer == target and a.writes]
+def producer(nest: Nest, target: str) -> StoreOp | str:
+    """The one store that fills a buffer, or why there is none."""
+    writes = [a for a in everything(nest) if a.buffer == target and a.writes]
     if len(writes) != 1 or not isinstance(writes[0].op, StoreOp):
         return f"{target} is not written by exactly one te.store"
     return writes[0].op
 
 
-def _all(nest: Nest) -> list[Access]:
+def everything(nest: Nest) -> list[Access]:
+    """All accesses of the function."""
     return [a for op in nest.func.block.ops for a in accesses(nest, op)]
 
 
 def check(nest: Nest, target: str) -> str | None:
     if target not in nest.allocs:
         return f"{target} is a parameter"
-    store = _producer(nest, target)
+    if any(a.indices is None for a in everything(nest) if a.buffer == target):
+        return f"{target} is passed to a function"
+    store = producer(nest, target)
     if isinstance(store, str):
         return store
     if any(n.value == target for n in loads_of(store.value)):
@@ -48,7 +52,7 @@ def check(nest: Nest, target: str) -> str | None:
     inputs = {str(n.value) for n in loads_of(store.value)} | (store.value.free & nest.mutable)
     if store.value.free & nest.lets.keys():
         return "the value uses a te.let"
-    for a in _all(nest):
+    for a in everything(nest):
         if a.writes and a.buffer in inputs and not _before(a.op, store):
             return f"{a.buffer}, which {target} is computed from, changes later"
     return None
@@ -92,12 +96,12 @@ def _covers(nest: Nest, store: StoreOp, buffer: Buffer) -> str | None:
 
 
 def apply(nest: Nest, target: str) -> None:
-    store = _producer(nest, target)
+    store = producer(nest, target)
     assert not isinstance(store, str)  # check passed
     names = [str(e.value) if e.op == "var" else None for e in store.indices]
     value = store.value
     detach(nest.allocs[target])
-    _remove(store)
+    remove_statement(store)
 
     def read(n: Expr) -> Expr | None:
         if n.value != target:
@@ -114,7 +118,7 @@ def apply(nest: Nest, target: str) -> None:
                 op.properties[key] = ExprsAttr(items)
 
 
-def _remove(op: Operation) -> None:
+def remove_statement(op: Operation) -> None:
     """Detach a statement and the loops that it was the last statement of."""
     while True:
         parent, block = op.parent_op(), op.parent_block()

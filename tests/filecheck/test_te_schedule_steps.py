@@ -339,6 +339,25 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",
     ),
+    "compute_at": (
+        CHAIN,
+        (step("split", "j", 4, "guard"), step("compute_at", "t", "j_o")),
+        """
+  te.for j_o in 0 .. (N + 3) // 4 serial {
+    te.alloc stack t_a: f32[4]
+    te.for t_a_i in 0 .. 4 serial {
+      te.if j_o * 4 + t_a_i < N {
+        te.store t_a[t_a_i] = exp(x.f32[j_o * 4 + t_a_i])
+      }
+    }
+    te.for j_i in 0 .. 4 serial {
+      te.if j_o * 4 + j_i < N {
+        te.store y[j_o * 4 + j_i] = t_a.f32[j_i] + x.f32[j_o * 4 + j_i]
+      }
+    }
+  }
+}""",
+    ),
     "compress_buffer, set_scope": (
         CHAIN,
         (

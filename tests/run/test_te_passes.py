@@ -23,6 +23,7 @@ from tensorscript.dialects.te.ops import (
     statements,
 )
 from tensorscript.lowering.schedule import apply, step
+from tensorscript.lowering.te.dead_stores import remove_dead_stores
 from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
 from tensorscript.lowering.te.flatten import flatten
 from tensorscript.lowering.te.nest import walk_ops
@@ -98,6 +99,28 @@ def test_strides_count() -> None:
     func = flatten(FuncOp("f", [x, y], [nest]))
     simplify_function(func)
     assert lines(func)[-1] == "te.store y[i * 4 + j] = x.f32[j * 3 + i]"
+
+
+def test_dead_stores_vanish() -> None:
+    x, y = make_buffer("x", float32, [8]), make_buffer("y", float32, [8], "out")
+    t, u, v = (make_buffer(n, float32, [8]) for n in "tuv")
+    at = [var(n) for n in "abcd"]
+    loops = [
+        ForOp("a", 8, [StoreOp("t", [at[0]], load("x", [at[0]], float32))]),
+        ForOp("b", 8, [IfOp(at[1] < 3, [StoreOp("u", [at[1]], load("t", [at[1]], float32))])]),
+        ForOp("c", 8, [StoreOp("y", [at[2]], load("x", [at[2]], float32))]),
+        ForOp("d", 8, [StoreOp("v", [at[3]], load("x", [at[3]], float32))]),
+    ]
+    func = FuncOp("f", [x, y], [AllocOp(t), AllocOp(u), AllocOp(v), *loops, CallOp("g", ["v"])])
+    remove_dead_stores(func)
+    assert lines(func) == [
+        "te.alloc arena v: f32[8]",
+        "te.for c in 0 .. 8 serial",
+        "te.store y[c] = x.f32[c]",
+        "te.for d in 0 .. 8 serial",
+        "te.store v[d] = x.f32[d]",
+        "te.call @g(v)",
+    ]
 
 
 def _alloc(name: str, size: int) -> AllocOp:

@@ -90,9 +90,32 @@ def running_sum() -> FuncOp:
     return FuncOp("f", [x, Scalar("N", int64), y], [ForOp("i", N, [ForOp("j", 3, [body])])])
 
 
+def blur() -> FuncOp:
+    """A producer read at three places, a consumer after it."""
+    x, y = make_buffer("x", float32, [N + 4]), make_buffer("y", float32, [N], "out")
+    t = make_buffer("t", float32, [N + 4])
+    first = StoreOp("t", [II], load("x", [II], float32) * 2.0)
+    at = [load("t", [JJ + k], float32) for k in (0, 1, 4)]
+    second = StoreOp("y", [JJ], at[0] + at[1] * at[2])
+    loops = [ForOp("i", N + 4, [first]), ForOp("j", N, [second])]
+    return FuncOp("f", [x, Scalar("N", int64), y], [AllocOp(t), *loops])
+
+
+def rows() -> FuncOp:
+    """A row-wise producer and consumer under loops of equal bounds."""
+    x, y = make_buffer("x", float32, [N, 6]), make_buffer("y", float32, [N, 6], "out")
+    t = make_buffer("t", float32, [N, 6])
+    i2, j2 = var("i2"), var("j2")
+    first = StoreOp("t", [II, JJ], load("x", [II, JJ], float32) * 2.0)
+    second = StoreOp("y", [i2, j2], load("t", [i2, 5 - j2], float32) + 1.0)
+    loops = [ForOp("i", N, [ForOp("j", 6, [first])]), ForOp("i2", N, [ForOp("j2", 6, [second])])]
+    return FuncOp("f", [x, Scalar("N", int64), y], [AllocOp(t), *loops])
+
+
 NESTS: dict[str, Callable[[], FuncOp]] = {
     "pointwise": pointwise, "matmul": matmul, "softmax": softmax, "transpose": transpose,
-    "padded": padded, "running_sum": running_sum,
+    "padded": padded, "running_sum": running_sum, "blur": blur,
+    "rows": rows,
 }  # fmt: skip
 
 
@@ -123,6 +146,7 @@ EXTRA: dict[str, Callable[..., object]] = {
     "slice_tail": lambda d, n, name: step("slice_tail", name, d(st.integers(1, 3))),
     "normalize": lambda d, n, name: step("normalize", name),
     "cache": lambda d, n, name: step("cache", _buffer(d, n), name, "stack"),
+    "compute_at": lambda d, n, name: step("compute_at", _buffer(d, n), name),
     "inline": lambda d, n, name: step("inline", _buffer(d, n)),
     "compress_buffer": lambda d, n, name: step("compress_buffer", _buffer(d, n)),
 }
@@ -204,6 +228,10 @@ def test_illegal_steps_say_why(make: Callable[[], FuncOp], item: object, reason:
 
 
 def test_what_must_be_legal_is() -> None:
+    apply(blur(), (step("split", "j", 4, "guard"), step("compute_at", "t", "j_o")))
+    apply(blur(), (step("inline", "t"),))
+    compressed = (step("fuse_loops", "i", "i2"), step("compress_buffer", "t"))
+    apply(rows(), (*compressed, step("set_scope", "t", "reg")))
     apply(running_sum(), (step("vectorize", "j"),))
     apply(running_sum(), (step("reorder", "j", "i"), step("parallel", "j")))
     apply(softmax(), (step("fuse_loops", "i", "i2"), step("parallel", "i", 4)))
