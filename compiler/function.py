@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from tensorscript.backends import target as targets
 from tensorscript.base.errors import GuardError, NotCompilable
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specialise import (
@@ -32,12 +33,17 @@ from .arguments import (
     scalar_leaves,
     wrapper,
 )
+from .cache import DiskCache, cache_key
 from .native import Kernel, Loaded, NativeCode, NativeModule
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
 from .program import Program, object_value
 from .stages import print_module
+from .stored import CallPlan, from_metadata, to_metadata
+
+VERSION = "1"
+"""Of what the disk cache holds; raised when code generation or the form of entries changes."""
 
 
 @dataclass
@@ -64,13 +70,13 @@ class Stats:
 
 @dataclass
 class Specialisation:
-    """One compiled form of the program."""
+    """One compiled form of the program. `report` is None if it came from the disk cache."""
 
-    specialised: Specialised
-    native: NativeModule
+    specs: tuple[ArgumentSpec, ...]
+    plan: CallPlan
     code: NativeCode
     loaded: Loaded
-    report: Report
+    report: Report | None
     state: list[np.ndarray]
 
 
@@ -97,6 +103,7 @@ class CompiledFunction:
         self.options = options
         self.__name__ = name
         self.stats = Stats()
+        self._cache = DiskCache(options.cache_dir)
         self._names = program.names
         self._known: dict[tuple[object, ...], Specialisation | None] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
@@ -145,7 +152,7 @@ class CompiledFunction:
 
     def _run(self, found: Specialisation, bound: Bound) -> Any:
         leaves = found.loaded.call(*bound.leaves, *found.state)
-        own = found.specialised
+        own = found.plan
         results = leaves if isinstance(leaves, tuple) else (leaves,)
         if own.mutated_inputs:
             for path, leaf in own.mutated_inputs:
@@ -154,7 +161,7 @@ class CompiledFunction:
             self._update_state(found, results)
         wrap = wrapper(bound.kind)
         same = dict(own.aliases)
-        dtypes = [spec.dtype for spec in found.native.signature.outputs]
+        dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
         def tensor(leaf: int) -> Any:
             if (path := same.get(leaf)) in bound.given:
@@ -165,7 +172,7 @@ class CompiledFunction:
 
     def _update_state(self, found: Specialisation, results: Sequence[Any]) -> None:
         receiver = self.program.receiver
-        for path, leaf in found.specialised.state_updates:
+        for path, leaf in found.plan.state_updates:
             *owners, name = path.split(".")
             target: Any = receiver
             for part in owners:
@@ -200,7 +207,7 @@ class CompiledFunction:
         self.stats.native.append(_spec_text(specs))
         self._known[key] = self._latest = found
         self.latest_specs = key
-        if found.specialised.sizes:
+        if found.plan.sizes:
             self._symbolic.append((key, found))
         self._install(found)
         return found
@@ -225,14 +232,32 @@ class CompiledFunction:
         return Lowered(own, module, report)
 
     def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
+        key = self._cache_key(specs)
+        if key is not None and (hit := self._cache.load(key)) is not None:
+            code, plan = from_metadata(hit.data, hit.metadata)
+            loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache)
+            return Specialisation(tuple(specs), plan, code, loaded, None, [])
         lowered = self.lower(specs)
-        own = lowered.specialised
-        native = NativeModule(lowered.module, self.options, scalar_leaves(own.output))
+        plan = CallPlan.of(lowered.specialised)
+        native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
         code = native.compile()
-        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch)
-        return Specialisation(own, native, code, loaded, lowered.report, self._state(own))
+        if key is not None and not code.constants and not plan.state_inputs:
+            self._cache.store(key, code.data, to_metadata(code, plan))
+        cache = self._cache if self.options.cache else None
+        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
+        state = self._state(plan)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
 
-    def _state(self, own: Specialised) -> list[np.ndarray]:
+    def _cache_key(self, specs: Sequence[ArgumentSpec]) -> str | None:
+        """The key in the disk cache; None for what is never stored (methods: their weights are
+        not in the object)."""
+        if not self.options.cache or self.program.receiver is not None:
+            return None
+        target = targets.parse(self.options.target, self.options.cpu)
+        parts = (VERSION, self.program.digest, self.program.entry, repr(tuple(specs)))
+        return cache_key(*parts, self.options.key, target.key)
+
+    def _state(self, own: CallPlan) -> list[np.ndarray]:
         found = []
         for path in own.state_inputs:
             target: Any = self.program.receiver
@@ -243,13 +268,17 @@ class CompiledFunction:
 
     def _install(self, found: Specialisation) -> None:
         """Make the builtin the object's `__call__` if it can answer a call by itself."""
-        own = found.specialised
-        effects = own.mutated_inputs or own.state_inputs or own.state_updates or own.aliases
+        own = found.plan
         flat = len(own.inputs) == len(self._names)
-        if effects or not flat or not is_plain(own.output) or type(self) is not CompiledFunction:
+        if (
+            own.has_effects
+            or not flat
+            or not is_plain(own.output)
+            or type(self) is not CompiledFunction
+        ):
             return
-        if not _numpy_results(found):
-            return
+        if not own.inputs:
+            return  # nothing tells the builtin in which kind results are wanted
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
         self.__class__ = type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
@@ -275,17 +304,17 @@ class CompiledFunction:
         """
         if stage == "ts":
             return print_module(self.program.module)
-        found = self._one()
+        lowered = self.lower(self._one().specs, keep=True)
+        modules = lowered.report.modules
+        if stage in modules:
+            return print_module(modules[stage])
+        plan = CallPlan.of(lowered.specialised)
+        native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
         if stage == "ll":
-            return found.native.llvm_text
+            return native.llvm_text
         if stage in ("s", "asm"):
-            return found.native.assembly()
-        if stage == "scheduled":
-            return print_module(found.native.module)
-        modules = self.lower(self.latest_specs or (), keep=True).report.modules
-        if stage not in modules:
-            raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
-        return print_module(modules[stage])
+            return native.assembly()
+        raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
 
     def asm(self) -> str:
         """Assembly of the latest specialisation."""
@@ -299,11 +328,6 @@ class Lowered:
     specialised: Specialised
     module: ModuleOp
     report: Report
-
-
-def _numpy_results(found: Specialisation) -> bool:
-    """Every input array is a NumPy array for the builtin's guard, so results may be, too."""
-    return bool(found.native.signature.inputs)
 
 
 def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:

@@ -17,7 +17,7 @@ from tensorscript.backends.cpu.jit import (
     compile_object,
     load_object,
 )
-from tensorscript.backends.cpu.runtime import runtime_symbols, take_error
+from tensorscript.backends.cpu.runtime import runtime_symbols, runtime_text, take_error
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
 from tensorscript.backends.cpu.thunk import DECLARATIONS, METADATA, Builtin, thunk_text
 from tensorscript.backends.llvm.emit import emit_module
@@ -25,6 +25,7 @@ from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.base.errors import InternalError, ScriptError, UserError
 from tensorscript.dialects.te.ops import FuncOp, constants, functions
 
+from .cache import DiskCache, cache_key
 from .options import CompileOptions
 
 THUNK, ENTRY = "ts_thunk", "ts_entry"
@@ -133,11 +134,25 @@ def aligned(array: np.ndarray, to: int = 64) -> np.ndarray:
     return copy
 
 
+def runtime_object(cache: DiskCache | None) -> bytes:
+    """The object of the run-time support, from the cache if it has it."""
+    target = targets.host()
+    text = runtime_text(target)
+    key = cache_key("runtime", text, target.key)
+    if cache is not None and (hit := cache.load(key)) is not None:
+        return hit.data
+    data = compile_object(text, target)
+    if cache is not None:
+        cache.store(key, data)
+    return data
+
+
 class Loaded:
     """Native code in this process; `call` is the builtin.
 
     Args:
         miss: called with arguments that the guard refuses.
+        cache: keeps the object of the run-time support.
     """
 
     def __init__(
@@ -146,9 +161,12 @@ class Loaded:
         code: NativeCode,
         arrays: dict[str, np.ndarray],
         miss: Callable[..., Any],
+        cache: DiskCache | None = None,
     ) -> None:
         self._arrays = arrays
-        symbols = runtime_symbols() | {n: a.ctypes.data for n, a in arrays.items()}
+        symbols = runtime_symbols(lambda: runtime_object(cache)) | {
+            n: a.ctypes.data for n, a in arrays.items()
+        }
         self._module: LoadedModule = load_object(code.data, [THUNK], symbols)
         self._builtin = Builtin(
             name, self._module.address(THUNK), code.signature, miss, raise_status

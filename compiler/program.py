@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,6 +15,8 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
+
+from .stages import print_module
 
 
 @dataclass
@@ -32,6 +36,11 @@ class Program:
 
     def __post_init__(self) -> None:
         self.interpreter = Interpreter(self.module)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the module's text."""
+        return hashlib.sha256(print_module(self.module).encode()).hexdigest()
 
     @property
     def function(self) -> FuncOp:

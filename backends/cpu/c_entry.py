@@ -152,7 +152,7 @@ class _Writer:
         self._strides(argument, spec, found)
 
     def _strides(self, argument: str, spec: ArraySpec, found: list[str]) -> None:
-        """NULL strides, or those of the specification (those of size-1 dimensions do not matter)."""
+        """NULL strides, or those specified (a size-1 dimension may have any)."""
         strides = self.at(argument, STRIDES, "ptr")
         wanted = spec.strides or contiguous_strides(spec.shape)
         self.count += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
+from collections.abc import Callable
 
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.target import Target, host
@@ -31,16 +31,30 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
     return text.replace("LINKAGE", linkage).replace("KEEP", keep)
 
 
-@cache
-def _loaded() -> LoadedModule:
+def _compiled() -> bytes:
     target = host()
-    return load_object(compile_object(runtime_text(target), target), SYMBOLS)
+    return compile_object(runtime_text(target), target)
 
 
-@cache
-def runtime_symbols() -> dict[str, int]:
-    """Addresses of the support functions, for `load_object`."""
-    module = _loaded()
+class _Process:
+    """What is loaded once per process."""
+
+    module: LoadedModule | None = None
+
+
+_PROCESS = _Process()
+
+
+def runtime_symbols(make_object: Callable[[], bytes] = _compiled) -> dict[str, int]:
+    """Addresses of the support functions, for `load_object`.
+
+    Args:
+        make_object: gives the object of `runtime_text`; called once per process. A caller with a
+            cache hands in its own, because compiling takes 20 to 30 ms.
+    """
+    if _PROCESS.module is None:
+        _PROCESS.module = load_object(make_object(), SYMBOLS)
+    module = _PROCESS.module
     return {name: module.address(name) for name in SYMBOLS}
 
 
