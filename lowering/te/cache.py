@@ -35,14 +35,13 @@ from tensorscript.dialects.te.expr import (
     node,
     replace_loads,
     var,
-    walk,
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.polynomial import expression, polynomial
 
 from .bounds import Region, rebased, touched_region
 from .dependence import WRITE, Access, body_accesses, has_effects, loads_of
-from .nest import Nest, expressions, walk_ops
+from .nest import Nest, walk_ops
 
 
 def _touches(nest: Nest, name: str, loop: ForOp) -> list[Access]:
@@ -69,17 +68,7 @@ def check(nest: Nest, target: str, at: str, scope: str = "stack") -> str | None:
         return region
     if any(a.writes for a in touches):
         return _unsafe_write(nest, buffer, loop, region, touches)
-    if (target in nest.allocs or buffer.mode == "out") and any(
-        _conditional(a, loop) for a in touches
-    ):
-        return f"a read of {target}, which may not be filled entirely, is guarded"
     return None
-
-
-def _conditional(access: Access, loop: ForOp) -> bool:
-    """Whether the access need not happen: under a te.if inside `loop`, or in a select."""
-    selects = any(n.op == "select" for e in expressions(access.op) for n in walk(e))
-    return selects or bool(_guards_inside(access.op, loop))
 
 
 def _unsafe_write(

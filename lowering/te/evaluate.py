@@ -1,9 +1,9 @@
 """A slow, strict evaluator of te functions on NumPy arrays, for tests and debugging.
 
-It finds what a schedule must not do: a read of an element that nobody wrote, an access out of
-bounds, (at level logical) an element stored twice. Iterations of parallel, vector, GPU-bound and
-reduction loops run in a shuffled order, so a schedule that relies on their order gives another
-result.
+It finds what a schedule must not do: use of an element that nobody wrote (a plain copy of one, as
+when a local block is filled, only passes that on), an access out of bounds, and (at level logical)
+an element stored twice. Iterations of parallel, vector, GPU-bound and reduction loops run in a
+shuffled order, so a schedule that relies on their order gives another result.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class Evaluator:
             case LetOp() | VarOp() | AssignOp():
                 self.values[op.var] = self.value(op.value)
             case StoreOp():
-                self._write(op.buffer, op.indices, self.value(op.value), single=self.once)
+                self._store(op)
             case UpdateOp():
                 old = self._read(op.buffer, op.indices)
                 value = _COMBINE[op.combiner](old, self.value(op.value))
@@ -182,6 +182,16 @@ class Evaluator:
         inner = Evaluator(self.module, callee.level.data, self.random.randrange(1 << 30))
         inner.functions = self.functions
         inner.run(callee, arguments)
+
+    def _store(self, op: StoreOp) -> None:
+        if op.value.op == "load" and not self.once:
+            source, at = self._place(str(op.value.value), op.value.args)
+            if not source.written[at]:
+                # A plain copy of an element without a value makes another one without.
+                target, there = self._place(op.buffer, op.indices)
+                target.written[there] = False
+                return
+        self._write(op.buffer, op.indices, self.value(op.value), single=self.once)
 
     def _place(self, buffer: str, indices: Sequence[Expr]) -> tuple[Storage, tuple[int, ...]]:
         storage = self.storage[buffer]

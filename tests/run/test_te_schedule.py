@@ -25,7 +25,9 @@ from tensorscript.lowering.schedule import (
     to_json,
 )
 from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
+from tensorscript.lowering.te.flatten import flatten
 from tensorscript.lowering.te.nest import Nest
+from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.verify import verify_function
 
 II, JJ, KK, N = (var(n) for n in "ijkN")
@@ -196,6 +198,11 @@ def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
             apply_step(nest, item)
             done = (*done, item)
     verify_function(func)
+    if data.draw(st.booleans()):
+        simplify_function(func)
+        verify_function(func)
+    if data.draw(st.booleans()):
+        verify_function(simplify_function(flatten(func)))
     assert from_json(to_json(done)) == done
     for seed in (1, 2):
         try:
