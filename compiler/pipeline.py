@@ -11,9 +11,13 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.dialects.te.ops import FuncOp as LoopFunc
+from tensorscript.dialects.te.ops import functions as loop_functions
 from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 from tensorscript.lowering.schedules.gpu import schedule_gpu
+from tensorscript.lowering.te.simplify import simplify_function
+from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.normalize import normalize
@@ -30,6 +34,23 @@ def _each_function(run: Callable[[FuncOp], object]) -> Run:
         return module
 
     return on_module
+
+
+def _on_kernels(run: Callable[[LoopFunc], object]) -> Run:
+    def on_module(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+        for func in loop_functions(module):
+            if func.role.data == "kernel":
+                run(func)
+        return module
+
+    return on_module
+
+
+def _plan_storage(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    for func in loop_functions(module):
+        if func.role.data == "host":
+            plan_storage(func)
+    return module
 
 
 def _lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
@@ -78,6 +99,18 @@ PASSES: tuple[Pass, ...] = (
         "scheduled",
         _schedule,
         "loops get vectors, threads and tiles (CPU) or blocks and threads (GPU)",
+    ),
+    Pass(
+        "simplify",
+        "scheduled",
+        _on_kernels(simplify_function),
+        "schedules leave single-trip loops and index arithmetic that their ranges decide",
+    ),
+    Pass(
+        "plan-storage",
+        "scheduled",
+        _plan_storage,
+        "buffers that are never live at once share memory; last, when all buffers are known",
         ends=True,
     ),
 )

@@ -1,0 +1,360 @@
+"""Values between Python and script: matching call arguments, converting them and the results.
+
+As in TorchScript, tensors and script objects pass by reference; lists, dicts and tuples are copied
+both ways. An int does for a float, a bool for an int, a 0-dim tensor for a number.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import GuardError
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NUMBER,
+    STRING,
+    AnyListType,
+    AnyTupleType,
+    AnyType,
+    ClassType,
+    DeviceType,
+    DictType,
+    EnumType,
+    FutureType,
+    InterfaceType,
+    ListType,
+    NoneType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    UnionType,
+)
+from tensorscript.eager.device import Layout, MemoryFormat, device
+from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.signature import Formal, Signature, signature_text
+from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
+
+
+class Mismatch(Exception):
+    """A Python value that is not of the script type; the text says why."""
+
+
+@dataclass
+class Classes:
+    """Python classes beside the script classes they became.
+
+    Attributes:
+        enums: script name to Python Enum class.
+        objects: Python class to the script class its instances convert to.
+        wrap: makes what Python sees of a script object.
+    """
+
+    enums: dict[str, type[enum.Enum]] = field(default_factory=dict)
+    objects: dict[type, ClassType] = field(default_factory=dict)
+    attributes: Callable[[str], Mapping[str, Attribute]] = lambda name: {}
+    wrap: Callable[[ScriptObject], Any] = lambda target: target
+
+
+def _cannot(value: Any, type_: Attribute) -> Mismatch:
+    return Mismatch(f"Unable to cast {value!r:.200} to {typing.message_text(type_)}")
+
+
+def _number_of(value: Any) -> Any:
+    """A 0-dim tensor or NumPy scalar as a Python number; everything else unchanged."""
+    if isinstance(value, Tensor) and value.ndim == 0:
+        return value.item()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _int(value: Any, classes: Classes) -> int:
+    if isinstance(value, DType | Layout | MemoryFormat):
+        return value.code
+    value = _number_of(value)
+    if not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+        raise _cannot(value, INT)
+    return int(value)
+
+
+def _float(value: Any, classes: Classes) -> float:
+    value = _number_of(value)
+    if not isinstance(value, int | float):
+        raise _cannot(value, FLOAT)
+    return float(value)
+
+
+def _complex(value: Any, classes: Classes) -> complex:
+    value = _number_of(value)
+    if not isinstance(value, int | float | complex):
+        raise _cannot(value, COMPLEX)
+    return complex(value)
+
+
+def _bool(value: Any, classes: Classes) -> bool:
+    value = _number_of(value)
+    if not isinstance(value, bool):
+        raise _cannot(value, BOOL)
+    return value
+
+
+def _scalar(value: Any, classes: Classes) -> Any:
+    value = _number_of(value)
+    if not isinstance(value, int | float | complex):
+        raise _cannot(value, NUMBER)
+    return value
+
+
+def _string(value: Any, classes: Classes) -> str:
+    if not isinstance(value, str):
+        raise _cannot(value, STRING)
+    return value
+
+
+_PLAIN: dict[Attribute, Callable[[Any, Classes], Any]] = {
+    INT: _int,
+    FLOAT: _float,
+    COMPLEX: _complex,
+    BOOL: _bool,
+    NUMBER: _scalar,
+    STRING: _string,
+}
+
+
+def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
+    """A Python value as a script value of `type_`.
+
+    Raises:
+        Mismatch: it is not one, and does not convert.
+    """
+    if (convert := _PLAIN.get(type_)) is not None:
+        return convert(value, classes)
+    match type_:
+        case TensorType():
+            # None stands for an undefined tensor, which operators refuse later.
+            if value is None or isinstance(value, Tensor):
+                return value
+        case OptionalType():
+            return None if value is None else to_script(value, type_.element, classes)
+        case ListType():
+            if isinstance(value, list | tuple):
+                return [to_script(v, type_.element, classes) for v in value]
+        case DictType():
+            if isinstance(value, Mapping):
+                return {
+                    to_script(k, type_.key, classes): to_script(v, type_.value, classes)
+                    for k, v in value.items()
+                }
+        case TupleType():
+            return _tuple(value, type_, classes)
+        case UnionType():
+            return _member(value, type_, classes)
+        case AnyType():
+            return inferred(value, classes)
+        case _:
+            return _other(value, type_, classes)
+    raise _cannot(value, type_)
+
+
+def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple) or len(value) != len(type_.elements):
+        raise _cannot(value, type_)
+    parts = [to_script(v, t, classes) for v, t in zip(value, type_.elements, strict=True)]
+    if type_.field_names:
+        made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*parts)
+        return made
+    return tuple(parts)
+
+
+def _member(value: Any, type_: UnionType, classes: Classes) -> Any:
+    """The value as the first member of a union that it is; conversions come second."""
+    for kinds in _EXACT.get(type(value), ()), type_.members:
+        for member in kinds:
+            if member in tuple(type_.members):
+                try:
+                    return to_script(value, member, classes)
+                except Mismatch:
+                    continue
+    raise _cannot(value, type_)
+
+
+_EXACT: dict[type, tuple[Attribute, ...]] = {
+    bool: (BOOL,),
+    int: (INT,),
+    float: (FLOAT,),
+    str: (STRING,),
+}
+
+
+def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
+    match type_:
+        case NoneType() if value is None:
+            return None
+        case DeviceType() if isinstance(value, device | str):
+            return device(value)
+        case EnumType() if (found := _enum(value, classes)) is not None:
+            if found.class_name == type_.class_name.data:
+                return found
+        case ClassType():
+            found = _object(value, classes)
+            if found is not None and found.class_name == type_.class_name.data:
+                return found
+        case InterfaceType() if (found := _object(value, classes)) is not None:
+            return found
+        case FutureType() if isinstance(value, Future):
+            return value
+        case AnyListType() if isinstance(value, list):
+            return [inferred(v, classes) for v in value]
+        case AnyTupleType() if isinstance(value, tuple):
+            return tuple(inferred(v, classes) for v in value)
+    raise _cannot(value, type_)
+
+
+def _enum(value: Any, classes: Classes) -> EnumValue | None:
+    if isinstance(value, EnumValue):
+        return value
+    for name, cls in classes.enums.items():
+        if isinstance(value, cls):
+            return EnumValue(name, value.name, value.value)
+    return None
+
+
+def _object(value: Any, classes: Classes) -> ScriptObject | None:
+    """The script object of a wrapper, or of an instance of a compiled Python class (copied)."""
+    if isinstance(value, ScriptObject):
+        return value
+    if isinstance(target := getattr(value, "_script_object", None), ScriptObject):
+        return target
+    if (type_ := classes.objects.get(type(value))) is None:
+        return None
+    name = type_.class_name.data
+    made = ScriptObject(name)
+    for key, kind in classes.attributes(name).items():
+        if not hasattr(value, key):
+            raise Mismatch(f"object of {type(value).__name__} has no attribute '{key}'")
+        made.attributes[key] = to_script(getattr(value, key), kind, classes)
+    return made
+
+
+def inferred(value: Any, classes: Classes) -> Any:
+    """A Python value as a script value of the type it seems to have (for `Any`).
+
+    Raises:
+        Mismatch: no script type fits.
+    """
+    match value:
+        case None | bool() | int() | float() | complex() | str() | Tensor() | device() | Future():
+            return value
+        case np.generic():
+            return value.item()
+        case list():
+            return [inferred(v, classes) for v in value]
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*(inferred(v, classes) for v in value))
+        case tuple():
+            return tuple(inferred(v, classes) for v in value)
+        case dict():
+            return {inferred(k, classes): inferred(v, classes) for k, v in value.items()}
+        case DType() | Layout() | MemoryFormat():
+            return value.code
+    found = _enum(value, classes) or _object(value, classes)
+    if found is None:
+        raise Mismatch(f"Cannot infer the script type of {value!r:.200}")
+    return found
+
+
+def to_python(value: Any, classes: Classes) -> Any:
+    """A script value as Python sees it."""
+    match value:
+        case ScriptObject():
+            return classes.wrap(value)
+        case EnumValue():
+            cls = classes.enums.get(value.class_name)
+            return value if cls is None else cls[value.name]
+        case list():
+            return [to_python(v, classes) for v in value]
+        case dict():
+            return {to_python(k, classes): to_python(v, classes) for k, v in value.items()}
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*(to_python(v, classes) for v in value))
+        case tuple():
+            return tuple(to_python(v, classes) for v in value)
+    return value
+
+
+def match_arguments(
+    signature: Signature,
+    defaults: Mapping[str, Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    classes: Classes,
+) -> list[Any]:
+    """Call arguments as script values, one per argument of the signature.
+
+    Args:
+        signature: with its short name; of a method with `self`, which `args` begins with.
+        defaults: script values of the arguments that have one.
+
+    Raises:
+        GuardError: too many, missing, unknown or mistyped arguments, in TorchScript's words.
+    """
+    formals, name = signature.arguments, signature.name
+    if len(args) > len(formals):
+        raise GuardError(
+            f"{name}() expected at most {len(formals)} argument(s) but received "
+            f"{len(args) + len(kwargs)} argument(s). Declaration: {signature_text(signature)}"
+        )
+    out: list[Any] = []
+    for at, formal in enumerate(formals):
+        given = formal.name in kwargs
+        if at < len(args):
+            if given:
+                raise GuardError(
+                    f"Argument '{formal.name}' specified both as positional and keyword argument. "
+                    f"Schema: {signature_text(signature)}"
+                )
+            out.append(_argument(args[at], formal, at, signature, classes))
+        elif given:
+            out.append(_argument(kwargs[formal.name], formal, at, signature, classes))
+        elif formal.name in defaults:
+            out.append(defaults[formal.name])
+        else:
+            raise GuardError(
+                f"{name}() is missing value for argument '{formal.name}'. "
+                f"Declaration: {signature_text(signature)}"
+            )
+    unknown = next((k for k in kwargs if all(k != f.name for f in formals)), None)
+    if unknown is not None:
+        raise GuardError(
+            f"Unknown keyword argument '{unknown}' for operator '{name}'. "
+            f"Schema: {signature_text(signature)}"
+        )
+    return out
+
+
+def _argument(value: Any, formal: Formal, at: int, signature: Signature, classes: Classes) -> Any:
+    try:
+        return to_script(value, formal.type, classes)
+    except Mismatch as mismatch:
+        text = (
+            f"{signature.name}() Expected a value of type '{typing.message_text(formal.type)}' for "
+            f"argument '{formal.name}' but instead found type '{type(value).__name__}'.\n"
+        )
+        if isinstance(formal.type, TensorType) and formal.type.info.inferred:
+            text += (
+                f"Inferred '{formal.name}' to be of type 'Tensor' because it was not annotated with "
+                "an explicit type.\n"
+            )
+        raise GuardError(
+            f"{text}Position: {at}\nValue: {value!r}\nDeclaration: {signature_text(signature)}\n"
+            f"Cast error details: {mismatch}"
+        ) from None

@@ -1,0 +1,209 @@
+"""What Python calls: script functions and methods, with their graph, code and schema."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.options import CompileOptions
+from tensorscript.compiler.program import Program
+from tensorscript.dialects.ts.graph_text import graph_text
+from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.frontends.script.signature import Signature, signature_text
+from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.values import ScriptObject
+
+from .boundary import Classes, match_arguments, to_python
+from .failure import script_failure
+
+Executor = Literal["interpreter", "native"]
+_executor: ContextVar[Executor] = ContextVar("executor", default="interpreter")
+
+
+@contextmanager
+def executor(name: Executor) -> Iterator[None]:
+    """Within, script functions run in the graph interpreter or as native code where possible."""
+    token = _executor.set(name)
+    try:
+        yield
+    finally:
+        _executor.reset(token)
+
+
+class Graph:
+    """TorchScript's view of a function; `str` is the IR text."""
+
+    def __init__(self, op: FuncOp) -> None:
+        self.op = op
+
+    def __str__(self) -> str:
+        return graph_text(self.op)
+
+    __repr__ = __str__
+
+
+class FunctionSchema:
+    """A signature that prints as TorchScript's: `f(Tensor x, int y=3) -> Tensor`."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    def __str__(self) -> str:
+        return signature_text(self.signature)
+
+    __repr__ = __str__
+
+
+@dataclass
+class Entry:
+    """One compiled function, with what is needed to call it.
+
+    Attributes:
+        symbol: its name in the module.
+        signature: as compiled; of a method, `self` is the first argument.
+        interpreter: of the module.
+        source: TorchScript text of the function, where it came from text.
+        receiver: `self` of a method.
+    """
+
+    symbol: str
+    signature: Signature
+    interpreter: Interpreter
+    classes: Classes
+    source: Callable[[], str]
+    receiver: ScriptObject | None = None
+    serialized: bool = False
+    _native: CompiledFunction | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.symbol.rpartition(".")[2]
+
+    @property
+    def short(self) -> Signature:
+        """The signature under the function's own name."""
+        return replace(self.signature, name=self.name)
+
+    @property
+    def op(self) -> FuncOp:
+        if self.symbol not in self.interpreter.functions:
+            self.interpreter.refresh()
+        return self.interpreter.functions[self.symbol]
+
+    def program(self) -> Program:
+        """What `tensorscript.compile` compiles."""
+        return Program(self.interpreter.module, self.symbol, self.receiver)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with Python values.
+
+        Raises:
+            GuardError: arguments that do not match.
+            ScriptError: the program raised.
+            UserError: an operator failed; the text has the script call stack.
+        """
+        own = () if self.receiver is None else (self.receiver,)
+        defaults = {
+            f.name: self.interpreter.constant(f.default)
+            for f in self.signature.arguments
+            if f.has_default
+        }
+        values = match_arguments(self.short, defaults, (*own, *args), kwargs, self.classes)
+        if _executor.get() == "native":
+            return to_python(self.native().dispatch(*values[len(own) :]), self.classes)
+        try:
+            result = self.interpreter.call(self.symbol, values)
+        except UserError as error:
+            script_failure(error, self.symbol, self.serialized)
+            raise
+        return to_python(result, self.classes)
+
+    def native(self) -> CompiledFunction:
+        """The function compiled on demand; what has no native form is interpreted."""
+        if self._native is None:
+            self._native = CompiledFunction(self.program(), CompileOptions(), self.name)
+        return self._native
+
+
+class _Callable:
+    """Base of script functions and methods."""
+
+    def __init__(self, entry: Entry) -> None:
+        self._entry = entry
+        self.__name__ = entry.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._entry.call(args, kwargs)
+
+    @property
+    def name(self) -> str:
+        return self._entry.name
+
+    @property
+    def qualified_name(self) -> str:
+        return self._entry.symbol
+
+    @property
+    def graph(self) -> Graph:
+        return Graph(self._entry.op)
+
+    @property
+    def schema(self) -> FunctionSchema:
+        return FunctionSchema(self._entry.short)
+
+    @property
+    def code(self) -> str:
+        """The function as TorchScript text."""
+        return self._entry.source()
+
+    def __tensorscript_program__(self) -> Program:
+        return self._entry.program()
+
+
+class ScriptFunction(_Callable):
+    """A compiled function: callable, with `graph`, `code` and `schema`."""
+
+    def __init__(self, entry: Entry, python: Callable[..., Any] | None = None) -> None:
+        super().__init__(entry)
+        self._python = python
+        self.__doc__ = getattr(python, "__doc__", None)
+
+    def __repr__(self) -> str:
+        return f"<tensorscript.jit.ScriptFunction {self.qualified_name}>"
+
+    def __reduce__(self) -> Any:
+        raise ScriptError("ScriptFunction cannot be pickled")
+
+
+class ScriptMethod(_Callable):
+    """A compiled method bound to its module or object."""
+
+    def __repr__(self) -> str:
+        return f"<tensorscript.jit.ScriptMethod {self.qualified_name}>"
+
+
+def text_of_definition(tree: ast.FunctionDef, lines: list[str], is_method: bool) -> str:
+    """A definition's own text, dedented, with `self` left untyped as `.code` shows methods."""
+    first = tree.lineno - 1
+    own = lines[first : tree.end_lineno]
+    out = [line[tree.col_offset :] if line[: tree.col_offset].isspace() else line for line in own]
+    if tree.col_offset == 0:
+        out = own
+    arguments = tree.args.args
+    if is_method and arguments and (note := arguments[0].annotation) is not None:
+        owner = arguments[0]
+        at = owner.lineno - 1 - first
+        start = owner.col_offset + len(owner.arg) - tree.col_offset
+        stop = (note.end_col_offset or 0) - tree.col_offset
+        out[at] = out[at][:start] + out[at][stop:]
+    return "\n".join(out) + "\n"
