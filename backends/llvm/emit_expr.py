@@ -19,7 +19,7 @@ from .emit_cast import convert, round_result
 from .emit_context import Context
 from .emit_division import divide
 from .emit_memory import emit_load
-from .emit_scope import Slot, affine, below, element_count, flat_index, is_index, nonneg
+from .emit_scope import Slot, affine, below, element_count, flat_index, is_bounded, is_index, nonneg
 from .emit_types import Value, is_half, literal, register_type, step_vector, vector_of
 
 DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
@@ -167,6 +167,8 @@ def _lane_limit(context: Context, e: Expr) -> tuple[str, Expr] | None:
     if right[1].is_int(1) and left[1].is_int(0):
         left, right, op = right, left, _SWAPPED[op]
     if not (left[1].is_int(1) and right[1].is_int(0)):
+        return None
+    if not (is_bounded(left[0], context.scope) and is_bounded(right[0], context.scope)):
         return None
     limit = sub(right[0], left[0])
     if op in ("le", "gt"):

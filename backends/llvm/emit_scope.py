@@ -118,6 +118,15 @@ def is_index(e: Expr, scope: Scope) -> bool:
     return nonneg(e, scope)
 
 
+def is_bounded(e: Expr, scope: Scope) -> bool:
+    """True for sums and differences of indices and small literals: they are far from overflow."""
+    if e.op == "const":
+        return abs(int(str(e.value))) < _INDEX_LIMIT
+    if e.op in ("add", "sub"):
+        return all(is_bounded(a, scope) for a in e.args)
+    return nonneg(e, scope)
+
+
 def multiple(e: Expr, scope: Scope) -> int:
     """A number that divides `e`."""
     match e.op:

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, walk
+from tensorscript.dialects.te.expr import Expr, loads, walk
 from tensorscript.dialects.te.ops import (
     AssertOp,
     AssignOp,
@@ -60,7 +60,8 @@ def _stays_symbolic(context: Context, value: Expr) -> bool:
         return False
     lane = context.vector
     if lane is not None and lane.varies(value):
-        return affine(value, lane, context.scope) is not None
+        # A load must be read now: a later store may change the element.
+        return affine(value, lane, context.scope) is not None and not loads(value)
     nodes = list(walk(value))
     return len(nodes) <= _CHEAP_NODES and all(n.op in _CHEAP_OPS for n in nodes)
 
