@@ -22,7 +22,7 @@ from tensorscript.base.schema import Schema, schema
 
 from .code_calls import operator_text, value_list
 from .code_constants import ConstantTable, constant_text
-from .constants import ValueAttr
+from .constants import ListLiteral, ValueAttr
 from .ops import (
     CallMethodOp,
     CallOp,
@@ -143,6 +143,7 @@ class _Printer:
         self.texts: dict[SSAValue, str] = {}
         self.inline: set[Operation] = set()
         self.annotated: set[SSAValue] = set()
+        self.callees: dict[str, str] = {}
 
     # Names and lines
 
@@ -286,7 +287,11 @@ class _Printer:
         body = op.body.block
         for output, arg in zip(op.outputs, body.args[1:], strict=True):
             self.texts[arg] = self.name(output)
-        self.assign(op.outputs, op.carried)
+        for output, initial in zip(op.outputs, op.carried, strict=True):
+            shown = annotation_text(output.type)
+            differs = shown != annotation_text(initial.type)
+            hint = f": {shown}" if differs else ""
+            self.line(f"{self.text(output)}{hint} = {self.text(initial)}")
         counter = body.args[0]
         self.name(counter)
         as_for = is_for(op)
@@ -319,7 +324,7 @@ class _Printer:
         inner.level = self.level + 1
         inner.body()
         name = self.fresh("__forked_function")
-        self.line(f"def {name}() -> {annotation_text(body.return_type)}:")
+        self.line(f"def {name}():")
         self.lines += inner.lines
         self.line(f"{self.name(op.result)} = fork({name})")
 
@@ -330,7 +335,8 @@ class _Printer:
             case OperatorOp():
                 return self._operator(op)
             case CallOp():
-                return f"{op.callee.data}({self._arguments(op.arguments)})"
+                callee = self.callees.get(op.callee.data, op.callee.data)
+                return f"{callee}({self._arguments(op.arguments)})"
             case CallMethodOp():
                 base, *rest = op.arguments
                 return f"({self.text(base)}).{op.method.data}({self._arguments(rest)})"
@@ -394,6 +400,12 @@ class _Printer:
     # The function
 
     def body(self) -> None:
+        for op in self.function.walk():
+            if isinstance(op, CallOp) and op.callee.data not in self.callees:
+                name = op.callee.data
+                self.callees[name] = self.fresh("_") if self.is_long(name) else name
+                if self.is_long(name):
+                    self.line(f"{self.callees[name]} = {name}")
         self.block(self.function.block, has_more=True)
         self.line(f"return {self.list(self.function.return_op.values)}")
 
@@ -437,6 +449,9 @@ def _needed(found: Schema | None, values: Sequence[SSAValue]) -> int:
 
 
 def _equals_default(value: object, default: object) -> bool:
+    if isinstance(value, ListLiteral):
+        wanted = default if isinstance(default, tuple) else (default,) * len(value.elements)
+        return value.elements == wanted
     if isinstance(value, float) and isinstance(default, int | float):
         return value == default and not math.isnan(value)
     return type(value) is type(default) and value == default

@@ -84,6 +84,13 @@ class Emission:
 
     def unpack_tuple(self, value: Value, span: Span | None) -> list[Value]:
         assert isinstance(value.type, TupleType)
+        if value.node is not None and value.node.kind == "prim::TupleConstruct":
+            return list(value.node.inputs)
+        if draft.is_constant(value):
+            held = draft.constant_of(value)
+            assert isinstance(held, tuple)
+            pairs = zip(held, value.type.elements, strict=True)
+            return [self.draft.constant(v, constant_type(v, t), span) for v, t in pairs]
         return self.insert("prim::TupleUnpack", [value], list(value.type.elements), span).outputs
 
     def builtin(
@@ -147,7 +154,8 @@ class Emission:
         return value
 
     def store(self, name: str, value: Value, type: Attribute, span: Span | None) -> None:
-        if not value.name and value.block is self.block and not name.startswith("$"):
+        is_literal = value.node is not None and "empty_literal" in value.node.attributes
+        if not value.name and value.block is self.block and not is_literal:
             value.name = name
         self.insert(draft.STORE, [value], [], span, name=name)
         self.frame.define(name, type)

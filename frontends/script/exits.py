@@ -274,6 +274,7 @@ def _as_while(graph: Draft, loop: Node) -> list[Node]:
     loop.add_output(INT)
     body = loop.blocks[0]
     counter = body.add_param(INT)
+    body.params[0].name = ""
     _substitute(body, {body.params[0]: counter})
     following = _operator("aten::add.int", [counter, graph.integer(1)], INT)
     more = _operator("aten::lt.int", [following.output, trips], BOOL)

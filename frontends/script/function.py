@@ -121,8 +121,6 @@ class FunctionEmitter(Statements):
             name = "forward"
         if found := self._container_method(value, info, name, span):
             return found
-        if info.attributes.get(name) == NONE and info.category == "module":
-            return Simple(self.constant(None, span))
         if name in info.attributes:
             attribute = {"name": name}
             types = [info.attributes[name]]

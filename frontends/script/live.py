@@ -48,6 +48,8 @@ from .text import TextWorld
 from .values import (
     Builtin,
     Class,
+    Deferred,
+    Dispatch,
     EnumClass,
     ExceptionClass,
     Form,
@@ -168,6 +170,8 @@ class World:
             except TypeError:
                 return Undefined(type(value).__name__)
         if isinstance(value, types.FunctionType | types.MethodType):
+            if value.__qualname__ == "boolean_dispatch.<locals>.fn":
+                return self._dispatch(value, em, span)
             return self.function(value, em, span)
         if isinstance(value, types.BuiltinFunctionType):
             raise em.error(
@@ -177,6 +181,24 @@ class World:
             parts = [self.wrap(v, em, span, "", "") for v in value]
             return Parts(parts)
         return Undefined(type(value).__name__)
+
+    def _dispatch(
+        self, fn: Callable[..., object], em: FunctionEmitter, span: Span | None
+    ) -> Sugared:
+        """PyTorch's pairs of functions chosen by a flag, read from their closure."""
+        cells = LiveResolver(self, fn).names
+        default, index = cells["default"], cells["arg_index"]
+        assert isinstance(default, bool) and isinstance(index, int)
+        choices = {
+            flag: self.wrap(cells[name], em, span, "torch.nn.functional", "")
+            for flag, name in ((True, "if_true"), (False, "if_false"))
+            if flag is default
+        }
+        other = "if_false" if default else "if_true"
+        choices[not default] = Deferred(
+            lambda: self.wrap(cells[other], em, span, "torch.nn.functional", "")
+        )
+        return Dispatch(choices, str(cells["arg_name"]), index, default)
 
     def _operator(self, value: object, module: str, name: str) -> Sugared | None:
         """Functions of torch, math and builtins that are part of the language."""
@@ -207,6 +229,8 @@ class World:
         if name in _RENAMED:
             return Builtin(_RENAMED[name])
         last = module.rpartition(".")[2]
+        if name.startswith("_no_grad_") and has_operator(f"aten::{name}"):
+            return Builtin(f"aten::{name}")
         operator = f"aten::{_PREFIXES.get(last, '')}{name}"
         is_python = isinstance(value, types.FunctionType) and value.__module__.startswith("torch.")
         if last in ("functional", "parallel") and is_python and "nn" in module:

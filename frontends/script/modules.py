@@ -111,8 +111,9 @@ class ModuleTypes:
             return self.instances[id(module)][1]
         info = ClassInfo(class_type(""), "module")
         functions: dict[str, Callable[..., object]] = {}
-        self._slots(module, info)
-        self._others(module, info, functions)
+        hints = _hints(type(module))
+        self._slots(module, info, hints)
+        self._others(module, info, functions, hints)
         for name, child in _table(module, "_modules").items():
             info.attributes[name] = NONE if child is None else self.info(child).type
             if child is not None:
@@ -132,24 +133,26 @@ class ModuleTypes:
         self.instances[id(module)] = (module, known)
         return known
 
-    def _slots(self, module: object, info: ClassInfo) -> None:
+    def _slots(self, module: object, info: ClassInfo, hints: dict[str, object]) -> None:
         for table, names in (("_parameters", info.parameters), ("_buffers", info.buffers)):
             for name, value in _table(module, table).items():
-                info.attributes[name] = NONE if value is None else TENSOR
+                if name in hints:
+                    self._attribute(info, name, value, hints[name])
+                else:
+                    info.attributes[name] = NONE if value is None else TENSOR
                 if value is not None:
                     names.append(name)
         info.attributes["training"] = BOOL
 
     def _others(
-        self, module: object, info: ClassInfo, functions: dict[str, Callable[..., object]]
+        self,
+        module: object,
+        info: ClassInfo,
+        functions: dict[str, Callable[..., object]],
+        hints: dict[str, object],
     ) -> None:
         """Attributes of the instance, by annotation or by value."""
         cls = type(module)
-        hints: dict[str, object] = {}
-        for base in reversed(cls.__mro__[:-1]):
-            if _is_root(base):
-                continue
-            hints.update(base.__dict__.get("__annotations__", {}))
         constants = set(getattr(cls, "__constants__", ()))
         finals = {n for n, h in hints.items() if _is_final(h)}
         ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
@@ -246,6 +249,15 @@ def _is_final(hint: object) -> bool:
         or hint is python.Final
         or (isinstance(hint, str) and "Final[" in hint)
     )
+
+
+def _hints(cls: type) -> dict[str, object]:
+    """The annotations in the bodies of a class and its bases."""
+    hints: dict[str, object] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        if not _is_root(base):
+            hints.update(base.__dict__.get("__annotations__", {}))
+    return hints
 
 
 def _is_root(cls: type) -> bool:

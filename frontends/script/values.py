@@ -7,7 +7,7 @@ TorchScript calls them sugared values. Each kind answers the questions it can (`
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
@@ -25,7 +25,7 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
-from .draft import Value
+from .draft import Value, constant_of, is_constant
 from .emission import Emission
 from .schema_match import ArgumentsMismatch, match_overloads
 from .signature import Signature
@@ -370,7 +370,42 @@ class Repeat(Sugared):
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         if isinstance(args[0].type, ListType):
             return Simple(args[0])
+        if isinstance(args[0].type, TupleType):
+            parts = em.unpack_tuple(args[0], span)
+            return Simple(em.make_list(parts[0].type, parts, span))
         return Simple(em.make_list(args[0].type, [args[0]] * self.count, span))
+
+
+@dataclass
+class Dispatch(Sugared):
+    """A function that a compile-time flag chooses between two (`return_indices=True`)."""
+
+    kind = "boolean dispatch"
+    choices: dict[bool, Sugared]
+    argument: str
+    index: int
+    default: bool
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        flag = kwargs.get(self.argument)
+        if flag is None and len(args) > self.index:
+            flag = args[self.index]
+        if flag is None:
+            return self.choices[self.default].call(em, span, args, kwargs)
+        if not is_constant(flag):
+            raise em.error("value for boolean dispatch should be a compile time constant", span)
+        return self.choices[bool(constant_of(flag))].call(em, span, args, kwargs)
+
+
+@dataclass
+class Deferred(Sugared):
+    """A value that is only looked up when it is called."""
+
+    kind = "function"
+    find: Callable[[], Sugared]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return self.find().call(em, span, args, kwargs)
 
 
 @dataclass
