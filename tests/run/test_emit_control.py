@@ -68,7 +68,7 @@ def test_integer_and_bool_reductions(combiner: str) -> None:
         }
       }
     }""".replace("COMBINER", combiner)
-    names = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+    names: dict[str, np.ufunc] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
     names |= {"min": np.minimum, "max": np.maximum}
     assert run_te(text, x, y) == 0
     assert y[0] == names[combiner].reduce(np.append(x[x > 0], 77))

@@ -97,9 +97,11 @@ def test_float_floor_division_and_remainder(width: int) -> None:
     check("truncmod(a@, b@)", [a, b], np.fmod(a, b), width)
 
 
-CASTS = [("f4", "i4"), ("f4", "u1"), ("f4", "i8"), ("f8", "f4"), ("i8", "f4"), ("i4", "i8"),
-         ("i8", "i4"), ("u1", "f4"), ("i1", "i4"), ("?", "f4"), ("f4", "?"), ("i8", "?"),
-         ("?", "i8"), ("f4", "f2"), ("f2", "f4"), ("f2", "i4"), ("i4", "f2"), ("f8", "i8")]  # fmt: skip
+CASTS = [
+    ("f4", "i4"), ("f4", "u1"), ("f4", "i8"), ("f8", "f4"), ("i8", "f4"), ("i4", "i8"),
+    ("i8", "i4"), ("u1", "f4"), ("i1", "i4"), ("?", "f4"), ("f4", "?"), ("i8", "?"), ("?", "i8"),
+    ("f4", "f2"), ("f2", "f4"), ("f2", "i4"), ("i4", "f2"), ("f8", "i8"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("width", WIDTHS)

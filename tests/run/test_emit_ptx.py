@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from tensorscript.dialects.te.buffers import Scalar
 from tensorscript.dialects.te.expr import Expr
 
 TARGET = parse("cuda:sm_80")
-_OPS = {
+_OPS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b, "max": max, "min": min,
 }  # fmt: skip
