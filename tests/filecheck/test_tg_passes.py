@@ -1,0 +1,237 @@
+"""What do the passes from tg to scheduled loops print? IR in, fragments of IR out, in order."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from tensorscript.compiler.stages import parse_module
+from tensorscript.dialects.tg.ops import functions
+from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
+from tensorscript.lowering.schedules.gpu import schedule_gpu
+from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
+from tensorscript.lowering.tg.inline_producers import inline_producers
+from tensorscript.lowering.tg.normalize import normalize
+from tensorscript.lowering.tg_to_te.host import tg_to_te
+
+T = '!tg.tensor<"f32[64, 1000]">'
+V = '!tg.tensor<"f32[64]">'
+
+
+def function(body: str, arguments: str = f"%x: {T}", names: str = '"x"') -> str:
+    strides = ", ".join("unit" for _ in names.split(","))
+    return (
+        f'"tg.func"() <{{sym_name = "f", argument_names = [{names}], sizes = [], '
+        f"input_strides = [{strides}]}}> ({{\n^bb0({arguments}):\n{body}\n}}) : () -> ()"
+    )
+
+
+SOFTMAX = function(f"""
+  %m = tg.reduce %x "max" <"a0.f32[i0, r0]"> over <"1000"> : ({T}) -> {V}
+  %d = tg.pointwise %x, %m <"a0.f32[i0, i1] - a1.f32[i0]"> : ({T}, {V}) -> {T}
+  %e = tg.pointwise %d <"exp(a0.f32[i0, i1])"> : ({T}) -> {T}
+  %s = tg.reduce %e "add" <"a0.f32[i0, r0]"> over <"1000"> : ({T}) -> {V}
+  %y = tg.pointwise %e, %s <"a0.f32[i0, i1] / a1.f32[i0]"> : ({T}, {V}) -> {T}
+  tg.return %y : {T}""")
+
+CHAIN = function(
+    f"""
+  %m = tg.pointwise %x, %y <"a0.f32[i0, i1] * a1.f32[i0, i1]"> : ({T}, {T}) -> {T}
+  %p = tg.pointwise %m <"a0.f32[i0, i1] + (1.0).f32"> : ({T}) -> {T}
+  %s = tg.pointwise %p <"sigmoid(a0.f32[i0, i1])"> : ({T}) -> {T}
+  tg.return %s : {T}""",
+    f"%x: {T}, %y: {T}",
+    '"x", "y"',
+)
+
+RETURNS_ITS_ARGUMENT = function(f"  tg.return %x, %x : {T}, {T}")
+
+COLUMN_SUM = function("""
+  %s = tg.reduce %x "add" <"a0.f32[r0, i0]"> over <"64"> : (!tg.tensor<"f32[64, 1000]">) -> \
+!tg.tensor<"f32[1000]">
+  tg.return %s : !tg.tensor<"f32[1000]">""")
+
+TWO_USES_OF_EXP = function(f"""
+  %e = tg.pointwise %x <"exp(a0.f32[i0, i1])"> : ({T}) -> {T}
+  %a = tg.pointwise %e <"a0.f32[i0, i1] + (1.0).f32"> : ({T}) -> {T}
+  %b = tg.pointwise %e <"a0.f32[i0, i1] * (2.0).f32"> : ({T}) -> {T}
+  tg.return %a, %b : {T}, {T}""")
+
+MATMUL = function(
+    """
+  %c = tg.contract %x, %w "add" <"a0.f32[i0, r0] * a1.f32[r0, i1]"> over <"128"> : \
+(!tg.tensor<"f32[64, 128]">, !tg.tensor<"f32[128, 96]">) -> !tg.tensor<"f32[64, 96]">
+  %y = tg.pointwise %c <"max(a0.f32[i0, i1], (0.0).f32)"> : (!tg.tensor<"f32[64, 96]">) -> \
+!tg.tensor<"f32[64, 96]">
+  tg.return %y : !tg.tensor<"f32[64, 96]">""",
+    '%x: !tg.tensor<"f32[64, 128]">, %w: !tg.tensor<"f32[128, 96]">',
+    '"x", "w"',
+)
+
+
+def run(text: str, upto: str) -> str:
+    """The module after the passes up to `upto`, verified after each."""
+    module = parse_module(text)
+    for name in ("normalize", "inline", "fuse", "loops", upto):
+        if name == "loops":
+            module = tg_to_te(module)
+        elif name == "cpu":
+            schedule_cpu(module, CPUParameters(vector_bytes=64))
+        elif name == "gpu":
+            schedule_gpu(module)
+        else:
+            step = {"normalize": normalize, "inline": inline_producers, "fuse": fuse_cpu}[name]
+            for func in functions(module):
+                step(func)
+        module.verify()
+        if name == upto:
+            break
+    return printed(module)
+
+
+def printed(module: ModuleOp) -> str:
+    out = io.StringIO()
+    Printer(out).print_op(module)
+    return out.getvalue()
+
+
+def in_order(text: str, fragments: list[str]) -> None:
+    """Every fragment stands in the text, each behind the one before."""
+    position = 0
+    for fragment in fragments:
+        found = text.find(fragment, position)
+        assert found >= 0, f"{fragment!r} not found after {text[:position][-200:]!r}\n{text}"
+        position = found + len(fragment)
+
+
+CASES: dict[str, tuple[str, str, list[str]]] = {
+    "normalize copies what is returned unchanged or twice": (
+        RETURNS_ITS_ARGUMENT,
+        "normalize",
+        ["tg.view %x", "tg.view %x", "tg.return"],
+    ),
+    "inline: a chain becomes one op": (
+        CHAIN,
+        "inline",
+        ['<"sigmoid(a0.f32[i0, i1] * a1.f32[i0, i1] + (1.0).f32)">', "tg.return"],
+    ),
+    "inline: an expensive producer of two stages stays": (
+        TWO_USES_OF_EXP,
+        "inline",
+        ['<"exp(a0.f32[i0, i1])">', '+ (1.0).f32">', '* (2.0).f32">'],
+    ),
+    "fuse: softmax is one kernel of rows": (
+        SOFTMAX,
+        "fuse",
+        [
+            'category = "rows", shared = #builtin.int<1>',
+            "tg.reduce",
+            "exp(a0.f32[i0, i1] - a1.f32[i0])",
+            "tg.reduce",
+            "/ a1.f32[i0]",
+            "tg.yield",
+        ],
+    ),
+    "fuse: an epilogue joins its contraction": (
+        MATMUL,
+        "fuse",
+        ['category = "contraction", shared = #builtin.int<2>', "tg.contract", "max(", "tg.yield"],
+    ),
+    "loops: stages of a row kernel share the row loop": (
+        SOFTMAX,
+        "loops",
+        [
+            "te.func @k0 kernel logical rows (p0: f32[64, 1000], out o0: f32[64, 1000])",
+            "te.for i0 in 0 .. 64 serial {",
+            "te.alloc stack t0: f32[]",
+            "te.store t0[] = (-inf).f32",
+            "te.for s0_r0 in 0 .. 1000 serial reduce {",
+            "te.update t0[] max= p0.f32[i0, s0_r0]",
+            "te.alloc stack t1: f32[1000]",
+            "te.store t1[s1_i1] = exp(p0.f32[i0, s1_i1] - t0.f32[()])",
+            "te.update t2[] add= t1.f32[s2_r0]",
+            "te.store o0[i0, s3_i1] = t1.f32[s3_i1] / t2.f32[()]",
+            "te.func @f host logical",
+            "te.call @k0(x, out0)",
+        ],
+    ),
+    "cpu: a chain is collapsed and cut into vectors": (
+        CHAIN,
+        "cpu",
+        [
+            "te.for i1_o in 0 .. 1000 parallel grain",
+            "te.for i1_v in 0 .. 64 vector {",
+            "te.store o0[0, i1_o * 64 + i1_v]",
+        ],
+    ),
+    "cpu: a row reduction has vector accumulators and a masked rest": (
+        SOFTMAX,
+        "cpu",
+        [
+            "te.alloc reg acc0_s0_r0: f32[64]",
+            "te.for s0_r0_o in 0 .. 15 serial",
+            "te.update acc0_s0_r0[s0_r0_v] max= p0.f32[i0, s0_r0_o * 64 + s0_r0_v]",
+            "te.if 960 + s0_r0_w < 1000 {",
+            "vector reduce {",
+            "te.let t1_value: f32 = exp(",
+            "te.store t1[",
+            "te.update acc0_s1_i1[s1_i1_v] add= t1_value.f32",
+        ],
+    ),
+    "cpu: a column reduction keeps one lane per column": (
+        COLUMN_SUM,
+        "cpu",
+        [
+            "te.alloc reg s0_sum: f32[64]",
+            "te.for s0_r0 in 0 .. 64 serial reduce {",
+            "te.update s0_sum[i0_v1] add= p0.f32[s0_r0, i0_o * 64 + i0_v1]",
+        ],
+    ),
+    "cpu: a product is packed and tiled": (
+        MATMUL,
+        "cpu",
+        [
+            "te.alloc stack yp: f32[3, 128, 32]",
+            "te.alloc stack xp",
+            "te.alloc reg tile: f32[13, 32]",
+            "te.for kt in 0 .. 128 serial reduce {",
+            "te.for i2t in 0 .. 13 unroll {",
+            "te.for j2t in 0 .. 32 vector {",
+            "te.update tile[i2t, j2t] add= xp.f32[iq, kt, i2t] * yp.f32[jq,",
+            "max(tile.f32[i4t, j4t], (0.0).f32)",
+        ],
+    ),
+    "gpu: a row is a block with a tree reduction": (
+        SOFTMAX,
+        "gpu",
+        [
+            "te.for bx in 0 .. 64 bx {",
+            "te.for tx in 0 .. 256 tx {",
+            "te.alloc shared t0_part: f32[256]",
+            "te.sync shared",
+            "te.if tx < 128 {",
+            "te.update t0_part[tx] max= t0_part.f32[tx + 128]",
+        ],
+    ),
+    "gpu: a chain is one thread per four elements": (
+        CHAIN,
+        "gpu",
+        ["te.for bx in 0 .. 63 bx {", "te.for tx in 0 .. 256 tx {", "te.for lane in 0 .. 4 vector"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pass(name: str) -> None:
+    text, upto, fragments = CASES[name]
+    in_order(run(text, upto), fragments)
+
+
+@pytest.mark.parametrize("upto", ["normalize", "inline", "fuse", "loops", "cpu", "gpu"])
+@pytest.mark.parametrize("text", [SOFTMAX, CHAIN, COLUMN_SUM, MATMUL, TWO_USES_OF_EXP])
+def test_text_parses_back(text: str, upto: str) -> None:
+    once = run(text, upto)
+    assert printed(parse_module(once)) == once
