@@ -34,6 +34,7 @@ from .arguments import (
     wrapper,
 )
 from .cache import DiskCache, cache_key
+from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
 from .native import Kernel, Loaded, NativeCode, NativeModule
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
@@ -74,8 +75,8 @@ class Specialisation:
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
-    code: NativeCode
-    loaded: Loaded
+    code: NativeCode | GPUCode
+    loaded: Loaded | GPULoaded
     report: Report | None
     state: list[np.ndarray]
 
@@ -104,6 +105,7 @@ class CompiledFunction:
         self.__name__ = name
         self.stats = Stats()
         self._cache = DiskCache(options.cache_dir)
+        self._on_gpu = targets.parse(options.target, options.cpu).is_ptx
         self._names = program.names
         self._known: dict[tuple[object, ...], Specialisation | None] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
@@ -131,6 +133,9 @@ class CompiledFunction:
                 self._names, self.program.defaults, args, kwargs, self.declaration
             )
         bound = bind(self._names, values)
+        if self._on_gpu:
+            bound.specs = contiguous(bound.specs)
+            bound.key = tuple(bound.specs)
         found = self._lookup(bound)
         if found is None:
             return self._interpret(values, bound.kind)
@@ -193,6 +198,8 @@ class CompiledFunction:
             NotCompilable: no native form, with `fallback="error"`.
         """
         start = time.perf_counter()
+        if self._on_gpu:
+            specs = contiguous(specs)
         key = tuple(specs)
         try:
             found = self._compile(specs)
@@ -232,6 +239,8 @@ class CompiledFunction:
         return Lowered(own, module, report)
 
     def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
+        if self._on_gpu:
+            return self._compile_gpu(specs)
         key = self._cache_key(specs)
         if key is not None and (hit := self._cache.load(key)) is not None:
             code, plan = from_metadata(hit.data, hit.metadata)
@@ -245,6 +254,15 @@ class CompiledFunction:
             self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
+        state = self._state(plan)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
+
+    def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
+        lowered = self.lower(specs)
+        plan = CallPlan.of(lowered.specialised)
+        module = GPUModule(lowered.module, self.options, scalar_leaves(plan.output))
+        code = module.compile()
+        loaded = GPULoaded(module, code)
         state = self._state(plan)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
 
@@ -271,7 +289,8 @@ class CompiledFunction:
         own = found.plan
         flat = len(own.inputs) == len(self._names)
         if (
-            own.has_effects
+            self._on_gpu
+            or own.has_effects
             or not flat
             or not is_plain(own.output)
             or type(self) is not CompiledFunction
@@ -297,7 +316,8 @@ class CompiledFunction:
         return self._one().code.kernels
 
     def ir(self, stage: str = "tg") -> str:
-        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled, ll, s.
+        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled, ll, s
+        (for a GPU also ptx).
 
         Raises:
             GuardError: no such stage.
@@ -309,10 +329,11 @@ class CompiledFunction:
         if stage in modules:
             return print_module(modules[stage])
         plan = CallPlan.of(lowered.specialised)
-        native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
+        make = GPUModule if self._on_gpu else NativeModule
+        native = make(lowered.module, self.options, scalar_leaves(plan.output))
         if stage == "ll":
             return native.llvm_text
-        if stage in ("s", "asm"):
+        if stage in ("s", "asm") or (stage == "ptx" and self._on_gpu):
             return native.assembly()
         raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
 

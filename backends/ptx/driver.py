@@ -195,6 +195,38 @@ class Device:
         Raises:
             InternalError: arguments that do not fit the kernel, or an error of the driver.
         """
+        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]] = []
+        try:
+            values = [
+                int(self._upload(value, buffers).value) if isinstance(value, np.ndarray) else value
+                for value in args
+            ]
+            self.start(ptx, name, grid, block, values, shared_bytes)
+            self.synchronize()
+            for array, address in buffers:
+                if array.flags.writeable:
+                    self.copy_out(array, int(address.value))
+        finally:
+            for _, address in buffers:
+                self.release(int(address.value))
+
+    def start(
+        self,
+        ptx: str,
+        name: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Sequence[Any],
+        shared_bytes: int = 0,
+    ) -> None:
+        """Start a kernel on the default stream without waiting for it.
+
+        Args:
+            args: device addresses and scalars.
+
+        Raises:
+            InternalError: arguments that do not fit the kernel, or an error of the driver.
+        """
         function = self.function(ptx, name)
         parameters = self._parsed[ptx].functions[name].parameters
         if len(parameters) != len(args):
@@ -203,33 +235,33 @@ class Device:
             )
         if shared_bytes > 48 * 1024:
             _call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, shared_bytes)
-        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]] = []
-        try:
-            cells = [
-                self._cell(parameter, value, buffers)
-                for parameter, value in zip(parameters, args, strict=True)
-            ]
-            pointers = (_pointer * len(cells))(*(ctypes.addressof(cell) for cell in cells))
-            _call("cuLaunchKernel", function, *grid, *block, shared_bytes, None, pointers, None)
-            _call("cuCtxSynchronize")
-            for array, address in buffers:
-                if array.flags.writeable and array.nbytes:
-                    _call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
-        finally:
-            for _, address in buffers:
-                _call("cuMemFree_v2", address)
+        cells = [_cell(parameter, value) for parameter, value in zip(parameters, args, strict=True)]
+        pointers = (_pointer * len(cells))(*(ctypes.addressof(cell) for cell in cells))
+        _call("cuLaunchKernel", function, *grid, *block, shared_bytes, None, pointers, None)
 
-    def _cell(
-        self,
-        parameter: Variable,
-        value: Any,
-        buffers: list[tuple[np.ndarray[Any, Any], ctypes.c_uint64]],
-    ) -> Any:
-        """The storage that an argument's pointer points at; arrays are allocated and copied."""
-        if isinstance(value, np.ndarray):
-            return _address(self._upload(value, buffers).value)
-        raw = pack_argument(parameter, value, parameter.name)
-        return ctypes.create_string_buffer(raw, len(raw))
+    def synchronize(self) -> None:
+        """Wait for everything that was started; a kernel's fault is raised here."""
+        _call("cuCtxSynchronize")
+
+    def allocate(self, size: int) -> int:
+        """The address of `size` bytes (at least one), aligned to 256."""
+        address = _address()
+        _call("cuMemAlloc_v2", ctypes.byref(address), max(1, size))
+        return int(address.value)
+
+    def release(self, address: int) -> None:
+        """Free what `allocate` gave."""
+        _call("cuMemFree_v2", address)
+
+    def copy_in(self, address: int, array: np.ndarray[Any, Any]) -> None:
+        """Copy a contiguous array to the device."""
+        if array.nbytes:
+            _call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
+
+    def copy_out(self, array: np.ndarray[Any, Any], address: int) -> None:
+        """Copy from the device into a contiguous array, after all kernels before."""
+        if array.nbytes:
+            _call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
 
     def _upload(
         self,
@@ -242,12 +274,16 @@ class Device:
         for other, address in buffers:
             if other.ctypes.data == array.ctypes.data and other.nbytes == array.nbytes:
                 return address
-        address = _address()
-        _call("cuMemAlloc_v2", ctypes.byref(address), max(1, array.nbytes))
+        address = _address(self.allocate(array.nbytes))
         buffers.append((array, address))
-        if array.nbytes:
-            _call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
+        self.copy_in(int(address.value), array)
         return address
+
+
+def _cell(parameter: Variable, value: Any) -> ctypes.Array[ctypes.c_char]:
+    """The storage of an argument, which the driver reads through a pointer."""
+    raw = pack_argument(parameter, value, parameter.name)
+    return ctypes.create_string_buffer(raw, len(raw))
 
 
 def _load(ptx: str) -> ctypes.c_void_p:
