@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,6 +12,7 @@ from tensorscript.base.errors import ScriptError, UserError
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.program import Program
+from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.frontends.script.signature import Signature, signature_text
@@ -72,15 +72,14 @@ class Entry:
         symbol: its name in the module.
         signature: as compiled; of a method, `self` is the first argument.
         interpreter: of the module.
-        source: TorchScript text of the function, where it came from text.
         receiver: `self` of a method.
+        serialized: compiled from an archive's text.
     """
 
     symbol: str
     signature: Signature
     interpreter: Interpreter
     classes: Classes
-    source: Callable[[], str]
     receiver: ScriptObject | None = None
     serialized: bool = False
     _native: CompiledFunction | None = field(default=None, repr=False)
@@ -164,7 +163,7 @@ class _Callable:
     @property
     def code(self) -> str:
         """The function as TorchScript text."""
-        return self._entry.source()
+        return code_text(self._entry.op)
 
     def __tensorscript_program__(self) -> Program:
         return self._entry.program()
@@ -191,19 +190,3 @@ class ScriptMethod(_Callable):
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptMethod {self.qualified_name}>"
 
-
-def text_of_definition(tree: ast.FunctionDef, lines: list[str], is_method: bool) -> str:
-    """A definition's own text, dedented, with `self` left untyped as `.code` shows methods."""
-    first = tree.lineno - 1
-    own = lines[first : tree.end_lineno]
-    out = [line[tree.col_offset :] if line[: tree.col_offset].isspace() else line for line in own]
-    if tree.col_offset == 0:
-        out = own
-    arguments = tree.args.args
-    if is_method and arguments and (note := arguments[0].annotation) is not None:
-        owner = arguments[0]
-        at = owner.lineno - 1 - first
-        start = owner.col_offset + len(owner.arg) - tree.col_offset
-        stop = (note.end_col_offset or 0) - tree.col_offset
-        out[at] = out[at][:start] + out[at][stop:]
-    return "\n".join(out) + "\n"

@@ -1,0 +1,125 @@
+"""`tensorscript.jit.load`: a `.pt` archive as a module that runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.errors import ArchiveError
+from tensorscript.dialects.ts.types import InterfaceType
+from tensorscript.eager.device import device
+from tensorscript.frontends.script.program import ClassInfo
+from tensorscript.frontends.torchscript import pickled
+from tensorscript.frontends.torchscript.archive import Source
+from tensorscript.frontends.torchscript.load import OpenArchive, open_archive
+from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.values import ScriptObject
+
+from .boundary import Classes
+from .callables import Entry
+from .module import RecursiveScriptClass, RecursiveScriptModule
+from .restore import Restorer
+
+
+class ArchiveHome:
+    """The classes of one loaded archive, compiled when they are first used."""
+
+    def __init__(self, archive: OpenArchive) -> None:
+        self.archive = archive
+        self.interpreter = Interpreter(archive.program.module)
+        self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
+        self._faces: dict[int, RecursiveScriptClass | RecursiveScriptModule] = {}
+
+    def class_info(self, name: str) -> ClassInfo:
+        return self.archive.class_info(name)
+
+    def entry(self, target: ScriptObject, method: str) -> Entry:
+        symbol = self.archive.compile_method(target.class_name, method)
+        signature = self.class_info(target.class_name).compiled[method]
+        return Entry(symbol, signature, self.interpreter, self.classes, target, serialized=True)
+
+    def wrap(self, target: ScriptObject) -> Any:
+        """The one face of a module; a new one for other objects."""
+        if (known := self._faces.get(id(target))) is not None:
+            return known
+        if self.class_info(target.class_name).category != "module":
+            return RecursiveScriptClass(self, target)
+        made = self._faces[id(target)] = RecursiveScriptModule(self, target)
+        return made
+
+    def compile_all(self, target: ScriptObject) -> None:
+        """Compile the methods of `target`, what they call, and what interfaces may call."""
+        for method in self.class_info(target.class_name).methods:
+            self.archive.compile_method(target.class_name, method)
+        for implementation in _behind_interfaces(self, target):
+            for method in self.class_info(implementation).methods:
+                self.archive.compile_method(implementation, method)
+
+
+def _behind_interfaces(home: ArchiveHome, root: ScriptObject) -> set[str]:
+    """Classes of the objects in attributes that are declared as interfaces."""
+    out: set[str] = set()
+    seen: set[int] = set()
+    todo = [root]
+    while todo:
+        target = todo.pop()
+        if id(target) in seen:
+            continue
+        seen.add(id(target))
+        declared = home.class_info(target.class_name).attributes
+        for name, value in target.attributes.items():
+            if isinstance(value, ScriptObject):
+                todo.append(value)
+                if isinstance(declared.get(name), InterfaceType):
+                    out.add(value.class_name)
+    return out
+
+
+def load(
+    f: Source,
+    map_location: str | device | None = None,
+    _extra_files: dict[str, Any] | None = None,
+    _restore_shapes: bool = False,
+) -> RecursiveScriptModule:
+    """Load a module or function that was saved as a TorchScript archive.
+
+    Nothing in the archive is executed. Weights of a file are mapped, not read: the file must stay
+    as it is while the module lives (replace it by renaming, not by writing into it). Updates in
+    place change the module's private pages, never the file.
+
+    Args:
+        f: a path, a binary file object, or the bytes of an archive.
+        map_location: the device for all tensors; only the CPU has eager tensors.
+        _extra_files: is filled with the contents of the extra files that it names.
+        _restore_shapes: accepted for compatibility; traced input shapes are not kept.
+
+    Raises:
+        ValueError: the path does not exist or is a directory, or `map_location` is no device.
+        ArchiveError: the archive is damaged, hostile, or holds what is not supported.
+        CompileError: its code has a type or name error.
+    """
+    archive = open_archive(f, _device(map_location))
+    root = archive.contents.root
+    if not isinstance(root, pickled.ObjectState):
+        raise ArchiveError("data.pkl must hold a module")
+    home = ArchiveHome(archive)
+    target = Restorer(archive, home.interpreter).value(root)
+    if archive.class_info(target.class_name).category != "module":
+        raise ArchiveError(f"data.pkl holds an object of {target.class_name}, which is no module")
+    home.compile_all(target)
+    if _extra_files is not None:
+        for name in _extra_files:
+            _extra_files[name] = archive.contents.extra_file(name)
+    made: RecursiveScriptModule = home.wrap(target)
+    return made
+
+
+def _device(map_location: object) -> str | None:
+    if map_location is None:
+        return None
+    is_device = isinstance(map_location, device) or type(map_location).__name__ == "device"
+    if not (is_device or isinstance(map_location, str)):
+        raise ValueError(
+            "map_location should be either None, string or torch.device, but got type: "
+            f"{type(map_location)}"
+        )
+    return str(device(str(map_location)))
