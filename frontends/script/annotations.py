@@ -131,7 +131,7 @@ def type_of_syntax(
             if name not in CONSTRUCTORS:
                 raise CompileError(f"Unknown type constructor {name}", span)
             if name.startswith("BroadcastingList"):
-                return inside(_members(node.slice)[0])
+                return ListType(inside(_members(node.slice)[0]))
             return CONSTRUCTORS[name]([inside(m) for m in _members(node.slice)])
         case ast.Name() | ast.Attribute():
             found = lookup(node)

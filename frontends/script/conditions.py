@@ -121,7 +121,7 @@ class Conditions(Emission):
         assert found is not None
         return found
 
-    def condition_value(self, condition: Condition, span: Span) -> Value:
+    def condition_value(self, condition: Condition, span: Span | None) -> Value:
         if condition.value is not None:
             return condition.value
         assert condition.static is not None
@@ -197,7 +197,7 @@ class Conditions(Emission):
         found = self.sugared(object)
         return Condition(None, static=self.knows_attribute(found, name.value, span))
 
-    def refine(self, refinements: Refinements, span: Span) -> None:
+    def refine(self, refinements: Refinements, span: Span | None) -> None:
         """Give variables the types that the condition proved."""
         for name, type in refinements.items():
             known = self.frame.lookup(name)

@@ -12,7 +12,15 @@ from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import operator_names, overloads
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.types import BOOL, INT, STRING, ClassType, ListType, TupleType
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    INT,
+    STRING,
+    ClassType,
+    DictType,
+    ListType,
+    TupleType,
+)
 
 from . import draft
 from .draft import Block, Draft, Node, Value
@@ -131,6 +139,8 @@ class Emission:
         """`value` as a condition."""
         if value.type == BOOL:
             return value
+        if value.type == STRING or isinstance(value.type, ListType | DictType):
+            return self.builtin("aten::gt", [self.length(value, span), self.integer(0)], span)
         try:
             out = self.builtin("aten::Bool", [value], span)
         except CompileError as cause:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -365,15 +366,19 @@ class FunctionEmitter(Statements):
         size = _broadcast_size(arg.annotation)
         default = definition.defaults.get(arg.arg, NO_DEFAULT)
         if default is not NO_DEFAULT:
-            default = self._default(arg.arg, default, type, self.span(definition.source.tree))
+            default = self._default(arg.arg, default, type, size, self.span(definition.source.tree))
         return Formal(arg.arg, type, default, kwarg_only, size)
 
-    def _default(self, name: str, value: object, type: Attribute, span: Span) -> object:
+    def _default(
+        self, name: str, value: object, type: Attribute, size: int | None, span: Span
+    ) -> object:
         if isinstance(value, int) and not isinstance(value, bool) and type == FLOAT:
             return float(value)
         inner = typing.without_none(type)
         if isinstance(value, tuple) and isinstance(inner, ListType):
             value = ListLiteral(value)
+        if size is not None and isinstance(value, int | float):
+            value = ListLiteral((value,) * size)
         if not isinstance(inner, DictType) and not typing.is_subtype(
             constant_type(value, type), type
         ):
@@ -404,12 +409,8 @@ _VARIADIC = (
 
 def _broadcast_size(node: ast.expr | None) -> int | None:
     """N of a `BroadcastingListN[int]` annotation."""
-    match node:
-        case ast.Subscript(ast.Name(name)) if name.startswith("BroadcastingList"):
-            return int(name[len("BroadcastingList") :])
-        case ast.Constant(str(text)) if text.startswith("BroadcastingList"):
-            return int(text[len("BroadcastingList")])
-    return None
+    found = re.search(r"\bBroadcastingList(\d)", ast.unparse(node)) if node is not None else None
+    return int(found[1]) if found is not None else None
 
 
 def _fork_arguments(fork: Node) -> set[Value]:

@@ -26,9 +26,11 @@ from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.dialects.ts.types import (
+    INT,
     TENSOR,
     ClassType,
     EnumType,
+    ListType,
     TupleType,
 )
 
@@ -42,10 +44,12 @@ from .function import (
     compile_definition,
 )
 from .program import ClassInfo, Program
+from .schema_match import convert
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import class_source, function_source
 from .text import TextWorld
 from .values import (
+    Args,
     Builtin,
     Class,
     Deferred,
@@ -54,6 +58,7 @@ from .values import (
     ExceptionClass,
     Form,
     Function,
+    Kwargs,
     NamedTupleClass,
     Parts,
     Repeat,
@@ -126,7 +131,23 @@ class Namespace(Sugared):
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
         if not hasattr(self.module, name):
             raise em.error(f"object has no attribute {name}", span)
-        return self.world.wrap(getattr(self.module, name), em, span, self.module.__name__, name)
+        found = getattr(self.module, name)
+        if type(found) in (bool, int, float, complex, str):
+            return Simple(em.constant(found, span))
+        return self.world.wrap(found, em, span, self.module.__name__, name)
+
+
+class ListWithDefault(Sugared):
+    """`_list_with_default(sizes, defaults)`: in script the sizes are always complete."""
+
+    kind = "builtin"
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        sizes = convert(em, args[0], ListType(INT), True, span)
+        lengths = [em.length(args[1], span), em.length(sizes, span)]
+        longer = em.builtin("aten::gt", lengths, span)
+        em.check(longer, "AssertionError: ", span)
+        return Simple(sizes)
 
 
 @dataclass
@@ -224,6 +245,8 @@ class World:
     def _torch(self, value: object, module: str, name: str) -> Sugared | None:
         if name in _FORMS:
             return Form(_FORMS[name])
+        if name == "_list_with_default":
+            return ListWithDefault()
         if name in _REPEATS and module.endswith("utils"):
             return Repeat(_REPEATS[name])
         if name in _RENAMED:
@@ -339,6 +362,9 @@ class World:
         out: dict[str, Attribute] = {}
         raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
         for key, value in raw.items():
+            if value in (None, types.NoneType) and "BroadcastingList" in text:
+                # Such annotations evaluate to None: only their syntax tells.
+                continue
             if isinstance(value, str):
                 out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
             else:

@@ -119,7 +119,7 @@ class Statements(Stores):
 
     # Branches
 
-    def branch(self, condition: Condition, true: Body, false: Body, span: Span) -> None:
+    def branch(self, condition: Condition, true: Body, false: Body, span: Span | None) -> None:
         """An if statement; only the taken branch is compiled when the condition is known."""
         if condition.static is not None:
             self.refine(condition.true if condition.static else condition.false, span)
@@ -139,7 +139,7 @@ class Statements(Stores):
         node.attributes["variables"] = self._joined(node, frames, exits, span)
 
     def _joined(
-        self, node: Node, frames: list[Frame], exits: list[bool], span: Span
+        self, node: Node, frames: list[Frame], exits: list[bool], span: Span | None
     ) -> list[Variable]:
         """The variables that the branches hand on."""
         out: list[Variable] = []
@@ -164,7 +164,7 @@ class Statements(Stores):
                 self._join(name, types, node, span, out)
         return out
 
-    def _unusable(self, name: str, message: str, span: Span) -> None:
+    def _unusable(self, name: str, message: str, span: Span | None) -> None:
         self.frame.errors[name] = lambda: CompileError(message, span)
 
     def _join(
@@ -172,7 +172,7 @@ class Statements(Stores):
         name: str,
         types: list[Attribute | None],
         node: Node,
-        span: Span,
+        span: Span | None,
         out: list[Variable],
     ) -> None:
         for at, block in enumerate(node.blocks):
@@ -324,7 +324,7 @@ class Statements(Stores):
             raise self.error("exceptions must derive from BaseException", span)
         self._throw(message, name, span)
 
-    def _throw(self, message: Value, name: Value, span: Span) -> None:
+    def _throw(self, message: Value, name: Value, span: Span | None) -> None:
         text = self.to_string(message, span)
         self.insert(draft.RAISE, [text, name], [], span)
         self.exited.add(self.block)
@@ -339,6 +339,14 @@ class Statements(Stores):
             self._throw(text, self.constant(None, span), span)
 
         self.branch(condition, lambda: None, fail, span)
+
+    def check(self, value: Value, message: str, span: Span | None) -> None:
+        """Raise `message` unless `value` holds."""
+
+        def fail() -> None:
+            self._throw(self.constant(message, span), self.constant(None, span), span)
+
+        self.branch(Condition(value), lambda: None, fail, span)
 
     def _with(self, node: ast.With, span: Span) -> None:
         entered: list[Value] = []

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
+    BOOL,
     INT,
     ClassType,
     DictType,
@@ -250,6 +251,8 @@ class Cast(Sugared):
                 return Simple(args[0])
             if isinstance(args[0].type, ClassType):
                 return method_call(em, args[0], self.method, [], span)
+            if self.type == BOOL and not isinstance(args[0].type, TensorType):
+                return Simple(em.to_bool(args[0], span))
         return Simple(em.builtin(self.name, args, span, dict(kwargs)))
 
 
