@@ -29,6 +29,7 @@ from .te import (
     cache,
     compute_at,
     distribute,
+    expand,
     fuse,
     fuse_loops,
     inline,
@@ -96,6 +97,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "compute_at": Primitive(compute_at.check, compute_at.apply, (1, 2), "buffer"),
     "inline": Primitive(inline.check, inline.apply, (0, 0), "buffer"),
     "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, (1, 1), "buffer"),
+    "expand": Primitive(expand.check, expand.apply, (1, 1), "buffer"),
     "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, (0, 0), "buffer"),
     "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply, (1, 1)),
 }

@@ -35,8 +35,10 @@ def check_vectorize(nest: Nest, target: str) -> str | None:
     if not loop.extent.is_const:
         return f"the extent {loop.extent} is not constant"
     for op in walk_ops(loop):
-        if isinstance(op, (AllocOp, AssertOp, VarOp, AssignOp)):
+        if isinstance(op, (AssertOp, VarOp, AssignOp)):
             return f"{op.name} inside"
+        if isinstance(op, AllocOp) and op.scope.data not in ("reg", "stack"):
+            return f"a buffer of scope {op.scope.data} inside"
         if isinstance(op, ForOp) and target in op.start.free | op.extent.free:
             return f"the bounds of loop {op.var} depend on {target}"
         if isinstance(op, ForOp) and op.kind.data not in ("serial", "unroll"):

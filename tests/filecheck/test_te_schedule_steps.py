@@ -40,6 +40,17 @@ te.func @f kernel logical (x: f32[N], N: i64, out y: f32[N]) {
     te.store y[j] = t.f32[j] + x.f32[j]
   }
 }"""
+ACCUMULATED = """
+te.func @f kernel logical (a: f32[6, 4], out y: f32[4]) {
+  te.for j in 0 .. 4 serial {
+    te.alloc stack t: f32[]
+    te.store t[] = (0.0).f32
+    te.for k in 0 .. 6 serial reduce {
+      te.update t[] add= a.f32[k, j]
+    }
+    te.store y[j] = t.f32[()]
+  }
+}"""
 
 CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     "split exact": (
@@ -355,6 +366,29 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         te.store y[j_o * 4 + j_i] = t_a.f32[j_i] + x.f32[j_o * 4 + j_i]
       }
     }
+  }
+}""",
+    ),
+    "expand": (
+        ACCUMULATED,
+        (
+            step("expand", "t", "j"),
+            step("distribute", "j"),
+            step("reorder", "k", "j_d"),
+            step("vectorize", "j_d"),
+        ),
+        """
+  te.alloc stack t: f32[4]
+  te.for j in 0 .. 4 serial {
+    te.store t[j] = (0.0).f32
+  }
+  te.for k in 0 .. 6 serial reduce {
+    te.for j_d in 0 .. 4 vector {
+      te.update t[j_d] add= a.f32[k, j_d]
+    }
+  }
+  te.for j_d_2 in 0 .. 4 serial {
+    te.store y[j_d_2] = t.f32[j_d_2]
   }
 }""",
     ),

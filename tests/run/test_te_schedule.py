@@ -114,10 +114,22 @@ def rows() -> FuncOp:
     return FuncOp("f", [x, Scalar("N", int64), y], [AllocOp(t), *loops])
 
 
+def accumulated() -> FuncOp:
+    """A matrix product with a private accumulator, as lowering makes it."""
+    a, b = make_buffer("a", float32, [N, 6]), make_buffer("b", float32, [6, 4])
+    c, t = make_buffer("c", float32, [N, 4], "out"), make_buffer("t", float32, [])
+    value = load("a", [II, KK], float32) * load("b", [KK, JJ], float32)
+    inner = ForOp("k", 6, [UpdateOp("t", [], "add", value)], reduction=True)
+    store = StoreOp("c", [II, JJ], load("t", [], float32) * 2.0)
+    body = [AllocOp(t, "stack"), StoreOp("t", [], ZERO), inner, store]
+    nest = ForOp("i", N, [ForOp("j", 4, body)])
+    return FuncOp("f", [a, b, Scalar("N", int64), c], [nest])
+
+
 NESTS: dict[str, Callable[[], FuncOp]] = {
     "pointwise": pointwise, "matmul": matmul, "softmax": softmax, "transpose": transpose,
     "padded": padded, "running_sum": running_sum, "blur": blur,
-    "rows": rows,
+    "rows": rows, "accumulated": accumulated,
 }  # fmt: skip
 
 
@@ -149,6 +161,7 @@ EXTRA: dict[str, Callable[..., object]] = {
     "normalize": lambda d, n, name: step("normalize", name),
     "cache": lambda d, n, name: step("cache", _buffer(d, n), name, "stack"),
     "compute_at": lambda d, n, name: step("compute_at", _buffer(d, n), name),
+    "expand": lambda d, n, name: step("expand", _buffer(d, n), name),
     "inline": lambda d, n, name: step("inline", _buffer(d, n)),
     "compress_buffer": lambda d, n, name: step("compress_buffer", _buffer(d, n)),
 }
@@ -237,6 +250,12 @@ def test_illegal_steps_say_why(make: Callable[[], FuncOp], item: object, reason:
 def test_what_must_be_legal_is() -> None:
     apply(blur(), (step("split", "j", 4, "guard"), step("compute_at", "t", "j_o")))
     apply(blur(), (step("inline", "t"),))
+    tiled = (
+        step("expand", "t", "j"), step("distribute", "j"), step("reorder", "k", "j_d"),
+        step("vectorize", "j"), step("vectorize", "j_d"), step("vectorize", "j_d_2"),
+        step("set_scope", "t", "reg"), step("parallel", "i", 4),
+    )  # fmt: skip
+    apply(accumulated(), tiled)
     compressed = (step("fuse_loops", "i", "i2"), step("compress_buffer", "t"))
     apply(rows(), (*compressed, step("set_scope", "t", "reg")))
     apply(running_sum(), (step("vectorize", "j"),))
