@@ -34,6 +34,7 @@ from .te import (
     fuse_loops,
     inline,
     kinds,
+    permute,
     reorder,
     rfactor,
     slices,
@@ -98,6 +99,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "inline": Primitive(inline.check, inline.apply, (0, 0), "buffer"),
     "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, (1, 1), "buffer"),
     "expand": Primitive(expand.check, expand.apply, (1, 1), "buffer"),
+    "permute": Primitive(permute.check, permute.apply, (0, _MANY), "buffer"),
     "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, (0, 0), "buffer"),
     "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply, (1, 1)),
 }

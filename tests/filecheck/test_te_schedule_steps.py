@@ -369,6 +369,21 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",
     ),
+    "cache, permute": (
+        POINTWISE,
+        (step("cache", "x", "i", "stack"), step("permute", "x_c", 1, 0)),
+        """
+  te.for i in 0 .. N serial {
+    te.alloc stack x_c: f32[12, 1]
+    te.for x_c_r_2 in 0 .. 12 serial {
+      te.store x_c[x_c_r_2, 0] = x.f32[i, x_c_r_2]
+    }
+    te.for j in 0 .. 12 serial {
+      te.store y[i, j] = -x_c.f32[j, 0]
+    }
+  }
+}""",
+    ),
     "expand": (
         ACCUMULATED,
         (

@@ -162,6 +162,7 @@ EXTRA: dict[str, Callable[..., object]] = {
     "cache": lambda d, n, name: step("cache", _buffer(d, n), name, "stack"),
     "compute_at": lambda d, n, name: step("compute_at", _buffer(d, n), name),
     "expand": lambda d, n, name: step("expand", _buffer(d, n), name),
+    "permute": lambda d, n, name: step("permute", _buffer(d, n), *d(st.permutations([0, 1]))),
     "inline": lambda d, n, name: step("inline", _buffer(d, n)),
     "compress_buffer": lambda d, n, name: step("compress_buffer", _buffer(d, n)),
 }
