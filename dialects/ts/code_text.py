@@ -188,7 +188,7 @@ class _Printer:
             self.define(value, self.text(value))
 
     def define(self, value: SSAValue, text: str) -> None:
-        self.inline.discard(value.owner)  # type: ignore[arg-type]  # an operand's owner is an op here
+        self.inline.discard(value.owner)
         name = self.name(value)
         self.line(f"{name} = {text}")
 

@@ -1,6 +1,10 @@
-"""The script frontend: Python functions, and TorchScript text, to `ts` modules.
+"""The script frontend: Python functions, modules and TorchScript text become `ts` modules.
 
-`compile_function(fn)` compiles a live function; `api.CompiledTS` shows the result as graph and schema
-text. The way of a function: `source` (text to syntax tree) -> `statements`/`expressions` (emission of
-a draft) -> `ssa` -> `exits` -> `cleanup` -> `lower` (to `ts` operations).
+The way of a function: `source` (text to syntax tree), `statements` and `expressions` (emission of a
+draft), `ssa`, `exits`, `cleanup`, and `lower` (to `ts` operations). Names from outside are resolved
+by `live` (Python objects), `modules` (nn.Module instances) or `text` (archives, CompilationUnit).
+
+Entry points: `api.compile_function(fn) -> CompiledTS`, `api.compile_module(m) -> CompiledModule` and
+`text.compile_source(text) -> TextWorld`; for archives `text.TextWorld(program, library, constants)`
+with `named_type`, `function` and `compile_class`, by qualified name.
 """

@@ -183,7 +183,7 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
 def _generic(
     origin: object, args: tuple[object, ...], classes: ClassTable, span: Span | None
 ) -> Attribute:
-    name = getattr(origin, "__name__", None) or getattr(origin, "_name", str(origin))
+    name = str(getattr(origin, "__name__", None) or getattr(origin, "_name", origin))
     if name not in CONSTRUCTORS and origin not in (python.Union, types.UnionType):
         raise CompileError(f"Unknown type constructor {name}", span)
     inside = [type_of_object(a, classes, span) for a in args if a != ()]

@@ -303,7 +303,7 @@ class Calls(Subscripts):
         element, depth = hint, 0
         while isinstance(element, ListType):
             element, depth = element.element, depth + 1
-        codes = {INT: 0, FLOAT: 1, BOOL: 2, COMPLEX: 3}
+        codes: dict[Attribute, int] = {INT: 0, FLOAT: 1, BOOL: 2, COMPLEX: 3}
         inputs = [callee.self_value, self.integer(depth), self.integer(codes[element])]
         return self.insert("prim::tolist", inputs, [hint], span).output
 

@@ -72,8 +72,8 @@ class Conditions(Emission):
                 return inner.inverse(value)
             case ast.BoolOp():
                 found = self.condition(node.values[0])
-                for value in node.values[1:]:
-                    found = self._short_circuit(found, value, isinstance(node.op, ast.Or), span)
+                for operand in node.values[1:]:
+                    found = self._short_circuit(found, operand, isinstance(node.op, ast.Or), span)
                 return found
             case ast.Compare() if len(node.ops) > 1:
                 return self._chain(node)

@@ -70,7 +70,7 @@ class Emission:
         span: Span | None,
         **attributes: object,
     ) -> Node:
-        return self.add(Node(kind, inputs, types, span, **attributes))
+        return self.add(Node(kind, inputs, types, span, None, **attributes))
 
     def constant(
         self, value: object, span: Span | None = None, type: Attribute | None = None

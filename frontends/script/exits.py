@@ -2,8 +2,8 @@
 
 Two runs over a draft in SSA form: first `LoopContinuation` (break and continue), then `ReturnStmt`.
 Each block answers with an `_Exit`: whether it left (a value of type bool: constant true, constant
-false, or decided at run time), and the values it left with. Code behind a node that might leave goes
-under an if of the flag. The algorithm is that of TorchScript's exit transform, so that graphs agree.
+false, or decided at run time), and the values it left with. Code behind a node that might leave
+goes under an if of the flag. The algorithm is TorchScript's exit transform, so that graphs agree.
 """
 
 from __future__ import annotations

@@ -326,8 +326,8 @@ class Expressions(Conditions):
         def body() -> None:
             out = self.expr(node.elt, element[0])
             if element[0] is None:
-                element[0] = TENSOR if isinstance(out.type, TensorType) else out.type
-                made.type = ListType(element[0])
+                found: Attribute = TENSOR if isinstance(out.type, TensorType) else out.type
+                element[0], made.type = found, ListType(found)
             self.builtin("aten::append", [made, out], span)
 
         iterable = self.sugared(generator.iter).iterate(self, span)
@@ -376,7 +376,7 @@ class Expressions(Conditions):
                 text += "{}"
                 parts.append(self.expr(value.value))
             elif isinstance(value, ast.Constant):
-                text += value.value
+                text += str(value.value)
         return self.builtin("aten::format", [self.constant(text, span), *parts], span)
 
     def name(self, name: str, span: Span) -> Sugared:

@@ -1,7 +1,7 @@
 """Operators on constants of immutable type, computed while compiling.
 
-TorchScript folds only values that nobody can change: numbers, strings, tuples of them. What raises is
-left to run time. A result that TorchScript's 64-bit integers cannot hold wraps around.
+TorchScript folds only values that nobody can change: numbers, strings, tuples of them. What
+raises is left to run time. A result that TorchScript's 64-bit integers cannot hold wraps around.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _truediv(a: float, b: float) -> float:
 
 
 def _pow(a: float, b: float) -> float:
-    return float(a) ** float(b)
+    return float(math.pow(a, b))
 
 
 def range_length(low: int, high: int, step: int) -> int:
@@ -117,7 +117,7 @@ _IMMUTABLE = (int, float, bool, str, complex, tuple, type(None), Device, EnumRef
 
 
 def fold(node: Node) -> tuple[object] | None:
-    """The result of a node whose inputs are constants, in a tuple; None if it cannot be computed."""
+    """The result of a node with constant inputs, in a tuple; None if it cannot be computed."""
     if not all(map(draft.is_constant, node.inputs)) or len(node.outputs) != 1:
         return None
     values = [draft.constant_of(v) for v in node.inputs]

@@ -1,7 +1,7 @@
 """Names of live Python: what the objects around a function mean in script.
 
-A name is looked up in the function's closure, its globals and Python's builtins, and what is found is
-translated by kind. `torch` and `tensorscript` are recognised by the names of their modules; neither
+A name is looked up in the function's closure, its globals and Python's builtins, and what is found
+is translated by kind. `torch` and `tensorscript` are recognised by the names of their modules; neither
 is imported here.
 """
 
@@ -272,14 +272,16 @@ class World:
         if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
             return Builtin("aten::device")
         if _is_torch(cls) and cls.__name__ in CONTEXTS:
-            found = self.contexts.type(CONTEXTS[cls.__name__])
+            found = self.contexts.named_type(CONTEXTS[cls.__name__])
             assert isinstance(found, ClassType)
             return Class(found)
         type_ = self.type_of_class(cls, span)
         if isinstance(type_, TupleType):
             return NamedTupleClass(type_, self._fields(cls, type_))
         if isinstance(type_, EnumType):
-            members = {m.name: EnumRef(type_.class_name.data, m.name) for m in _members(cls)}
+            members: dict[str, object] = {
+                m.name: EnumRef(type_.class_name.data, m.name) for m in _members(cls)
+            }
             return EnumClass(type_, members)
         assert isinstance(type_, ClassType)
         return Class(type_)

@@ -158,7 +158,7 @@ class ModuleTypes:
         ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
         instance: Iterable[tuple[str, object]] = vars(module).items()
         for name, value in instance:
-            if name in _HIDDEN or name in ignored or (name.startswith("_") and name not in hints):
+            if name in _HIDDEN or name in ignored:
                 continue
             if name in constants or name in finals:
                 self._constant(info, name, value)

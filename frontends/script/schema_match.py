@@ -36,8 +36,8 @@ from .signature import Formal, Signature, constant_type
 
 EMPTY_LIST_HINT = (
     "Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
-    "empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements in "
-    "the list for Python 2)\n"
+    "empty list of another type (torch.jit.annotate(List[T, []]) where T is the type of elements "
+    "in the list for Python 2)\n"
 )
 
 
@@ -78,14 +78,18 @@ class _Refused(Exception):
     """One signature does not take the arguments; the text is the reason."""
 
 
-_FROM_TENSOR = {
+_FROM_TENSOR: dict[Attribute, str] = {
     FLOAT: "aten::FloatImplicit",
     COMPLEX: "aten::ComplexImplicit",
     INT: "aten::IntImplicit",
     NUMBER: "aten::ScalarImplicit",
 }
-_FROM_NUMBER = {FLOAT: "aten::Float", COMPLEX: "aten::Complex", INT: "aten::Int"}
-_FROM_BOOL = {FLOAT: "aten::Float", INT: "aten::Int", NUMBER: "aten::Int"}
+_FROM_NUMBER: dict[Attribute, str] = {
+    FLOAT: "aten::Float",
+    COMPLEX: "aten::Complex",
+    INT: "aten::Int",
+}
+_FROM_BOOL: dict[Attribute, str] = {FLOAT: "aten::Float", INT: "aten::Int", NUMBER: "aten::Int"}
 
 
 def _converts_to_list(actual: Attribute, wanted: Attribute) -> bool:

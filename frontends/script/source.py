@@ -1,7 +1,7 @@
 """From a function object to the syntax tree of its definition, with places in the original text.
 
-`ast` wants dedented text and counts columns in UTF-8 bytes; spans count characters of the text as it
-stands in the file. `Text.span` converts.
+`ast` wants dedented text and counts columns in UTF-8 bytes; spans count characters of the text as
+it stands in the file. `Text.span` converts.
 """
 
 from __future__ import annotations

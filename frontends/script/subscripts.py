@@ -234,7 +234,7 @@ def _index_code(type: Attribute) -> int | None:
     """The dtype code of the tensor that a list or bool becomes as an index."""
     while isinstance(type, ListType):
         type = type.element
-    return {INT: 4, BOOL: 11}.get(type)
+    return 4 if type == INT else 11 if type == BOOL else None
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -1,7 +1,7 @@
 """Names in TorchScript text: archives' `code/*.py` and `CompilationUnit` sources.
 
-Text is parsed by `ast`, which executes nothing. Functions and classes are found by qualified name in
-a `Library` and compiled when they are first needed, so that definitions may come in any order.
+Text is parsed by `ast`, which executes nothing. Functions and classes are found by qualified name
+in a `Library` and compiled when they are first needed, so that definitions may come in any order.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class TextWorld:
                 )
             signature = em.calling(name, span, lambda: self.function(name))
             return Function(name, signature)
-        type = self.type(name)
+        type = self.named_type(name)
         if isinstance(type, TupleType):
             fields = zip(type.field_names, type.elements, strict=True)
             formals = tuple(Formal(n, t) for n, t in fields)
@@ -240,7 +240,7 @@ class TextWorld:
 
     # Classes
 
-    def type(self, name: str) -> Attribute:
+    def named_type(self, name: str) -> Attribute:
         """The type called `name`, declared if it is not yet.
 
         Raises:
@@ -272,7 +272,7 @@ class TextWorld:
                 case ast.AnnAssign():
                     self._attribute(info, node, resolver, text)
                 case ast.Assign([ast.Name(key)], ast.List(elements)):
-                    listed = [e.value for e in elements if isinstance(e, ast.Constant)]
+                    listed = [str(e.value) for e in elements if isinstance(e, ast.Constant)]
                     if key == "__parameters__":
                         info.parameters = listed
                     elif key == "__buffers__":
@@ -324,7 +324,7 @@ class TextWorld:
         Raises:
             CompileError: there is no such class, or a method does not compile.
         """
-        self.type(name)
+        self.named_type(name)
         info = self.program.classes[name]
         for key, compile in info.methods.items():
             if key not in info.compiled:
@@ -370,9 +370,9 @@ class TextResolver:
     def _object(self, node: ast.expr) -> object:
         path = ast.unparse(node)
         if path.startswith("__torch__."):
-            return self.world.type(path)
+            return self.world.named_type(path)
         if self.world.library.find(f"__torch__.{path}") is not None:
-            return self.world.type(f"__torch__.{path}")
+            return self.world.named_type(f"__torch__.{path}")
         return NOT_FOUND
 
     def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
