@@ -216,7 +216,8 @@ class _Attempt:
             actual, self.self_value = self.self_value, None
             return self._argument(formal, actual)
         if not formal.kwarg_only and self.taken < len(self.args):
-            if self.conversions and self._collects(at, formal):
+            # `x.view(-1)` is view(int[]), not the later view.dtype: exact elements need no conversion.
+            if (self.conversions or self._are_elements(formal)) and self._collects(at, formal):
                 return self._collect(formal)
             self.taken += 1
             return self._argument(formal, self.args[self.taken - 1])
@@ -233,6 +234,12 @@ class _Attempt:
     def _default(self, formal: Formal) -> Value:
         type = constant_type(formal.default, formal.type)
         return self.em.draft.constant(formal.default, type, self.span)
+
+    def _are_elements(self, formal: Formal) -> bool:
+        """The remaining positional arguments are exactly elements of the formal's list."""
+        type = formal.type
+        rest = self.args[self.taken :]
+        return isinstance(type, ListType) and all(v.type == type.element for v in rest)
 
     def _collects(self, at: int, formal: Formal) -> bool:
         """Whether the remaining positional arguments become one list (`zeros(2, 3)`)."""
