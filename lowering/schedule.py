@@ -9,9 +9,11 @@ vectorize("i_i")
 parallel("i_o", 4)
 ```
 
-New loops are named after the old: split makes `i_o`, `i_i` (and `i_t`), fuse `i_f`, distribute
-`i_d`; a name that is taken gets `_2`, `_3`, ... Each primitive's module documents
-`before --> after` and when it is legal.
+New loops are named after the old: split and tile make `i_o`, `i_i` (split's tail loop is `i_t`),
+fuse `i_f`, distribute `i_d`, slice_head `i_h`, slice_tail `i_t`, rfactor `i_z` (initialisation) and
+`i_r` (final step). New buffers: rfactor `y_rf`, cache `y_c` (its copies run over `y_c_r`, `y_c_w`),
+compute_at `t_a` (filled over `t_a_i`). A name that is taken gets `_2`, `_3`, ... Each primitive's
+module documents `before --> after` and when it is legal.
 """
 
 from __future__ import annotations
@@ -169,6 +171,8 @@ def from_json(source: str) -> Schedule:
     """
     try:
         items = json.loads(source)
-        return tuple(Step(str(p), str(t), tuple(args)) for p, t, args in items)
+        steps = tuple(Step(str(p), str(t), tuple(args)) for p, t, args in items)
+        hash(steps)  # a list or an object among the arguments is a TypeError
+        return steps
     except (ValueError, TypeError) as error:
         raise ScheduleError(f"not a schedule: {source[:80]}") from error

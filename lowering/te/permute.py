@@ -26,7 +26,7 @@ def check(nest: Nest, target: str, *order: int) -> str | None:
     if alloc is None:
         return f"{target} is a parameter"
     rank = len(alloc.buffer.shape)
-    if sorted(order) != list(range(rank)):
+    if len(order) != rank or set(order) != set(range(rank)):
         return f"the order is a permutation of 0 .. {rank}"
     touches = body_accesses(nest, nest.func.block.ops)
     if any(a.buffer == target and a.indices is None for a in touches):

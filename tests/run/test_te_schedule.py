@@ -240,12 +240,24 @@ def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
         (pointwise, step("split", "j"), "takes 1 to 2 arguments"),
         (softmax, step("fuse_loops", "i", "i3"), "does not follow"),
         (pointwise, step("melt", "i"), "unknown primitive"),
+        (pointwise, step("parallel", "i", "a"), "grain is a positive"),
+        (pointwise, step("distribute", "i", "a"), "position in the body"),
+        (pointwise, step("cache", "x", "i", "attic"), "no local scope attic"),
+        (blur, step("inline", "x"), "x is a parameter"),
+        (matmul, step("rfactor", "i"), "not a reduction"),
+        (pointwise, step("vectorize", "x"), "there is no loop x"),
     ],
 )
 def test_illegal_steps_say_why(make: Callable[[], FuncOp], item: object, reason: str) -> None:
     func = make()
     with pytest.raises(ScheduleError, match=reason):
         apply(func, (item,))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("source", ["", "[1]", '[["split", "i", [[1]]]]', "{}x"])
+def test_malformed_json_is_refused(source: str) -> None:
+    with pytest.raises(ScheduleError, match="not a schedule"):
+        from_json(source)
 
 
 def test_what_must_be_legal_is() -> None:
