@@ -19,6 +19,8 @@ A dumped file enters the pipeline again at its stage. Large constants of a dump 
 from __future__ import annotations
 
 import io
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,9 +110,29 @@ def save_module(module: ModuleOp, path: Path) -> None:
         for op in _constants(module)
         if op.data.text().startswith("blob")
     }
-    known = {digest: array for digest, array in large.items() if array is not None}
-    if known:
-        np.savez(side_file(path), **known)  # type: ignore[arg-type]  # digests are never "file"
+    save_constants(path, {d: array for d, array in large.items() if array is not None})
+
+
+def save_constants(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Put arrays by digest into the side file of `path`; what other stages stored there stays."""
+    stored = load_constants(path)
+    if arrays.keys() - stored.keys():
+        np.savez(side_file(path), **{**stored, **arrays})  # type: ignore[arg-type]  # digests are never "file"
+
+
+def load_constants(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of the side file of `path` by digest; none where there is no such file.
+
+    Raises:
+        UserError: the file is not an archive of arrays.
+    """
+    if not side_file(path).exists():
+        return {}
+    try:
+        with np.load(side_file(path), allow_pickle=False) as stored:
+            return dict(stored)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError(f"cannot read {side_file(path)}: {error}") from error
 
 
 def side_file(path: Path) -> Path:
@@ -129,13 +151,13 @@ def load_module(path: Path) -> ModuleOp:
         return module
     if not side_file(path).exists():
         raise UserError(f"{path}: the constants file {side_file(path).name} is missing")
-    with np.load(side_file(path), allow_pickle=False) as stored:
-        for op in missing:
-            digest = op.data.data.digest
-            if digest not in stored:
-                raise UserError(f"{side_file(path).name} lacks the constant {digest[:12]}")
-            data = ConstantData(stored[digest])
-            if data.digest != digest:
-                raise UserError(f"{side_file(path).name}: constant {digest[:12]} is damaged")
-            op.properties["data"] = DataAttr(data)
+    stored = load_constants(path)
+    for op in missing:
+        digest = op.data.data.digest
+        if digest not in stored:
+            raise UserError(f"{side_file(path).name} lacks the constant {digest[:12]}")
+        data = ConstantData(stored[digest])
+        if data.digest != digest:
+            raise UserError(f"{side_file(path).name}: constant {digest[:12]} is damaged")
+        op.properties["data"] = DataAttr(data)
     return module
