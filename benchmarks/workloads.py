@@ -53,7 +53,7 @@ def chain_numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return x / (1 + np.exp(-(x * y + 1)))
 
 
-def chain_torch(x, y):  # type: ignore[no-untyped-def]  # scripted: unannotated is Tensor
+def chain_torch(x, y):
     return torch.sigmoid(x * y + 1) * x
 
 
@@ -66,7 +66,7 @@ def numba_chain() -> Callable[..., Any] | None:
         return None
 
     @numba.njit(parallel=True, fastmath=True)
-    def chain(x, y):  # type: ignore[no-untyped-def]
+    def chain(x, y):
         out = np.empty_like(x)
         a, b, c = x.ravel(), y.ravel(), out.ravel()
         for i in numba.prange(a.size):
@@ -81,7 +81,7 @@ def softmax_numpy(x: np.ndarray) -> np.ndarray:
     return e / e.sum(1, keepdims=True)
 
 
-def softmax_torch(x):  # type: ignore[no-untyped-def]
+def softmax_torch(x):
     return torch.softmax(x, 1)
 
 
@@ -94,7 +94,7 @@ def numba_softmax() -> Callable[..., Any] | None:
         return None
 
     @numba.njit(parallel=True, fastmath=True)
-    def softmax(x):  # type: ignore[no-untyped-def]
+    def softmax(x):
         out = np.empty_like(x)
         for i in numba.prange(x.shape[0]):
             m = np.float32(-np.inf)
@@ -116,7 +116,7 @@ def matmul_numpy(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.maximum(x @ w + b, 0)
 
 
-def matmul_torch(x, w, b):  # type: ignore[no-untyped-def]
+def matmul_torch(x, w, b):
     return torch.relu(x @ w + b)
 
 
@@ -124,11 +124,11 @@ def matmul_jax(x: Any, w: Any, b: Any) -> Any:
     return jax.numpy.maximum(x @ w + b, 0)
 
 
-def plain_matmul(x, w):  # type: ignore[no-untyped-def]
+def plain_matmul(x, w):
     return torch.matmul(x, w)
 
 
-def add(x, y):  # type: ignore[no-untyped-def]
+def add(x, y):
     return x + y
 
 

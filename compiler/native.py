@@ -22,8 +22,9 @@ from tensorscript.backends.cpu.signature import Signature, signature_of, with_sc
 from tensorscript.backends.cpu.thunk import DECLARATIONS, METADATA, Builtin, thunk_text
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
+from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
 from tensorscript.base.errors import InternalError, ScriptError, UserError
-from tensorscript.dialects.te.ops import FuncOp, constants, functions
+from tensorscript.dialects.te.ops import FuncOp, WhileOp, constants, functions
 
 from .cache import DiskCache, cache_key
 from .options import CompileOptions
@@ -104,12 +105,19 @@ class NativeModule:
         thunk = thunk_text(THUNK, ENTRY, self.signature, release_gil=long)
         return body + DECLARATIONS + thunk + METADATA
 
+    @property
+    def optimization(self) -> Optimization:
+        """Loops over scalars in host code gain from LLVM's scalar passes (a third on Collatz);
+        kernels do not, and the passes cost as much as the rest of code generation."""
+        loops = any(isinstance(op, WhileOp) for op in self.entry.walk())
+        return SCALAR_CODE if loops else VECTOR_CODE
+
     def assembly(self) -> str:
-        return compile_assembly(self.llvm_text, self.target)
+        return compile_assembly(self.llvm_text, self.target, self.optimization)
 
     def compile(self) -> NativeCode:
         names = tuple(op.buffer.name for op in constants(self.module))
-        data = compile_object(self.llvm_text, self.target)
+        data = compile_object(self.llvm_text, self.target, self.optimization)
         return NativeCode(data, self.signature, kernels_of(self.module), names)
 
     def arrays(self) -> dict[str, np.ndarray]:

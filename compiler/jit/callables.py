@@ -189,4 +189,3 @@ class ScriptMethod(_Callable):
 
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptMethod {self.qualified_name}>"
-

@@ -21,7 +21,10 @@ def script_failure(error: UserError, entry: str, serialized: bool) -> None:
         return
     kind = "serialized code" if serialized else ""
     comma = ", " if kind else " "
-    parts = [_HEAD, f"Traceback of TorchScript{comma}{kind}{' ' if kind else ''}(most recent call last):"]
+    parts = [
+        _HEAD,
+        f"Traceback of TorchScript{comma}{kind}{' ' if kind else ''}(most recent call last):",
+    ]
     parts += (span.highlight() for span in frames)
     said = error.message if isinstance(error, ScriptError) else f"RuntimeError: {error.message}"
     parts.append(said)

@@ -122,9 +122,7 @@ class RecursiveScriptModule(_Face):
     @property
     def forward(self) -> ScriptMethod:
         if "forward" not in self._info.methods and "forward" not in self._info.compiled:
-            raise UnsupportedMember(
-                f"Method 'forward' is not defined on {self.original_name}"
-            )
+            raise UnsupportedMember(f"Method 'forward' is not defined on {self.original_name}")
         return self._method("forward")
 
     @property
@@ -241,7 +239,9 @@ class RecursiveScriptModule(_Face):
             wrong.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
         if wrong:
             listed = "\n\t".join(wrong)
-            raise GuardError(f"Error(s) in loading state_dict for {self.original_name}:\n\t{listed}")
+            raise GuardError(
+                f"Error(s) in loading state_dict for {self.original_name}:\n\t{listed}"
+            )
         for name, value in own.items():
             if name in state:
                 value.copy_(state[name])

@@ -123,7 +123,9 @@ class Restorer:
             for member, constant in self.archive.class_info(value.type_name).constants.items():
                 if type(constant) is type(value.value) and constant == value.value:
                     return EnumValue(value.type_name, member, value.value)
-        raise ArchiveError(f"{where} holds {value.value!r}, which is no member of {value.type_name}")
+        raise ArchiveError(
+            f"{where} holds {value.value!r}, which is no member of {value.type_name}"
+        )
 
     def _object(self, value: pickled.ObjectState) -> ScriptObject:
         info = self.archive.class_info(value.type_name)
@@ -137,7 +139,9 @@ class Restorer:
         if not isinstance(value.state, dict):
             raise ArchiveError(f"object of {info.name} has a state but no __setstate__")
         if unknown := value.state.keys() - info.attributes.keys():
-            raise ArchiveError(f"{info.name} has no attribute {min(unknown)!r}, which data.pkl sets")
+            raise ArchiveError(
+                f"{info.name} has no attribute {min(unknown)!r}, which data.pkl sets"
+            )
         for name, type_ in info.attributes.items():
             where = f"{info.name}.{name}"
             if name not in value.state:
