@@ -7,7 +7,7 @@ expressions of tensors (views are index maps, so a transposed operand is read tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 import numpy as np
@@ -39,6 +39,24 @@ Ref = Storage | ListRef | DictRef | ObjectRef
 Indices = tuple[Expr, ...]
 Rows = dict[str, Callable[..., Value]]
 _Op = TypeVar("_Op", bound=Operation)
+
+
+class Heap(dict[Ref, Value]):
+    """Contents of references. What was imported from outside (constants, objects of the caller)
+    has its first content in `imported`, shared by all copies, wherever it was first met."""
+
+    def __init__(self, contents: Mapping[Ref, Value], imported: dict[Ref, Value]) -> None:
+        super().__init__(contents)
+        self.imported = imported
+
+    def __missing__(self, ref: Ref) -> Value:
+        return self.imported[ref]
+
+    def __contains__(self, ref: object) -> bool:
+        return super().__contains__(ref) or ref in self.imported
+
+    def branched(self) -> Heap:
+        return Heap(self, self.imported)
 
 
 class Body:
@@ -100,7 +118,7 @@ class Builder:
         self.entry = block
         self.prologue: list[Operation] = []
         self.scalars: dict[str, SSAValue] = {}
-        self.heap: dict[Ref, Value] = {}
+        self.heap = Heap({}, {})
         self.scopes: list[dict[tuple[object, ...], Operation]] = [{}]
         self.span: Span | None = None
         self.operator = ""
@@ -379,8 +397,9 @@ class Builder:
         type_ = tensor(dtype, tuple(const(s) for s in array.shape))
         op = tg.ConstantOp(DataAttr.of(array), type_)
         self.prologue.append(op)
-        made = self.fresh(op.result)
-        made.storage.origin = origin
+        storage = Storage(dtype, type_.shape, origin)
+        self.heap.imported[storage] = op.result
+        made = Tensor(storage, type_.shape)
         self.constants[id(array)] = made
         return made
 

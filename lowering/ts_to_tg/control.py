@@ -24,7 +24,7 @@ from tensorscript.dialects.te.expr import Expr, unary
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 
-from .builder import Builder, Ref
+from .builder import Builder, Heap, Ref
 from .elements import as_expr
 from .merge import (
     Join,
@@ -62,7 +62,7 @@ class _Trial:
 
     block: Block
     scope: dict[tuple[object, ...], Operation]
-    heap: dict[Ref, Value]
+    heap: Heap
     results: list[Value]
     raised: str | None = None
 
@@ -76,7 +76,7 @@ def discard(block: Block) -> None:
 def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _Trial:
     """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
     outer, heap = b.block, b.heap
-    b.block, b.heap = block, dict(heap)
+    b.block, b.heap = block, heap.branched()
     b.scopes.append({})
     results: list[Value] = []
     raised: str | None = None
@@ -309,6 +309,7 @@ class _LoopState:
 
     def _grow(self, trial: _Trial, after: list[Value]) -> bool:
         grew = False
+        changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             if k in self.varying or same_value(old, new):
                 continue
@@ -320,7 +321,7 @@ class _LoopState:
             elif not isinstance(old, Tensor) and not is_scalar(old) and type(old) is not type(new):
                 self.b.cannot("a value whose type changes in a loop")
             self.varying.add(k)
-        for ref in changed_refs(self.b.heap, trial.heap):
+        for ref in changed:
             if ref not in self.refs:
                 self.refs.append(ref)
                 grew = True

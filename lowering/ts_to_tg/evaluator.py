@@ -91,17 +91,23 @@ class Evaluator:
             return self.b.literal(value.array, value.dtype, path)
         if isinstance(value, ListLiteral | list):
             items = value.elements if isinstance(value, ListLiteral) else value
-            return self.new_list([self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)])
+            elements = [self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)]
+            return self.imported(ListRef(), tuple(elements)) if path else self.new_list(elements)
         if isinstance(value, tuple):
             return TupleValue(
                 tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
             )
         if isinstance(value, DictLiteral | dict):
             pairs = value.items if isinstance(value, DictLiteral) else value.items()
-            return self.new_dict({k: self.import_value(v, f"{path}.{k}") for k, v in pairs})
+            named = {k: self.import_value(v, f"{path}.{k}") for k, v in pairs}
+            return self.imported(DictRef(), named) if path else self.new_dict(named)
         if isinstance(value, ObjectValue):
             return self.import_object(value, path)
         return value
+
+    def imported(self, ref: ListRef | DictRef, content: Value) -> Value:
+        self.b.heap.imported[ref] = content
+        return ref
 
     def import_object(self, value: ObjectValue, path: str) -> ObjectRef:
         if (found := self.objects.get(id(value))) is not None:
@@ -109,7 +115,7 @@ class Evaluator:
         made = self.objects[id(value)] = ObjectRef(value.class_name, path or "self")
         self.given[id(value)] = value
         prefix = f"{path}." if path else ""
-        self.b.heap[made] = _Lazy(self, value.attributes, prefix)
+        self.b.heap.imported[made] = _Lazy(self, value.attributes, prefix)
         return made
 
     def new_list(self, elements: Sequence[Value]) -> ListRef:

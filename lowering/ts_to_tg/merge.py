@@ -15,7 +15,7 @@ from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, select
 from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
 
-from .builder import Builder, Ref
+from .builder import Builder, Heap, Ref
 from .elements import as_expr, known
 from .sizes import same_size
 from .values import (
@@ -135,10 +135,10 @@ class Join:
 
     b: Builder
     condition: Expr
-    before: dict[Ref, Value]
+    before: Heap
     known_scalars: int
-    yes: dict[Ref, Value]
-    no: dict[Ref, Value]
+    yes: Heap
+    no: Heap
     leaves: list[tuple[Value, Value]] = field(default_factory=list)
 
     def _leaf(self, yes: Value, no: Value) -> Rebuild:
@@ -271,6 +271,9 @@ def _kind(value: Value) -> str:
     return type(value).__name__
 
 
-def changed_refs(before: dict[Ref, Value], *after: dict[Ref, Value]) -> list[Ref]:
+def changed_refs(before: Heap, *after: Heap) -> list[Ref]:
     """References whose content some `after` changed."""
-    return [r for r, c in before.items() if any(not same_content(c, a[r]) for a in after)]
+    refs = dict.fromkeys(before)
+    for heap in after:
+        refs |= dict.fromkeys(r for r in heap if r in before)
+    return [r for r in refs if any(not same_content(before[r], a[r]) for a in after)]

@@ -235,18 +235,23 @@ def _changed_state(session: _Session) -> dict[str, Value]:
         if storage.origin and storage.origin not in session.tensors and storage in b.heap:
             out[storage.origin] = Tensor(storage, storage.shape)
     for owner in session.evaluator.objects.values():
-        attributes = b.heap.get(owner)
+        attributes = b.heap[owner] if owner in b.heap else None
         if not isinstance(attributes, dict) or hasattr(attributes, "raw"):
             continue
         prefix = "" if owner.path == "self" else f"{owner.path}."
         for name, value in attributes.items():
             path = prefix + name
-            if isinstance(value, Tensor) and value.storage.origin != path:
+            if value is not given_value(session, owner, name) and isinstance(value, Tensor):
                 out[path] = value
             elif is_scalar_value(value) and not same_as_given(session, owner, name, value):
                 b.operator = "prim::SetAttr"
                 b.cannot(f"updating the number {path}")
     return out
+
+
+def given_value(session: _Session, owner: ObjectRef, name: str) -> Value:
+    """The value of an attribute before the program ran."""
+    return session.builder.heap.imported[owner].get(name)
 
 
 def same_as_given(session: _Session, owner: ObjectRef, name: str, value: Value) -> bool:
@@ -359,7 +364,7 @@ def _finish(
     updates = tuple((path, session.leaf(v)) for path, v in changed.items())
     b.emit(tg.ReturnOp(session.leaves))
     block = b.entry
-    for size in session.sizes:
+    for _ in session.sizes:
         block.insert_arg(ScalarType(int64), len(block.args))
     for op in reversed(b.prologue):
         first = block.first_op

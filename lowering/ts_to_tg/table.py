@@ -10,9 +10,13 @@ from .activation import ACTIVATION
 from .builder import Rows
 from .comparison import COMPARISON
 from .containers import CONTAINER
+from .convolution import CONVOLUTION
 from .creation import CREATION
+from .index import INDEX
 from .linalg import LINALG
+from .normalization import NORMALIZATION
 from .pointwise import POINTWISE
+from .pooling import POOLING
 from .reduction import REDUCTION
 from .scalars import SCALAR
 from .view import VIEW
@@ -25,6 +29,10 @@ BUILDERS: Rows = {
     **VIEW,
     **LINALG,
     **CREATION,
+    **NORMALIZATION,
+    **CONVOLUTION,
+    **POOLING,
+    **INDEX,
 }
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}

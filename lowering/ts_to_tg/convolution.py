@@ -1,0 +1,181 @@
+"""Rows of convolutions: one contraction over (input channel, kernel position) by index maps.
+
+```
+out[n, o, y, x] = sum over c, ky, kx of  in[n, g*C + c, y*stride + ky*dilation - pad, ...] * w[o, c, ky, kx]
+```
+Reads outside of the input are guarded by a select. A transposed convolution gathers: the input
+position is (y + pad - ky*dilation) / stride where that divides.
+"""
+
+from __future__ import annotations
+
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+
+from .builder import Body, Builder, Rows
+from .dims import literal
+from .elements import compute_dtype
+from .normalization import per_channel
+from .sizes import simplify
+from .values import Tensor, Value
+
+
+def spread(value: Value, count: int) -> list[int]:
+    """One number, or one per spatial dimension."""
+    if isinstance(value, int):
+        return [value] * count
+    return list(value) * count if len(value) == 1 else list(value)
+
+
+def inside(position: Expr, size: Expr, low: bool, high: bool) -> list[Expr]:
+    """The conditions of 0 <= position < size that can fail."""
+    out = [binary("ge", position, 0)] if low else []
+    return [*out, binary("lt", position, size)] if high else out
+
+
+def convolve(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Value,
+    padding: Value,
+    dilation: Value,
+    groups: int,
+) -> Tensor:
+    """Convolution of (N, C, ...) by (O, C / groups, ...) in any number of dimensions."""
+    spatial = weight.rank - 2
+    if x.rank == spatial + 1:
+        out = convolve(
+            b, b.call("aten::unsqueeze", x, 0), weight, bias, stride, padding, dilation, groups
+        )
+        return b.call("aten::squeeze", out, 0)
+    steps, dilations = spread(stride, spatial), spread(dilation, spatial)
+    kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
+    low, high = _padding(padding, kernel, dilations)
+    b.require_same(
+        x.shape[1],
+        simplify(weight.shape[1] * groups),
+        f"Given groups={groups}, weight of size {list(weight.shape)}, expected"
+        f" input{list(x.shape)} to have {simplify(weight.shape[1] * groups)} channels, but got"
+        f" {x.shape[1]} channels instead",
+    )
+    sizes = []
+    for d in range(spatial):
+        reach = dilations[d] * (kernel[d] - 1) + 1
+        sizes.append(simplify((x.shape[2 + d] + (low[d] + high[d] - reach)) // steps[d] + 1))
+    channels, per_group = weight.shape[0], simplify(weight.shape[0] // groups)
+    wide = compute_dtype(x.dtype)
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        group = const(0) if groups == 1 else i[1] // per_group
+        at = [
+            i[2 + d] * steps[d] + (r[1 + d] * dilations[d] - low[d]) if low[d] else
+            i[2 + d] * steps[d] + r[1 + d] * dilations[d]
+            for d in range(spatial)
+        ]  # fmt: skip
+        guards: list[Expr] = []
+        for d, e in enumerate(at):
+            guards += inside(e, x.shape[2 + d], bool(low[d]), bool(high[d]))
+        channel = r[0] if groups == 1 else simplify(group * weight.shape[1] + r[0])
+        element = body.read(x, [i[0], channel, *at], wide)
+        guarded = select(all_of(guards), element, const(0, wide)) if guards else element
+        return guarded * body.read(weight, [i[1], r[0], *r[1:]], wide)
+
+    shape = (x.shape[0], channels, *sizes)
+    out = b.contract(shape, [weight.shape[1], *weight.shape[2:]], x.dtype, make)
+    return _with_bias(b, out, bias)
+
+
+def _with_bias(b: Builder, out: Tensor, bias: Tensor | None) -> Tensor:
+    if bias is None:
+        return out
+    return b.call("aten::add", out, per_channel(b, bias, out.rank))
+
+
+def _padding(padding: Value, kernel: list[int], dilation: list[int]) -> tuple[list[int], list[int]]:
+    """Padding before and after each dimension; "same" puts the odd one behind."""
+    if padding == "valid":
+        return [0] * len(kernel), [0] * len(kernel)
+    if padding == "same":
+        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return [t // 2 for t in totals], [t - t // 2 for t in totals]
+    both = spread(padding, len(kernel))
+    return both, both
+
+
+def transposed(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Value,
+    padding: Value,
+    output_padding: Value,
+    groups: int,
+    dilation: Value,
+) -> Tensor:
+    """Transposed convolution by a weight of (C, O / groups, ...)."""
+    spatial = weight.rank - 2
+    if x.rank == spatial + 1:
+        batched = b.call("aten::unsqueeze", x, 0)
+        out = transposed(
+            b, batched, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+        return b.call("aten::squeeze", out, 0)
+    steps, pads = spread(stride, spatial), spread(padding, spatial)
+    extra, dilations = spread(output_padding, spatial), spread(dilation, spatial)
+    kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
+    sizes = []
+    for d in range(spatial):
+        reach = dilations[d] * (kernel[d] - 1) + 1
+        sizes.append(simplify((x.shape[2 + d] - 1) * steps[d] + (reach + extra[d] - 2 * pads[d])))
+    per_group = weight.shape[1]
+    inner = simplify(weight.shape[0] // groups)
+    wide = compute_dtype(x.dtype)
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        group = const(0) if groups == 1 else i[1] // per_group
+        channel = r[0] if groups == 1 else simplify(group * inner + r[0])
+        at, guards = [], []
+        for d in range(spatial):
+            position = simplify(i[2 + d] + pads[d] - r[1 + d] * dilations[d])
+            if steps[d] != 1:
+                guards.append(binary("eq", position % steps[d], 0))
+                position = position // steps[d]
+            guards += inside(position, x.shape[2 + d], True, True)
+            at.append(position)
+        element = body.read(x, [i[0], channel, *at], wide)
+        out = i[1] if groups == 1 else i[1] % per_group
+        return select(all_of(guards), element, const(0, wide)) * body.read(
+            weight, [channel, out, *r[1:]], wide
+        )
+
+    shape = (x.shape[0], simplify(per_group * groups), *sizes)
+    out = b.contract(shape, [inner, *weight.shape[2:]], x.dtype, make)
+    return _with_bias(b, out, bias)
+
+
+def _conv(b: Builder, x: Tensor, w: Tensor, bias: Value = None, stride: Value = 1, padding: Value = 0, dilation: Value = 1, groups: int = 1, *_: Value) -> Tensor:  # fmt: skip
+    return convolve(b, x, w, bias, stride, padding, dilation, groups)
+
+
+def _transpose(b: Builder, x: Tensor, w: Tensor, bias: Value = None, stride: Value = 1, padding: Value = 0, output_padding: Value = 0, groups: int = 1, dilation: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+    return transposed(b, x, w, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _general(b: Builder, x: Tensor, w: Tensor, bias: Value, stride: Value, padding: Value, dilation: Value, is_transposed: bool, output_padding: Value, groups: int, *_: Value) -> Tensor:  # fmt: skip
+    if is_transposed:
+        return transposed(b, x, w, bias, stride, padding, output_padding, groups, dilation)
+    return convolve(b, x, w, bias, stride, padding, dilation, groups)
+
+
+CONVOLUTION: Rows = {
+    "aten::conv1d": _conv,
+    "aten::conv2d": _conv,
+    "aten::conv3d": _conv,
+    "aten::conv_transpose1d": _transpose,
+    "aten::conv_transpose2d": _transpose,
+    "aten::conv_transpose3d": _transpose,
+    "aten::convolution": _general,
+    "aten::_convolution": _general,
+}

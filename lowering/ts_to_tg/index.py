@@ -1,0 +1,283 @@
+"""Rows that read or write at positions held in tensors, embeddings, scans and sorting.
+
+Negative positions count from the end. Positions are checked before they are used: one reduction
+over the index tensor and one assertion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import bool_, int64
+from tensorscript.dialects.te.expr import Expr, binary, const, select
+from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.types import tensor
+
+from .builder import Body, Builder, Rows
+from .dims import dimension, dtype_of
+from .elements import compute_dtype, known
+from .values import Tensor, Value
+from .view import narrow
+
+
+def check_bounds(b: Builder, index: Tensor, size: Expr, message: str, low: bool = True) -> None:
+    """Assert that every position lies in [-size, size), or [0, size) unless `low`."""
+
+    def fine(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = body.read(index, r, int64)
+        return binary("and", binary("ge", e, -size if low else const(0)), binary("lt", e, size))
+
+    if not index.rank:
+        e = b.item(index)
+        b.check(
+            known(
+                binary("and", binary("ge", e, -size if low else const(0)), binary("lt", e, size))
+            ),
+            message,
+        )
+        return
+    ok = b.reduce((), index.shape, bool_, "and", fine)
+    b.check(b.item(ok), message)
+
+
+def wrapped(e: Expr, size: Expr) -> Expr:
+    return select(binary("lt", e, 0), e + size, e)
+
+
+def index_select(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> Tensor:
+    d = dimension(b, dim, x.rank)
+    check_bounds(b, index, x.shape[d], "index out of range in self", low=False)
+    shape = [*x.shape[:d], index.shape[0] if index.rank else const(1), *x.shape[d + 1 :]]
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        at = list(i)
+        at[d] = body.read(index, [i[d]] if index.rank else [], int64)
+        return body.read(x, at, x.dtype)
+
+    return b.compute(shape, x.dtype, make, tg.GatherOp)
+
+
+def gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> Tensor:
+    d = dimension(b, dim, x.rank)
+    check_bounds(b, index, x.shape[d], "index out of bounds for dimension", low=False)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        at = list(i)
+        at[d] = body.read(index, i, int64)
+        return body.read(x, at, x.dtype)
+
+    return b.compute(index.shape, x.dtype, make, tg.GatherOp)
+
+
+def embedding(b: Builder, weight: Tensor, index: Tensor, *_: Value) -> Tensor:
+    check_bounds(b, index, weight.shape[0], "index out of range in self", low=False)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        return body.read(weight, [body.read(index, i[:-1], int64), i[-1]], weight.dtype)
+
+    return b.compute((*index.shape, weight.shape[1]), weight.dtype, make, tg.GatherOp)
+
+
+def _layout(b: Builder, x: Tensor, indices: list[Tensor | None]) -> tuple[tuple[Expr, ...], int]:
+    """Shape the index tensors broadcast to, and where it stands in the result."""
+    given = [(d, t) for d, t in enumerate(indices) if t is not None]
+    for _, t in given:
+        if t.dtype is bool_:
+            b.cannot("a mask as an index: the shape of the result depends on the data")
+    shape = b.broadcast_shapes(*(t.shape for _, t in given))
+    dims = [d for d, _ in given]
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    for d, t in given:
+        check_bounds(b, t, x.shape[d], f"index is out of bounds for dimension {d} with size")
+    return shape, dims[0] if together else 0
+
+
+def _positions(
+    body: Body, x: Tensor, indices: list[Tensor | None], i: Sequence[Expr], at: int, count: int
+) -> list[Expr]:
+    """The element of `x` for the result index `i`, whose indexed part is i[at : at + count]."""
+    common = i[at : at + count]
+    rest = iter([*i[:at], *i[at + count :]])
+    out = []
+    for d in range(x.rank):
+        t = indices[d] if d < len(indices) else None
+        if t is None:
+            out.append(next(rest))
+        else:
+            out.append(wrapped(body.broadcast(t, common, int64), x.shape[d]))
+    return out
+
+
+def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Tensor:
+    shape, at = _layout(b, x, indices)
+    free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
+    full = [*free[:at], *shape, *free[at:]]
+    return b.compute(
+        full,
+        x.dtype,
+        lambda body, i: body.read(x, _positions(body, x, indices, i, at, len(shape)), x.dtype),
+        tg.GatherOp,
+    )
+
+
+def index_put(
+    b: Builder,
+    x: Tensor,
+    indices: list[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    *_: Value,  # noqa: E501
+) -> Tensor:
+    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is bool_:
+        if values.rank or accumulate:
+            b.cannot("a mask as an index: how many values are read depends on the data")
+        mask = indices[0]
+        for _ in range(x.rank - mask.rank):
+            mask = b.call("aten::unsqueeze", mask, -1)
+        return b.cast(b.call("aten::where", mask, values, x), x.dtype)
+    shape, at = _layout(b, x, indices)
+    free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
+    full = [*free[:at], *shape, *free[at:]]
+
+    def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
+        where = _positions(body, x, indices, d, at, len(shape))
+        return where, body.broadcast(values, d, x.dtype)
+
+    return b.scatter(x, full, make, "add" if accumulate else "set")
+
+
+def scatter(combiner: str) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Value, *_: Value) -> Tensor:
+        d = dimension(b, dim, x.rank)
+        check_bounds(b, index, x.shape[d], "index out of bounds for dimension", low=False)
+
+        def make(body: Body, at: list[Expr]) -> tuple[Sequence[Expr], Expr]:
+            where = list(at)
+            where[d] = body.read(index, at, int64)
+            if isinstance(source, Tensor):
+                return where, body.read(source, at, x.dtype)
+            return where, body.scalar(source, x.dtype)
+
+        return b.scatter(x, index.shape, make, combiner)
+
+    return row
+
+
+def along(combiner: str) -> Callable[..., Tensor]:
+    """index_add, index_copy: slices of `source` at positions of a vector."""
+
+    def row(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, alpha: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+        d = dimension(b, dim, x.rank)
+        check_bounds(b, index, x.shape[d], "index out of range in self", low=False)
+
+        def make(body: Body, at: list[Expr]) -> tuple[Sequence[Expr], Expr]:
+            where = list(at)
+            where[d] = body.read(index, [at[d]], int64)
+            value = body.read(source, at, x.dtype)
+            return where, value if alpha == 1 else value * body.scalar(alpha, x.dtype)
+
+        return b.scatter(x, source.shape, make, combiner)
+
+    return row
+
+
+def scan(combiner: str) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, dim: Value, dtype: Value = None, *_: Value) -> Tensor:
+        kind = dtype_of(dtype, x.dtype if x.dtype.is_floating_point else int64)
+        if not x.rank:
+            return b.cast(x, kind)
+        d = dimension(b, dim, x.rank)
+        wide = b.ssa(b.cast(x, compute_dtype(kind)))
+        op = b.once(("scan", d, combiner, wide), lambda: tg.ScanOp(wide, d, combiner))
+        return b.cast(b.fresh(op.result), kind)
+
+    return row
+
+
+def sort(b: Builder, x: Tensor, dim: Value = -1, descending: bool = False, *_: Value) -> Value:
+    if not x.rank:
+        return b.copied(x), b.full((), 0, int64)
+    d = dimension(b, dim, x.rank)
+    value = b.ssa(x)
+    kind = tensor(int64, x.shape)
+    op = b.once(
+        ("sort", d, bool(descending), value), lambda: tg.SortOp(value, d, bool(descending), kind)
+    )
+    return b.fresh(op.values), b.fresh(op.indices)
+
+
+def _topk(b: Builder, x: Tensor, k: Value, dim: Value = -1, largest: bool = True, *_: Value) -> Value:  # fmt: skip
+    values, indices = sort(b, x, dim, largest)
+    if not x.rank:
+        return values, indices
+    d = dimension(b, dim, x.rank)
+    if isinstance(k, int) and x.shape[d].op == "const" and k > int(str(x.shape[d].value)):
+        b.error("selected index k out of range")
+    return b.copied(narrow(b, values, d, 0, k)), b.copied(narrow(b, indices, d, 0, k))
+
+
+def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
+    if not isinstance(classes, int) or classes < 0:
+        b.cannot("the number of classes depends on the data")
+    check_bounds(b, x, const(classes), "Class values must be smaller than num_classes.", low=False)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        hit = body.read(x, i[:-1], int64).equals(i[-1])
+        return select(hit, const(1), const(0))
+
+    return b.compute((*x.shape, const(classes)), int64, make)
+
+
+def _search(b: Builder, bounds: Tensor, x: Tensor, right: bool) -> Tensor:
+    """How many bounds lie before each value (bounds along the last dimension)."""
+    wide = compute_dtype(b.result_type(bounds, x))
+    op = "le" if right else "lt"
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        lead = [] if bounds.rank == 1 else i[:-1]
+        before = binary(op, body.read(bounds, [*lead, r[0]], wide), body.read(x, i, wide))
+        return select(before, const(1), const(0))
+
+    return b.reduce(x.shape, [bounds.shape[-1]], int64, "add", make)
+
+
+def _repeat_interleave(b: Builder, x: Tensor, times: Value, dim: Value = None, *_: Value) -> Tensor:
+    if not isinstance(times, int):
+        b.cannot("the shape of the result depends on the data")
+    if dim is None:
+        x, dim = b.call("aten::reshape", x, [-1]), 0
+    d = dimension(b, dim, x.rank)
+    shape = [*x.shape[:d], x.shape[d] * times, *x.shape[d + 1 :]]
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        return body.read(x, [e // times if k == d else e for k, e in enumerate(i)], x.dtype)
+
+    return b.compute(shape, x.dtype, make, tg.ViewOp)
+
+
+INDEX: Rows = {
+    "aten::index_select": index_select,
+    "aten::gather": gather,
+    "aten::take_along_dim": lambda b, x, i, dim=None: gather(b, x, dim, i),
+    "aten::embedding": embedding,
+    "aten::index": index,
+    "aten::index_put": index_put,
+    "aten::_index_put_impl": index_put,
+    "aten::scatter": scatter("set"),
+    "aten::scatter_add": scatter("add"),
+    "aten::index_add": along("add"),
+    "aten::index_copy": along("set"),
+    "aten::cumsum": scan("add"),
+    "aten::cumprod": scan("mul"),
+    "aten::sort": sort,
+    "aten::sort.stable": lambda b, x, stable, dim=-1, descending=False: sort(b, x, dim, descending),
+    "aten::msort": lambda b, x: sort(b, x, 0)[0],
+    "aten::argsort": lambda b, x, *a: sort(b, x, *a)[1],
+    "aten::topk": _topk,
+    "aten::one_hot": _one_hot,
+    "aten::bucketize": lambda b, x, bounds, int32=False, right=False: _search(b, bounds, x, right),
+    "aten::searchsorted": lambda b, bounds, x, int32=False, right=False, *_: _search(
+        b, bounds, x, right
+    ),
+    "aten::repeat_interleave": _repeat_interleave,
+}

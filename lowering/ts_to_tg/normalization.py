@@ -1,0 +1,185 @@
+"""Rows of softmax and normalisations, and dropout in evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorscript.dialects.te.expr import Expr, call, const
+
+from .builder import Builder, Rows
+from .dims import dimension, dtype_of
+from .elements import compute_dtype
+from .reduction import combine, moments
+from .values import Tensor, Value
+
+
+def softmax(log: bool) -> Callable[..., Tensor]:
+    """max, exp of the difference, sum, quotient; in float32 for half types."""
+
+    def row(b: Builder, x: Tensor, dim: Value, dtype: Value = None, *_: Value) -> Tensor:
+        kind = dtype_of(None if isinstance(dtype, bool) else dtype, x.dtype)
+        if not kind.is_floating_point:
+            b.error(f"\"softmax_lastdim_kernel_impl\" not implemented for '{kind.word}'")
+        wide = compute_dtype(kind)
+        at = [dimension(b, dim, x.rank)] if x.rank else []
+        top = combine(b, x, at, True, "max", wide, wide=wide)
+        shifted = b.pointwise(lambda e, m: e - m, x, top, dtype=wide, compute=wide)
+        powers = b.pointwise(lambda e: call("exp", e), shifted)
+        total = combine(b, powers, at, True, "add", wide)
+        if log:
+            return b.pointwise(
+                lambda e, s: e - call("log", s), shifted, total, dtype=kind, compute=wide
+            )
+        return b.pointwise(lambda e, s: e / s, powers, total, dtype=kind, compute=wide)
+
+    return row
+
+
+def scaled_and_shifted(
+    b: Builder, x: Tensor, mean: Tensor, var: Tensor, weight: Value, bias: Value, eps: Value
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) * weight + bias; all broadcast to x."""
+    wide = compute_dtype(x.dtype)
+
+    def fn(e: Expr, m: Expr, v: Expr, *affine: Expr) -> Expr:
+        out = (e - m) * call("rsqrt", v + const(eps, wide))
+        at = iter(affine)
+        if weight is not None:
+            out = out * next(at)
+        return out + next(at) if bias is not None else out
+
+    extra = [t for t in (weight, bias) if t is not None]
+    return b.pointwise(fn, x, mean, var, *extra, dtype=x.dtype, compute=wide)
+
+
+def layer_norm(b: Builder, x: Tensor, shape: Value, weight: Value = None, bias: Value = None, eps: Value = 1e-5, *_: Value) -> Tensor:  # fmt: skip
+    lead = x.rank - len(shape)
+    if lead < 0 or any(not _fits(p, q) for p, q in zip(shape, x.shape[lead:], strict=True)):
+        b.error(
+            f"Given normalized_shape={list(shape)}, expected input with shape"
+            f" [*, {', '.join(map(str, shape))}], but got input of size{list(x.shape)}"
+        )
+    mean, var = moments(b, x, list(range(lead, x.rank)), True, 0)
+    return scaled_and_shifted(b, x, mean, var, weight, bias, eps)
+
+
+def _fits(size: Value, have: Expr) -> bool:
+    """Whether a size given as a value equals a dimension (checked later if unknown)."""
+    if isinstance(size, int) and have.op == "const":
+        return bool(have.value == size)
+    return True
+
+
+def rms_norm(b: Builder, x: Tensor, shape: Value, weight: Value = None, eps: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    dims = list(range(x.rank - len(shape), x.rank))
+    wide = compute_dtype(x.dtype)
+    small = {"float64": 2.220446049250313e-16}.get(wide.name, 1.1920928955078125e-07)
+    squares = b.call("aten::mean.dim", b.pointwise(lambda e: e * e, b.cast(x, wide)), dims, True)
+    epsilon = const(small if eps is None else eps, wide)
+
+    def fn(e: Expr, s: Expr, *w: Expr) -> Expr:
+        out = e * call("rsqrt", s + epsilon)
+        return out * w[0] if w else out
+
+    extra = [] if weight is None else [weight]
+    return b.pointwise(fn, x, squares, *extra, dtype=x.dtype, compute=wide)
+
+
+def per_channel(b: Builder, t: Tensor, rank: int) -> Tensor:
+    """A vector as (C, 1, 1, ...) to broadcast over a tensor of `rank` with channels second."""
+    return b.call("aten::view", t, [t.shape[0], *([1] * (rank - 2))]) if rank > 2 else t
+
+
+def batch_norm(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, training: bool, momentum: float, eps: float, *_: Value) -> Tensor:  # fmt: skip
+    if training or mean is None:
+        return _batch_norm_training(b, x, weight, bias, mean, var, momentum, eps)
+    wide = compute_dtype(x.dtype)
+
+    # scale and shift per channel: a computation on C elements, folded where they are constants.
+    def scale(v: Expr, *w: Expr) -> Expr:
+        r = call("rsqrt", v + const(eps, wide))
+        return r * w[0] if w else r
+
+    first = [weight] if weight is not None else []
+    factor = b.pointwise(scale, var, *first, dtype=wide, compute=wide)
+
+    def shift(m: Expr, f: Expr, *c: Expr) -> Expr:
+        return c[0] - m * f if c else -(m * f)
+
+    last = [bias] if bias is not None else []
+    offset = b.pointwise(shift, mean, factor, *last, dtype=wide, compute=wide)
+    return b.pointwise(
+        lambda e, f, o: e * f + o,
+        x,
+        per_channel(b, factor, x.rank),
+        per_channel(b, offset, x.rank),
+        dtype=x.dtype,
+        compute=wide,
+    )
+
+
+def _batch_norm_training(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, momentum: float, eps: float) -> Tensor:  # fmt: skip
+    dims = [d for d in range(x.rank) if d != 1]
+    now, spread = moments(b, x, dims, True, 0)
+    if mean is not None and var is not None:
+        n = b.call("aten::numel", x) // x.shape[1]
+        flat = [b.call("aten::view", t, [x.shape[1]]) for t in (now, spread)]
+        blend = momentum
+        new_mean = b.pointwise(lambda o, m: o * (1 - blend) + m * blend, mean, flat[0])
+        new_var = b.pointwise(
+            lambda o, v, c: o * (1 - blend) + v * (c / (c - 1)) * blend,
+            var, flat[1], n, dtype=var.dtype, compute=compute_dtype(var.dtype),
+        )  # fmt: skip
+        b.write(mean, b.cast(new_mean, mean.dtype))
+        b.write(var, b.cast(new_var, var.dtype))
+    extra = [None if t is None else per_channel(b, t, x.rank) for t in (weight, bias)]
+    return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
+
+
+def group_norm(b: Builder, x: Tensor, groups: int, weight: Value = None, bias: Value = None, eps: float = 1e-5, *_: Value) -> Tensor:  # fmt: skip
+    n, c = x.shape[0], x.shape[1]
+    split = b.call("aten::view", x, [n, groups, c // groups, *x.shape[2:]])
+    mean, var = moments(b, split, list(range(2, split.rank)), True, 0)
+    w, o = (
+        None if t is None else b.call("aten::view", t, [groups, c // groups, *([1] * (x.rank - 2))])
+        for t in (weight, bias)
+    )
+    out = scaled_and_shifted(b, split, mean, var, w, o, eps)
+    return b.call("aten::view", out, list(x.shape))
+
+
+def instance_norm(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, use_input: bool, momentum: float, eps: float, *_: Value) -> Tensor:  # fmt: skip
+    if not use_input:
+        return batch_norm(b, x, weight, bias, mean, var, False, momentum, eps)
+    now, spread = moments(b, x, list(range(2, x.rank)), True, 0)
+    extra = [None if t is None else per_channel(b, t, x.rank) for t in (weight, bias)]
+    return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
+
+
+def dropout(b: Builder, x: Tensor, p: Value, training: Value, *_: Value) -> Tensor:
+    if training is not False and p != 0:
+        b.cannot("random numbers")
+    return x
+
+
+def _weight_norm(b: Builder, v: Tensor, g: Tensor, dim: int = 0, *_: Value) -> Tensor:
+    dims = [d for d in range(v.rank) if d != dim]
+    length = b.call("aten::norm", v, 2, dims, True)
+    return b.pointwise(lambda e, s, n: e * (s / n), v, g, length)
+
+
+NORMALIZATION: Rows = {
+    "aten::softmax": softmax(False),
+    "aten::_softmax": softmax(False),
+    "aten::log_softmax": softmax(True),
+    "aten::_log_softmax": softmax(True),
+    "aten::layer_norm": layer_norm,
+    "aten::rms_norm": rms_norm,
+    "aten::batch_norm": batch_norm,
+    "aten::group_norm": group_norm,
+    "aten::instance_norm": instance_norm,
+    "aten::_weight_norm": _weight_norm,
+    "aten::dropout": dropout,
+    "aten::feature_dropout": dropout,
+    "aten::alpha_dropout": dropout,
+}

@@ -1,0 +1,193 @@
+"""Rows of pooling: a reduction over window positions, guarded where padding reaches outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
+from tensorscript.dialects.tg.ops import identity
+
+from .builder import Body, Builder, Rows
+from .convolution import inside, spread
+from .dims import literal
+from .elements import compute_dtype
+from .sizes import simplify
+from .values import Tensor, Value
+
+
+def pooled_size(size: Expr, kernel: int, stride: int, pad: int, dilation: int, ceil: bool) -> Expr:
+    """Number of windows; with ceil_mode the last one must start inside the input or left padding."""
+    span = simplify(size + (2 * pad - dilation * (kernel - 1) - 1))
+    if not ceil:
+        return simplify(span // stride + 1)
+    count = simplify((span + (stride - 1)) // stride + 1)
+    past = binary("ge", (count - 1) * stride, size + pad)
+    return simplify(select(simplify(past), count - 1, count))
+
+
+def _window(kernel: Value, stride: Value, n: int) -> tuple[list[int], list[int]]:
+    sizes = spread(kernel, n)
+    return sizes, spread(stride, n) if stride not in (None, []) else sizes
+
+
+def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
+    def row(b: Builder, x: Tensor, kernel: Value, stride: Value = None, padding: Value = 0, dilation: Value = 1, ceil: bool = False, *_: Value) -> Value:  # fmt: skip
+        sizes, steps = _window(kernel, stride, n)
+        pads, gaps = spread(padding, n), spread(dilation, n)
+        if any(p > k // 2 for p, k in zip(pads, sizes, strict=True)):
+            b.error("pad should be at most half of effective kernel size")
+        lead = x.rank - n
+        shape = [
+            pooled_size(x.shape[lead + d], sizes[d], steps[d], pads[d], gaps[d], ceil)
+            for d in range(n)
+        ]
+        wide = compute_dtype(x.dtype)
+
+        def window(i: list[Expr], r: list[Expr]) -> tuple[list[Expr], list[Expr]]:
+            at = [simplify(i[lead + d] * steps[d] + r[d] * gaps[d] - pads[d]) for d in range(n)]
+            guards: list[Expr] = []
+            for d, e in enumerate(at):
+                guards += inside(e, x.shape[lead + d], bool(pads[d]), bool(pads[d]) or ceil)
+            return at, guards
+
+        def element(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+            at, guards = window(i, r)
+            value = body.read(x, [*i[:lead], *at], wide)
+            return select(all_of(guards), value, identity("max", wide)) if guards else value
+
+        extents = [const(s) for s in sizes]
+        full = (*x.shape[:lead], *shape)
+        best = b.reduce(full, extents, wide, "max", element)
+        if not with_indices:
+            return b.cast(best, x.dtype)
+
+        def first(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+            at, guards = window(i, r)
+            value, top = body.read(x, [*i[:lead], *at], wide), body.read(best, i, wide)
+            hit = value.equals(top)
+            if wide.is_floating_point:
+                hit = binary("or", hit, call("isnan", value))
+            flat = const(0)
+            for d, e in enumerate(at):
+                flat = flat * x.shape[lead + d] + e
+            none = identity("min", int64)
+            return select(all_of(guards), select(hit, flat, none), none)
+
+        return b.cast(best, x.dtype), b.reduce(full, extents, int64, "min", first)
+
+    return row
+
+
+def avg_pool(n: int) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, kernel: Value, stride: Value = None, padding: Value = 0, ceil: bool = False, include_pad: bool = True, divisor: Value = None, *_: Value) -> Tensor:  # fmt: skip
+        sizes, steps = _window(kernel, stride, n)
+        pads = spread(padding, n)
+        lead = x.rank - n
+        shape = [
+            pooled_size(x.shape[lead + d], sizes[d], steps[d], pads[d], 1, ceil) for d in range(n)
+        ]
+        wide = compute_dtype(x.dtype)
+
+        def element(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+            at = [simplify(i[lead + d] * steps[d] + r[d] - pads[d]) for d in range(n)]
+            guards: list[Expr] = []
+            for d, e in enumerate(at):
+                guards += inside(e, x.shape[lead + d], bool(pads[d]), bool(pads[d]) or ceil)
+            value = body.read(x, [*i[:lead], *at], wide)
+            return select(all_of(guards), value, const(0, wide)) if guards else value
+
+        full = (*x.shape[:lead], *shape)
+        total = b.reduce(full, [const(s) for s in sizes], wide, "add", element)
+
+        def mean(body: Body, i: list[Expr]) -> Expr:
+            count = const(1)
+            for d in range(n):
+                size, start = x.shape[lead + d], simplify(i[lead + d] * steps[d] - pads[d])
+                end = start + sizes[d]
+                if include_pad:
+                    part = binary("min", end, size + pads[d]) - start if ceil else const(sizes[d])
+                elif pads[d] or ceil:
+                    part = binary("min", end, size) - binary("max", start, 0)
+                else:
+                    part = const(sizes[d])
+                count = count * part
+            by = const(divisor, wide) if divisor else cast(simplify(count), wide)
+            return body.read(total, i, wide) / by
+
+        return b.compute(full, x.dtype, mean)
+
+    return row
+
+
+def _bounds(i: Expr, size: Expr, count: Expr) -> tuple[Expr, Expr]:
+    """First and past-last input position of adaptive window i."""
+    return (i * size) // count, ((i + 1) * size + (count - 1)) // count
+
+
+def _adaptive_windows(
+    b: Builder, x: Tensor, wanted: Value, n: int
+) -> tuple[tuple[Expr, ...], list[int], int]:
+    lead = x.rank - n
+    sizes = [x.shape[lead + d] if s is None else const(s) for d, s in enumerate(spread(wanted, n))]
+    largest = []
+    for d, count in enumerate(sizes):
+        size = literal(b, x.shape[lead + d], "the size of an adaptively pooled dimension")
+        k = literal(b, count, "the output size of adaptive pooling")
+        ends = [(i * size // k, -(-(i + 1) * size // k)) for i in range(k)]
+        largest.append(max((e - s for s, e in ends), default=0))
+    return (*x.shape[:lead], *sizes), largest, lead
+
+
+def adaptive(n: int, combiner: str) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, wanted: Value, *_: Value) -> Tensor:
+        shape, largest, lead = _adaptive_windows(b, x, wanted, n)
+        wide = compute_dtype(x.dtype)
+
+        def element(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+            at, guards = [], []
+            for d in range(n):
+                size, count = x.shape[lead + d], shape[lead + d]
+                low, high = _bounds(i[lead + d], size, count)
+                at.append(simplify(low + r[d], {f"i{lead + d}": count}))
+                if not _even(size, count):
+                    guards.append(binary("lt", at[-1], high))
+            value = body.read(x, [*i[:lead], *at], wide)
+            return select(all_of(guards), value, identity(combiner, wide)) if guards else value
+
+        out = b.reduce(shape, [const(s) for s in largest], wide, combiner, element)
+        if combiner == "max":
+            return b.cast(out, x.dtype)
+
+        def mean(body: Body, i: list[Expr]) -> Expr:
+            total = const(1)
+            for d in range(n):
+                low, high = _bounds(i[lead + d], x.shape[lead + d], shape[lead + d])
+                total = total * simplify(high - low)
+            if all(_even(x.shape[lead + d], shape[lead + d]) for d in range(n)):
+                total = const(_product(largest))
+            return body.read(out, i, wide) / cast(total, wide)
+
+        return b.compute(shape, x.dtype, mean)
+
+    return row
+
+
+def _even(size: Expr, count: Expr) -> bool:
+    return int(str(size.value)) % max(int(str(count.value)), 1) == 0
+
+
+def _product(values: Sequence[int]) -> int:
+    out = 1
+    for v in values:
+        out *= v
+    return out
+
+
+POOLING: Rows = {
+    **{f"aten::max_pool{n}d": max_pool(n) for n in (1, 2, 3)},
+    **{f"aten::max_pool{n}d_with_indices": max_pool(n, True) for n in (1, 2, 3)},
+    **{f"aten::avg_pool{n}d": avg_pool(n) for n in (1, 2, 3)},
+    **{f"aten::adaptive_avg_pool{n}d": adaptive(n, "add") for n in (1, 2, 3)},
+    "aten::mkldnn_adaptive_avg_pool2d": adaptive(2, "add"),
+}
