@@ -180,7 +180,7 @@ class _Printer:
             kind = f"prim::fork_{len(self.forks)}"
             self.forks.append(op)
         if isinstance(op, PythonOp):
-            kind = f"^{op.callee.data}"
+            kind = f"^{op.callee.data.rpartition('.')[2]}[]()"
         used = prefix + self.use(operands)
         made = ", ".join(map(self.define, op.results))
         self.lines.append(f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}")

@@ -223,7 +223,8 @@ class Conditions(Emission):
                 self.refine(refinements, span)
                 block.outputs.append(make())
             frames.append(frame)
-        node.attributes["variables"] = _refined(frames)
+        variables = node.attributes["variables"] = _refined(frames)
+        self.frame.stored.update((v.name, None) for v in variables)
         a, b = (block.outputs[0].type for block in node.blocks)
         joined = typing.unify(a, b)
         if joined is None:
@@ -255,7 +256,7 @@ class Conditions(Emission):
 def _refined(frames: list[Frame]) -> list[Variable]:
     """Variables refined in a branch of an expression; they are joined again behind it."""
     out: list[Variable] = []
-    for name in sorted({n for f in frames for n in f.types}):
+    for name in sorted({n for f in frames for n in f.stored}):
         a, b = (f.lookup(name) for f in frames)
         if isinstance(a, Attribute) and isinstance(b, Attribute):
             joined = typing.unify(a, b, to_union=True)

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.types import BOOL, INT
+from tensorscript.dialects.ts.typing import unify
 
 from . import draft
 from .draft import Block, Draft, Node, Value
@@ -137,7 +138,7 @@ class _Lowering:
         for a, b in zip(left, right, strict=True):
             node.blocks[0].outputs.append(a)
             node.blocks[1].outputs.append(b)
-            node.add_output(b.type if a.node and a.node.kind == draft.UNINITIALIZED else a.type)
+            node.add_output(unify(a.type, b.type) or a.type)
         return node.outputs[start:]
 
     def _if(self, node: Node) -> _Exit:

@@ -331,16 +331,9 @@ class Expressions(Conditions):
             self.builtin("aten::append", [made, out], span)
 
         iterable = self.sugared(generator.iter).iterate(self, span)
-        parts = iterable.parts(self, span)
-        if parts is not None:
-            values = [self._bound(generator.target, p, node.elt) for p in parts]
-            return self.make_list(self._element(values, element[0], span), values, span)
-        self.loop(iterable, generator.target, body, span)
+        with self.inside(self.block):
+            self.loop(iterable, generator.target, body, span)
         return made
-
-    def _bound(self, target: ast.expr, part: Sugared, element: ast.expr) -> Value:
-        self.assign_target(target, part)
-        return self.expr(element)
 
     def dict_comprehension(self, node: ast.DictComp, span: Span, hint: Attribute | None) -> Value:
         generator = self._comprehension(node)

@@ -54,14 +54,6 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def _format(template: str, *values: object) -> str:
-    parts = template.split("{}")
-    if len(parts) - 1 > len(values):
-        raise ValueError("too few arguments")
-    shown = [text_of(v) for v in values]
-    return "".join(p + (shown[i] if i < len(parts) - 1 else "") for i, p in enumerate(parts))
-
-
 def _int(value: float | str) -> int:
     return int(value)
 
@@ -95,7 +87,6 @@ _TABLE: dict[str, _Function] = {
     "aten::__derive_index": lambda index, start, step: start + index * step,
     "aten::len": lambda s: len(s.encode()),
     "aten::str": text_of,
-    "aten::format": _format,
     "aten::Int": _int,
     "aten::Float": float,
     "aten::Bool": bool,

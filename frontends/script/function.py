@@ -291,6 +291,11 @@ class FunctionEmitter(Statements):
         op = lower_function(self.draft, signature, definition.self_type is not None)
         return Compiled(definition.name, signature, op)
 
+    def declared(self, definition: Definition) -> Signature:
+        """The signature by annotations alone (an unannotated result is a tensor)."""
+        returned = self._return_type(definition) or TENSOR
+        return Signature(definition.name, tuple(self._formals(definition)), (returned,))
+
     def _end(self, tree: ast.FunctionDef) -> None:
         whole = self.span(tree)
         if self.block not in self.exited:

@@ -61,6 +61,7 @@ from .values import (
     Kwargs,
     NamedTupleClass,
     Parts,
+    PythonCall,
     Repeat,
     Simple,
     Sugared,
@@ -171,6 +172,9 @@ class World:
         """What a Python object means as a value of the language."""
         if isinstance(value, types.ModuleType):
             return Namespace(value, self)
+        if isinstance(scripted := vars(type(value)).get("SCRIPTED"), str):
+            # A function that was scripted before: its Python original is compiled into this program.
+            value, module = getattr(value, scripted), ""
         if value is None or isinstance(value, bool):
             return Simple(em.constant(value, span))
         if module == "math" and name in _MATH_CONSTANTS:
@@ -193,6 +197,8 @@ class World:
         if isinstance(value, types.FunctionType | types.MethodType):
             if value.__qualname__ == "boolean_dispatch.<locals>.fn":
                 return self._dispatch(value, em, span)
+            if _modifier(value) in ("ignore", "unused"):
+                return self.python_call(value)
             return self.function(value, em, span)
         if isinstance(value, types.BuiltinFunctionType):
             raise em.error(
@@ -322,6 +328,15 @@ class World:
             del self.functions[fn]
             raise
         return name
+
+    def python_call(self, fn: Callable[..., object]) -> PythonCall:
+        """A function that stays in Python (`ignore`, `unused`); only its signature is read."""
+        name = qualified_name(fn)
+        definition = self.definition(fn, name)
+        emitter = FunctionEmitter(self.program, definition.resolver, definition.source.text, name)
+        self.program.python_functions[name] = fn
+        unused = _modifier(fn) == "unused"
+        return PythonCall(name, emitter.declared(definition), unused)
 
     def definition(
         self, fn: Callable[..., object], name: str, self_type: ClassType | None = None
@@ -487,6 +502,11 @@ class World:
             return compiled.signature
 
         info.methods[key] = compile
+
+
+def _modifier(fn: Callable[..., object]) -> str:
+    """`ignore`, `unused`, `export` or nothing: how a function was decorated."""
+    return str(getattr(fn, "_torchscript_modifier", "")).partition(" ")[0]
 
 
 def _is_torch(thing: type) -> bool:

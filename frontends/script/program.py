@@ -72,6 +72,7 @@ class Program:
         self.compiling: set[str] = set()
         self.mangled = 0
         self.declared: set[str] = set()
+        self.python_functions: dict[str, Callable[..., object]] = {}
 
     def add(self, compiled: Compiled) -> None:
         self.functions[compiled.name] = compiled

@@ -19,13 +19,15 @@ from .draft import Block
 
 @dataclass
 class Frame:
-    """Names bound in one block; `errors` explains names that a branch left unusable."""
+    """Names bound in one block; `errors` explains names that a branch left unusable;
+    `stored` has every name that a node of this block assigns, refinements inside it too."""
 
     block: Block
     parent: Frame | None = None
     types: dict[str, Attribute] = field(default_factory=dict)
     sugared: dict[str, object] = field(default_factory=dict)
     errors: dict[str, Callable[[], CompileError]] = field(default_factory=dict)
+    stored: dict[str, None] = field(default_factory=dict)
 
     def lookup(self, name: str) -> object | None:
         """The type (an Attribute) or compile-time value of `name`, innermost first."""
@@ -54,6 +56,7 @@ class Frame:
 
     def define(self, name: str, type: Attribute) -> None:
         self.types[name] = type
+        self.stored[name] = None
         self.sugared.pop(name, None)
         self.errors.pop(name, None)
 

@@ -145,7 +145,7 @@ class Statements(Stores):
         out: list[Variable] = []
         if all(exits):
             return out
-        names = sorted({n for f in frames for n in (*f.types, *f.sugared, *f.errors)})
+        names = sorted({n for f in frames for n in (*f.stored, *f.sugared, *f.errors)})
         for name in names:
             types: list[Attribute | None] = []
             for frame, block, exited in zip(frames, node.blocks, exits, strict=True):
@@ -246,10 +246,10 @@ class Statements(Stores):
             body(index)
         self.in_loop = before
         variables: list[Variable] = []
-        for name, type in list(frame.types.items()):
-            outer = self.frame.lookup(name)
+        for name in list(frame.stored):
+            outer, type = self.frame.lookup(name), frame.types.get(name)
             if isinstance(outer, Attribute):
-                variables.append(Variable(name, (outer, type), outer))
+                variables.append(Variable(name, (outer, type or outer), outer))
                 self.frame.define(name, outer)
         node.attributes["variables"] = variables
 

@@ -26,10 +26,12 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
-from .draft import Value, constant_of, is_constant
+from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
 from .emission import Emission
 from .schema_match import ArgumentsMismatch, match_overloads
 from .signature import Signature
+
+UNUSED_MESSAGE = "This Python function is annotated to be ignored and cannot be run"
 
 Args = Sequence[Value]
 Kwargs = Mapping[str, Value]
@@ -398,6 +400,29 @@ class Dispatch(Sugared):
         if not is_constant(flag):
             raise em.error("value for boolean dispatch should be a compile time constant", span)
         return self.choices[bool(constant_of(flag))].call(em, span, args, kwargs)
+
+
+@dataclass
+class PythonCall(Sugared):
+    """A function that stays in Python: the interpreter calls back, or raises if it is `unused`."""
+
+    kind = "function"
+    name: str
+    signature: Signature
+    unused: bool = False
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        try:
+            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        if self.unused:
+            inputs = [em.constant(UNUSED_MESSAGE, span), em.constant(None, span)]
+            em.insert(RAISE, inputs, [], span)
+            return Simple(em.insert(UNINITIALIZED, [], matched.returns, span).output)
+        callee = {"callee": self.name}
+        node = em.insert("prim::PythonOp", matched.inputs, matched.returns, span, **callee)
+        return Simple(node.output)
 
 
 @dataclass

@@ -109,7 +109,7 @@ class OpenArchive:
         Raises:
             ArchiveError: it is not one, or its text is malformed.
         """
-        guarded(lambda: self.world.type(name), f"class '{name}'")
+        guarded(lambda: self.world.named_type(name), f"class '{name}'")
         info = self.program.classes.get(name)
         if info is None:
             raise ArchiveError(f"'{name}' in the archive is not a class")
