@@ -126,7 +126,7 @@ def index_put(
     indices: list[Tensor | None],
     values: Tensor,
     accumulate: bool = False,
-    *_: Value,  # noqa: E501
+    *_: Value,
 ) -> Tensor:
     if len(indices) == 1 and indices[0] is not None and indices[0].dtype is bool_:
         if values.rank or accumulate:

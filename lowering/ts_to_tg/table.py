@@ -7,6 +7,7 @@ in-place operator `name_` needs no row: it is `name` written back into its first
 from __future__ import annotations
 
 from .activation import ACTIVATION
+from .attention import ATTENTION
 from .builder import Rows
 from .comparison import COMPARISON
 from .containers import CONTAINER
@@ -14,10 +15,12 @@ from .convolution import CONVOLUTION
 from .creation import CREATION
 from .index import INDEX
 from .linalg import LINALG
+from .loss import LOSS
 from .normalization import NORMALIZATION
 from .pointwise import POINTWISE
 from .pooling import POOLING
 from .reduction import REDUCTION
+from .resize import RESIZE
 from .scalars import SCALAR
 from .view import VIEW
 
@@ -33,6 +36,9 @@ BUILDERS: Rows = {
     **CONVOLUTION,
     **POOLING,
     **INDEX,
+    **ATTENTION,
+    **LOSS,
+    **RESIZE,
 }
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}

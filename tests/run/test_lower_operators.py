@@ -419,6 +419,34 @@ CASES = [
     ("aten::sort", (samples(3, 8, dtype=torch.int64), 1, False)),
     ("aten::topk", (samples(3, 8), 3)),
     ("aten::searchsorted.Tensor", (torch.tensor([1.0, 2.0, 3.0]), samples(5))),
+    (
+        "aten::scaled_dot_product_attention",
+        (samples(2, 3, 4, 8), samples(2, 3, 5, 8), samples(2, 3, 5, 6)),
+    ),
+    (
+        "aten::scaled_dot_product_attention",
+        (samples(2, 3, 5, 8), samples(2, 3, 5, 8), samples(2, 3, 5, 6), None, 0.0, True),
+    ),
+    (
+        "aten::scaled_dot_product_attention",
+        (samples(2, 3, 4, 8), samples(2, 3, 5, 8), samples(2, 3, 5, 6), samples(4, 5)),
+    ),
+    ("aten::mse_loss", (samples(4), samples(4))),
+    ("aten::smooth_l1_loss", (samples(4), samples(4), 2, 0.5)),
+    ("aten::huber_loss", (samples(4), samples(4), 0, 0.5)),
+    ("aten::nll_loss", (samples(3, 4), torch.tensor([1, -100, 3]), samples(4))),
+    ("aten::cross_entropy_loss", (samples(3, 4, 2), torch.tensor([[1, 2], [0, 0], [3, 3]]))),
+    ("aten::binary_cross_entropy_with_logits", (samples(4), samples(4, low=0, high=1))),
+    ("aten::kl_div", (samples(4), samples(4, low=0, high=1))),
+    ("aten::constant_pad_nd", (samples(2, 3), [1, 2, 0, 1], 2.5)),
+    ("aten::constant_pad_nd", (samples(2, 5), [-1, 2])),
+    ("aten::reflection_pad2d", (samples(1, 2, 4, 5), [1, 2, 3, 1])),
+    ("aten::replication_pad1d", (samples(1, 2, 4), [1, 3])),
+    ("aten::upsample_nearest2d", (samples(1, 2, 4, 5), [8, 3])),
+    ("aten::upsample_bilinear2d", (samples(1, 2, 4, 5), [8, 3], False)),
+    ("aten::upsample_bilinear2d", (samples(1, 2, 4, 5), [7, 3], True)),
+    ("aten::upsample_bicubic2d", (samples(1, 2, 4, 5), [8, 3], False)),
+    ("aten::pixel_shuffle", (samples(1, 8, 3, 2), 2)),
 ]
 
 

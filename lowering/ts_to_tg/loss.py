@@ -1,0 +1,136 @@
+"""Rows of losses. `reduction` is 0 for none, 1 for mean, 2 for sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.expr import Expr, binary, call, const, select
+
+from .builder import Body, Builder, Rows
+from .elements import compute_dtype
+from .index import check_bounds
+from .normalization import softmax
+from .pointwise import absolute
+from .values import Tensor, Value
+
+
+def reduced(b: Builder, x: Tensor, reduction: int) -> Tensor:
+    if reduction == 0:
+        return x
+    return b.call("aten::mean" if reduction == 1 else "aten::sum", x)
+
+
+def pairwise(fn: Callable[..., Expr], *defaults: Value) -> Callable[..., Tensor]:
+    """A loss of (input, target, reduction, parameters...) element by element."""
+
+    def row(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, *parameters: Value) -> Tensor:
+        given = [*parameters[: len(defaults)], *defaults[len(parameters) :]]
+        dtype = b.result_type(x, y)
+        wide = compute_dtype(dtype)
+        return reduced(b, b.pointwise(fn, x, y, *given, dtype=dtype, compute=wide), reduction)
+
+    return row
+
+
+def _smooth(p: Expr, q: Expr, beta: Expr) -> Expr:
+    gap = absolute(p - q)
+    return select(binary("lt", gap, beta), 0.5 * gap * gap / beta, gap - 0.5 * beta)
+
+
+def _huber(p: Expr, q: Expr, delta: Expr) -> Expr:
+    gap = absolute(p - q)
+    near = binary("le", gap, delta)
+    return select(near, 0.5 * gap * gap, delta * (gap - 0.5 * delta))
+
+
+def nll(b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: int = 1, ignore: int = -100, *_: Value) -> Tensor:  # fmt: skip
+    """Classes in dimension 1 (0 for a vector); `ignore` counts for nothing."""
+    axis = 1 if x.rank > 1 else 0
+    wide = compute_dtype(x.dtype)
+    valid = b.pointwise(lambda t: select(t.equals(ignore), const(0), t), target)
+    check_bounds(b, valid, x.shape[axis], "Target is out of bounds.", low=False)
+
+    def term(scaled: bool) -> Callable[[Body, list[Expr]], Expr]:
+        def make(body: Body, i: list[Expr]) -> Expr:
+            kind = body.read(valid, i, int64)
+            at = [*i[:axis], kind, *i[axis:]]
+            w = const(1, wide) if weight is None else body.read(weight, [kind], wide)
+            e = -body.read(x, at, wide) * w if scaled else w
+            return select(body.read(target, i, int64).equals(ignore), const(0, wide), e)
+
+        return make
+
+    losses = b.compute(target.shape, x.dtype if reduction == 0 else wide, term(True))
+    if reduction == 0:
+        return losses
+    total = b.call("aten::sum", losses)
+    if reduction == 1:
+        weights = b.call("aten::sum", b.compute(target.shape, wide, term(False)))
+        total = b.pointwise(lambda p, q: p / q, total, weights)
+    return b.cast(total, x.dtype)
+
+
+def cross_entropy(b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: int = 1, ignore: int = -100, smoothing: float = 0.0, *_: Value) -> Tensor:  # fmt: skip
+    axis = 1 if x.rank > 1 else 0
+    logs = softmax(True)(b, x, axis)
+    if target.dtype.is_floating_point:
+        if weight is not None or smoothing:
+            b.cannot("class weights or label smoothing with class probabilities")
+        losses = b.call("aten::neg", b.call("aten::sum.dim_IntList", b.call("aten::mul", logs, target), [axis]))  # fmt: skip
+        return reduced(b, losses, reduction)
+    if smoothing:
+        b.cannot("label smoothing")
+    return nll(b, logs, target, weight, reduction, ignore)
+
+
+def _bce(b: Builder, x: Tensor, y: Tensor, weight: Value = None, reduction: int = 1) -> Tensor:
+    def fn(p: Expr, t: Expr, *w: Expr) -> Expr:
+        low = const(-100, p.dtype)
+        first = binary("max", call("log", p), low)
+        second = binary("max", call("log1p", -p), low)
+        out = (t - 1) * second - t * first
+        return out * w[0] if w else out
+
+    extra = [] if weight is None else [weight]
+    return reduced(b, b.pointwise(fn, x, y, *extra), reduction)
+
+
+def _bce_logits(b: Builder, x: Tensor, y: Tensor, weight: Value = None, positive: Value = None, reduction: int = 1) -> Tensor:  # fmt: skip
+    def fn(p: Expr, t: Expr, *rest: Expr) -> Expr:
+        at = iter(rest)
+        sigmoid_log = binary("min", p, const(0, p.dtype)) - call(
+            "log1p", call("exp", -call("abs", p))
+        )
+        factor = (next(at) - 1) * t + 1 if positive is not None else const(1, p.dtype)
+        out = (1 - t) * p - factor * sigmoid_log
+        return out * next(at) if weight is not None else out
+
+    extra = [t for t in (positive, weight) if t is not None]
+    return reduced(b, b.pointwise(fn, x, y, *extra), reduction)
+
+
+def _kl(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+    def fn(p: Expr, t: Expr) -> Expr:
+        if log_target:
+            return call("exp", t) * (t - p)
+        positive = select(t.equals(0), const(0, t.dtype), t * call("log", t))
+        return positive - t * p
+
+    return reduced(b, b.pointwise(fn, x, y), reduction)
+
+
+LOSS: Rows = {
+    "aten::mse_loss": pairwise(lambda p, q: (p - q) * (p - q)),
+    "aten::l1_loss": pairwise(lambda p, q: absolute(p - q)),
+    "aten::smooth_l1_loss": pairwise(_smooth, 1.0),
+    "aten::huber_loss": pairwise(_huber, 1.0),
+    "aten::soft_margin_loss": pairwise(lambda p, q: call("log1p", call("exp", -p * q))),
+    "aten::nll_loss": nll,
+    "aten::nll_loss_nd": nll,
+    "aten::nll_loss2d": nll,
+    "aten::cross_entropy_loss": cross_entropy,
+    "aten::binary_cross_entropy": _bce,
+    "aten::binary_cross_entropy_with_logits": _bce_logits,
+    "aten::kl_div": _kl,
+}

@@ -1,0 +1,229 @@
+"""Rows of padding and of resizing by interpolation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import float32 as _F32
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
+from tensorscript.dialects.tg.ops import ViewOp
+
+from .builder import Body, Builder, Rows
+from .convolution import inside
+from .dims import size_of, sizes_of
+from .elements import as_expr, compute_dtype
+from .pointwise import absolute
+from .sizes import simplify
+from .values import Tensor, Value
+
+
+def _amounts(x: Tensor, pads: Sequence[Value]) -> list[tuple[Expr, Expr]]:
+    """(before, after) per dimension; the list starts with the last dimension."""
+    out = [(const(0), const(0))] * x.rank
+    for k in range(len(pads) // 2):
+        out[x.rank - 1 - k] = (as_expr(pads[2 * k]), as_expr(pads[2 * k + 1]))
+    return out
+
+
+def constant_pad(b: Builder, x: Tensor, pads: Value, value: Value = 0, *_: Value) -> Tensor:
+    amounts = _amounts(x, pads)
+    shape = sizes_of(b, [simplify(s + p + q) for s, (p, q) in zip(x.shape, amounts, strict=True)])
+    fill = 0 if value is None else value
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        at, guards = [], []
+        for d, (low, high) in enumerate(amounts):
+            at.append(simplify(i[d] - low))
+            guards += inside(at[-1], x.shape[d], not low.is_int(0), not high.is_int(0))
+        element = body.read(x, at, x.dtype)
+        return select(all_of(guards), element, body.scalar(fill, x.dtype)) if guards else element
+
+    return b.compute(shape, x.dtype, make)
+
+
+def mirrored(kind: str) -> Callable[..., Tensor]:
+    """reflect, replicate and circular padding: another index map."""
+
+    def row(b: Builder, x: Tensor, pads: Value, *_: Value) -> Tensor:
+        amounts = _amounts(x, pads)
+        shape = sizes_of(
+            b, [simplify(s + p + q) for s, (p, q) in zip(x.shape, amounts, strict=True)]
+        )
+
+        def make(body: Body, i: list[Expr]) -> Expr:
+            at = []
+            for d, (low, high) in enumerate(amounts):
+                if low.is_int(0) and high.is_int(0):
+                    at.append(i[d])
+                    continue
+                e, size = simplify(i[d] - low), x.shape[d]
+                if kind == "replicate":
+                    e = binary("min", binary("max", e, 0), size - 1)
+                elif kind == "circular":
+                    e = e % size
+                else:
+                    e = select(e < 0, -e, e)
+                    e = select(binary("ge", e, size), 2 * (size - 1) - e, e)
+                at.append(e)
+            return body.read(x, at, x.dtype)
+
+        return b.compute(shape, x.dtype, make, ViewOp)
+
+    return row
+
+
+def _pad(b: Builder, x: Tensor, pads: Value, mode: str = "constant", value: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    if mode == "constant":
+        return constant_pad(b, x, pads, value)
+    return mirrored(mode)(b, x, pads)
+
+
+Scales = list[float | None]
+
+
+def _target(b: Builder, x: Tensor, size: Value, factors: Value, n: int) -> tuple[list[Expr], Scales]:  # fmt: skip
+    """Output sizes, and the scale factors that are given."""
+    lead = x.rank - n
+    if size is not None:
+        return [size_of(s) for s in size], [None] * n
+    out = []
+    for d, factor in enumerate(factors):
+        old = x.shape[lead + d]
+        if old.op == "const":
+            out.append(const(int(int(str(old.value)) * factor)))
+        elif float(factor).is_integer():
+            out.append(simplify(old * int(factor)))
+        else:
+            b.cannot("a fractional scale of an unknown size")
+    return out, list(factors)
+
+
+def _ratio(old: Expr, new: Expr, factor: float | None) -> Expr:
+    """Input steps per output step, in float32."""
+    from_sizes = cast(old, _F32) / cast(new, _F32)
+    return const(1 / factor, _F32) if factor else from_sizes
+
+
+def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, size: Value, *rest: Value) -> Tensor:
+        factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
+        sizes, scales = _target(b, x, size, factors, n)
+        if size is not None:
+            scales = [v if isinstance(v, float) else None for v in rest[:n]] or scales
+        lead = x.rank - n
+
+        def make(body: Body, i: list[Expr]) -> Expr:
+            at = list(i[:lead])
+            for d in range(n):
+                old, e = x.shape[lead + d], cast(i[lead + d], _F32)
+                scale = _ratio(old, sizes[d], scales[d] if d < len(scales) else None)
+                position = (e + 0.5) * scale if exact else e * scale
+                at.append(binary("min", cast(call("floor", position), int64), old - 1))
+            return body.read(x, at, x.dtype)
+
+        return b.compute((*x.shape[:lead], *sizes), x.dtype, make, ViewOp)
+
+    return row
+
+
+def _source(i: Expr, old: Expr, new: Expr, align: bool, factor: float | None, clamp: bool) -> Expr:
+    """The (fractional) input position of output position i."""
+    e = cast(i, _F32)
+    if align:
+        if new.is_int(1):
+            return const(0, _F32)
+        return e * (cast(simplify(old - 1), _F32) / cast(simplify(new - 1), _F32))
+    position = (e + 0.5) * _ratio(old, new, factor) - 0.5
+    return binary("max", position, const(0, _F32)) if clamp else position
+
+
+def linear(n: int) -> Callable[..., Tensor]:
+    """Linear, bilinear, trilinear: the mean of 2**n neighbours."""
+
+    def row(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
+        factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
+        sizes, scales = _target(b, x, size, factors, n)
+        if size is not None:
+            scales = [v if isinstance(v, float) else None for v in rest[:n]]
+            scales += [None] * (n - len(scales))
+        lead = x.rank - n
+        wide = compute_dtype(x.dtype)
+
+        def make(body: Body, i: list[Expr]) -> Expr:
+            def part(d: int, at: list[Expr]) -> Expr:
+                if d == n:
+                    return body.read(x, at, wide)
+                old = x.shape[lead + d]
+                position = _source(i[lead + d], old, sizes[d], align, scales[d], True)
+                low = binary("min", cast(position, int64), old - 1)
+                high = binary("min", low + 1, old - 1)
+                weight = cast(position - cast(low, _F32), wide)
+                first, second = part(d + 1, [*at, low]), part(d + 1, [*at, high])
+                return first * (1 - weight) + second * weight
+
+            return part(0, list(i[:lead]))
+
+        return b.compute((*x.shape[:lead], *sizes), x.dtype, make)
+
+    return row
+
+
+def _cubic_weight(distance: Expr) -> Expr:
+    a = -0.75
+    d = absolute(distance)
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return select(binary("le", d, 1.0), near, far)
+
+
+def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
+    factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
+    sizes, scales = _target(b, x, size, factors, 2)
+    lead = x.rank - 2
+    wide = compute_dtype(x.dtype)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        def part(d: int, at: list[Expr]) -> Expr:
+            if d == 2:
+                return body.read(x, at, wide)
+            old = x.shape[lead + d]
+            position = _source(i[lead + d], old, sizes[d], align, scales[d], False)
+            base = call("floor", position)
+            total: Expr | None = None
+            for k in range(-1, 3):
+                index = binary("min", binary("max", cast(base, int64) + k, 0), old - 1)
+                weight = cast(_cubic_weight(position - base - float(k)), wide)
+                term = part(d + 1, [*at, index]) * weight
+                total = term if total is None else total + term
+            assert total is not None
+            return total
+
+        return part(0, list(i[:lead]))
+
+    return b.compute((*x.shape[:lead], *sizes), x.dtype, make)
+
+
+def _pixel_shuffle(b: Builder, x: Tensor, r: int, *_: Value) -> Tensor:
+    lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
+    n = len(lead)
+    split = b.call("aten::view", x, [*lead, c // (r * r), r, r, h, w])
+    order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
+    return b.call(
+        "aten::reshape", b.call("aten::permute", split, order), [*lead, c // (r * r), h * r, w * r]
+    )
+
+
+RESIZE: Rows = {
+    "aten::constant_pad_nd": constant_pad,
+    "aten::pad": _pad,
+    **{f"aten::reflection_pad{n}d": mirrored("reflect") for n in (1, 2, 3)},
+    **{f"aten::replication_pad{n}d": mirrored("replicate") for n in (1, 2, 3)},
+    **{f"aten::upsample_nearest{n}d": nearest(n) for n in (1, 2, 3)},
+    **{f"aten::_upsample_nearest_exact{n}d": nearest(n, True) for n in (1, 2, 3)},
+    "aten::upsample_linear1d": linear(1),
+    "aten::upsample_bilinear2d": linear(2),
+    "aten::upsample_trilinear3d": linear(3),
+    "aten::upsample_bicubic2d": _bicubic,
+    "aten::pixel_shuffle": _pixel_shuffle,
+}
