@@ -463,6 +463,12 @@ class ExceptionClass(Sugared):
     qualified_name: str
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if self.qualified_name == "builtins.AssertionError":
+            # A failed assert and a raised AssertionError look the same: text, and no class.
+            text = em.constant("AssertionError: ", span)
+            for arg in args:
+                text = em.builtin("aten::add", [text, em.to_string(arg, span)], span)
+            return ExceptionMessage(text, em.constant(None, span))
         if not args:
             message = em.constant("", span)
         elif len(args) == 1:
