@@ -1,6 +1,7 @@
 """The draft of a function: what the emitter writes before it is SSA.
 
-A draft is TorchScript's graph with extra node kinds: `Store` and `Load` of a variable by name, and `Break`/`Continue`/`Return` where the program leaves early. `ssa.py` removes the first two,
+A draft is TorchScript's graph with extra node kinds: `Store` and `Load` of a variable by name, and
+`Break`/`Continue`/`Return` where the program leaves early. `ssa.py` removes the first two,
 `exits.py` the rest, `cleanup.py` folds, and `lower.py` writes the result as `ts` operations. The
 draft exists because those rewrites touch nearly every node, and a plain object costs a twentieth of
 an xDSL operation.

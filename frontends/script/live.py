@@ -1,8 +1,8 @@
 """Names of live Python: what the objects around a function mean in script.
 
 A name is looked up in the function's closure, its globals and Python's builtins, and what is found
-is translated by kind. `torch` and `tensorscript` are recognised by the names of their modules; neither
-is imported here.
+is translated by kind. `torch` and `tensorscript` are recognised by the names of their modules;
+neither is imported here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
@@ -100,12 +100,14 @@ def python_constant(value: object) -> object:
         TypeError: it is not one.
     """
     kind = type(value)
+    if isinstance(value, DType):
+        return value.code
     if kind.__module__.partition(".")[0] in TORCH_ROOTS:
         if kind.__name__ == "dtype":
             return BY_NAME[str(value).rpartition(".")[2]].code
-        if kind.__name__ == "device":
+        if kind.__name__ in ("device", "Device"):
             return Device(str(value))
-        if kind.__name__ in ("layout", "memory_format"):
+        if kind.__name__ in ("layout", "memory_format", "Layout", "MemoryFormat"):
             return _ENUM_WORDS[str(value).rpartition(".")[2]]
     if isinstance(value, enum.Enum):
         return EnumRef(qualified_name(kind), value.name)
@@ -182,6 +184,11 @@ class World:
         root = module.partition(".")[0]
         if root in TORCH_ROOTS and name in ("inf", "nan", "pi", "e"):
             return Simple(em.constant(_MATH_CONSTANTS[name], span))
+        label = getattr(value, "__name__", "")
+        if label in CONTEXTS and _home(value).partition(".")[0] in TORCH_ROOTS:
+            context = self.contexts.named_type(CONTEXTS[label])
+            assert isinstance(context, ClassType)
+            return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
         if found := self._operator(value, module, name):
@@ -277,10 +284,6 @@ class World:
             )
         if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
             return Builtin("aten::device")
-        if _is_torch(cls) and cls.__name__ in CONTEXTS:
-            found = self.contexts.named_type(CONTEXTS[cls.__name__])
-            assert isinstance(found, ClassType)
-            return Class(found)
         type_ = self.type_of_class(cls, span)
         if isinstance(type_, TupleType):
             return NamedTupleClass(type_, self._fields(cls, type_))
@@ -509,8 +512,8 @@ def _modifier(fn: Callable[..., object]) -> str:
     return str(getattr(fn, "_torchscript_modifier", "")).partition(" ")[0]
 
 
-def _is_torch(thing: type) -> bool:
-    return thing.__module__.partition(".")[0] in TORCH_ROOTS
+def _home(value: object) -> str:
+    return getattr(value, "__module__", None) or ""
 
 
 def _members(cls: type) -> list[enum.Enum]:
