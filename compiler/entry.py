@@ -15,7 +15,7 @@ signature in comments:
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +35,7 @@ from tensorscript.backends.cpu.signature import (
     with_scalar_outputs,
 )
 from tensorscript.base.dtypes import bool_, float64
-from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.errors import GuardError, InternalError, UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
@@ -45,6 +45,7 @@ from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, OutputTree, 
 from .arguments import scalar_leaves
 from .entry_state import receiver_text, restore_receiver
 from .function import CompiledFunction, Lowered
+from .gpu import GPULoaded, GPUModule
 from .native import Loaded, NativeCode, NativeModule, aligned, host_function
 from .observe import Report, run_passes
 from .options import CompileOptions
@@ -61,13 +62,22 @@ _COMMENT = "; tensorscript "
 
 def save_program(program: Program, path: Path) -> None:
     """Write a program as the text of stage `ts`, with its entry and its object."""
+    save_module(entry_module(program), path)
+    if program.receiver is not None:
+        save_constants(path, receiver_text(program.receiver)[1])
+
+
+def entry_module(program: Program) -> ModuleOp:
+    """A copy of the program's module that names its entry and holds its object.
+
+    Raises:
+        NotCompilable: an attribute of the object has no text.
+    """
     module = program.module.clone()
     module.attributes[ENTRY] = StringAttr(program.entry)
     if program.receiver is not None:
-        text, arrays = receiver_text(program.receiver)
-        module.attributes[RECEIVER] = StringAttr(text)
-        save_constants(path, arrays)
-    save_module(module, path)
+        module.attributes[RECEIVER] = StringAttr(receiver_text(program.receiver)[0])
+    return module
 
 
 def load_program(path: Path) -> Program:
@@ -148,16 +158,17 @@ class StagedFunction:
         if keep:
             report.modules[self.stage.name] = self.module.clone()
         passes = passes_from(self.stage.name)
-        module = run_passes(
-            self.module.clone(), passes, self.options, report, self.__name__, keep
-        )
+        module = run_passes(self.module.clone(), passes, self.options, report, self.__name__, keep)
         return Lowered(self.described, module, report)
 
     @cached_property
     def loaded(self) -> LoadedEntry:
         """The native code."""
-        native = native_of(self.lower(), self.options)
-        return LoadedEntry(self.__name__, native.compile(), native.arrays())
+        made = code_of(self.lower(), self.options)
+        if isinstance(made, GPUModule):
+            code = made.compile()
+            return LoadedEntry(self.__name__, code.signature, GPULoaded(made, code).call)
+        return load_entry(self.__name__, made.compile(), made.arrays())
 
     def __call__(self, *values: Any) -> Any:
         """Run natively.
@@ -168,29 +179,52 @@ class StagedFunction:
         return self.loaded(*values)
 
 
-def native_of(lowered: Lowered, options: CompileOptions) -> NativeModule:
-    """The CPU code of a lowered program, not yet compiled."""
-    return NativeModule(lowered.module, options, scalar_leaves(lowered.specialised.output))
+def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModule:
+    """The code of a lowered program, not yet compiled, for the CPU or for a GPU."""
+    scalars = scalar_leaves(lowered.specialised.output)
+    if targets.parse(options.target, options.cpu).is_ptx:
+        return GPUModule(lowered.module, options, scalars)
+    return NativeModule(lowered.module, options, scalars)
 
 
 class LoadedEntry:
-    """Native code under its own signature, without a program behind it."""
+    """Code under its own signature, without a program behind it.
 
-    def __init__(self, name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> None:
+    Args:
+        call: takes arrays and numbers in the order of the signature's inputs.
+    """
+
+    def __init__(self, name: str, signature: Signature, call: Callable[..., Any]) -> None:
         self.name = name
-        self.signature = code.signature
-        self._loaded = Loaded(name, code, arrays, self._refuse)
+        self.signature = signature
+        self._call = call
 
-    def _refuse(self, *values: Any) -> NoReturn:
+    def refuse(self, *values: Any) -> NoReturn:
+        """Say what was expected.
+
+        Raises:
+            GuardError: always.
+        """
         wanted = ", ".join(map(_spec_text, self.signature.inputs))
         given = ", ".join(map(_value_text, values))
         raise GuardError(f"{self.name} was compiled for ({wanted}) and cannot take ({given})")
 
     def __call__(self, *values: Any) -> Any:
         if len(values) != len(self.signature.inputs):
-            self._refuse(*values)
+            self.refuse(*values)
         pairs = zip(values, self.signature.inputs, strict=True)
-        return self._loaded.call(*(_fitted(v, s) for v, s in pairs))
+        return self._call(*(_fitted(v, s) for v, s in pairs))
+
+
+def load_entry(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> LoadedEntry:
+    """Native code in this process; what its guard does not admit is refused."""
+    entry = LoadedEntry(name, code.signature, _not_loaded)
+    entry._call = Loaded(name, code, arrays, entry.refuse).call
+    return entry
+
+
+def _not_loaded(*values: Any) -> NoReturn:
+    raise InternalError("the entry is not loaded", "load")
 
 
 def _fitted(value: Any, spec: ValueSpec) -> Any:
@@ -323,7 +357,7 @@ class LLVMFunction:
         """The native code."""
         names = tuple(op.buffer.name for op in self._remarks.constants)
         code = NativeCode(self.object(), self._remarks.signature, (), names)
-        return LoadedEntry(self.__name__, code, self._arrays())
+        return load_entry(self.__name__, code, self._arrays())
 
     def __call__(self, *values: Any) -> Any:
         """Run natively.
