@@ -196,10 +196,10 @@ class _Printer:
         if not left:
             return
         text = self.list(left)
-        if len(left) == 1 and isinstance(left[0].type, OptionalType | UnionType):
-            if left[0] not in self.annotated:
-                self.annotated.add(left[0])
-                text += f" : {annotation_text(left[0].type)}"
+        is_union = len(left) == 1 and isinstance(left[0].type, OptionalType | UnionType)
+        if is_union and left[0] not in self.annotated:
+            self.annotated.add(left[0])
+            text += f" : {annotation_text(left[0].type)}"
         self.line(f"{text} = {self.list(right)}")
 
     # Structure

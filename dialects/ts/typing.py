@@ -181,7 +181,7 @@ def _flatten(types: Iterable[Attribute]) -> list[Attribute]:
 
 
 def make_union(types: Iterable[Attribute]) -> Attribute:
-    """The union of `types`: flat, without subsumed members; `Optional` or one type where it fits."""
+    """The union of `types`: flat, without subsumed members; `Optional` or one type if it fits."""
     members: list[Attribute] = []
     for type in _flatten(types):
         if any(is_subtype(type, m) for m in members):

@@ -148,9 +148,9 @@ class Expressions(Conditions):
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """An operator on values: a class's own method first."""
-        if operator in MIRRORED and inputs[0].type in _NUMBERS:
-            if isinstance(inputs[1].type, TensorType):
-                return self._mirrored(operator, inputs, span)
+        is_number = operator in MIRRORED and inputs[0].type in _NUMBERS
+        if is_number and isinstance(inputs[1].type, TensorType):
+            return self._mirrored(operator, inputs, span)
         if operator == "aten::__contains__" and inputs[0].type == STRING:
             return self._contains(inputs, span)
         if magic and isinstance(inputs[0].type, ClassType):

@@ -46,8 +46,8 @@ def _table(module: object, name: str) -> Mapping[str, object]:
     found = getattr(module, name, None)
     if not isinstance(found, Mapping):
         raise CompileError(
-            f"'{type(module).__module__}.{type(module).__qualname__}' has not been initialized, did "
-            "you forget to call 'super()'?"
+            f"'{type(module).__module__}.{type(module).__qualname__}' has not been initialized, "
+            "did you forget to call 'super()'?"
         )
     return found
 

@@ -126,9 +126,9 @@ def convert(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
     """`value` brought towards `wanted`; whether it got there is for the caller to check."""
-    if isinstance(wanted, OptionalType) and not isinstance(value.type, OptionalType):
-        if value.type != NONE:
-            return convert(em, value, wanted.element, conversions, span)
+    is_present = value.type != NONE and not isinstance(value.type, OptionalType)
+    if isinstance(wanted, OptionalType) and is_present:
+        return convert(em, value, wanted.element, conversions, span)
     if (
         value.node is not None
         and value.node.attributes.get("empty_literal")
