@@ -1,8 +1,8 @@
 """`tensorscript opt`: passes and schedule primitives on one stage's text, as `xdsl-opt` does.
 
 A pipeline is `pass,pass{option=value ...},...`. Passes of the pipeline page take no options; passes
-on te take `func=NAME` (without it, every te.func); schedule primitives take `func=NAME` (without it,
-the only kernel), `loop=NAME` or `buffer=NAME`, and `args=VALUE,...` in the primitive's order:
+on te take `func=NAME` (without it, every te.func); schedule primitives take `func=NAME` (without
+it, the only kernel), `loop=NAME` or `buffer=NAME`, and `args=VALUE,...` in the primitive's order:
 
     simplify,split{loop=i0 args=16,guard},vectorize{loop=i0_i}
 """

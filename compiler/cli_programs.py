@@ -1,7 +1,7 @@
 """PROGRAM: what the command line compiles.
 
 `file.py:function` and `file.py:Module` import the user's file and take a name from it (a class is
-instantiated without arguments); `model.pt` is an archive; a dumped stage's text enters at its stage.
+instantiated without arguments); `model.pt` is an archive; a dumped stage's text enters there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Programs that enter the pipeline at a stage: a dumped text that runs, lowers on and builds.
 
-A file of stage `ts` becomes an ordinary `Program`: the module's attribute `ts.entry` names its entry
-(and `ts.receiver` the object whose method it is, see `entry_state.py`). A file of a later stage has
-its arguments' dtypes and shapes fixed; its results come as a flat tuple. LLVM text says its
-signature in comments:
+A file of stage `ts` becomes an ordinary `Program`: the module's attribute `ts.entry` names its
+entry (and `ts.receiver` the object whose method it is, see `entry_state.py`). A file of a later
+stage has its arguments' dtypes and shapes fixed; its results come as a flat tuple. LLVM text says
+its signature in comments:
 
 ```
 ; tensorscript entry: @f host scheduled (x: f32[4], out r0: f32[4])

@@ -2,8 +2,8 @@
 
 `receiver_text` writes a script object as JSON: `{"id", "class", "attributes"}` for an object (a
 second mention is `{"ref": id}`), `{"tensor": digest, "dtype", "shape", "grad"}` for a tensor whose
-bytes lie in the side file, `{"tuple"|"list": [...]}`, `{"dict": [[k, v]...]}`, `{"float": text}` for
-the numbers JSON lacks, and plain JSON values.
+bytes lie in the side file, `{"tuple"|"list": [...]}`, `{"dict": [[k, v]...]}`, `{"float": text}`
+for the numbers JSON lacks, and plain JSON values.
 """
 
 from __future__ import annotations
