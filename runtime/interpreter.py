@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import (
     InternalError,
     NotCompilable,
@@ -30,11 +31,19 @@ from tensorscript.dialects.ts.constants import (
     TensorLiteral,
 )
 from tensorscript.dialects.ts.locations import span_of
-from tensorscript.dialects.ts.types import ClassType, InterfaceType, TupleType
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    INT,
+    ClassType,
+    InterfaceType,
+    ListType,
+    TupleType,
+)
 from tensorscript.eager.device import device
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.tensor import Tensor
 
+from .codes import decode, encode
 from .instances import is_instance
 from .printing import script_str
 from .values import EnumValue, Future, ScriptObject, named_tuple
@@ -97,7 +106,8 @@ class Interpreter:
             try:
                 run(self, op, env)
             except UserError as error:
-                raise _located(error, op)
+                _located(error, op)
+                raise
             except TensorScriptError:
                 raise
             except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
@@ -183,7 +193,7 @@ def _operator(i: Interpreter, op: Operation, env: Environment) -> None:
     if special := _SPECIAL.get(name.partition(".")[0]):
         result = special(i, arguments, op)
     else:
-        result = call_overload(name, arguments)
+        result = encode(call_overload(name, decode(name, arguments)))
     if len(op.outputs) == 1:
         env[op.outputs[0]] = result
     else:
@@ -240,7 +250,9 @@ def _tuple_index(i: Interpreter, op: Operation, env: Environment) -> None:
 
 def _tuple_slice(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.TupleSliceOp)
-    env[op.result] = tuple(env[op.argument])[op.begin.data : op.end.data]
+    begin, end = op.begin.data, op.end.data
+    assert isinstance(begin, int) and isinstance(end, int)
+    env[op.result] = tuple(env[op.argument])[begin:end]
 
 
 def _get_attr(i: Interpreter, op: Operation, env: Environment) -> None:
@@ -274,7 +286,8 @@ def _stacked(i: Interpreter, name: str, arguments: list[Any], op: Operation) -> 
     try:
         return i.call(name, arguments)
     except UserError as error:
-        raise error.with_note("", span_of(op))
+        error.with_note("", span_of(op))
+        raise
 
 
 def _call(i: Interpreter, op: Operation, env: Environment) -> None:
@@ -355,6 +368,19 @@ def _fork(i: Interpreter, op: Operation, env: Environment) -> None:
     env[op.result] = i.fork(op.callee.data, _inputs(op.arguments, env))
 
 
+def _tensor(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
+    """`torch.tensor(list)`: an empty list has the dtype of its element type, which Python lost."""
+    assert isinstance(op, ts.OperatorOp)
+    data, dtype, *rest = decode(op.schema.data, arguments)
+    if dtype is None and isinstance(data, list):
+        element = op.arguments[0].type
+        while isinstance(element, ListType):
+            element = element.element
+        if element in (INT, BOOL):
+            dtype = int64 if element == INT else bool_
+    return call_overload(op.schema.data, (data, dtype, *rest))
+
+
 def _nothing(i: Interpreter, op: Operation, env: Environment) -> None:
     pass
 
@@ -364,6 +390,7 @@ _SPECIAL: dict[str, Callable[[Interpreter, tuple[Any, ...], Operation], Any]] = 
     "prim::EnumName": lambda i, a, op: a[0].name,
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_str(a[0]),
+    "aten::tensor": _tensor,
 }
 
 _RUN: dict[type[Operation], Callable[[Interpreter, Operation, Environment], None]] = {

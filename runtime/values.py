@@ -69,4 +69,4 @@ class Future:
 def named_tuple(class_name: str, fields: tuple[str, ...]) -> type:
     """The Python class for values of a script NamedTuple (one per name and fields)."""
     name = class_name.rpartition(".")[2] or "NamedTuple"
-    return namedtuple(name, fields)  # type: ignore[misc]  # the fields are known only here
+    return namedtuple(name, fields)

@@ -16,6 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
+from tensorscript.compiler.arguments import bind, is_torch
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -43,6 +44,7 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.eager.device import Layout, MemoryFormat, device
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
+from tensorscript.lowering.ts_to_tg.specialise import TensorSpec
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 
@@ -64,6 +66,16 @@ class Classes:
     objects: dict[type, ClassType] = field(default_factory=dict)
     attributes: Callable[[str], Mapping[str, Attribute]] = lambda name: {}
     wrap: Callable[[ScriptObject], Any] = lambda target: target
+
+
+def of_torch(value: Any) -> Tensor:
+    """A tensor over the memory of a PyTorch CPU tensor."""
+    bound = bind(["tensor"], [value])
+    spec = bound.specs[0]
+    assert isinstance(spec, TensorSpec)
+    made = Tensor(bound.leaves[0], spec.dtype)
+    made.requires_grad = bool(value.requires_grad)
+    return made
 
 
 def _cannot(value: Any, type_: Attribute) -> Mismatch:
@@ -143,6 +155,8 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
             # None stands for an undefined tensor, which operators refuse later.
             if value is None or isinstance(value, Tensor):
                 return value
+            if is_torch(value):
+                return of_torch(value)
         case OptionalType():
             return None if value is None else to_script(value, type_.element, classes)
         case ListType():
@@ -201,15 +215,14 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
             return None
         case DeviceType() if isinstance(value, device | str):
             return device(value)
-        case EnumType() if (found := _enum(value, classes)) is not None:
-            if found.class_name == type_.class_name.data:
-                return found
-        case ClassType():
-            found = _object(value, classes)
-            if found is not None and found.class_name == type_.class_name.data:
-                return found
-        case InterfaceType() if (found := _object(value, classes)) is not None:
-            return found
+        case EnumType() if (member := _enum(value, classes)) is not None:
+            if member.class_name == type_.class_name.data:
+                return member
+        case ClassType() if (target := _object(value, classes)) is not None:
+            if target.class_name == type_.class_name.data:
+                return target
+        case InterfaceType() if (target := _object(value, classes)) is not None:
+            return target
         case FutureType() if isinstance(value, Future):
             return value
         case AnyListType() if isinstance(value, list):
@@ -351,8 +364,8 @@ def _argument(value: Any, formal: Formal, at: int, signature: Signature, classes
         )
         if isinstance(formal.type, TensorType) and formal.type.info.inferred:
             text += (
-                f"Inferred '{formal.name}' to be of type 'Tensor' because it was not annotated with "
-                "an explicit type.\n"
+                f"Inferred '{formal.name}' to be of type 'Tensor' because it was not annotated "
+                "with an explicit type.\n"
             )
         raise GuardError(
             f"{text}Position: {at}\nValue: {value!r}\nDeclaration: {signature_text(signature)}\n"

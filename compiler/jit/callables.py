@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from pickle import PickleError
 from typing import Any, Literal
 
-from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.base.errors import UserError
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.program import Program
@@ -123,7 +124,7 @@ class Entry:
         try:
             result = self.interpreter.call(self.symbol, values)
         except UserError as error:
-            script_failure(error, self.symbol, self.serialized)
+            script_failure(error, self.serialized)
             raise
         return to_python(result, self.classes)
 
@@ -172,16 +173,19 @@ class _Callable:
 class ScriptFunction(_Callable):
     """A compiled function: callable, with `graph`, `code` and `schema`."""
 
+    SCRIPTED = "__wrapped__"
+
     def __init__(self, entry: Entry, python: Callable[..., Any] | None = None) -> None:
         super().__init__(entry)
-        self._python = python
+        # Scripting a caller of this compiles the Python function again, into the caller's program.
+        self.__wrapped__ = python
         self.__doc__ = getattr(python, "__doc__", None)
 
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptFunction {self.qualified_name}>"
 
     def __reduce__(self) -> Any:
-        raise ScriptError("ScriptFunction cannot be pickled")
+        raise PickleError("ScriptFunction cannot be pickled")
 
 
 class ScriptMethod(_Callable):

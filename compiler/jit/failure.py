@@ -8,11 +8,10 @@ from tensorscript.base.source import Span
 _HEAD = "The following operation failed in the TorchScript interpreter."
 
 
-def script_failure(error: UserError, entry: str, serialized: bool) -> None:
+def script_failure(error: UserError, serialized: bool) -> None:
     """Rewrite the text of an error in place, outermost call first.
 
     Args:
-        entry: symbol of the function that was called.
         serialized: its text came from an archive.
     """
     calls = [span for text, span in error.notes if not text]

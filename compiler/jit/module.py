@@ -94,9 +94,8 @@ class _Face:
         try:
             return to_script(value, type_, self._home.classes)
         except Mismatch as mismatch:
-            raise GuardError(
-                f"Could not cast attribute '{name}' to type {typing.message_text(type_)}: {mismatch}"
-            ) from None
+            text = f"Could not cast attribute '{name}' to type {typing.message_text(type_)}"
+            raise GuardError(f"{text}: {mismatch}") from None
 
 
 class RecursiveScriptClass(_Face):

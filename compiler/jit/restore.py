@@ -73,8 +73,7 @@ class Restorer:
             return
         # Containers were checked element by element while they were made.
         if isinstance(made, list | dict | tuple) and not isinstance(type_, UnionType):
-            expected = {list: ListType, dict: DictType, tuple: TupleType}[_container(made)]
-            fits = type_ == ANY or isinstance(_inner(type_), expected)
+            fits = type_ == ANY or isinstance(_inner(type_), _CONTAINERS[_container(made)])
         else:
             fits = is_instance(made, type_)
         if not fits:
@@ -118,7 +117,7 @@ class Restorer:
         return tuple(parts)
 
     def _enum(self, value: pickled.EnumRef, where: str) -> EnumValue:
-        type_ = self.archive.world.type(value.type_name)
+        type_ = self.archive.world.named_type(value.type_name)
         if isinstance(type_, EnumType):
             for member, constant in self.archive.class_info(value.type_name).constants.items():
                 if type(constant) is type(value.value) and constant == value.value:
@@ -162,5 +161,8 @@ def _inner(type_: Attribute) -> Attribute:
     return type_.element if isinstance(type_, OptionalType) else type_
 
 
-def _container(made: list[Any] | dict[Any, Any] | tuple[Any, ...]) -> type:
-    return next(kind for kind in (list, dict, tuple) if isinstance(made, kind))
+_CONTAINERS: dict[type, type[Attribute]] = {list: ListType, dict: DictType, tuple: TupleType}
+
+
+def _container(made: object) -> type:
+    return next(kind for kind in _CONTAINERS if isinstance(made, kind))

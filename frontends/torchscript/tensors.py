@@ -1,7 +1,7 @@
 """Tensors of an archive: one writable memory a storage, shared by all its tensors.
 
-A storage that lies in the file as it is used is mapped copy-on-write: its pages are the file's until
-a buffer is updated in place, and the file never changes.
+A storage that lies in the file as it is used is mapped copy-on-write: its pages are the file's
+until a buffer is updated in place, and the file never changes.
 """
 
 from __future__ import annotations
@@ -101,6 +101,6 @@ class TensorStore:
         memory = self._memory
         if memory is not None and memory.flags.writeable:
             offset = array.ctypes.data - memory.ctypes.data
-            if 0 <= offset and offset + array.nbytes <= memory.nbytes:
+            if offset >= 0 and offset + array.nbytes <= memory.nbytes:
                 return memory[offset : offset + array.nbytes].view(array.dtype)
         return array.copy()

@@ -23,7 +23,7 @@ PREFIX = "__torch__.upgraders"
 LAST_VERSION = {"div": 3, "div_": 3, "full": 4, "linspace": 7, "logspace": 8, "gelu": 9}
 """The last file version in which an operator still had its old meaning."""
 
-_TEXT = '''
+_TEXT = """
 def div_tensor(self: Tensor, other: Tensor) -> Tensor:
   if torch.is_floating_point(self) or torch.is_floating_point(other):
     result = torch.true_divide(self, other)
@@ -42,7 +42,8 @@ def div_int(self: Tensor, other: number) -> Tensor:
   return result
 
 def div_out(self: Tensor, other: Tensor, *, out: Tensor) -> Tensor:
-  if torch.is_floating_point(self) or torch.is_floating_point(other) or torch.is_floating_point(out):
+  floats = torch.is_floating_point(self) or torch.is_floating_point(other)
+  if floats or torch.is_floating_point(out):
     result = torch.true_divide(self, other, out=out)
   else:
     result = torch.divide(self, other, rounding_mode="trunc", out=out)
@@ -64,7 +65,7 @@ def div__int(self: Tensor, other: number) -> Tensor:
   else:
     result = torch.divide_(self, other, rounding_mode="trunc")
   return result
-'''
+"""
 
 LIBRARY = TextLibrary.parse(_TEXT, PREFIX, "upgraders.py")
 
@@ -80,7 +81,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, names: frozenset[str]) -> None:
         self.names = names
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802 - NodeTransformer's name
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         match node:
             case ast.Attribute(ast.Name("torch"), name) if name in self.names:
                 path: ast.expr = ast.copy_location(ast.Name("__torch__", ast.Load()), node)

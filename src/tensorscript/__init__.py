@@ -1,3 +1,61 @@
-"""TensorScript: a TorchScript-compatible tensor compiler built on xDSL and LLVM."""
+"""TensorScript: a TorchScript-compatible tensor compiler built on xDSL and LLVM.
+
+`import tensorscript as torch` runs TorchScript programs. Names are found when they are first used,
+so importing the package loads neither xDSL nor LLVM.
+"""
+
+import math
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_MODULES = frozenset({"jit", "nn"})
+_EAGER = "tensorscript.eager"
+_NAMES: dict[str, str] = {
+    "Tensor": f"{_EAGER}.tensor",
+    "Size": f"{_EAGER}.tensor",
+    "Generator": f"{_EAGER}.random",
+    "device": f"{_EAGER}.device",
+    "strided": f"{_EAGER}.device",
+    "sparse_coo": f"{_EAGER}.device",
+    "contiguous_format": f"{_EAGER}.device",
+    "preserve_format": f"{_EAGER}.device",
+    "channels_last": f"{_EAGER}.device",
+    "channels_last_3d": f"{_EAGER}.device",
+    "no_grad": f"{_EAGER}.modes",
+    "enable_grad": f"{_EAGER}.modes",
+    "compile": "tensorscript.compiler.api",
+    "TensorSpec": "tensorscript.compiler.specs",
+    "ScalarSpec": "tensorscript.compiler.specs",
+    "CompileOptions": "tensorscript.compiler.options",
+    "set_num_threads": "tensorscript.backends.cpu.runtime",
+    "get_num_threads": "tensorscript.backends.cpu.runtime",
+    "TensorScriptError": "tensorscript.base.errors",
+}
+"""Public name to the module that defines it; operators and dtypes are found by their own tables."""
+
+_DTYPE_MODULE, _OPERATOR_MODULE = "tensorscript.base.dtypes", f"{_EAGER}.namespace"
+_FLOATS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"tensorscript.{name}")
+    if name.startswith("__"):
+        raise AttributeError(f"module 'tensorscript' has no attribute '{name}'")
+    if (module := _NAMES.get(name)) is not None:
+        found = getattr(import_module(module), name)
+    elif name in _FLOATS:
+        found = _FLOATS[name]
+    elif name == "dtype":
+        found = import_module(_DTYPE_MODULE).DType
+    else:
+        dtypes = import_module(_DTYPE_MODULE).BY_NAME
+        found = dtypes[name] if name in dtypes else import_module(_OPERATOR_MODULE).lookup(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES, *_NAMES, *_FLOATS, "dtype"})

@@ -1,0 +1,229 @@
+"""Names of the TorchScript language while the program is still Python.
+
+The script frontend knows them by name; here is what they do when Python runs them.
+"""
+
+from __future__ import annotations
+
+import types
+import typing as python
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future as ConcurrentFuture
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from tensorscript.base.errors import GuardError, ScriptError
+from tensorscript.runtime.values import Future
+
+T = TypeVar("T")
+P = ParamSpec("P")
+Error = ScriptError
+
+IGNORE = "ignore (leave as a call to Python)"
+UNUSED = "unused (replaced by raising an error)"
+EXPORT = "export (compiled even if nothing calls it)"
+"""What a function's `_torchscript_modifier` may say."""
+
+
+class Attribute(NamedTuple):
+    """A value and the script type that a module attribute has."""
+
+    value: Any
+    type: Any
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """In script: `the_value` as `the_type`. In Python: `the_value`."""
+    return the_value
+
+
+def is_scripting() -> bool:
+    """True in script; this is Python."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether a trace is being recorded."""
+    return False
+
+
+def _marked(fn: T, modifier: str) -> T:
+    fn._torchscript_modifier = modifier  # type: ignore[attr-defined]  # functions take attributes
+    return fn
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """Leave a function as a call to Python; `@ignore(drop=True)` is `@unused`."""
+    if callable(drop):
+        return _marked(drop, IGNORE)
+    if not isinstance(drop, bool):
+        raise GuardError(
+            f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}"
+        )
+    if drop:
+        warnings.warn(
+            "ignore(drop=True) has been deprecated. Use torch.jit.unused instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return lambda fn: _marked(fn, UNUSED if drop else IGNORE)
+
+
+def unused(fn: Any) -> Any:
+    """Replace a method or property by an error when it is called in script."""
+    if isinstance(fn, property):
+        for part in (fn.fget, fn.fset):
+            if part is not None:
+                _marked(part, UNUSED)
+        return fn
+    return _marked(fn, UNUSED)
+
+
+def export(fn: Callable[P, T]) -> Callable[P, T]:
+    """Compile a method of a module even if `forward` does not call it."""
+    return _marked(fn, EXPORT)
+
+
+def interface(cls: type) -> type:
+    """Mark a class as an interface.
+
+    Raises:
+        GuardError: not a class, or a class with bases.
+    """
+    if not isinstance(cls, type):
+        raise GuardError("interface must be applied to a class")
+    module_base = any(base.__name__ == "Module" for base in cls.__mro__[1:])
+    if len(cls.__mro__) > 2 and not (module_base and len(cls.__bases__) == 1):
+        raise GuardError(
+            "TorchScript interface does not support inheritance yet. Please directly inherit from "
+            "'object' or 'nn.Module'."
+        )
+    cls.__torch_script_interface__ = True  # type: ignore[attr-defined]  # a mark
+    return cls
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
+    """In script: start a task. In Python: call now, and give a completed future."""
+    made: ConcurrentFuture[Any] = ConcurrentFuture()
+    made.set_result(func(*args, **kwargs))
+    return Future(made)
+
+
+def wait(future: Future) -> Any:
+    """The result of a forked task."""
+    return future.wait()
+
+
+def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
+    """Call `fn` as Python, except in a trace, where it is recorded as script."""
+
+    @wraps(fn)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return fn(*args, **kwargs)
+
+    run.__original_fn = fn  # type: ignore[attr-defined]  # what scripting a call of `run` compiles
+    run.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]  # as PyTorch marks it
+    return run
+
+
+_BARE = {
+    list: ("list", "List", "list[int]"),
+    dict: ("dict", "Dict", "dict[int, str]"),
+    tuple: ("tuple", "Tuple", "tuple[int, str]"),
+}
+
+
+def isinstance_of(obj: Any, target_type: Any) -> bool:
+    """Whether a value is of a type, containers element by element (`jit.isinstance`).
+
+    Raises:
+        GuardError: a container type without what it contains.
+    """
+    if isinstance(target_type, tuple):
+        return any(isinstance_of(obj, t) for t in target_type)
+    origin, inside = python.get_origin(target_type), python.get_args(target_type)
+    bare = target_type if isinstance(target_type, type) else (origin if not inside else None)
+    if bare in _BARE:
+        name, _, example = _BARE[bare]
+        raise GuardError(
+            f"Attempted to use {name} without a contained type. Please add a contained type, e.g. "
+            f"{example}"
+        )
+    if origin in (python.Union, types.UnionType):
+        return any(obj is None if t is type(None) else isinstance_of(obj, t) for t in inside)
+    if origin is list:
+        _warn_if_empty(obj, list)
+        return isinstance(obj, list) and all(isinstance_of(v, inside[0]) for v in obj)
+    if origin is dict:
+        _warn_if_empty(obj, dict)
+        return isinstance(obj, dict) and all(
+            isinstance_of(k, inside[0]) and isinstance_of(v, inside[1]) for k, v in obj.items()
+        )
+    if origin is tuple:
+        parts = () if inside == ((),) else inside
+        return (
+            isinstance(obj, tuple)
+            and len(obj) == len(parts)
+            and all(isinstance_of(v, t) for v, t in zip(obj, parts, strict=True))
+        )
+    if target_type is int and isinstance(obj, bool):
+        return False
+    return isinstance(obj, origin or target_type)
+
+
+def _warn_if_empty(obj: Any, kind: type) -> None:
+    if isinstance(obj, kind) and not obj:
+        warnings.warn(
+            f"The inner type of a container is lost when calling torch.jit.isinstance in eager "
+            f"mode. For an empty {kind.__name__}, the check says True whatever is asked.",
+            stacklevel=3,
+        )
+
+
+# Switches of PyTorch's executors. Programs set them; none of them changes a result here.
+
+_FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3", "none")
+
+
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """Accepted for compatibility: there is one fuser.
+
+    Raises:
+        GuardError: PyTorch has no fuser of that name.
+    """
+    if name not in _FUSERS:
+        raise GuardError(f"unrecognized fuser option (name: {name})")
+    yield
+
+
+@contextmanager
+def strict_fusion() -> Iterator[None]:
+    """Only means something in script."""
+    warnings.warn("Only works in script mode", stacklevel=3)
+    yield
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Accepted for compatibility; see `executor` for the choice there is."""
+    yield
+
+
+_fusion_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
+def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Note a strategy, and give the one before; shapes are specialised as `compile` says.
+
+    Raises:
+        GuardError: a kind other than STATIC and DYNAMIC.
+    """
+    for kind, _ in strategy:
+        if kind not in ("STATIC", "DYNAMIC"):
+            raise GuardError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {kind}")
+    before = list(_fusion_strategy)
+    _fusion_strategy[:] = strategy
+    return before

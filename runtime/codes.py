@@ -1,0 +1,52 @@
+"""Dtypes, layouts and memory formats: numbers in script, objects in eager operators.
+
+TorchScript's graphs hold `dtype=6`; the schema says which arguments those are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.schema import schema
+from tensorscript.eager.device import MEMORY_FORMATS, Layout, MemoryFormat, sparse_coo, strided
+
+_TABLES: dict[str, Mapping[int, object]] = {
+    "ScalarType": BY_CODE,
+    "Layout": {layout.code: layout for layout in (strided, sparse_coo)},
+    "MemoryFormat": MEMORY_FORMATS,
+}
+
+
+@cache
+def coded_arguments(full_name: str) -> tuple[tuple[int, str], ...]:
+    """Positions of the arguments of an overload that are codes, with what they are codes of."""
+    arguments = schema(full_name).arguments
+    kinds = ((at, a.type.without_optional().kind) for at, a in enumerate(arguments))
+    return tuple((at, kind) for at, kind in kinds if kind in _TABLES)
+
+
+def decode(full_name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an overload as eager operators take them.
+
+    Raises:
+        OperatorError: a number that no dtype, layout or memory format has.
+    """
+    if not (coded := coded_arguments(full_name)):
+        return arguments
+    out = list(arguments)
+    for at, kind in coded:
+        code = out[at]
+        if isinstance(code, int):
+            if code not in _TABLES[kind]:
+                raise OperatorError(f"unsupported {kind} {code}")
+            out[at] = _TABLES[kind][code]
+    return tuple(out)
+
+
+def encode(result: Any) -> Any:
+    """A result of an eager operator as script has it."""
+    return result.code if isinstance(result, DType | Layout | MemoryFormat) else result

@@ -1,0 +1,63 @@
+"""The TorchScript API under its public names."""
+
+from typing import Final
+
+from tensorscript.compiler.jit.callables import Graph, ScriptFunction, ScriptMethod, executor
+from tensorscript.compiler.jit.language import (
+    Attribute,
+    Error,
+    annotate,
+    export,
+    fork,
+    fuser,
+    ignore,
+    interface,
+    is_scripting,
+    is_tracing,
+    optimized_execution,
+    script_if_tracing,
+    set_fusion_strategy,
+    strict_fusion,
+    unused,
+    wait,
+)
+from tensorscript.compiler.jit.language import isinstance_of as isinstance
+from tensorscript.compiler.jit.load import load
+from tensorscript.compiler.jit.module import RecursiveScriptClass, RecursiveScriptModule
+from tensorscript.compiler.jit.script import CompilationUnit, script
+from tensorscript.runtime.values import Future
+
+ScriptModule = RecursiveScriptModule
+_fork, _wait = fork, wait
+
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "Graph",
+    "RecursiveScriptClass",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptMethod",
+    "ScriptModule",
+    "annotate",
+    "executor",
+    "export",
+    "fork",
+    "fuser",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimized_execution",
+    "script",
+    "script_if_tracing",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "unused",
+    "wait",
+]

@@ -1,0 +1,5 @@
+"""Neural-network functions under their public names."""
+
+from tensorscript.nn import functional
+
+__all__ = ["functional"]
