@@ -7,6 +7,7 @@ of the run-time support it calls: ts_malloc, ts_free, ts_set_error, ts_par_for, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -141,6 +142,8 @@ def emit_function(
 ) -> None:
     """Append one te.func (and the bodies of its parallel loops) to the module's text."""
     name = symbols.get(function.sym_name.data, function.sym_name.data)
+    if function.role.data == "host":  # a program's floats are IEEE doubles, as in Python
+        options = replace(options, strict=True)
     context = Context(
         name, Code(text), STATEMENTS, options, function.level.data == "flat",
         scope=function_scope(function, places), callees=parameters, symbols=symbols,

@@ -187,8 +187,14 @@ class Builder:
         return self.once(key, lambda: tg.ScalarOp(body.inputs, embedded)).result
 
     def shortened(self, value: Value) -> Value:
-        """A long scalar expression computed now and given a name."""
-        if isinstance(value, Expr) and sum(1 for _ in walk(value)) > 24:
+        """A long scalar expression, or one of floats, computed now and given a name.
+
+        Integers stay expressions, because sizes and indices are compared by form; floats are only
+        ever computed with, and would be computed again at each use.
+        """
+        if not isinstance(value, Expr) or value.op in ("var", "const", "cast"):
+            return value
+        if value.dtype is float64 or sum(1 for _ in walk(value)) > 24:
             return self.scalar_of(self.scalar_operand(value))
         return value
 
