@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, mul, replace_loads
+from tensorscript.dialects.te.expr import Expr, const, mul, replace_loads, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 
 from .affine import accesses, coefficient, expressions, flat_index
@@ -28,7 +28,8 @@ def _used_as_value(op: Operation, names: Sequence[str]) -> bool:
     """A loop variable stands in a value or condition outside of a buffer index."""
 
     def outside(e: Expr) -> bool:
-        stripped = replace_loads(e, lambda n: const(0, n.dtype))
+        # An opaque value for each load: select(c, 0, 0) would fold, and c be overlooked.
+        stripped = replace_loads(e, lambda n: var("", n.dtype))
         return any(n in stripped.free for n in names)
 
     for inner in op.walk():
