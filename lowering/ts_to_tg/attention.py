@@ -53,7 +53,7 @@ def _repeated(b: Builder, x: Tensor, query: Tensor) -> Tensor:
     count = as_expr(times)
     if count.op != "const":
         b.cannot("grouped attention with unknown group sizes")
-    return b.call("aten::repeat_interleave", x, int(str(count.value)), -3)
+    return b.apply("aten::repeat_interleave", x, int(str(count.value)), -3)
 
 
 def _masked(b: Builder, scores: Tensor, mask: Tensor | None, causal: bool, scale: Value) -> Tensor:

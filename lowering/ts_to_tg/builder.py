@@ -239,7 +239,7 @@ class Builder:
 
     def ssa(self, x: Tensor) -> SSAValue:
         """`x` as one SSA value with its shape; a view op unless it is a whole storage."""
-        value = self.heap[x.storage]
+        value: SSAValue = self.heap[x.storage]
         if x.indices is None:
             return value
         body = Body(self)
@@ -452,6 +452,12 @@ class Builder:
         return self.scatter(base, x.shape, make)
 
     # --- other rows -------------------------------------------------------------------------------
+
+    def apply(self, name: str, *arguments: Value) -> Tensor:
+        """`call` for an operator with one tensor as its result."""
+        out = self.call(name, *arguments)
+        assert isinstance(out, Tensor)
+        return out
 
     def call(self, name: str, *arguments: Value) -> Value:
         """Another row of the table: decompositions are written in terms of operators."""

@@ -28,6 +28,7 @@ from .builder import Builder, Heap, Ref
 from .elements import as_expr
 from .merge import (
     Join,
+    LeafType,
     changed_refs,
     content_leaves,
     default_of,
@@ -96,7 +97,7 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _T
 def adopt(b: Builder, trial: _Trial) -> list[Value]:
     """Make a trial part of the current block."""
     for op in list(trial.block.ops):
-        op.detach()
+        op.detach()  # type: ignore[no-untyped-call]  # xdsl has no annotation here
         b.block.add_op(op)
     b.heap = trial.heap
     b.scopes[-1].update(trial.scope)
@@ -327,7 +328,7 @@ class _LoopState:
                 grew = True
         return grew
 
-    def _yields(self, types: list[object], after: list[Value], trial: _Trial) -> list[Value]:
+    def _yields(self, types: Sequence[LeafType], after: list[Value], trial: _Trial) -> list[Value]:
         b = self.b
         leaves: list[Value] = []
         for k in sorted(self.varying):
@@ -338,6 +339,6 @@ class _LoopState:
             b.cannot("the structure of what a loop carries changes")
         for value, expected in zip(leaves, types, strict=True):
             found = leaf_type(value)
-            if not same_type(expected, found):  # type: ignore[arg-type]  # leaf types
-                b.cannot(f"a loop changes a value from {expected.data} to {found.data}")  # type: ignore[attr-defined]
+            if not same_type(expected, found):
+                b.cannot(f"a loop changes a value from {expected.data} to {found.data}")
         return [leaf_ssa(b, v) for v in leaves]

@@ -54,7 +54,9 @@ def _full_like(b: Builder, x: Tensor, value: Value, dtype: Value = None, *_: Val
     return b.full(x.shape, value, dtype_of(dtype, x.dtype))
 
 
-def _new_full(b: Builder, x: Tensor, size: Value, value: Value, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _new_full(
+    b: Builder, x: Tensor, size: Value, value: Value, dtype: Value = None, *_: Value
+) -> Tensor:
     return b.full(sizes_of(b, size), value, dtype_of(dtype, x.dtype))
 
 
@@ -85,7 +87,9 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     return b.compute((size,), kind, make)
 
 
-def _linspace(b: Builder, start: Value, end: Value, steps: Value, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _linspace(
+    b: Builder, start: Value, end: Value, steps: Value, dtype: Value = None, *_: Value
+) -> Tensor:
     kind = dtype_of(dtype, b.default_dtype)
     (size,) = sizes_of(b, [steps])
     wide = float64 if kind is float64 else compute_dtype(kind)
@@ -133,7 +137,7 @@ def _tensor(b: Builder, data: Value, dtype: Value = None, *_: Value) -> Tensor:
     if any(isinstance(v, Expr | Tensor) for v in numbers):
         kind = dtype_of(dtype, natural_dtype(b, numbers[0]))
         parts = [b.call("aten::view", b.full((), v, kind), [1]) for v in numbers]
-        return b.call("aten::view", b.call("aten::cat", parts, 0), shape)
+        return b.apply("aten::view", b.apply("aten::cat", parts, 0), shape)
     kind = dtype_of(dtype, natural_dtype(b, numbers[0]) if numbers else b.default_dtype)
     array = np.array(numbers).reshape(shape) if numbers else np.zeros(shape)
     if kind.name == "bfloat16":

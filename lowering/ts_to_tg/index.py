@@ -132,7 +132,7 @@ def index_put(
         if values.rank or accumulate:
             b.cannot("a mask as an index: how many values are read depends on the data")
         mask = indices[0]
-        for _ in range(x.rank - mask.rank):
+        for _dim in range(x.rank - mask.rank):
             mask = b.call("aten::unsqueeze", mask, -1)
         return b.cast(b.call("aten::where", mask, values, x), x.dtype)
     shape, at = _layout(b, x, indices)
@@ -166,7 +166,15 @@ def scatter(combiner: str) -> Callable[..., Tensor]:
 def along(combiner: str) -> Callable[..., Tensor]:
     """index_add, index_copy: slices of `source` at positions of a vector."""
 
-    def row(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, alpha: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+    def row(
+        b: Builder,
+        x: Tensor,
+        dim: Value,
+        index: Tensor,
+        source: Tensor,
+        alpha: Value = 1,
+        *_: Value,
+    ) -> Tensor:
         d = dimension(b, dim, x.rank)
         check_bounds(b, index, x.shape[d], "index out of range in self", low=False)
 
@@ -206,7 +214,9 @@ def sort(b: Builder, x: Tensor, dim: Value = -1, descending: bool = False, *_: V
     return b.fresh(op.values), b.fresh(op.indices)
 
 
-def _topk(b: Builder, x: Tensor, k: Value, dim: Value = -1, largest: bool = True, *_: Value) -> Value:  # fmt: skip
+def _topk(
+    b: Builder, x: Tensor, k: Value, dim: Value = -1, largest: bool = True, *_: Value
+) -> Value:
     values, indices = sort(b, x, dim, largest)
     if not x.rank:
         return values, indices

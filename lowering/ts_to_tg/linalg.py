@@ -65,9 +65,9 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     right = unsqueeze(b, y, 1) if y.rank == 1 else y
     out = product_of(b, left, right)
     if x.rank == 1 and y.rank == 1:
-        return b.call("aten::view", out, [])
+        return b.apply("aten::view", out, [])
     if x.rank == 1:
-        return b.call("aten::squeeze", out, -2)
+        return b.apply("aten::squeeze", out, -2)
     return b.call("aten::squeeze", out, -1) if y.rank == 1 else out
 
 
@@ -128,20 +128,26 @@ def scaled_sum(b: Builder, base: Tensor, product: Tensor, beta: Value, alpha: Va
     )
 
 
-def _addmm(b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+def _addmm(
+    b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
+) -> Tensor:
     return scaled_sum(b, base, _mm(b, x, y), beta, alpha)
 
 
-def _baddbmm(b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+def _baddbmm(
+    b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
+) -> Tensor:
     return scaled_sum(b, base, _bmm(b, x, y), beta, alpha)
 
 
-def _addmv(b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+def _addmv(
+    b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
+) -> Tensor:
     return scaled_sum(b, base, matmul(b, x, y), beta, alpha)
 
 
 def _outer(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
-    return b.call("aten::mul", unsqueeze(b, x, 1), unsqueeze(b, y, 0))
+    return b.apply("aten::mul", unsqueeze(b, x, 1), unsqueeze(b, y, 0))
 
 
 def _dot(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
@@ -155,7 +161,8 @@ def _einsum_terms(b: Builder, equation: str, tensors: list[Tensor]) -> tuple[lis
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(tensors):
-        b.error("einsum(): the number of subscripts in the equation does not match the number of operands")  # fmt: skip
+        b.error("einsum(): the number of subscripts in the equation does not match the number of"
+            " operands")  # fmt: skip
     marks = "\u0391\u0392\u0393\u0394\u0395\u0396\u0397\u0398"
     longest = 0
     for k, (term, t) in enumerate(zip(terms, tensors, strict=True)):

@@ -10,7 +10,6 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 from .builder import Body, Builder, Rows
 from .elements import compute_dtype
 from .index import check_bounds
-from .normalization import softmax
 from .pointwise import absolute
 from .values import Tensor, Value
 
@@ -18,7 +17,7 @@ from .values import Tensor, Value
 def reduced(b: Builder, x: Tensor, reduction: int) -> Tensor:
     if reduction == 0:
         return x
-    return b.call("aten::mean" if reduction == 1 else "aten::sum", x)
+    return b.apply("aten::mean" if reduction == 1 else "aten::sum", x)
 
 
 def pairwise(fn: Callable[..., Expr], *defaults: Value) -> Callable[..., Tensor]:
@@ -44,7 +43,15 @@ def _huber(p: Expr, q: Expr, delta: Expr) -> Expr:
     return select(near, 0.5 * gap * gap, delta * (gap - 0.5 * delta))
 
 
-def nll(b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: int = 1, ignore: int = -100, *_: Value) -> Tensor:  # fmt: skip
+def nll(
+    b: Builder,
+    x: Tensor,
+    target: Tensor,
+    weight: Value = None,
+    reduction: int = 1,
+    ignore: int = -100,
+    *_: Value,
+) -> Tensor:
     """Classes in dimension 1 (0 for a vector); `ignore` counts for nothing."""
     axis = 1 if x.rank > 1 else 0
     wide = compute_dtype(x.dtype)
@@ -71,9 +78,18 @@ def nll(b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: 
     return b.cast(total, x.dtype)
 
 
-def cross_entropy(b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: int = 1, ignore: int = -100, smoothing: float = 0.0, *_: Value) -> Tensor:  # fmt: skip
+def cross_entropy(
+    b: Builder,
+    x: Tensor,
+    target: Tensor,
+    weight: Value = None,
+    reduction: int = 1,
+    ignore: int = -100,
+    smoothing: float = 0.0,
+    *_: Value,
+) -> Tensor:
     axis = 1 if x.rank > 1 else 0
-    logs = softmax(True)(b, x, axis)
+    logs = b.call("aten::log_softmax", x, axis, None)
     if target.dtype.is_floating_point:
         if weight is not None or smoothing:
             b.cannot("class weights or label smoothing with class probabilities")
@@ -96,7 +112,14 @@ def _bce(b: Builder, x: Tensor, y: Tensor, weight: Value = None, reduction: int 
     return reduced(b, b.pointwise(fn, x, y, *extra), reduction)
 
 
-def _bce_logits(b: Builder, x: Tensor, y: Tensor, weight: Value = None, positive: Value = None, reduction: int = 1) -> Tensor:  # fmt: skip
+def _bce_logits(
+    b: Builder,
+    x: Tensor,
+    y: Tensor,
+    weight: Value = None,
+    positive: Value = None,
+    reduction: int = 1,
+) -> Tensor:
     def fn(p: Expr, t: Expr, *rest: Expr) -> Expr:
         at = iter(rest)
         sigmoid_log = binary("min", p, const(0, p.dtype)) - call(

@@ -228,7 +228,7 @@ class Join:
     def _list(self, yes: Value, no: Value) -> Rebuild:
         left = None if yes is UNINITIALIZED else self.yes[yes]
         right = None if no is UNINITIALIZED else self.no[no]
-        size = len(left if left is not None else right)
+        size = len(left if left is not None else right or ())
         for side, elements in ((yes, left), (no, right)):
             if elements is not None and side in self.before:
                 side.shared = True

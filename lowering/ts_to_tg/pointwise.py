@@ -1,4 +1,4 @@
-"""Rows of elementwise arithmetic: one expression an operator, promotion and broadcast by the builder."""
+"""Rows of elementwise arithmetic: one expression an operator; the builder promotes."""
 
 from __future__ import annotations
 

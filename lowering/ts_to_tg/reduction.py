@@ -48,7 +48,14 @@ def _sum_dtype(x: Tensor, code: Value) -> DType:
     return dtype_of(code, x.dtype if x.dtype.is_floating_point else int64)
 
 
-def _sum(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _sum(
+    b: Builder,
+    x: Tensor,
+    dims: Value = None,
+    keepdim: Value = False,
+    dtype: Value = None,
+    *_: Value,
+) -> Tensor:
     return combine(b, x, dimensions(b, dims, x.rank), keepdim, "add", _sum_dtype(x, dtype))
 
 
@@ -56,7 +63,9 @@ def _sum_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
     return _sum(b, x, None, False, dtype)
 
 
-def _prod(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _prod(
+    b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value
+) -> Tensor:
     return combine(b, x, dimensions(b, dim, x.rank), keepdim, "mul", _sum_dtype(x, dtype))
 
 
@@ -64,7 +73,14 @@ def _prod_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
     return _prod(b, x, None, False, dtype)
 
 
-def _mean(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _mean(
+    b: Builder,
+    x: Tensor,
+    dims: Value = None,
+    keepdim: Value = False,
+    dtype: Value = None,
+    *_: Value,
+) -> Tensor:
     kind = dtype_of(dtype, x.dtype)
     if not kind.is_floating_point:
         b.error(
@@ -106,7 +122,9 @@ def moments(
     return mean, var
 
 
-def _var_arguments(b: Builder, x: Tensor, arguments: tuple[Value, ...]) -> tuple[Value, Value, Value]:  # fmt: skip
+def _var_arguments(
+    b: Builder, x: Tensor, arguments: tuple[Value, ...]
+) -> tuple[Value, Value, Value]:
     """(dims, correction, keepdim) of the overloads of var and std."""
     if not x.dtype.is_floating_point:
         b.error("std and var only support floating point and complex dtypes")
@@ -206,7 +224,15 @@ def _count_nonzero(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tens
     return combine(b, mask, found, False, "add", int64)
 
 
-def norm(b: Builder, x: Tensor, p: Value = 2, dims: Value = None, keepdim: Value = False, dtype: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def norm(
+    b: Builder,
+    x: Tensor,
+    p: Value = 2,
+    dims: Value = None,
+    keepdim: Value = False,
+    dtype: Value = None,
+    *_: Value,
+) -> Tensor:
     kind = dtype_of(dtype, x.dtype)
     found = dimensions(b, dims, x.rank)
     wide = compute_dtype(kind)
@@ -238,7 +264,7 @@ def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Va
     out = b.pointwise(lambda s, m: call("log", s) + m, total, finite, dtype=x.dtype, compute=wide)
     if keepdim:
         return out
-    return b.call("aten::view", out, list(keep(x.shape, found, False)) if x.rank else [])
+    return b.apply("aten::view", out, list(keep(x.shape, found, False)) if x.rank else [])
 
 
 def _aminmax(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:

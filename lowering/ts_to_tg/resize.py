@@ -10,12 +10,17 @@ from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, cons
 from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Body, Builder, Rows
-from .convolution import inside
 from .dims import size_of, sizes_of
 from .elements import as_expr, compute_dtype
 from .pointwise import absolute
 from .sizes import simplify
 from .values import Tensor, Value
+
+
+def inside(position: Expr, size: Expr, low: bool, high: bool) -> list[Expr]:
+    """The conditions of 0 <= position < size that can fail."""
+    out = [binary("ge", position, 0)] if low else []
+    return [*out, binary("lt", position, size)] if high else out
 
 
 def _amounts(x: Tensor, pads: Sequence[Value]) -> list[tuple[Expr, Expr]]:
@@ -73,7 +78,9 @@ def mirrored(kind: str) -> Callable[..., Tensor]:
     return row
 
 
-def _pad(b: Builder, x: Tensor, pads: Value, mode: str = "constant", value: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def _pad(
+    b: Builder, x: Tensor, pads: Value, mode: str = "constant", value: Value = None, *_: Value
+) -> Tensor:
     if mode == "constant":
         return constant_pad(b, x, pads, value)
     return mirrored(mode)(b, x, pads)
@@ -82,7 +89,9 @@ def _pad(b: Builder, x: Tensor, pads: Value, mode: str = "constant", value: Valu
 Scales = list[float | None]
 
 
-def _target(b: Builder, x: Tensor, size: Value, factors: Value, n: int) -> tuple[list[Expr], Scales]:  # fmt: skip
+def _target(
+    b: Builder, x: Tensor, size: Value, factors: Value, n: int
+) -> tuple[list[Expr], Scales]:
     """Output sizes, and the scale factors that are given."""
     lead = x.rank - n
     if size is not None:
@@ -209,7 +218,7 @@ def _pixel_shuffle(b: Builder, x: Tensor, r: int, *_: Value) -> Tensor:
     n = len(lead)
     split = b.call("aten::view", x, [*lead, c // (r * r), r, r, h, w])
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
-    return b.call(
+    return b.apply(
         "aten::reshape", b.call("aten::permute", split, order), [*lead, c // (r * r), h * r, w * r]
     )
 

@@ -55,8 +55,8 @@ def _expression(p: Polynomial) -> Expr:
         term = mul(term, const(size))
         if out is None:
             out = term
-        else:
-            out = add(out, term) if coefficient > 0 else sub(out, term)
+            continue
+        out = add(out, term) if coefficient > 0 else sub(out, term)
     return out if out is not None else const(0)
 
 

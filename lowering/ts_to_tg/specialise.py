@@ -235,8 +235,8 @@ def _changed_state(session: _Session) -> dict[str, Value]:
         if storage.origin and storage.origin not in session.tensors and storage in b.heap:
             out[storage.origin] = Tensor(storage, storage.shape)
     for owner in session.evaluator.objects.values():
-        attributes = b.heap[owner] if owner in b.heap else None
-        if not isinstance(attributes, dict) or hasattr(attributes, "raw"):
+        attributes = b.heap[owner]
+        if hasattr(attributes, "raw"):
             continue
         prefix = "" if owner.path == "self" else f"{owner.path}."
         for name, value in attributes.items():
@@ -407,5 +407,5 @@ def _erase_dead(block: Block) -> None:
         for region in op.regions:
             _erase_dead(region.block)
         if isinstance(op, _PURE) and not any(r.uses for r in op.results):
-            op.detach()
+            op.detach()  # type: ignore[no-untyped-call]  # xdsl has no annotation here
             op.erase()

@@ -53,7 +53,8 @@ def _list(ev: Evaluator, op: ts.ListConstructOp, env: Env) -> None:
 
 def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
     type_ = op.result.type
-    fields, name = (), ""
+    fields: tuple[str, ...] = ()
+    name = ""
     if isinstance(type_, tt.TupleType):
         fields, name = type_.field_names, type_.class_name.data
     env[op.result] = TupleValue(tuple(env[a] for a in op.arguments), fields, name)
@@ -93,7 +94,7 @@ def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:
 
 def _tuple_slice(ev: Evaluator, op: ts.TupleSliceOp, env: Env) -> None:
     begin, end = op.begin.data, op.end.data
-    env[op.result] = TupleValue(env[op.argument].elements[begin:end])  # type: ignore[misc]
+    env[op.result] = TupleValue(env[op.argument].elements[begin:end])
 
 
 def _get_attr(ev: Evaluator, op: ts.GetAttrOp, env: Env) -> None:

@@ -100,7 +100,8 @@ def _groups(old: Sequence[Expr], new: Sequence[Expr]) -> list[tuple[list[int], l
     out: list[tuple[list[int], list[int]]] = []
     p = q = 0
     while p < len(old) or q < len(new):
-        left, right = [], []
+        left: list[int] = []
+        right: list[int] = []
         have, want = const(1), const(1)
         while True:
             if left and right and same_size(have, want):

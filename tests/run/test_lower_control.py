@@ -5,7 +5,7 @@ Each program is scripted, specialised, and evaluated as tg.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple  # noqa: UP035 - as programs in the wild write it
 
 import numpy as np
 import pytest
@@ -166,22 +166,22 @@ def row_loop(x: Tensor, n: int):
 
 
 def lists(x: Tensor):
-    parts: List[Tensor] = []
+    parts: List[Tensor] = []  # noqa: UP006
     for i in range(3):
         parts.append(x * i)
-    d: Dict[str, Tensor] = {"a": parts[-1]}
+    d: Dict[str, Tensor] = {"a": parts[-1]}  # noqa: UP006
     d["b"] = torch.cat(parts, 1)
     return parts, d
 
 
-def list_argument(xs: List[Tensor]):
+def list_argument(xs: List[Tensor]):  # noqa: UP006
     total = xs[0]
     for x in xs[1:]:
         total = total + x
     return total, len(xs)
 
 
-def optional(x: Tensor, y: Optional[Tensor] = None):
+def optional(x: Tensor, y: Optional[Tensor] = None):  # noqa: UP045
     return x if y is None else x + y
 
 
@@ -197,7 +197,7 @@ def scalars(a: int, b: int, c: float):
     return a // b, a % b, a / b, a * c, min(a, b), float(a) ** 2.0, a > b and c > 0
 
 
-def tuples(x: Tensor) -> Tuple[Tensor, Tuple[int, float]]:
+def tuples(x: Tensor) -> Tuple[Tensor, Tuple[int, float]]:  # noqa: UP006
     y, z = x.chunk(2, 1)
     return y + z, (x.size(1), 1.5)
 
@@ -250,7 +250,7 @@ def test_division_by_zero() -> None:
 
 def test_growing_list_is_refused() -> None:
     def grow(n: int):
-        xs: List[int] = []
+        xs: List[int] = []  # noqa: UP006
         for i in range(n):
             xs.append(i)
         return xs

@@ -447,9 +447,39 @@ CASES = [
     ("aten::upsample_bilinear2d", (samples(1, 2, 4, 5), [7, 3], True)),
     ("aten::upsample_bicubic2d", (samples(1, 2, 4, 5), [8, 3], False)),
     ("aten::pixel_shuffle", (samples(1, 8, 3, 2), 2)),
+    (
+        "aten::lstm_cell",
+        (
+            samples(2, 4),
+            [samples(2, 3), samples(2, 3, low=0)],
+            samples(12, 4),
+            samples(12, 3),
+            samples(12),
+            samples(12, low=0),
+        ),
+    ),
+    (
+        "aten::gru_cell",
+        (samples(2, 4), samples(2, 3), samples(9, 4), samples(9, 3), samples(9), samples(9, low=0)),
+    ),
 ]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c[0].removeprefix("aten::"))
 def test_operator(case: tuple[str, tuple[object, ...]]) -> None:
     check(case[0], *case[1])
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru", "rnn_tanh", "rnn_relu"])
+@pytest.mark.parametrize("steps", [2, 9])
+def test_recurrent(kind: str, steps: int) -> None:
+    """Two layers, both directions, batch first."""
+    size = 3 * {"lstm": 4, "gru": 3}.get(kind, 1)
+    weights = []
+    for k in range(4):
+        inner = 4 if k < 2 else 6
+        for shape in ((size, inner), (size, 3), (size,), (size,)):
+            weights.append(samples(*shape, low=-1, high=1) * (1 + 0.1 * k))
+    x, state = samples(2, steps, 4), samples(4, 2, 3)
+    hidden = [state, state * 0.5] if kind == "lstm" else state
+    check(f"aten::{kind}.input", x, hidden, weights, True, 2, 0.0, False, True, True)
