@@ -11,12 +11,22 @@ from typing import Any
 
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.ts.graph_text import graph_text
+from tensorscript.lowering.ts_to_tg.specialise import OutputTree
 
 from .api import argument_specs
 from .cli_inputs import parse_input
 from .cli_programs import open_program
 from .cli_progress import progress
-from .entry import Entered, LLVMFunction, code_of, entry_module, llvm_text, save_llvm, save_program
+from .entry import (
+    Entered,
+    LLVMFunction,
+    code_of,
+    entry_module,
+    llvm_text,
+    save_llvm,
+    save_program,
+    stage_modules,
+)
 from .function import CompiledFunction
 from .gpu import GPUModule
 from .native import NativeModule
@@ -84,9 +94,9 @@ def dumps_of(program: Entered, inputs: Sequence[Any], stages: str) -> Dumps:
     else:
         lowered = program.lower(keep=True)
     dumps.report = lowered.report
-    for stage, module in lowered.report.modules.items():
+    for stage, module in stage_modules(lowered).items():
         dumps.add(stage, _printer(module), _saver(module))
-    _add_code(dumps, code_of(lowered, program.options))
+    _add_code(dumps, code_of(lowered, program.options), lowered.specialised.output)
     return dumps
 
 
@@ -98,12 +108,12 @@ def _saver(module: Any) -> Save:
     return lambda path: save_module(module, path)
 
 
-def _add_code(dumps: Dumps, code: NativeModule | GPUModule) -> None:
+def _add_code(dumps: Dumps, code: NativeModule | GPUModule, results: OutputTree) -> None:
     if isinstance(code, GPUModule):
         dumps.add("ll", lambda: code.llvm_text)
         dumps.add("ptx", lambda: code.ptx)
         return
-    dumps.add("ll", lambda: llvm_text(code), lambda path: save_llvm(code, path))
+    dumps.add("ll", lambda: llvm_text(code, results), lambda p: save_llvm(code, results, p))
     dumps.add("s", code.assembly)
     dumps.add("o", lambda: code.compile().data)
 

@@ -59,7 +59,7 @@ def write_results(value: Any, path: Path) -> None:
             raise UserError(f"{name} is a {type(leaf).__name__}, which an array file cannot hold")
     if path.suffix == ".npz":
         with path.open("wb") as file:
-            np.savez(file, **leaves)  # type: ignore[arg-type]  # paths start with "result"
+            np.savez(file, **leaves)
     elif path.suffix == ".npy" and len(leaves) == 1:
         np.save(path, next(iter(leaves.values())))
     elif path.suffix == ".npy":

@@ -2,12 +2,13 @@
 
 A file of stage `ts` becomes an ordinary `Program`: the module's attribute `ts.entry` names its
 entry (and `ts.receiver` the object whose method it is, see `entry_state.py`). A file of a later
-stage has its arguments' dtypes and shapes fixed; its results come as a flat tuple. LLVM text says
-its signature in comments:
+stage has its arguments' dtypes and shapes fixed; `ts.results` says how its results are rebuilt (see
+`entry_results.py`; without it they come as a flat tuple), and updates of arguments in place stay
+inside. LLVM text says its signature in comments:
 
 ```
 ; tensorscript entry: @f host scheduled (x: f32[4], out r0: f32[4])
-; tensorscript numbers: 0                                    results that are Python numbers
+; tensorscript results: tensor(0)
 ; tensorscript constant: @w: f32[10, 64] = blob"<sha256>"    data in the side file
 ```
 """
@@ -19,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -35,17 +36,19 @@ from tensorscript.backends.cpu.signature import (
     with_scalar_outputs,
 )
 from tensorscript.base.dtypes import bool_, float64
-from tensorscript.base.errors import GuardError, InternalError, UserError
+from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, OutputTree, Specialised
 
-from .arguments import scalar_leaves
+from .arguments import rebuild, scalar_leaves
+from .entry_results import parse_results, results_text
 from .entry_state import receiver_text, restore_receiver
-from .function import CompiledFunction, Lowered
+from .function import CompiledFunction
 from .gpu import GPULoaded, GPUModule
+from .lowered import Lowered
 from .native import Loaded, NativeCode, NativeModule, aligned, host_function
 from .observe import Report, run_passes
 from .options import CompileOptions
@@ -53,7 +56,7 @@ from .pipeline import passes_from
 from .program import Program
 from .stages import Stage, load_constants, load_module, save_constants, save_module
 
-ENTRY, RECEIVER = "ts.entry", "ts.receiver"
+ENTRY, RECEIVER, RESULTS = "ts.entry", "ts.receiver", "ts.results"
 _COMMENT = "; tensorscript "
 
 
@@ -111,21 +114,41 @@ def _flat_tree(scalars: Sequence[bool]) -> OutputTree:
     return leaves[0] if len(leaves) == 1 else OutputTree("tuple", children=tuple(leaves))
 
 
+def stage_modules(lowered: Lowered) -> dict[str, ModuleOp]:
+    """The kept modules by stage; each says how the program's results are rebuilt."""
+    results = StringAttr(results_text(lowered.specialised.output))
+    modules = lowered.report.modules
+    for module in modules.values():
+        module.attributes[RESULTS] = results
+    return modules
+
+
 def _described(module: ModuleOp, path: Path) -> Specialised:
     """What a tg or te module says of its own arguments and results."""
     if found := list(tg.functions(module)):
         func = found[0]
+        name = func.sym_name.data
         inputs = func.names[: len(func.names) - len(func.size_names)]
         scalars = [isinstance(v.type, ScalarType) for v in func.return_op.values]
-        return Specialised(module, func.sym_name.data, inputs, _flat_tree(scalars))
-    if not list(te.functions(module)):
+    elif list(te.functions(module)):
+        host = host_function(module)
+        signature = signature_of(host)
+        name = host.sym_name.data
+        inputs = tuple(spec.name for spec in signature.inputs)
+        # te does not tell a 0-dim tensor from a number.
+        scalars = [False] * len(signature.outputs)
+    else:
         raise UserError(f"{path}: the module holds no function of tg or te")
-    host = host_function(module)
-    signature = signature_of(host)
-    names = tuple(spec.name for spec in signature.inputs)
-    # te does not tell a 0-dim tensor from a number: results are arrays.
-    tree = _flat_tree([False] * len(signature.outputs))
-    return Specialised(module, host.sym_name.data, names, tree)
+    said = module.attributes.get(RESULTS)
+    tree = parse_results(said.data) if isinstance(said, StringAttr) else _flat_tree(scalars)
+    if (last := max(_leaves(tree), default=-1)) >= len(scalars):
+        raise UserError(f"{path}: there is no result {last}; the function has {len(scalars)}")
+    return Specialised(module, name, inputs, tree)
+
+
+def _leaves(tree: OutputTree) -> list[int]:
+    own = [tree.leaf] if tree.kind in ("tensor", "scalar") else []
+    return own + [leaf for child in tree.children for leaf in _leaves(child)]
 
 
 class StagedFunction:
@@ -166,9 +189,10 @@ class StagedFunction:
         """The native code."""
         made = code_of(self.lower(), self.options)
         if isinstance(made, GPUModule):
-            code = made.compile()
-            return LoadedEntry(self.__name__, code.signature, GPULoaded(made, code).call)
-        return load_entry(self.__name__, made.compile(), made.arrays())
+            device = GPULoaded(made, made.compile())
+            return LoadedEntry(self.__name__, made.signature, lambda miss: device)
+        code = made.compile()
+        return _load(self.__name__, code, made.arrays())
 
     def __call__(self, *values: Any) -> Any:
         """Run natively.
@@ -176,7 +200,12 @@ class StagedFunction:
         Raises:
             GuardError: values that do not fit the signature of the text.
         """
-        return self.loaded(*values)
+        return _rebuilt(self.described.output, self.loaded(*values))
+
+
+def _rebuilt(tree: OutputTree, results: Any) -> Any:
+    leaves = results if isinstance(results, tuple) else (results,)
+    return rebuild(tree, leaves, lambda leaf: leaves[leaf])
 
 
 def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModule:
@@ -191,13 +220,16 @@ class LoadedEntry:
     """Code under its own signature, without a program behind it.
 
     Args:
-        call: takes arrays and numbers in the order of the signature's inputs.
+        load: given what to call with values that the code's guard refuses, the loaded code; it
+            lives as long as this entry.
     """
 
-    def __init__(self, name: str, signature: Signature, call: Callable[..., Any]) -> None:
+    def __init__(
+        self, name: str, signature: Signature, load: Callable[[Callable[..., Any]], _Callable]
+    ) -> None:
         self.name = name
         self.signature = signature
-        self._call = call
+        self._loaded = load(self.refuse)
 
     def refuse(self, *values: Any) -> NoReturn:
         """Say what was expected.
@@ -213,18 +245,18 @@ class LoadedEntry:
         if len(values) != len(self.signature.inputs):
             self.refuse(*values)
         pairs = zip(values, self.signature.inputs, strict=True)
-        return self._call(*(_fitted(v, s) for v, s in pairs))
+        return self._loaded.call(*(_fitted(v, s) for v, s in pairs))
 
 
-def load_entry(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> LoadedEntry:
-    """Native code in this process; what its guard does not admit is refused."""
-    entry = LoadedEntry(name, code.signature, _not_loaded)
-    entry._call = Loaded(name, code, arrays, entry.refuse).call
-    return entry
+class _Callable(Protocol):
+    """Loaded code: for the CPU a builtin, for a GPU a method."""
+
+    @property
+    def call(self) -> Callable[..., Any]: ...
 
 
-def _not_loaded(*values: Any) -> NoReturn:
-    raise InternalError("the entry is not loaded", "load")
+def _load(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> LoadedEntry:
+    return LoadedEntry(name, code.signature, lambda miss: Loaded(name, code, arrays, miss))
 
 
 def _fitted(value: Any, spec: ValueSpec) -> Any:
@@ -257,9 +289,9 @@ def _value_text(value: Any) -> str:
 # --- stage ll -----------------------------------------------------------------------------------
 
 
-def save_llvm(native: NativeModule, path: Path) -> None:
+def save_llvm(native: NativeModule, results: OutputTree, path: Path) -> None:
     """Write LLVM text that says its own signature, and its constants to the side file."""
-    path.write_text(llvm_text(native))
+    path.write_text(llvm_text(native, results))
     arrays = {}
     for op in te.constants(native.module):
         if op.data.text().startswith("blob") and op.data.data.array is not None:
@@ -267,13 +299,10 @@ def save_llvm(native: NativeModule, path: Path) -> None:
     save_constants(path, arrays)
 
 
-def llvm_text(native: NativeModule) -> str:
+def llvm_text(native: NativeModule, results: OutputTree) -> str:
     """The LLVM text of a CPU program under comments that say its signature."""
     lines = [f"{_COMMENT}entry: {native.entry.head()}"]
-    outputs = native.signature.outputs
-    numbers = [str(k) for k, spec in enumerate(outputs) if isinstance(spec, ScalarSpec)]
-    if numbers:
-        lines.append(f"{_COMMENT}numbers: {' '.join(numbers)}")
+    lines.append(f"{_COMMENT}results: {results_text(results)}")
     lines += [f"{_COMMENT}constant: {op.head()}" for op in te.constants(native.module)]
     return "\n".join(lines) + "\n" + native.llvm_text
 
@@ -284,12 +313,13 @@ class _Remarks:
 
     name: str
     signature: Signature
+    results: OutputTree
     constants: tuple[te.ConstantOp, ...]
 
 
 def _remarks(text: str, path: Path) -> _Remarks:
     entry: te.FuncOp | None = None
-    numbers: frozenset[int] = frozenset()
+    results: OutputTree | None = None
     constants: list[te.ConstantOp] = []
     try:
         for line in text.splitlines():
@@ -298,16 +328,18 @@ def _remarks(text: str, path: Path) -> _Remarks:
             kind, _, rest = line.removeprefix(_COMMENT).partition(": ")
             if kind == "entry":
                 entry = te.FuncOp.from_head(rest)
-            elif kind == "numbers":
-                numbers = frozenset(map(int, rest.split()))
+            elif kind == "results":
+                results = parse_results(rest)
             elif kind == "constant":
                 constants.append(te.ConstantOp.from_head(rest))
     except ValueError as error:
         raise UserError(f"{path}: {error}") from error
     if entry is None:
         raise UserError(f"{path}: the text does not say its entry ({_COMMENT.strip()} entry: ...)")
-    signature = with_scalar_outputs(signature_of(entry), numbers)
-    return _Remarks(entry.sym_name.data, signature, tuple(constants))
+    signature = signature_of(entry)
+    tree = results or _flat_tree([False] * len(signature.outputs))
+    signature = with_scalar_outputs(signature, scalar_leaves(tree))
+    return _Remarks(entry.sym_name.data, signature, tree, tuple(constants))
 
 
 class LLVMFunction:
@@ -357,7 +389,7 @@ class LLVMFunction:
         """The native code."""
         names = tuple(op.buffer.name for op in self._remarks.constants)
         code = NativeCode(self.object(), self._remarks.signature, (), names)
-        return load_entry(self.__name__, code, self._arrays())
+        return _load(self.__name__, code, self._arrays())
 
     def __call__(self, *values: Any) -> Any:
         """Run natively.
@@ -365,7 +397,7 @@ class LLVMFunction:
         Raises:
             GuardError: values that do not fit the signature of the text.
         """
-        return self.loaded(*values)
+        return _rebuilt(self._remarks.results, self.loaded(*values))
 
 
 Entered = CompiledFunction | StagedFunction | LLVMFunction

@@ -1,0 +1,82 @@
+"""How a dumped program's results are rebuilt, as text: the attribute `ts.results` of its module.
+
+```
+tree ::= tensor(0) | number(1)                leaf of the native results
+       | value(5)                             a constant (text of `dialects/ts/constants.py`)
+       | (tree, tree) | [tree] | {value(k): tree} | named("Point", x=tree, y=tree)
+```
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tensorscript.base.errors import UserError
+from tensorscript.dialects.ts.constants import text_of, value_of
+from tensorscript.lowering.ts_to_tg.specialise import OutputTree
+
+
+def results_text(tree: OutputTree) -> str:
+    """The text of a tree.
+
+    Raises:
+        TypeError: a constant that has no text.
+    """
+    match tree.kind:
+        case "tensor":
+            return f"tensor({tree.leaf})"
+        case "scalar":
+            return f"number({tree.leaf})"
+        case "constant":
+            return f"value({text_of(tree.value)})"
+    inside = [results_text(child) for child in tree.children]
+    if tree.kind == "list":
+        return f"[{', '.join(inside)}]"
+    if tree.kind == "dict":
+        pairs = zip(tree.keys, inside, strict=True)
+        return "{" + ", ".join(f"value({text_of(k)}): {v}" for k, v in pairs) + "}"
+    if tree.fields:
+        pairs = zip(tree.fields, inside, strict=True)
+        return f"named({tree.class_name!r}{''.join(f', {k}={v}' for k, v in pairs)})"
+    return "(" + "".join(f"{item}, " for item in inside).rstrip() + ")"
+
+
+def parse_results(text: str) -> OutputTree:
+    """Inverse of `results_text`.
+
+    Raises:
+        UserError: malformed text.
+    """
+    try:
+        return _read(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"malformed results {text!r}: {error}") from error
+
+
+def _read(node: ast.expr) -> OutputTree:
+    match node:
+        case ast.Call(ast.Name("tensor"), [ast.Constant(int(leaf))]):
+            return OutputTree("tensor", leaf)
+        case ast.Call(ast.Name("number"), [ast.Constant(int(leaf))]):
+            return OutputTree("scalar", leaf)
+        case ast.Call(ast.Name("value"), [_]):
+            return OutputTree("constant", value=_value(node))
+        case ast.Call(ast.Name("named"), [ast.Constant(str(name))], keywords):
+            children = tuple(_read(k.value) for k in keywords)
+            fields = tuple(str(k.arg) for k in keywords)
+            return OutputTree("tuple", children=children, fields=fields, class_name=name)
+        case ast.Tuple(elements):
+            return OutputTree("tuple", children=tuple(map(_read, elements)))
+        case ast.List(elements):
+            return OutputTree("list", children=tuple(map(_read, elements)))
+        case ast.Dict(keys, values):
+            names = tuple(_value(k) for k in keys)
+            return OutputTree("dict", children=tuple(map(_read, values)), keys=names)
+    raise ValueError(f"unexpected {ast.unparse(node)}")
+
+
+def _value(node: ast.expr | None) -> object:
+    match node:
+        case ast.Call(ast.Name("value"), [inside]):
+            return value_of(ast.unparse(inside))
+    raise ValueError("a key is value(...)")
