@@ -19,6 +19,7 @@ from .loss import LOSS
 from .normalization import NORMALIZATION
 from .pointwise import POINTWISE
 from .pooling import POOLING
+from .recurrent import RECURRENT
 from .reduction import REDUCTION
 from .resize import RESIZE
 from .scalars import SCALAR
@@ -39,6 +40,7 @@ BUILDERS: Rows = {
     **ATTENTION,
     **LOSS,
     **RESIZE,
+    **RECURRENT,
 }
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
