@@ -18,6 +18,7 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import (
     InternalError,
     NotCompilable,
+    OperatorError,
     ScriptError,
     TensorScriptError,
     UserError,
@@ -79,6 +80,12 @@ class Interpreter:
             elif isinstance(op, ts.ClassOp):
                 self.classes[op.sym_name.data] = op
 
+    def declaration(self, class_name: str) -> ts.ClassOp | None:
+        """The declaration of a class, also one added since; None if there is none."""
+        if class_name not in self.classes:
+            self.refresh()
+        return self.classes.get(class_name)
+
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Run the function `name`.
 
@@ -88,10 +95,9 @@ class Interpreter:
         Raises:
             UserError: an operator or the program itself failed; carries the script call stack.
         """
-        func = self.functions.get(name)
-        if func is None:
+        if name not in self.functions:
             self.refresh()
-            func = self.functions[name]
+        func = self.functions[name]
         env: Environment = dict(zip(func.block.args, arguments, strict=True))
         self.block(func.block, env)
         values = func.return_op.values
@@ -117,7 +123,7 @@ class Interpreter:
         """An attribute or class constant."""
         if name in target.attributes:
             return target.attributes[name]
-        if (declared := self.classes.get(target.class_name)) is not None:
+        if (declared := self.declaration(target.class_name)) is not None:
             names = [n.data for n in declared.constant_names]
             if name in names:
                 return self.constant(declared.constant_values.data[names.index(name)].data)  # type: ignore[attr-defined]  # constants are ts.value
@@ -143,7 +149,9 @@ class Interpreter:
         return value
 
     def enum(self, ref: EnumRef) -> EnumValue:
-        declared = self.classes[ref.class_name]
+        declared = self.declaration(ref.class_name)
+        if declared is None:
+            raise InternalError(f"the module has no class {ref.class_name}", "interpreter")
         names = [n.data for n in declared.constant_names]
         stored = declared.constant_values.data[names.index(ref.member)]
         return EnumValue(ref.class_name, ref.member, stored.data)  # type: ignore[attr-defined]  # constants are ts.value
@@ -381,6 +389,23 @@ def _tensor(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
     return call_overload(op.schema.data, (data, dtype, *rest))
 
 
+def _to_list(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
+    """`x.tolist()`: the annotation said how deep the list is and what it is of."""
+    tensor, depth, kind = arguments
+    if depth != tensor.ndim:
+        raise OperatorError(
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
+        )
+    found = tensor.dtype
+    fits = (found is int64, found.is_floating_point, found is bool_, found.is_complex)
+    if not fits[kind]:
+        raise OperatorError(
+            "Output annotation element type and runtime tensor element type must match for "
+            f"tolist(): {found.word}"
+        )
+    return tensor.detach().tolist()
+
+
 def _nothing(i: Interpreter, op: Operation, env: Environment) -> None:
     pass
 
@@ -391,6 +416,8 @@ _SPECIAL: dict[str, Callable[[Interpreter, tuple[Any, ...], Operation], Any]] = 
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_str(a[0]),
     "aten::tensor": _tensor,
+    "prim::tolist": _to_list,
+    "prim::id": lambda i, a, op: id(a[0]),
 }
 
 _RUN: dict[type[Operation], Callable[[Interpreter, Operation, Environment], None]] = {

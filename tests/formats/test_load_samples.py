@@ -168,7 +168,7 @@ def test_errors_in_code_name_their_place() -> None:
 
 
 def test_paths() -> None:
-    with pytest.raises(ValueError, match="The provided filename /no/such.pt does not exist"):
+    with pytest.raises(ValueError, match=r"The provided filename /no/such\.pt does not exist"):
         load("/no/such.pt")
     with pytest.raises(ValueError, match="is a directory"):
         load(FOLDER)
