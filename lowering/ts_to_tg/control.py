@@ -306,6 +306,9 @@ class _LoopState:
         values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
         for ref, plan in zip(self.refs, contents, strict=True):
             b.heap[ref] = plan(it)
+        for k in plans:
+            if isinstance(first := self.initial[k], Tensor):
+                values[k].storage.shared = bool(first.storage.origin)
         return values
 
     def _grow(self, trial: _Trial, after: list[Value]) -> bool:

@@ -93,8 +93,16 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
     """Append the leaves of `value`; the result rebuilds it of SSA values."""
     if isinstance(value, Tensor):
         leaves.append(value)
-        value.storage.shared = value.storage.shared or bool(value.storage.origin)
-        return lambda it: leaf_value(b, next(it))
+        # In the first iteration the carried tensor is this one: writes must not pass for writes to
+        # a copy.
+        value.storage.shared = True
+
+        def rebuild_tensor(it: Iterator[SSAValue]) -> Value:
+            made: Tensor = leaf_value(b, next(it))
+            made.storage.shared = True
+            return made
+
+        return rebuild_tensor
     if is_scalar(value):
         leaves.append(value)
         return lambda it: leaf_value(b, next(it))

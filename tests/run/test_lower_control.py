@@ -248,6 +248,31 @@ def test_division_by_zero() -> None:
         native(scalars, [1, 0, 0.5])
 
 
+def test_write_to_what_may_be_the_argument_is_refused() -> None:
+    def aliased(x: Tensor, n: int):
+        h = x
+        for _ in range(n):
+            h.add_(1)
+            h = h * 2
+        return h
+
+    with pytest.raises(NotCompilable, match="share memory"):
+        native(aliased, [X, 3])
+
+
+def accumulated(x: Tensor, n: int):
+    h = torch.zeros_like(x)
+    for _ in range(n):
+        h = h * 2 + x
+        h += 1
+    h += 3
+    return h
+
+
+def test_in_place_on_a_loop_value() -> None:
+    check(accumulated, X, 3)
+
+
 def test_growing_list_is_refused() -> None:
     def grow(n: int):
         xs: List[int] = []  # noqa: UP006
