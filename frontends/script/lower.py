@@ -125,7 +125,10 @@ class _Writer:
 
 
 def _hint(name: str) -> str | None:
-    return name if name.isascii() and name.isidentifier() else None
+    """The name for a value; None for one of which xDSL, taking a `_1` off its end, leaves nothing."""
+    kept = name.rstrip("0123456789")
+    is_suffix = kept == "_" and kept != name
+    return name if name.isascii() and name.isidentifier() and not is_suffix else None
 
 
 def _used_constants(block: Block, found: dict[Value, None]) -> None:
