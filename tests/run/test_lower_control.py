@@ -282,3 +282,87 @@ def test_growing_list_is_refused() -> None:
 
     with pytest.raises(NotCompilable, match="loop"):
         native(grow, [3])
+
+
+def view_then_branch(x: Tensor, n: int):
+    y = x[0]
+    if n > 2:
+        y += 5
+    return x * 1, y
+
+
+def nested(x: Tensor, n: int):
+    for i in range(n):
+        j = 0
+        while j < i:
+            if j % 2 == 0:
+                x = x + j
+            else:
+                x = x - 1
+            j += 1
+    return x
+
+
+def setitem_mask(x: Tensor):
+    y = x.clone()
+    y[y > 0] = 0.5
+    return y
+
+
+def unknown_index(x: Tensor, n: int):
+    return x[n, -1], x[0]
+
+
+def inplace_branch(x: Tensor, n: int):
+    y = x + 1
+    if n > 0:
+        y.mul_(2)
+    else:
+        y.add_(3)
+    return y
+
+
+def list_in_branch(x: Tensor, n: int):
+    xs = [x, x + 1]
+    if n > 0:
+        xs[0] = x * 3
+    return xs[0] + xs[1]
+
+
+def item(x: Tensor):
+    s = float(x.sum())
+    k = int(x.max())
+    return x * s + k, s
+
+
+def copyslice(x: Tensor):
+    y = torch.zeros(4, 6)
+    y[1:, ::2] = x[:, :3]
+    y[0].copy_(torch.arange(6))
+    y.t()[2] = 9
+    return y
+
+
+def reshape_write(x: Tensor):
+    y = x.clone()
+    y.view(-1)[3:5] = 7.0
+    y.view(6, 2)[:, 0].neg_()
+    return y
+
+
+MORE = [
+    (view_then_branch, X, 3), (view_then_branch, X, 1), (nested, X, 4), (setitem_mask, X),
+    (unknown_index, X, 1), (unknown_index, X, -1), (inplace_branch, X, 1), (inplace_branch, X, 0),
+    (list_in_branch, X, 1), (list_in_branch, X, 0), (item, X + 1), (copyslice, X),
+    (reshape_write, X),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MORE, ids=lambda c: c[0].__name__)
+def test_mutation(case) -> None:
+    check(case[0], *case[1:])
+
+
+def test_unknown_index_is_checked() -> None:
+    with pytest.raises(ScriptError, match="out of range"):
+        native(unknown_index, [X, 3])
