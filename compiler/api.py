@@ -17,6 +17,7 @@ from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTenso
 from . import specs
 from .arguments import bind, fill_defaults
 from .function import CompiledFunction
+from .jit.load import load
 from .options import CompileOptions, Fallback
 from .program import Program
 
@@ -39,9 +40,12 @@ def program_of(target: Any) -> tuple[Program, str]:
     Raises:
         UserError: not something that can be compiled; errors of the script frontend.
     """
+    if isinstance(target, str | os.PathLike):
+        target = load(target)
     if (program := getattr(target, "__tensorscript_program__", None)) is not None:
         own: Program = program() if callable(program) else program
-        return own, getattr(target, "__name__", type(target).__name__)
+        name = getattr(target, "__name__", None) or getattr(target, "original_name", None)
+        return own, name or type(target).__name__
     if callable(target) and hasattr(target, "__code__"):
         compiled = compile_function(target)
         return Program(compiled.module, compiled.entry.sym_name.data), target.__name__
@@ -75,6 +79,7 @@ def compile(  # the name users know from torch.compile
     example_inputs: Sequence[Any] | None = None,
     *,
     target: str = "cpu",
+    cpu: str = "",
     fallback: Fallback = "interpret",
     strict: bool = False,
     cache: bool = True,
@@ -86,6 +91,7 @@ def compile(  # the name users know from torch.compile
         program: what to compile.
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
             call of each kind compiles.
+        cpu: the CPU to make code for (LLVM's name, e.g. `x86-64-v3`); this machine's by default.
         target: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
         fallback: "interpret" runs what has no native form in the graph interpreter and counts it
             in `stats`; "error" refuses it.
@@ -100,7 +106,7 @@ def compile(  # the name users know from torch.compile
         FrontendError, CompileError: the program is outside TorchScript's language.
         NotCompilable: no native form, with `fallback="error"`.
     """
-    chosen = options or CompileOptions(target=target, strict=strict, fallback=fallback, cache=cache)
+    chosen = options or CompileOptions(target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache)
     found, name = program_of(program)
     made = CompiledFunction(found, options_from_environment(chosen), name)
     if example_inputs is not None:

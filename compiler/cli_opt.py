@@ -145,13 +145,18 @@ def run_invocation(
         ScheduleError: an illegal schedule step.
     """
     start = time.perf_counter()
-    if (step := _PIPELINE.get(call.name)) is not None:
+    loops = bool(list(te.functions(module)))
+    step = _PIPELINE.get(call.name)
+    # Some primitives have the name of a pass on tg: the module's level tells which is meant.
+    if step is not None and not (loops and call.name in PRIMITIVES):
         _only(call, ())
-        is_tg = step.stage in ("tg", "kernels", "te")
-        level = tg if is_tg else te
-        if not list(level.functions(module)):
-            raise UserError(f"{call.name} works on {'tg' if is_tg else 'te'}, and there is none")
+        if loops != (step.stage == "scheduled"):
+            raise UserError(f"{call.name} works on {'tg' if loops else 'te'}, and there is none")
         return run_passes(module, [step], options, report)
+    if not loops:
+        known = call.name in ON_LOOPS or call.name in PRIMITIVES
+        what = "works on te, and there is none" if known else "is unknown, see opt --list"
+        raise UserError(f"pass {call.name!r} {what}")
     if (run := ON_LOOPS.get(call.name)) is not None:
         _only(call, ("func",))
         for function in _chosen(module, call, every=True):
@@ -159,7 +164,7 @@ def run_invocation(
     elif call.name in PRIMITIVES:
         _schedule(module, call)
     else:
-        raise UserError(f"unknown pass {call.name!r}; tensorscript opt --list names them")
+        raise UserError(f"pass {call.name!r} is unknown, see opt --list")
     report.seconds[call.name] = time.perf_counter() - start
     return module
 
@@ -219,9 +224,12 @@ def run_opt(arguments: Namespace, options: CompileOptions) -> Report:
     if not path.is_file():
         raise UserError(f"there is no file {path}")
     module, report = load_module(path), Report()
+    said = dict(module.attributes)
     for text in arguments.passes:
         for call in parse_pipeline(text):
             module = run_invocation(module, call, options, report)
+    # A pass that makes a new module knows nothing of what the text says of the program.
+    module.attributes.update({k: v for k, v in said.items() if k not in module.attributes})
     module.verify()
     if arguments.output is None:
         sys.stdout.write(print_module(module))

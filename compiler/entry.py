@@ -57,6 +57,7 @@ from .program import Program
 from .stages import Stage, load_constants, load_module, save_constants, save_module
 
 ENTRY, RECEIVER, RESULTS = "ts.entry", "ts.receiver", "ts.results"
+GPU_KINDS = frozenset(("bx", "by", "bz", "tx", "ty", "tz"))
 _COMMENT = "; tensorscript "
 
 
@@ -151,6 +152,16 @@ def _leaves(tree: OutputTree) -> list[int]:
     return own + [leaf for child in tree.children for leaf in _leaves(child)]
 
 
+def _check_schedule(module: ModuleOp, options: CompileOptions, path: Path) -> None:
+    """Refuse loops that are scheduled for the other kind of target."""
+    kinds = {op.kind.data for op in module.walk() if isinstance(op, te.ForOp)}
+    on_gpu = targets.parse(options.target, options.cpu).is_ptx
+    if not on_gpu and kinds & GPU_KINDS:
+        raise UserError(f"{path} is scheduled for a GPU: give the target cuda or ptx-emulate")
+    if on_gpu and "parallel" in kinds:
+        raise UserError(f"{path} is scheduled for a CPU, and the target is {options.target!r}")
+
+
 class StagedFunction:
     """A program that entered at `tg`, `kernels`, `te` or `scheduled`; call it with arrays.
 
@@ -168,6 +179,7 @@ class StagedFunction:
         self.stage = stage
         self.options = options
         self.described = _described(self.module, path)
+        _check_schedule(self.module, options, path)
         self.__name__ = self.described.name
         self.latest_specs: Sequence[ArgumentSpec] = ()
 
@@ -335,7 +347,10 @@ def _remarks(text: str, path: Path) -> _Remarks:
     except ValueError as error:
         raise UserError(f"{path}: {error}") from error
     if entry is None:
-        raise UserError(f"{path}: the text does not say its entry ({_COMMENT.strip()} entry: ...)")
+        raise UserError(
+            f"{path}: the text does not say its entry ({_COMMENT.strip()} entry: ...), as text for "
+            "a CPU does; kernels for a GPU enter at .scheduled.mlir"
+        )
     signature = signature_of(entry)
     tree = results or _flat_tree([False] * len(signature.outputs))
     signature = with_scalar_outputs(signature, scalar_leaves(tree))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
+
+from xdsl.dialects.builtin import StringAttr
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.c_entry import c_entries
@@ -16,11 +18,23 @@ from tensorscript.backends.cpu.signature import Signature, signature_of, with_sc
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.base.errors import NotCompilable, UserError
+from tensorscript.dialects.te.ops import functions
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec
 
 from .arguments import scalar_leaves
-from .function import CompiledFunction, Lowered
+from .lowered import Lowered
 from .native import ENTRY, host_function
+from .options import CompileOptions
+
+
+class Exportable(Protocol):
+    """What export needs of a compiled function."""
+
+    __name__: str
+    options: CompileOptions
+    latest_specs: tuple[ArgumentSpec, ...] | None
+
+    def lower(self, specs: Sequence[ArgumentSpec]) -> Lowered: ...
 
 
 def c_name(name: str) -> str:
@@ -39,10 +53,12 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
         raise NotCompilable(f"cannot export {name}: it updates the attribute {path!r}")
 
 
-_DECLARATIONS = """
-declare ptr @ts_error_message()
-declare void @ts_set_num_threads(i32)
-"""
+_DECLARATIONS = (
+    "declare ptr @ts_error_message()",
+    "declare void @ts_set_num_threads(i32)",
+    "declare void @ts_set_error(i32, ptr)",
+    "declare void @ts_clear_error()",
+)
 
 
 def _tail(name: str) -> str:
@@ -60,7 +76,7 @@ define void @{name}_set_num_threads(i64 %count) {{
 """
 
 
-def object_text(lowered: Lowered, function: CompiledFunction, name: str) -> tuple[str, Signature]:
+def object_text(lowered: Lowered, function: Exportable, name: str) -> tuple[str, Signature]:
     """LLVM text of a self-contained object, and the signature of its functions."""
     options = function.options
     target = targets.parse(options.target, options.cpu)
@@ -69,12 +85,21 @@ def object_text(lowered: Lowered, function: CompiledFunction, name: str) -> tupl
     signature = with_scalar_outputs(signature_of(entry), scalars)
     emit = EmitOptions(strict=options.strict)
     inner = f"{name}_{ENTRY}"
+    entry.properties["sym_name"] = StringAttr(f"{name}.program")
+    if name in {f.sym_name.data for f in functions(lowered.module)}:
+        raise UserError(f"the C name {name!r} is taken by a kernel; give another name")
     body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
     body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
-    return body + _DECLARATIONS + c_entries(name, inner, signature) + _tail(name), signature
+    own = c_entries(name, inner, signature) + _tail(name)
+    missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in own]
+    return "\n".join([body, *missing, own]), signature
 
 
-def _specs(function: CompiledFunction) -> Sequence[ArgumentSpec]:
+def _callee(declaration: str) -> str:
+    return declaration[declaration.index("@") : declaration.index("(")]
+
+
+def _specs(function: Exportable) -> Sequence[ArgumentSpec]:
     if (specs := function.latest_specs) is None:
         raise UserError(
             f"{function.__name__} is not specialised yet: give example_inputs to compile(), or "
@@ -84,7 +109,7 @@ def _specs(function: CompiledFunction) -> Sequence[ArgumentSpec]:
 
 
 def export_object(
-    function: CompiledFunction,
+    function: Exportable,
     path: str | Path,
     header: str | Path | None = None,
     name: str | None = None,
@@ -115,7 +140,7 @@ def export_object(
 
 
 def export_library(
-    function: CompiledFunction,
+    function: Exportable,
     path: str | Path,
     header: str | Path | None = None,
     name: str | None = None,
@@ -135,11 +160,3 @@ def export_library(
     else:
         link_library(data, path)
     return signature
-
-
-def with_target(function: CompiledFunction, triple: str, cpu: str) -> CompiledFunction:
-    """The same function compiled for another CPU."""
-    options = replace(function.options, target=triple, cpu=cpu)
-    made = CompiledFunction(function.program, options, function.__name__)
-    made.latest_specs = function.latest_specs
-    return made

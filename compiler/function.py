@@ -9,17 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import GuardError, NotCompilable
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
-    Specialised,
     TensorSpec,
     specialise,
 )
@@ -34,7 +34,9 @@ from .arguments import (
     wrapper,
 )
 from .cache import DiskCache, cache_key
+from .export import export_library, export_object
 from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
+from .lowered import Lowered
 from .native import Kernel, Loaded, NativeCode, NativeModule
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
@@ -200,7 +202,7 @@ class CompiledFunction:
         start = time.perf_counter()
         if self._on_gpu:
             specs = contiguous(specs)
-        key = tuple(specs)
+        key = self.latest_specs = tuple(specs)
         try:
             found = self._compile(specs)
         except NotCompilable as refusal:
@@ -213,7 +215,6 @@ class CompiledFunction:
             self.stats.compile_seconds += time.perf_counter() - start
         self.stats.native.append(_spec_text(specs))
         self._known[key] = self._latest = found
-        self.latest_specs = key
         if found.plan.sizes:
             self._symbolic.append((key, found))
         self._install(found)
@@ -341,14 +342,19 @@ class CompiledFunction:
         """Assembly of the latest specialisation."""
         return self.ir("s")
 
+    # -- ahead of time ---------------------------------------------------------------------------
 
-@dataclass
-class Lowered:
-    """Result of the pipeline: the scheduled te module and where it came from."""
+    def export_object(
+        self, path: str | Path, header: str | Path | None = None, name: str | None = None
+    ) -> Signature:
+        """Write the latest specialisation as a `.o` file; see `compiler.export.export_object`."""
+        return export_object(self, path, header, name)
 
-    specialised: Specialised
-    module: ModuleOp
-    report: Report
+    def export_library(
+        self, path: str | Path, header: str | Path | None = None, name: str | None = None
+    ) -> Signature:
+        """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
+        return export_library(self, path, header, name)
 
 
 def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:

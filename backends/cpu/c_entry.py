@@ -180,6 +180,7 @@ class _Writer:
         signature = self.signature
         values = (*signature.inputs, *signature.outputs)
         total = len(values) + len(signature.sizes)
+        self.emit("call void @ts_clear_error()")
         self.emit(f"%cells = alloca [{max(1, total)} x i64]")
         self.emit(f"%pointers = alloca [{max(1, total)} x ptr]")
         pointers = [

@@ -1,0 +1,24 @@
+"""What the pipeline leaves of a program: the scheduled te module and where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.lowering.ts_to_tg.specialise import Specialised
+
+from .observe import Report
+
+
+@dataclass
+class Lowered:
+    """Attributes:
+    specialised: how arguments and results meet those of the caller.
+    module: the scheduled te module.
+    report: seconds per pass, and the stages' modules if they were kept.
+    """
+
+    specialised: Specialised
+    module: ModuleOp
+    report: Report

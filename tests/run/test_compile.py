@@ -1,0 +1,298 @@
+"""`compile` end to end: native results against eager NumPy semantics (our eager mode)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tensorscript as ts
+from tensorscript.base.errors import GuardError, NotCompilable, ScriptError, UserError
+from tensorscript.compiler.api import compile as compile_
+from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.specs import TensorSpec
+
+RANDOM = np.random.default_rng(0)
+
+
+def array(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape, dtype=np.float32)
+
+
+def native(fn: Callable[..., Any]) -> CompiledFunction:
+    return compile_(fn, fallback="error", cache=False)
+
+
+def chain(x, y):  # type: ignore[no-untyped-def]  # unannotated is Tensor in script
+    return ts.sigmoid(x * y + 1) * x
+
+
+def normalise(x, gain, bias):  # type: ignore[no-untyped-def]
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+    return (x - mean) / ts.sqrt(variance + 1e-5) * gain + bias
+
+
+def affine(x, w, b):  # type: ignore[no-untyped-def]
+    return ts.relu(x @ w + b)
+
+
+def collatz(n: int) -> int:
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+def grow(x, n: int):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        if bool(x.sum() > 10):
+            x = x * 0.5
+        else:
+            x = x + 1
+    return x, x.sum()
+
+
+def swap(x, y, n: int):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        x, y = y, x
+    return x, y
+
+
+def update(x):  # type: ignore[no-untyped-def]
+    y = x.clone()
+    y[0] = 1.0
+    y[:, 1] += 2
+    return y
+
+
+def in_place(x):  # type: ignore[no-untyped-def]
+    x.add_(1)
+    return x
+
+
+def refuse(x, n: int):  # type: ignore[no-untyped-def]
+    if n > 3:
+        raise ValueError("too big")
+    return x + n
+
+
+def divide(a: int, b: int) -> int:
+    return a // b
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (64, 64), (3, 5, 17), (0, 4), (1000, 33)])
+def test_pointwise_shapes(shape: tuple[int, ...]) -> None:
+    x, y = array(*shape), array(*shape)
+    f = native(chain)
+    result = f(x, y)
+    assert isinstance(result, np.ndarray) and result.dtype == np.float32
+    np.testing.assert_allclose(result, sigmoid(x * y + 1) * x, rtol=2e-6, atol=1e-6)
+    assert len(f.kernels) == 1 and f.stats.is_native
+
+
+def test_broadcast_and_promotion() -> None:
+    def mixed(x, n):  # type: ignore[no-untyped-def]
+        return x * n + 1, n // 2, n / 2, x > n
+
+    x, n = array(4, 1), np.arange(-3, 4)
+    results = native(mixed)(x, n)
+    expected = (x * n.astype(np.float32) + 1, n // 2, (n / 2).astype(np.float32), x > n)
+    for got, want in zip(results, expected, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_row_kernel() -> None:
+    x, gain, bias = array(33, 100), array(100), array(100)
+    f = native(normalise)
+    mean = x.mean(-1, keepdims=True)
+    want = (x - mean) / np.sqrt(((x - mean) ** 2).mean(-1, keepdims=True) + 1e-5) * gain + bias
+    np.testing.assert_allclose(f(x, gain, bias), want, rtol=1e-4, atol=1e-5)
+    assert [k.category for k in f.kernels] == ["rows"]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 7, 3), (64, 96, 128), (100, 130, 70), (3, 300, 9)])
+def test_product_with_epilogue(sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    x, w, b = array(m, k), array(k, n), array(n)
+    f = native(affine)
+    np.testing.assert_allclose(f(x, w, b), np.maximum(x @ w + b, 0), rtol=1e-4, atol=1e-4)
+    assert len(f.kernels) == 1
+
+
+@pytest.mark.parametrize(
+    "view", [lambda a: a.T, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[1:, 2:]]
+)
+def test_layouts(view: Callable[[np.ndarray], np.ndarray]) -> None:
+    x, y = view(array(12, 10)), view(array(12, 10))
+    np.testing.assert_allclose(native(chain)(x, y), sigmoid(x * y + 1) * x, rtol=2e-6, atol=1e-6)
+
+
+def test_scalar_program() -> None:
+    f = native(collatz)
+    assert [f(n) for n in (1, 6, 27, 97)] == [0, 8, 111, 118]
+
+
+def test_control_flow_over_tensors() -> None:
+    f = native(grow)
+    x = np.zeros(4, np.float32)
+    result, total = f(x, 5)
+    want = x.copy()
+    for _ in range(5):
+        want = want * 0.5 if want.sum() > 10 else want + 1
+    np.testing.assert_allclose(result, want)
+    assert total == pytest.approx(want.sum()) and f(x, 0)[0].sum() == 0
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_loop_carried_values_swap(n: int) -> None:
+    x, y = array(3), array(3)
+    got = native(swap)(x, y, n)
+    want = (x, y) if n % 2 == 0 else (y, x)
+    np.testing.assert_array_equal(got[0], want[0])
+    np.testing.assert_array_equal(got[1], want[1])
+
+
+def test_writes_to_views_stay_inside() -> None:
+    x = array(4, 3)
+    before = x.copy()
+    want = x.copy()
+    want[0] = 1.0
+    want[:, 1] += 2
+    np.testing.assert_allclose(native(update)(x), want)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_writes_to_arguments_reach_the_caller() -> None:
+    x = array(5)
+    want = x + 1
+    result = native(in_place)(x)
+    np.testing.assert_allclose(x, want)
+    assert result is x
+
+
+def test_raise_and_runtime_errors() -> None:
+    f = native(refuse)
+    np.testing.assert_allclose(f(np.zeros(2, np.float32), 3), [3, 3])
+    with pytest.raises(ScriptError, match="too big"):
+        f(np.zeros(2, np.float32), 4)
+    with pytest.raises(UserError, match="division by 0"):
+        native(divide)(1, 0)
+    assert native(divide)(-7, 2) == -4
+
+
+def test_dynamic_sizes_share_one_specialisation() -> None:
+    specs = (TensorSpec(("N", 10)), TensorSpec(("N", 10)))
+    f = compile_(chain, specs, fallback="error", cache=False)
+    for n in (2, 5, 64, 1000):
+        x, y = array(n, 10), array(n, 10)
+        np.testing.assert_allclose(f(x, y), sigmoid(x * y + 1) * x, rtol=2e-6, atol=1e-6)
+    assert len(f.stats.native) == 1
+    with pytest.raises(UserError):
+        f(array(3, 10), array(4, 10))
+
+
+def test_each_kind_of_tensor_comes_back() -> None:
+    x = array(3, 4)
+    f = native(chain)
+    assert isinstance(f(x, x), np.ndarray)
+    result = f(ts.from_numpy(x), ts.from_numpy(x))
+    assert isinstance(result, ts.Tensor)
+    np.testing.assert_allclose(result.numpy(), f(x, x))
+
+
+def test_wrong_arguments() -> None:
+    f = native(chain)
+    x = array(4)
+    with pytest.raises(GuardError, match="missing value for argument 'y'"):
+        f(x)
+    with pytest.raises(GuardError, match="expected at most 2 argument"):
+        f(x, x, x)
+    with pytest.raises(UserError, match="must match the size"):
+        f(x, array(3))
+    with pytest.raises(GuardError, match="uint32"):
+        f(x, np.zeros(4, np.uint32))
+
+
+def test_what_native_code_cannot_do_is_visible() -> None:
+    def words(x, s: str):  # type: ignore[no-untyped-def]
+        print(s)
+        return x + 1
+
+    f = compile_(words, cache=False)
+    np.testing.assert_allclose(f(np.zeros(2, np.float32), "hello"), [1, 1])
+    assert f.stats.interpreted_calls == 1 and "prim::Print" in f.stats.fallbacks[0]
+    with pytest.raises(NotCompilable, match="prim::Print"):
+        native(words)(np.zeros(2, np.float32), "hello")
+
+
+def test_stages_can_be_read() -> None:
+    f = native(chain)
+    x = array(8, 8)
+    f(x, x)
+    assert "aten::sigmoid" in f.ir("ts") and "tg.pointwise" in f.ir("tg")
+    assert "te.func @k0 kernel scheduled" in f.ir("scheduled") and "define" in f.ir("ll")
+    assert "vmulps" in f.asm() or "fmul" in f.asm()
+
+
+def test_the_disk_cache_answers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TENSORSCRIPT_CACHE_DIR", str(tmp_path))
+    x, y = array(16), array(16)
+    first = compile_(chain)
+    want = first(x, y)
+    again = compile_(chain)
+    np.testing.assert_array_equal(again(x, y), want)
+    assert again._cache.hits >= 1 and len(again.kernels) == 1
+
+
+@given(
+    rows=st.integers(1, 40),
+    columns=st.integers(1, 70),
+    axis=st.sampled_from([0, 1, -1]),
+    keepdim=st.booleans(),
+)
+def test_reductions_of_any_shape(rows: int, columns: int, axis: int, keepdim: bool) -> None:
+    compiled = compile_(REDUCTIONS[axis, keepdim], fallback="error", cache=False)
+    x = np.random.default_rng(rows * 71 + columns).standard_normal((rows, columns)).astype("f4")
+    total, largest = compiled(x)
+    np.testing.assert_allclose(total, x.sum(axis, keepdims=keepdim), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(largest, x.max(axis, keepdims=keepdim))
+
+
+def sum_columns(x):  # type: ignore[no-untyped-def]
+    return x.sum(0), x.amax(0)
+
+
+def sum_columns_keep(x):  # type: ignore[no-untyped-def]
+    return x.sum(0, keepdim=True), x.amax(0, keepdim=True)
+
+
+def sum_rows(x):  # type: ignore[no-untyped-def]
+    return x.sum(1), x.amax(1)
+
+
+def sum_rows_keep(x):  # type: ignore[no-untyped-def]
+    return x.sum(-1, keepdim=True), x.amax(-1, keepdim=True)
+
+
+REDUCTIONS: dict[tuple[int, bool], Callable[..., Any]] = {
+    (0, False): sum_columns,
+    (0, True): sum_columns_keep,
+    (1, False): sum_rows,
+    (1, True): sum_rows_keep,
+    (-1, False): sum_rows,
+    (-1, True): sum_rows_keep,
+}

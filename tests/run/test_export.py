@@ -1,0 +1,226 @@
+"""Ahead-of-time export: a C program links the object, checks results and statuses."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.errors import NotCompilable, UserError
+from tensorscript.compiler.export import export_library, export_object
+from tensorscript.compiler.function import CompiledFunction
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+LIBC = {
+    "malloc", "free", "posix_memalign", "memcpy", "memset", "memmove", "syscall", "sysconf",
+    "sched_getaffinity", "sched_setaffinity", "sched_getcpu", "getpid", "sched_yield", "nanosleep",
+    "sigfillset", "abort", "__errno_location", "usleep",
+}  # fmt: skip
+
+
+def softmax(x):  # type: ignore[no-untyped-def]
+    return ts.softmax(x, 1)
+
+
+def scale(x, factor: float, n: int, flip: bool):  # type: ignore[no-untyped-def]
+    if n < 0:
+        raise ValueError("negative n")
+    y = x * factor + n
+    if flip:
+        y = -y
+    return y, int(n * 2)
+
+
+def rows(x):  # type: ignore[no-untyped-def]
+    return x.sum(1)
+
+
+def compiled(fn: object, *inputs: object) -> CompiledFunction:
+    made = ts.compile(fn, inputs, fallback="error", cache=False)
+    assert isinstance(made, CompiledFunction)
+    return made
+
+
+def build_and_run(folder: Path, source: str, *objects: str) -> str:
+    """Compile a C program with warnings as errors, link it, run it."""
+    (folder / "main.c").write_text(source)
+    command = ["cc", "-Wall", "-Wextra", "-Werror", "-std=c11", "main.c", *objects]
+    done = subprocess.run(
+        [*command, "-lm", "-lpthread", "-o", "main"], cwd=folder, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run(["./main"], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+SOFTMAX_PROGRAM = r"""
+#include "softmax.h"
+#include <math.h>
+#include <stdio.h>
+
+static float x[64 * 100], plain[64 * 100], packed[64 * 100];
+
+int main(void) {
+  for (int i = 0; i < 6400; i++) x[i] = (float)((i * 37) % 101) / 25 - 2;
+  if (softmax_raw(x, plain) != SOFTMAX_OK) return 1;
+  for (int r = 0; r < 64; r++) {
+    double sum = 0, norm = 0;
+    for (int c = 0; c < 100; c++) norm += exp(x[r * 100 + c]);
+    for (int c = 0; c < 100; c++) {
+      sum += plain[r * 100 + c];
+      if (fabs(plain[r * 100 + c] - exp(x[r * 100 + c]) / norm) > 1e-6) return 2;
+    }
+    if (fabs(sum - 1) > 1e-5) return 3;
+  }
+  int64_t shape[2] = {64, 100}, strides[2] = {100, 1}, wrong[2] = {1, 64}, small[2] = {64, 99};
+  DLTensor in = {x, {1, 0}, 2, {2, 32, 1}, shape, NULL, 0};
+  DLTensor out = {packed, {1, 0}, 2, {2, 32, 1}, shape, strides, 0};
+  if (softmax(&in, &out) != SOFTMAX_OK) return 4;
+  for (int i = 0; i < 6400; i++)
+    if (packed[i] != plain[i]) return 5;
+  printf("%d %s\n", softmax(NULL, &out), softmax_error());
+  in.device.device_type = 2;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.device.device_type = 1;
+  in.dtype.bits = 64;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.dtype.bits = 32;
+  in.ndim = 1;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.ndim = 2;
+  in.shape = small;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  in.shape = shape;
+  in.strides = wrong;
+  printf("%d %s\n", softmax(&in, &out), softmax_error());
+  return 0;
+}
+"""
+
+
+def test_a_c_program_uses_the_object(tmp_path: Path) -> None:
+    f = compiled(softmax, np.zeros((64, 100), np.float32))
+    f.export_object(tmp_path / "softmax.o", header=tmp_path / "softmax.h")
+    lines = build_and_run(tmp_path, SOFTMAX_PROGRAM, "softmax.o").splitlines()
+    assert lines == [
+        "2 argument 'x' is NULL",
+        "3 argument 'x' is not on the CPU",
+        "4 argument 'x': expected dtype float32",
+        "5 argument 'x': expected 2 dimension(s)",
+        "6 argument 'x': expected shape 64x100",
+        "7 argument 'x': expected row-major contiguous",
+    ]
+
+
+def test_the_object_needs_libc_only(tmp_path: Path) -> None:
+    if shutil.which("nm") is None:
+        pytest.skip("needs nm")
+    f = compiled(softmax, np.zeros((64, 100), np.float32))
+    export_object(f, tmp_path / "m.o")
+    done = subprocess.run(["nm", "-u", "m.o"], cwd=tmp_path, capture_output=True, text=True)
+    undefined = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+    strange = {s for s in undefined if not s.startswith("pthread_")} - LIBC
+    assert not strange
+
+
+SCALE_PROGRAM = r"""
+#include "scale.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[3] = {1, 2, 3}, y[3];
+  int64_t twice = 0;
+  if (scale_raw(x, 0.5, 4, true, y, &twice)) return 1;
+  printf("%g %g %g %d\n", y[0], y[1], y[2], (int)twice);
+  int status = scale_raw(x, 0.5, -1, false, y, &twice);
+  printf("%d %s\n", status, scale_error());
+  return 0;
+}
+"""
+
+
+def test_scalars_and_program_errors(tmp_path: Path) -> None:
+    f = compiled(
+        scale, np.zeros(3, np.float32), ts.ScalarSpec("float"), ts.ScalarSpec("int"),
+        ts.ScalarSpec("bool"),
+    )  # fmt: skip
+    export_library(f, tmp_path / "libscale.a", header=tmp_path / "scale.h")
+    lines = build_and_run(tmp_path, SCALE_PROGRAM, "libscale.a").splitlines()
+    assert lines[0] == "-4.5 -5 -5.5 8"
+    assert lines[1].startswith("1 ") and "negative n" in lines[1]
+
+
+ROWS_PROGRAM = r"""
+#include "rows.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[5 * 3], y[5];
+  for (int i = 0; i < 15; i++) x[i] = (float)i;
+  for (int64_t n = 2; n <= 5; n++) {
+    int64_t in_shape[2] = {n, 3}, out_shape[1] = {n};
+    DLTensor in = {x, {1, 0}, 2, {2, 32, 1}, in_shape, NULL, 0};
+    DLTensor out = {y, {1, 0}, 1, {2, 32, 1}, out_shape, NULL, 0};
+    if (rows(&in, &out)) return 1;
+    for (int64_t r = 0; r < n; r++)
+      if (y[r] != x[r * 3] + x[r * 3 + 1] + x[r * 3 + 2]) return 2;
+    out_shape[0] = n + 1;
+    if (rows(&in, &out) != ROWS_SHAPE) return 3;
+  }
+  puts("ok");
+  return 0;
+}
+"""
+
+
+def test_dynamic_sizes(tmp_path: Path) -> None:
+    f = compiled(rows, ts.TensorSpec(("N", 3)))
+    export_object(f, tmp_path / "rows.o", header=tmp_path / "rows.h")
+    assert build_and_run(tmp_path, ROWS_PROGRAM, "rows.o") == "ok\n"
+    assert "rows_raw" not in (tmp_path / "rows.h").read_text()
+
+
+def test_shared_library(tmp_path: Path) -> None:
+    f = compiled(rows, np.zeros((4, 3), np.float32))
+    export_library(f, tmp_path / "librows.so", header=tmp_path / "rows.h")
+    program = '#include "rows.h"\nint main(void) { float x[12] = {1}, y[4]; return rows_raw(x, y); }'
+    build_and_run(tmp_path, program, "./librows.so")
+
+
+def test_valgrind_finds_nothing(tmp_path: Path) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("needs valgrind")
+    f = ts.compile(
+        rows, (np.zeros((40, 30), np.float32),), cache=False, cpu="x86-64-v3", fallback="error"
+    )
+    export_object(f, tmp_path / "rows.o", header=tmp_path / "rows.h")
+    program = (
+        '#include "rows.h"\n#include <stdlib.h>\nint main(void) {\n'
+        "  float *x = calloc(1200, 4), *y = malloc(160);\n"
+        "  int s = rows_raw(x, y);\n  free(x); free(y);\n  return s;\n}\n"
+    )
+    build_and_run(tmp_path, program, "rows.o")
+    done = subprocess.run(
+        ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "./main"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_refusals(tmp_path: Path) -> None:
+    def printing(x):  # type: ignore[no-untyped-def]
+        print("hello")
+        return x
+
+    with pytest.raises(UserError, match="not specialised yet"):
+        export_object(ts.compile(rows, cache=False), tmp_path / "m.o")
+    with pytest.raises(NotCompilable, match="prim::Print"):
+        f = ts.compile(printing, (np.zeros(2, np.float32),), cache=False)
+        export_object(f, tmp_path / "m.o")
+    assert not (tmp_path / "m.o").exists()
