@@ -47,7 +47,7 @@ def _wide_type(dtype: DType) -> np.dtype:
 
 def _elementwise(fn: Callable[[float], float]) -> Callable[[Array], Array]:
     def run(x: Array) -> Array:
-        return np.vectorize(fn, otypes=[np.float64])(np.asarray(x, np.float64))
+        return np.asarray(np.vectorize(fn, otypes=[np.float64])(np.asarray(x, np.float64)))
 
     return run
 
@@ -108,7 +108,7 @@ _CALLS: dict[str, Callable[..., Array]] = {
 
 def _trunc_div(a: Array, b: Array) -> Array:
     quotient = np.abs(a) // np.abs(b)
-    return np.where((a < 0) != (b < 0), -quotient, quotient)
+    return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
 
 
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {

@@ -1,7 +1,8 @@
 """Rows of convolutions: one contraction over (input channel, kernel position) by index maps.
 
 ```
-out[n, o, y, x] = sum over c, ky, kx of  in[n, g*C + c, y*stride + ky*dilation - pad, ...] * w[o, c, ky, kx]
+out[n, o, y, ..] = sum over c, ky, .. of
+                   in[n, g*C + c, y*stride + ky*dilation - pad, ..] * w[o, c, ky, ..]
 ```
 Reads outside of the input are guarded by a select. A transposed convolution gathers: the input
 position is (y + pad - ky*dilation) / stride where that divides.
@@ -48,7 +49,7 @@ def convolve(
         out = convolve(
             b, b.call("aten::unsqueeze", x, 0), weight, bias, stride, padding, dilation, groups
         )
-        return b.call("aten::squeeze", out, 0)
+        return b.apply("aten::squeeze", out, 0)
     steps, dilations = spread(stride, spatial), spread(dilation, spatial)
     kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
     low, high = _padding(padding, kernel, dilations)
@@ -89,7 +90,7 @@ def convolve(
 def _with_bias(b: Builder, out: Tensor, bias: Tensor | None) -> Tensor:
     if bias is None:
         return out
-    return b.call("aten::add", out, per_channel(b, bias, out.rank))
+    return b.apply("aten::add", out, per_channel(b, bias, out.rank))
 
 
 def _padding(padding: Value, kernel: list[int], dilation: list[int]) -> tuple[list[int], list[int]]:
@@ -121,7 +122,7 @@ def transposed(
         out = transposed(
             b, batched, weight, bias, stride, padding, output_padding, groups, dilation
         )
-        return b.call("aten::squeeze", out, 0)
+        return b.apply("aten::squeeze", out, 0)
     steps, pads = spread(stride, spatial), spread(padding, spatial)
     extra, dilations = spread(output_padding, spatial), spread(dilation, spatial)
     kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
@@ -155,15 +156,48 @@ def transposed(
     return _with_bias(b, out, bias)
 
 
-def _conv(b: Builder, x: Tensor, w: Tensor, bias: Value = None, stride: Value = 1, padding: Value = 0, dilation: Value = 1, groups: int = 1, *_: Value) -> Tensor:  # fmt: skip
+def _conv(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Value = None,
+    stride: Value = 1,
+    padding: Value = 0,
+    dilation: Value = 1,
+    groups: int = 1,
+    *_: Value,
+) -> Tensor:
     return convolve(b, x, w, bias, stride, padding, dilation, groups)
 
 
-def _transpose(b: Builder, x: Tensor, w: Tensor, bias: Value = None, stride: Value = 1, padding: Value = 0, output_padding: Value = 0, groups: int = 1, dilation: Value = 1, *_: Value) -> Tensor:  # fmt: skip
+def _transpose(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Value = None,
+    stride: Value = 1,
+    padding: Value = 0,
+    output_padding: Value = 0,
+    groups: int = 1,
+    dilation: Value = 1,
+    *_: Value,
+) -> Tensor:
     return transposed(b, x, w, bias, stride, padding, output_padding, groups, dilation)
 
 
-def _general(b: Builder, x: Tensor, w: Tensor, bias: Value, stride: Value, padding: Value, dilation: Value, is_transposed: bool, output_padding: Value, groups: int, *_: Value) -> Tensor:  # fmt: skip
+def _general(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Value,
+    stride: Value,
+    padding: Value,
+    dilation: Value,
+    is_transposed: bool,
+    output_padding: Value,
+    groups: int,
+    *_: Value,
+) -> Tensor:
     if is_transposed:
         return transposed(b, x, w, bias, stride, padding, output_padding, groups, dilation)
     return convolve(b, x, w, bias, stride, padding, dilation, groups)

@@ -52,7 +52,15 @@ def scaled_and_shifted(
     return b.pointwise(fn, x, mean, var, *extra, dtype=x.dtype, compute=wide)
 
 
-def layer_norm(b: Builder, x: Tensor, shape: Value, weight: Value = None, bias: Value = None, eps: Value = 1e-5, *_: Value) -> Tensor:  # fmt: skip
+def layer_norm(
+    b: Builder,
+    x: Tensor,
+    shape: Value,
+    weight: Value = None,
+    bias: Value = None,
+    eps: Value = 1e-5,
+    *_: Value,
+) -> Tensor:
     lead = x.rank - len(shape)
     if lead < 0 or any(not _fits(p, q) for p, q in zip(shape, x.shape[lead:], strict=True)):
         b.error(
@@ -70,7 +78,9 @@ def _fits(size: Value, have: Expr) -> bool:
     return True
 
 
-def rms_norm(b: Builder, x: Tensor, shape: Value, weight: Value = None, eps: Value = None, *_: Value) -> Tensor:  # fmt: skip
+def rms_norm(
+    b: Builder, x: Tensor, shape: Value, weight: Value = None, eps: Value = None, *_: Value
+) -> Tensor:
     dims = list(range(x.rank - len(shape), x.rank))
     wide = compute_dtype(x.dtype)
     small = {"float64": 2.220446049250313e-16}.get(wide.name, 1.1920928955078125e-07)
@@ -90,7 +100,18 @@ def per_channel(b: Builder, t: Tensor, rank: int) -> Tensor:
     return b.call("aten::view", t, [t.shape[0], *([1] * (rank - 2))]) if rank > 2 else t
 
 
-def batch_norm(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, training: bool, momentum: float, eps: float, *_: Value) -> Tensor:  # fmt: skip
+def batch_norm(
+    b: Builder,
+    x: Tensor,
+    weight: Value,
+    bias: Value,
+    mean: Value,
+    var: Value,
+    training: bool,
+    momentum: float,
+    eps: float,
+    *_: Value,
+) -> Tensor:
     if training or mean is None:
         return _batch_norm_training(b, x, weight, bias, mean, var, momentum, eps)
     wide = compute_dtype(x.dtype)
@@ -118,7 +139,16 @@ def batch_norm(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, v
     )
 
 
-def _batch_norm_training(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, momentum: float, eps: float) -> Tensor:  # fmt: skip
+def _batch_norm_training(
+    b: Builder,
+    x: Tensor,
+    weight: Value,
+    bias: Value,
+    mean: Value,
+    var: Value,
+    momentum: float,
+    eps: float,
+) -> Tensor:
     dims = [d for d in range(x.rank) if d != 1]
     now, spread = moments(b, x, dims, True, 0)
     if mean is not None and var is not None:
@@ -136,7 +166,15 @@ def _batch_norm_training(b: Builder, x: Tensor, weight: Value, bias: Value, mean
     return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
 
 
-def group_norm(b: Builder, x: Tensor, groups: int, weight: Value = None, bias: Value = None, eps: float = 1e-5, *_: Value) -> Tensor:  # fmt: skip
+def group_norm(
+    b: Builder,
+    x: Tensor,
+    groups: int,
+    weight: Value = None,
+    bias: Value = None,
+    eps: float = 1e-5,
+    *_: Value,
+) -> Tensor:
     n, c = x.shape[0], x.shape[1]
     split = b.call("aten::view", x, [n, groups, c // groups, *x.shape[2:]])
     mean, var = moments(b, split, list(range(2, split.rank)), True, 0)
@@ -145,10 +183,21 @@ def group_norm(b: Builder, x: Tensor, groups: int, weight: Value = None, bias: V
         for t in (weight, bias)
     )
     out = scaled_and_shifted(b, split, mean, var, w, o, eps)
-    return b.call("aten::view", out, list(x.shape))
+    return b.apply("aten::view", out, list(x.shape))
 
 
-def instance_norm(b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, use_input: bool, momentum: float, eps: float, *_: Value) -> Tensor:  # fmt: skip
+def instance_norm(
+    b: Builder,
+    x: Tensor,
+    weight: Value,
+    bias: Value,
+    mean: Value,
+    var: Value,
+    use_input: bool,
+    momentum: float,
+    eps: float,
+    *_: Value,
+) -> Tensor:
     if not use_input:
         return batch_norm(b, x, weight, bias, mean, var, False, momentum, eps)
     now, spread = moments(b, x, list(range(2, x.rank)), True, 0)

@@ -17,7 +17,7 @@ from .values import Tensor, Value
 
 
 def pooled_size(size: Expr, kernel: int, stride: int, pad: int, dilation: int, ceil: bool) -> Expr:
-    """Number of windows; with ceil_mode the last one must start inside the input or left padding."""
+    """Number of windows; with ceil_mode the last one starts inside the input or left padding."""
     span = simplify(size + (2 * pad - dilation * (kernel - 1) - 1))
     if not ceil:
         return simplify(span // stride + 1)
@@ -32,7 +32,16 @@ def _window(kernel: Value, stride: Value, n: int) -> tuple[list[int], list[int]]
 
 
 def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
-    def row(b: Builder, x: Tensor, kernel: Value, stride: Value = None, padding: Value = 0, dilation: Value = 1, ceil: bool = False, *_: Value) -> Value:  # fmt: skip
+    def row(
+        b: Builder,
+        x: Tensor,
+        kernel: Value,
+        stride: Value = None,
+        padding: Value = 0,
+        dilation: Value = 1,
+        ceil: bool = False,
+        *_: Value,
+    ) -> Value:
         sizes, steps = _window(kernel, stride, n)
         pads, gaps = spread(padding, n), spread(dilation, n)
         if any(p > k // 2 for p, k in zip(pads, sizes, strict=True)):
@@ -80,7 +89,17 @@ def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
 
 
 def avg_pool(n: int) -> Callable[..., Tensor]:
-    def row(b: Builder, x: Tensor, kernel: Value, stride: Value = None, padding: Value = 0, ceil: bool = False, include_pad: bool = True, divisor: Value = None, *_: Value) -> Tensor:  # fmt: skip
+    def row(
+        b: Builder,
+        x: Tensor,
+        kernel: Value,
+        stride: Value = None,
+        padding: Value = 0,
+        ceil: bool = False,
+        include_pad: bool = True,
+        divisor: Value = None,
+        *_: Value,
+    ) -> Tensor:
         sizes, steps = _window(kernel, stride, n)
         pads = spread(padding, n)
         lead = x.rank - n

@@ -295,7 +295,7 @@ def nested(x: Tensor, n: int):
     for i in range(n):
         j = 0
         while j < i:
-            if j % 2 == 0:
+            if j % 2 == 0:  # noqa: SIM108
                 x = x + j
             else:
                 x = x - 1
