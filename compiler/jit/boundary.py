@@ -306,7 +306,7 @@ def to_python(value: Any, classes: Classes) -> Any:
 
 def match_arguments(
     signature: Signature,
-    defaults: Mapping[str, Any],
+    default: Callable[[Formal], Any],
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     classes: Classes,
@@ -315,7 +315,7 @@ def match_arguments(
 
     Args:
         signature: with its short name; of a method with `self`, which `args` begins with.
-        defaults: script values of the arguments that have one.
+        default: the script value of an argument that has a default.
 
     Raises:
         GuardError: too many, missing, unknown or mistyped arguments, in TorchScript's words.
@@ -338,8 +338,8 @@ def match_arguments(
             out.append(_argument(args[at], formal, at, signature, classes))
         elif given:
             out.append(_argument(kwargs[formal.name], formal, at, signature, classes))
-        elif formal.name in defaults:
-            out.append(defaults[formal.name])
+        elif formal.has_default:
+            out.append(default(formal))
         else:
             raise GuardError(
                 f"{name}() is missing value for argument '{formal.name}'. "

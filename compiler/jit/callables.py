@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pickle import PickleError
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp
-from tensorscript.frontends.script.signature import Signature, signature_text
+from tensorscript.frontends.script.signature import Formal, Signature, signature_text
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
@@ -89,7 +90,7 @@ class Entry:
     def name(self) -> str:
         return self.symbol.rpartition(".")[2]
 
-    @property
+    @cached_property
     def short(self) -> Signature:
         """The signature under the function's own name."""
         return replace(self.signature, name=self.name)
@@ -113,12 +114,7 @@ class Entry:
             UserError: an operator failed; the text has the script call stack.
         """
         own = () if self.receiver is None else (self.receiver,)
-        defaults = {
-            f.name: self.interpreter.constant(f.default)
-            for f in self.signature.arguments
-            if f.has_default
-        }
-        values = match_arguments(self.short, defaults, (*own, *args), kwargs, self.classes)
+        values = match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
         if _executor.get() == "native":
             return to_python(self.native().dispatch(*values[len(own) :]), self.classes)
         try:
@@ -127,6 +123,9 @@ class Entry:
             script_failure(error, self.serialized)
             raise
         return to_python(result, self.classes)
+
+    def _default(self, formal: Formal) -> Any:
+        return self.interpreter.constant(formal.default)
 
     def native(self) -> CompiledFunction:
         """The function compiled on demand; what has no native form is interpreted."""

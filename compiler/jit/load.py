@@ -27,15 +27,21 @@ class ArchiveHome:
         self.archive = archive
         self.interpreter = Interpreter(archive.program.module)
         self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
-        self._faces: dict[int, RecursiveScriptClass | RecursiveScriptModule] = {}
+        self._faces: dict[int, RecursiveScriptModule] = {}
+        self._entries: dict[tuple[int, str], Entry] = {}
 
     def class_info(self, name: str) -> ClassInfo:
         return self.archive.class_info(name)
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
+        if (known := self._entries.get((id(target), method))) is not None:
+            return known
         symbol = self.archive.compile_method(target.class_name, method)
         signature = self.class_info(target.class_name).compiled[method]
-        return Entry(symbol, signature, self.interpreter, self.classes, target, serialized=True)
+        made = Entry(symbol, signature, self.interpreter, self.classes, target, serialized=True)
+        if self.class_info(target.class_name).category == "module":
+            self._entries[id(target), method] = made
+        return made
 
     def wrap(self, target: ScriptObject) -> Any:
         """The one face of a module; a new one for other objects."""

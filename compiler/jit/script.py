@@ -48,6 +48,7 @@ class ProgramHome:
         self.interpreter = Interpreter(program.module)
         self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
         self._faces: dict[int, RecursiveScriptModule] = {}
+        self._entries: dict[tuple[int, str], Entry] = {}
         if world is not None:
             self.learn(world)
 
@@ -64,12 +65,17 @@ class ProgramHome:
         return self.program.classes[name]
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
+        if (known := self._entries.get((id(target), method))) is not None:
+            return known
         info = self.class_info(target.class_name)
         if method not in info.compiled:
             info.methods[method]()
             self.program.declare_classes()
         symbol = f"{info.name}.{method}"
-        return Entry(symbol, info.compiled[method], self.interpreter, self.classes, target)
+        made = Entry(symbol, info.compiled[method], self.interpreter, self.classes, target)
+        if info.category == "module":
+            self._entries[id(target), method] = made
+        return made
 
     def function(self, name: str) -> Entry:
         """A function of the program."""
