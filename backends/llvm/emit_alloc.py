@@ -44,7 +44,9 @@ def emit_alloc(context: Context, op: Operation) -> None:
     if context.vector is not None:
         context.vector.private.add(buffer.name)
     private = context.vector is not None
-    context.scope.places[buffer.name] = Place(buffer, pointer, ALIGN, per_lane=private)
+    context.scope.places[buffer.name] = Place(
+        buffer, pointer, ALIGN, per_lane=private, in_registers=scope == "reg" and not private
+    )
 
 
 def _fits(scope: str, size: Expr) -> bool:

@@ -159,7 +159,7 @@ def _load_contiguous(context: Context, target: Target, stored: str, evaluate: Ev
     mask = context.mask
     if mask is not None and target.kind == "reversed":
         mask = _reverse(context, "i1", mask)
-    if mask is None:
+    if mask is None or _is_register(context, target):
         raw = code.let(f"load {stored}, {kind} {pointer}, align {align}")
     else:
         name = f"llvm.masked.load.{_tail(target, lanes)}"
@@ -170,6 +170,17 @@ def _load_contiguous(context: Context, target: Target, stored: str, evaluate: Ev
              (stored, "zeroinitializer")],
         )  # fmt: skip
     return raw if target.kind == "contiguous" else _reverse(context, memory_type(target.dtype), raw)
+
+
+def _is_register(context: Context, target: Target) -> bool:
+    """All lanes lie in a buffer of registers, so that lanes a mask leaves out may be read."""
+    place, base = target.place, target.base
+    if not place.in_registers or target.kind != "contiguous" or not base.is_const:
+        return False
+    size = 1
+    for extent in place.buffer.shape:
+        size *= int(str(extent.value)) if extent.is_const else 0
+    return int(str(base.value)) + context.width <= size
 
 
 def _tail(target: Target, lanes: int) -> str:
@@ -265,6 +276,10 @@ def _store_contiguous(
     if target.kind == "reversed":
         raw = _reverse(context, memory_type(target.dtype), raw)
         mask = None if mask is None else _reverse(context, "i1", mask)
+    if mask is not None and _is_register(context, target):
+        old = code.let(f"load {stored}, {kind} {pointer}, align {align}")
+        raw = code.let(f"select <{lanes} x i1> {mask}, {stored} {raw}, {stored} {old}")
+        mask = None
     if mask is None:
         code.do(f"store {stored} {raw}, {kind} {pointer}, align {align}")
         return

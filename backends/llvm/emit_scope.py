@@ -46,7 +46,9 @@ class Slot:
 class Place:
     """Where a buffer lives: `space` is the LLVM address space, `align` in bytes.
 
-    A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane.
+    A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane. A
+    buffer of scope reg is `in_registers`: it must only see plain loads and stores, or LLVM cannot
+    keep it there.
     """
 
     buffer: Buffer
@@ -54,6 +56,7 @@ class Place:
     align: int
     space: int = 0
     per_lane: bool = False
+    in_registers: bool = False
 
     @property
     def pointer_type(self) -> str:
