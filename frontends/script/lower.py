@@ -125,7 +125,7 @@ class _Writer:
 
 
 def _hint(name: str) -> str | None:
-    """The name for a value; None for one of which xDSL, taking a `_1` off its end, leaves nothing."""
+    """The name for a value; none where xDSL, taking a `_1` off its end, would keep nothing."""
     kept = name.rstrip("0123456789")
     is_suffix = kept == "_" and kept != name
     return name if name.isascii() and name.isidentifier() and not is_suffix else None
