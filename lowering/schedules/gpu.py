@@ -32,6 +32,7 @@ from .collapse import collapse
 from .contraction_shape import Axis
 from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
 from .rebuild import copy_all, substituting
+from .units import dissolve_units
 
 VECTOR = 4
 
@@ -129,6 +130,7 @@ def _check_local(func: FuncOp) -> None:
 
 def _schedule(func: FuncOp) -> None:
     category = func.category.data
+    dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse(func.block, all_buffers(func))
     loops, block = _outer_loops(func)
