@@ -17,11 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
-from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.lowering.schedule import PRIMITIVES, Argument, Step, apply
 from tensorscript.lowering.te.flatten import flatten
 from tensorscript.lowering.te.simplify import simplify_function
@@ -92,28 +93,30 @@ def _value(text: str) -> Argument:
 
 # --- what a pass does ---------------------------------------------------------------------------
 
+Constants = Mapping[str, Buffer]
 
-def _verify(function: te.FuncOp) -> None:
+
+def _verify(function: te.FuncOp, constants: Constants) -> None:
     """Check the invariants of the function's level."""
-    verify_function(function)
+    verify_function(function, constants)
 
 
-def _flatten(function: te.FuncOp) -> None:
+def _flatten(function: te.FuncOp, constants: Constants) -> None:
     """Turn every access into one index into the buffer's storage."""
-    flatten(function)
+    flatten(function, constants)
 
 
-def _simplify(function: te.FuncOp) -> None:
+def _simplify(function: te.FuncOp, constants: Constants) -> None:
     """Decide what ranges decide; drop loops of one trip."""
     simplify_function(function)
 
 
-def _plan(function: te.FuncOp) -> None:
+def _plan(function: te.FuncOp, constants: Constants) -> None:
     """Give buffers of the arena their offsets."""
     plan_storage(function)
 
 
-ON_LOOPS: dict[str, Callable[[te.FuncOp], None]] = {
+ON_LOOPS: dict[str, Callable[[te.FuncOp, Constants], None]] = {
     "simplify": _simplify,
     "flatten": _flatten,
     "plan-storage": _plan,
@@ -159,8 +162,9 @@ def run_invocation(
         raise UserError(f"pass {call.name!r} {what}")
     if (run := ON_LOOPS.get(call.name)) is not None:
         _only(call, ("func",))
+        constants = {op.buffer.name: op.buffer for op in te.constants(module)}
         for function in _chosen(module, call, every=True):
-            run(function)
+            run(function, constants)
     elif call.name in PRIMITIVES:
         _schedule(module, call)
     else:
@@ -207,6 +211,7 @@ def _schedule(module: ModuleOp, call: Invocation) -> None:
         raise UserError(f"{call.name} needs {kind}=NAME")
     (function,) = _chosen(module, call, every=False)
     apply(function, (Step(call.name, target, call.options.get("args", ())),))
+    function.properties["level"] = StringAttr("scheduled")
 
 
 def run_opt(arguments: Namespace, options: CompileOptions) -> Report:
@@ -225,9 +230,12 @@ def run_opt(arguments: Namespace, options: CompileOptions) -> Report:
         raise UserError(f"there is no file {path}")
     module, report = load_module(path), Report()
     said = dict(module.attributes)
-    for text in arguments.passes:
-        for call in parse_pipeline(text):
-            module = run_invocation(module, call, options, report)
+    try:
+        for text in arguments.passes:
+            for call in parse_pipeline(text):
+                module = run_invocation(module, call, options, report)
+    except VerifyException as error:
+        raise UserError(f"{path}: {error}") from error
     # A pass that makes a new module knows nothing of what the text says of the program.
     module.attributes.update({k: v for k, v in said.items() if k not in module.attributes})
     module.verify()

@@ -1,0 +1,151 @@
+"""Every stage's text parses back, and a program that enters there gives the same result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tensorscript.compiler.cli import main
+from tensorscript.compiler.entry_results import parse_results, results_text
+from tensorscript.compiler.stages import load_module, print_module
+
+PROGRAMS = """
+def chain(x, y):
+    return (x * y + 1).sigmoid() * x
+
+def softmax(x):
+    return x.softmax(-1)
+
+def matmul(a, b):
+    return (a @ b).relu()
+
+def norm(x, scale):
+    return (x - x.mean(-1, keepdim=True)) * scale
+
+def collatz(n: int):
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+def mixed(x, k: int):
+    if k > 2:
+        y = x * k
+    else:
+        y = x - k
+    return {"y": y, "rows": x.size(0), "twice": k * 2}
+"""
+CASES = {
+    "chain": ["5x7:f32", "5x7:f32"],
+    "softmax": ["3x33:f32"],
+    "matmul": ["9x17:f32", "17x5:f32"],
+    "norm": ["4x6:f64", "6:f64"],
+    "collatz": ["27"],
+    "mixed": ["2x3:f32", "3"],
+}
+STAGES = ("ts.mlir", "tg.mlir", "kernels.mlir", "te.mlir", "scheduled.mlir", "ll")
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("user") / "stage_programs.py"
+    path.write_text(PROGRAMS)
+    return path
+
+
+def command(*argv: object) -> None:
+    assert main([str(a) for a in argv]) == 0
+
+
+def run(program: object, inputs: list[str], out: Path, *more: str) -> dict[str, np.ndarray]:
+    given = [word for text in inputs for word in ("--input", text)]
+    command("run", program, *given, "-o", out, "--no-cache", *more)
+    with np.load(out) as found:
+        return dict(found)
+
+
+def dump(program: object, inputs: list[str], folder: Path, *more: str) -> None:
+    given = [word for text in inputs for word in ("--input", text)]
+    command("dump", program, *given, "--stage", "all", "-o", folder, *more)
+
+
+def assert_same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> None:
+    assert found.keys() == wanted.keys()
+    for name in wanted:
+        assert found[name].dtype == wanted[name].dtype
+        np.testing.assert_array_equal(found[name], wanted[name])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_function(name: str, programs: Path, tmp_path: Path) -> None:
+    program, inputs = f"{programs}:{name}", CASES[name]
+    wanted = run(program, inputs, tmp_path / "wanted.npz")
+    dump(program, inputs, tmp_path / "out")
+    for stage in STAGES:
+        found = run(tmp_path / "out" / f"{name}.{stage}", inputs, tmp_path / "found.npz")
+        assert_same(found, wanted)
+
+
+def test_named_sizes(programs: Path, tmp_path: Path) -> None:
+    """A text with symbolic shapes takes arrays of several sizes."""
+    dump(f"{programs}:softmax", ["Nx8:f32"], tmp_path / "out")
+    for rows in ("3x8:f32", "11x8:f32"):
+        wanted = run(f"{programs}:softmax", [rows], tmp_path / "wanted.npz")
+        for stage in STAGES:
+            text = tmp_path / "out" / f"softmax.{stage}"
+            found = run(text, [rows], tmp_path / "found.npz")["result"]
+            np.testing.assert_allclose(found, wanted["result"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("stage", STAGES[:-1])
+def test_gpu(stage: str, programs: Path, tmp_path: Path) -> None:
+    emulate = ("--target", "ptx-emulate")
+    inputs = ["3x40:f32"]
+    wanted = run(f"{programs}:softmax", inputs, tmp_path / "wanted.npz", *emulate)
+    dump(f"{programs}:softmax", inputs, tmp_path / "out", *emulate)
+    text = tmp_path / "out" / f"softmax.{stage}"
+    assert_same(run(text, inputs, tmp_path / "found.npz", *emulate), wanted)
+
+
+@pytest.mark.parametrize(
+    "sample", ["s01_regressor_traced", "s02_small_cnn_scripted", "s03_residual_conv1d_traced"]
+)
+def test_archive(sample: str, samples_folder: Path, tmp_path: Path) -> None:
+    """Weights and the object whose method runs travel with the texts."""
+    with np.load(samples_folder / f"{sample}.npz") as stored:
+        np.save(tmp_path / "x.npy", stored["a0"])
+    inputs, archive = [str(tmp_path / "x.npy")], samples_folder / f"{sample}.pt"
+    wanted = run(archive, inputs, tmp_path / "wanted.npz")
+    dump(archive, inputs, tmp_path / "out")
+    for stage in STAGES:
+        found = run(tmp_path / "out" / f"{sample}.{stage}", inputs, tmp_path / "found.npz")
+        assert_same(found, wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_texts_are_stable(name: str, programs: Path, tmp_path: Path) -> None:
+    """What is parsed prints as it was read."""
+    dump(f"{programs}:{name}", CASES[name], tmp_path)
+    for stage in STAGES[:-1]:
+        path = tmp_path / f"{name}.{stage}"
+        assert print_module(load_module(path)) == path.read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tensor(0)",
+        "(tensor(0), number(1), value(5),)",
+        "[tensor(0), value(None)]",
+        "{value('a'): tensor(0), value(1): (tensor(1),)}",
+        "named('__torch__.Point', x=tensor(0), y=value(-2.5))",
+    ],
+)
+def test_results_text(text: str) -> None:
+    assert results_text(parse_results(text)) == text
