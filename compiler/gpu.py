@@ -27,7 +27,7 @@ from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.ptx import driver
 from tensorscript.backends.ptx.assemble import assemble
 from tensorscript.backends.ptx.emit import KernelLaunch, emit_kernel_module
-from tensorscript.backends.ptx.host import HostProgram, Launcher
+from tensorscript.backends.ptx.host import Call, HostProgram, Launcher
 from tensorscript.backends.ptx.launchers import DriverLauncher, EmulatorLauncher
 from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.te.expr import loads
@@ -165,12 +165,48 @@ class GPULoaded:
             UserError: the target needs a GPU and there is none.
         """
         inputs = _bound(self._signature, leaves)
-        arrays = self._program.run(self.launcher, inputs)
+        return self._packed(self._program.run(self.launcher, inputs))
+
+    def resident(self, *leaves: Any) -> Resident:
+        """The program with its arguments and results on the device, to be run many times.
+
+        Raises:
+            GuardError, UserError: as `call`.
+        """
+        program, inputs = self._program, _bound(self._signature, leaves)
+        return Resident(program, program.prepare(self.launcher, inputs), self._packed)
+
+    def _packed(self, arrays: Sequence[np.ndarray]) -> Any:
         results = [
             array.item() if isinstance(spec, ScalarSpec) else array
             for array, spec in zip(arrays, self._signature.outputs, strict=True)
         ]
         return results[0] if len(results) == 1 else tuple(results)
+
+
+@dataclass
+class Resident:
+    """A call whose data stays on the device."""
+
+    program: HostProgram
+    prepared: Call
+    packed: Callable[[Sequence[np.ndarray]], Any]
+
+    def start(self) -> None:
+        """Run once, without waiting for the kernels."""
+        self.program.start(self.prepared)
+
+    def synchronize(self) -> None:
+        """Wait for all that was started."""
+        self.prepared.launcher.synchronize()
+
+    def results(self) -> Any:
+        """Results of the last run, copied from the device."""
+        return self.packed(self.program.results(self.prepared))
+
+    def close(self) -> None:
+        """Give the device's memory back."""
+        self.prepared.close()
 
 
 def _bound(signature: Signature, leaves: Sequence[Any]) -> dict[str, Any]:

@@ -58,6 +58,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "cuMemFree_v2": (_address,),
     "cuMemcpyHtoD_v2": (_address, _pointer, _size),
     "cuMemcpyDtoH_v2": (_pointer, _address, _size),
+    "cuMemcpyDtoD_v2": (_address, _address, _size),
     "cuLaunchKernel": (
         _pointer,
         *(_word,) * 7,
@@ -257,6 +258,10 @@ class Device:
         """Copy a contiguous array to the device."""
         if array.nbytes:
             _call("cuMemcpyHtoD_v2", address, array.ctypes.data, array.nbytes)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy within the device; like a kernel it may still be at work afterwards."""
+        _call("cuMemcpyDtoD_v2", target, source, size)
 
     def copy_out(self, array: np.ndarray[Any, Any], address: int) -> None:
         """Copy from the device into a contiguous array, after all kernels before."""

@@ -75,6 +75,9 @@ class Launcher(Protocol):
     def launch(self, name: str, grid: Sizes, block: Sizes, arguments: Sequence[Any]) -> None:
         """Start a kernel; arguments are handles and numbers."""
 
+    def synchronize(self) -> None:
+        """Wait for the kernels started so far."""
+
 
 @dataclass
 class Call:
@@ -149,23 +152,42 @@ class HostProgram:
         Raises:
             ScriptError: a te.assert of the program does not hold.
         """
-        call = Call(launcher)
+        call = self.prepare(launcher, inputs)
         try:
-            for p in self.entry.params:
-                if not isinstance(p, Buffer):
-                    call.frame.values[p.name] = inputs[p.name]  # type: ignore[assignment]  # a number
-                elif p.mode != "out":
-                    call.bind(p, launcher.upload(np.asarray(inputs[p.name])))
-            outputs = [b for b in self.entry.buffers if b.mode == "out"]
-            for buffer in outputs:
-                call.allocate(buffer)
-            self._bind_constants(call)
-            _run(self._steps, call)
-            return [
-                launcher.download(call.handles[b.name], call.shape(b), b.dtype) for b in outputs
-            ]
+            self.start(call)
+            return self.results(call)
         finally:
             call.close()
+
+    def prepare(self, launcher: Launcher, inputs: Mapping[str, np.ndarray | Number]) -> Call:
+        """Upload the inputs and make room for the outputs; `close` the call in the end."""
+        call = Call(launcher)
+        for p in self.entry.params:
+            if not isinstance(p, Buffer):
+                call.frame.values[p.name] = inputs[p.name]  # type: ignore[assignment]  # a number
+            elif p.mode != "out":
+                call.bind(p, launcher.upload(np.asarray(inputs[p.name])))
+        for buffer in self._outputs():
+            call.allocate(buffer)
+        self._bind_constants(call)
+        return call
+
+    def start(self, call: Call) -> None:
+        """Run the host code; kernels may still be at work when it is through."""
+        kept = len(call.owned)
+        _run(self._steps, call)
+        while len(call.owned) > kept:  # later kernels that get this room run after these
+            call.launcher.release(call.owned.pop())
+
+    def results(self, call: Call) -> list[np.ndarray]:
+        """The outputs in order."""
+        return [
+            call.launcher.download(call.handles[b.name], call.shape(b), b.dtype)
+            for b in self._outputs()
+        ]
+
+    def _outputs(self) -> list[Buffer]:
+        return [b for b in self.entry.buffers if b.mode == "out"]
 
     def _bind_constants(self, call: Call) -> None:
         for name, (buffer, array) in self._constants.items():

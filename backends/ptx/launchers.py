@@ -70,6 +70,9 @@ class EmulatorLauncher:
         self.launches += 1
         self.emulator.launch(name, grid, block, arguments)
 
+    def synchronize(self) -> None:
+        """The emulator is always done."""
+
 
 @dataclass(frozen=True)
 class Pointer:
@@ -120,6 +123,9 @@ class DriverLauncher:
     def launch(self, name: str, grid: Sizes, block: Sizes, arguments: Sequence[Any]) -> None:
         plain = [a.address if isinstance(a, Pointer) else a for a in arguments]
         self.device.start(self.ptx, name, grid, block, plain)
+
+    def synchronize(self) -> None:
+        self.device.synchronize()
 
     def close(self) -> None:
         """Free the spare room."""

@@ -14,6 +14,7 @@ from tensorscript import Tensor
 from tensorscript.backends.ptx import driver
 from tensorscript.backends.ptx.ptxas import check_with_ptxas, find_ptxas
 from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.compiler.gpu import GPULoaded, GPUModule
 
 ARCH = "sm_80"
 
@@ -267,6 +268,19 @@ def test_mutated_arguments_come_back() -> None:
     expected = x + y
     assert emulated(x, y) is x
     np.testing.assert_array_equal(x, expected)
+
+
+def test_data_can_stay_on_the_device() -> None:
+    x = normal(3, 50)
+    compiled = torch.compile(running, [x], target="ptx-emulate", fallback="error")
+    lowered = compiled.lower(compiled.latest_specs or ())
+    module = GPUModule(lowered.module, compiled.options, frozenset())
+    resident = GPULoaded(module, module.compile()).resident(x)
+    for _ in range(2):
+        resident.start()
+        resident.synchronize()
+    np.testing.assert_allclose(resident.results(), x.cumsum(1), atol=1e-5)
+    resident.close()
 
 
 def test_every_stage_has_a_text() -> None:
