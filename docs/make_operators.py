@@ -1,0 +1,248 @@
+"""Writes docs/operators.md: for every aten operator, where it runs.
+
+An overload is *native* where the lowering has a row for it, *eager* where the interpreter can run
+it with a NumPy kernel, and otherwise not provided, with the reason. Both facts come from the tables
+themselves; only the families and tiers below are written by hand.
+
+    python docs/make_operators.py           rewrites docs/operators.md
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tensorscript.base.schema import Schema, operator_names, overloads
+from tensorscript.eager.dispatch import has_kernel
+from tensorscript.lowering.ts_to_tg.table import TABLES
+
+PAGE = Path(__file__).with_name("operators.md")
+
+TIER_1 = {
+    "pointwise": """
+        relu sigmoid tanh exp log sqrt rsqrt abs neg sin cos gelu silu hardswish hardsigmoid
+        hardtanh relu6 leaky_relu floor ceil round clamp clamp_min clamp_max reciprocal square erf
+        bitwise_not logical_not add sub mul div rsub pow floor_divide remainder fmod maximum
+        minimum where lerp addcmul addcdiv __and__ __or__ __xor__ eq ne lt le gt ge""",
+    "in place": """
+        relu_ add_ sub_ mul_ div_ copy_ fill_ zero_ clamp_ sigmoid_ silu_ hardswish_ hardtanh_
+        dropout_ masked_fill_ bernoulli_ normal_ uniform_ index_put_""",
+    "reduction": """
+        sum mean max min amax amin argmax argmin prod var std norm any all logsumexp cumsum""",
+    "linear algebra": "matmul mm bmm addmm linear baddbmm einsum dot mv outer t",
+    "convolution and pooling": """
+        _convolution convolution conv1d conv2d conv3d conv_transpose1d conv_transpose2d max_pool1d
+        max_pool2d avg_pool2d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d""",
+    "normalisation and attention": """
+        batch_norm layer_norm group_norm instance_norm dropout scaled_dot_product_attention
+        _native_multi_head_attention _transformer_encoder_layer_fwd _weight_norm rms_norm""",
+    "loss": """
+        cross_entropy_loss nll_loss mse_loss binary_cross_entropy binary_cross_entropy_with_logits
+        l1_loss smooth_l1_loss log_softmax softmax""",
+    "resize and pad": """
+        upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d
+        upsample_bilinear2d upsample_bicubic2d upsample_trilinear3d pad constant_pad_nd
+        reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d""",
+    "view": """
+        size view reshape flatten permute transpose swapaxes numpy_T squeeze unsqueeze expand
+        expand_as slice select chunk split split_with_sizes unbind contiguous unflatten narrow
+        repeat roll flip stack cat dim numel stride is_contiguous movedim""",
+    "index": """
+        index index_put index_select gather scatter scatter_add masked_fill masked_select take
+        nonzero embedding one_hot bucketize searchsorted index_add index_copy""",
+    "creation": """
+        zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_full
+        arange linspace eye tensor scalar_tensor clone detach to type_as""",
+    "random": """
+        rand randn randint randperm rand_like randn_like bernoulli multinomial normal
+        manual_seed""",
+    "sort": "sort topk argsort _unique _unique2 unique_dim",
+    "recurrent": "lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell",
+    "spectrum": "stft istft fft_rfft fft_irfft fft_fft hann_window",
+    "scalar and container": """
+        __getitem__ len append format __contains__ floordiv Int Float Bool __range_length
+        __derive_index __is__ __isnot__ __not__ keys values items str""",
+    "query": """
+        is_grad_enabled set_grad_enabled is_autocast_enabled is_floating_point is_complex""",
+}
+TIER_2 = {
+    "pointwise": """
+        elu selu celu mish softplus log_sigmoid hardshrink softshrink threshold log1p log2 log10
+        expm1 exp2 sign trunc frac tan asin acos atan sinh cosh isnan isinf isfinite nan_to_num
+        erfc lgamma logit prelu glu atan2 hypot logaddexp xlogy bitwise_and bitwise_or bitwise_xor
+        logical_and logical_or logical_xor __lshift__ __rshift__ copysign true_divide isclose""",
+    "reduction": """
+        linalg_vector_norm median nanmedian mode nanmean var_mean std_mean count_nonzero cumprod
+        aminmax quantile""",
+    "linear algebra": """
+        tensordot addmv addr chain_matmul linalg_norm inverse tril triu diag diagonal cdist kron
+        svd linalg_svd linalg_eigh qr linalg_qr cholesky linalg_cholesky linalg_solve linalg_lstsq
+        det matrix_exp""",
+    "convolution and pooling": """
+        conv_transpose3d max_pool3d avg_pool1d avg_pool3d im2col col2im pixel_shuffle
+        channel_shuffle grid_sampler affine_grid_generator max_unpool2d max_unpool3d""",
+    "normalisation and attention": "feature_dropout alpha_dropout native_layer_norm",
+    "loss": """
+        kl_div huber_loss hinge_embedding_loss cosine_embedding_loss margin_ranking_loss
+        triplet_margin_loss ctc_loss""",
+    "view": """
+        as_strided tile repeat_interleave view_as broadcast_to hstack vstack rot90 meshgrid unfold
+        tensor_split view_as_real view_as_complex""",
+    "index": """
+        embedding_bag take_along_dim masked_scatter scatter_reduce index_fill""",
+    "creation": "logspace tril_indices complex polar set_ resize_",
+    "random": "exponential_",
+    "sort": "msort kthvalue unique_consecutive isin",
+    "recurrent": "_pack_padded_sequence _pad_packed_sequence",
+    "spectrum": "fft_fft2 fft_fftn",
+    "query": "result_type can_cast promote_types",
+}
+TIERS = {1: TIER_1, 2: TIER_2}
+
+_REASONS = (
+    ("named tensors", ("Dimname",), ("name", "rename", "align_to", "align_as", "refine_names")),
+    ("gradients are not recorded", (), ("backward", "grad")),
+    ("quantised tensors", (), ("quantize", "fake_quant", "_q_", "q_", "qint", "int_repr", "choose_q")),
+    ("sparse and nested tensors", (), ("sparse", "nested", "coalesce", "ccol", "crow", "_csr")),
+    ("another device's own operator", (),
+     ("cudnn", "cuda", "mkldnn", "miopen", "mps", "xla", "vulkan", "metal", "hip")),
+    ("lists of tensors of an optimiser", (), ("_foreach", "_fused", "fused_")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One overload, and where it runs."""
+
+    schema: Schema
+    eager: bool
+    native: bool
+
+    @property
+    def where(self) -> str:
+        """`native`, `interpret` or `not provided`."""
+        return "native" if self.native else "interpret" if self.eager else "not provided"
+
+    @property
+    def reason(self) -> str:
+        """Why it is not provided; empty where it is."""
+        if self.where != "not provided":
+            return ""
+        types = {str(a.type).rstrip("?[]") for a in self.schema.arguments}
+        for reason, kinds, words in _REASONS:
+            if types.intersection(kinds) or any(w in self.schema.base_name for w in words):
+                return reason
+        if "Generator" in types:
+            return "random generators as objects"
+        if self.schema.overload.endswith("hacked_twin"):
+            return "an internal twin of another overload"
+        return "no kernel"
+
+
+def has_builder(found: Schema) -> bool:
+    """Whether the lowering finds a row for an overload, by the order in which it looks."""
+    keys = {k for table in TABLES.values() for k in table}
+    name, base = found.full_name, found.name
+    if name in keys or base in keys:
+        return not found.is_out
+    pure = base[:-1] + name[len(base) :]
+    in_place = base.endswith("_") and not base.endswith("__")
+    return in_place and (pure in TABLES["tensor"] or base[:-1] in TABLES["tensor"])
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    """Every aten overload of the schema table, in its order."""
+    return tuple(
+        Row(s, has_kernel(s.full_name), has_builder(s))
+        for name in operator_names()
+        if name.startswith("aten::")
+        for s in overloads(name)
+    )
+
+
+@cache
+def by_operator() -> dict[str, tuple[Row, ...]]:
+    """`add` to its rows."""
+    out: dict[str, list[Row]] = {}
+    for row in rows():
+        out.setdefault(row.schema.base_name, []).append(row)
+    return {k: tuple(v) for k, v in out.items()}
+
+
+def state(name: str) -> str:
+    """Where an operator runs: the best place of any of its overloads."""
+    places = {row.where for row in by_operator()[name]}
+    return next(p for p in ("native", "interpret", "not provided") if p in places)
+
+
+def gaps(name: str) -> list[Row]:
+    """The overloads of an operator that run nowhere."""
+    return [row for row in by_operator()[name] if row.where == "not provided"]
+
+
+def _family_lines(tier: int) -> list[str]:
+    out = ["| family | operators | native | interpreted only | not provided |",
+           "|---|--:|--:|---|---|"]  # fmt: skip
+    for family, text in TIERS[tier].items():
+        names = text.split()
+        parts = {
+            p: [f"`{n}`" for n in names if state(n) == p] for p in ("interpret", "not provided")
+        }
+        native = len(names) - sum(map(len, parts.values()))
+        out.append(
+            f"| {family} | {len(names)} | {native} | {' '.join(parts['interpret']) or '-'} | "
+            f"{' '.join(parts['not provided']) or '-'} |"
+        )
+    return out
+
+
+def _reason_lines() -> list[str]:
+    counts = Counter(row.reason for row in rows() if row.reason)
+    lines = [f"| {reason} | {n} |" for reason, n in counts.most_common()]
+    return ["| reason | overloads |", "|---|--:|", *lines]
+
+
+def _missing_overloads(tier: int) -> list[str]:
+    out = []
+    for text in TIERS[tier].values():
+        for name in text.split():
+            missing = gaps(name)
+            if missing and len(missing) < len(by_operator()[name]):
+                listed = ", ".join(
+                    f"`{r.schema.overload or 'default'}` ({r.reason})" for r in missing
+                )
+                out.append(f"- `{name}`: {listed}")
+    return out or ["None."]
+
+
+def page() -> str:
+    """The text of docs/operators.md."""
+    places = Counter(row.where for row in rows())
+    names = Counter(state(n) for n in by_operator())
+    eager = sum(row.eager for row in rows())
+    lines = [
+        "# Operators", "",
+        "Made by `python docs/make_operators.py` from the operator tables; do not edit.", "",
+        "*native*: the lowering has a row, so it compiles. *interpret*: a NumPy kernel runs it in",
+        "the graph interpreter. A native row may still refuse a particular call; then the kernel",
+        "runs, or `fallback=\"error\"` reports it.", "",
+        "| | native | interpret | not provided | all |", "|---|--:|--:|--:|--:|",
+        f"| overloads | {places['native']} | {places['interpret']} | {places['not provided']} | "
+        f"{len(rows())} |",
+        f"| operators | {names['native']} | {names['interpret']} | {names['not provided']} | "
+        f"{len(by_operator())} |", "",
+        f"{eager} overloads have an eager kernel.", "",
+        "## Tier 1: what the surveyed model families need", "", *_family_lines(1), "",
+        "Overloads missing from provided operators:", "", *_missing_overloads(1), "",
+        "## Tier 2: common elsewhere", "", *_family_lines(2), "",
+        "Overloads missing from provided operators:", "", *_missing_overloads(2), "",
+        "## Why an overload is not provided", "", *_reason_lines(), "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
