@@ -1,7 +1,7 @@
 """The callable that `compile` returns: specialisations behind a guard, and what it knows of itself.
 
-The first specialisation whose arguments and results are plain becomes the object's `__call__`
-itself (a native builtin); whatever its guard refuses comes to `dispatch`.
+The specialisation that was used last becomes the object's `__call__` itself (a native builtin) if
+its arguments and results are plain; whatever its guard refuses comes to `dispatch`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ class Stats:
 
 @dataclass
 class Specialisation:
-    """One compiled form of the program. `report` is None if it came from the disk cache."""
+    """One compiled form of the program. `report` is None if it came from the disk cache;
+    `fast_class` is the class that answers its calls natively, if there is one."""
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
@@ -81,6 +82,7 @@ class Specialisation:
     loaded: Loaded | GPULoaded
     report: Report | None
     state: list[np.ndarray]
+    fast_class: type[CompiledFunction] | None = None
 
 
 def _spec_text(specs: Sequence[ArgumentSpec]) -> str:
@@ -141,6 +143,8 @@ class CompiledFunction:
         found = self._lookup(bound)
         if found is None:
             return self._interpret(values, bound.kind)
+        if found.fast_class is not None and bound.kind in ("", "numpy"):
+            self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
         return self._run(found, bound)
 
     @property
@@ -217,7 +221,7 @@ class CompiledFunction:
         self._known[key] = self._latest = found
         if found.plan.sizes:
             self._symbolic.append((key, found))
-        self._install(found)
+        found.fast_class = self._builtin_class(found)
         return found
 
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
@@ -285,23 +289,18 @@ class CompiledFunction:
             found.append(target._array)
         return found
 
-    def _install(self, found: Specialisation) -> None:
-        """Make the builtin the object's `__call__` if it can answer a call by itself."""
+    def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
+        """A class whose `__call__` is the builtin, if that can answer a call by itself."""
         own = found.plan
         flat = len(own.inputs) == len(self._names)
-        if (
-            self._on_gpu
-            or own.has_effects
-            or not flat
-            or not is_plain(own.output)
-            or type(self) is not CompiledFunction
-        ):
-            return
-        if not own.inputs:
-            return  # nothing tells the builtin in which kind results are wanted
+        # With no input nothing tells the builtin in which kind results are wanted.
+        if self._on_gpu or own.has_effects or not flat or not own.inputs:
+            return None
+        if not is_plain(own.output):
+            return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
-        self.__class__ = type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
+        return type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
 
     # -- looking inside --------------------------------------------------------------------------
 

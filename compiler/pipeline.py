@@ -92,6 +92,12 @@ PASSES: tuple[Pass, ...] = (
         "te",
         _lower,
         "each kernel becomes loop nests, control flow and scalars become host code",
+    ),
+    Pass(
+        "simplify-loops",
+        "te",
+        _on_kernels(simplify_function),
+        "dimensions of size 1 are loops no longer, so that what is adjacent can be fused",
         ends=True,
     ),
     Pass(

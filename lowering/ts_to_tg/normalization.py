@@ -30,7 +30,9 @@ def softmax(log: bool) -> Callable[..., Tensor]:
             return b.pointwise(
                 lambda e, s: e - call("log", s), shifted, total, dtype=kind, compute=wide
             )
-        return b.pointwise(lambda e, s: e / s, powers, total, dtype=kind, compute=wide)
+        # One division a row: within a unit in the last place of dividing every element.
+        inverse = b.pointwise(lambda s: const(1, s.dtype) / s, total, dtype=total.dtype)
+        return b.pointwise(lambda e, s: e * s, powers, inverse, dtype=kind, compute=wide)
 
     return row
 
