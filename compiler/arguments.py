@@ -99,6 +99,8 @@ class Binder:
         if isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value):
             return self._tensor(value, name)
         if (dtype := _SCALARS.get(type(value))) is not None:
+            if dtype is int64 and not -(2**63) <= value < 2**63:
+                raise GuardError(f"argument {name!r}: Overflow when unpacking long")
             self.out.leaves.append(value)
             return ScalarSpec(dtype)
         if isinstance(value, tuple | list):

@@ -43,6 +43,7 @@ declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
 declare ptr @PyTuple_New(i64)
 declare i32 @PyTuple_SetItem(ptr, i64, ptr)
+declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
@@ -155,9 +156,20 @@ class _Writer:
         else:
             self.require(self.new(f"icmp eq ptr {kind}, {self.table('long_type')}"))
             value = self.new(f"call i64 @PyLong_AsLongLong(ptr {argument})")
-            # -1 may be an error (over 64 bits): the miss raises it properly.
-            self.require(self.new(f"icmp ne i64 {value}, -1"), "clear")
+            self._no_overflow(value)
             self.emit(f"store i64 {value}, ptr {cell}")
+
+    def _no_overflow(self, value: str) -> None:
+        """-1 may mean an error (over 64 bits), which the miss raises properly."""
+        self.checks += 1
+        fits, doubt = f"fits{self.checks}", f"doubt{self.checks}"
+        plain = self.new(f"icmp ne i64 {value}, -1")
+        self.emit(f"br i1 {plain}, label %{fits}, label %{doubt}, !prof !9000001")
+        self.lines.append(f"{doubt}:")
+        error = self.new("call ptr @PyErr_Occurred()")
+        good = self.new(f"icmp eq ptr {error}, null")
+        self.emit(f"br i1 {good}, label %{fits}, label %clear")
+        self.lines.append(f"{fits}:")
 
     def allocate(self, spec: ArraySpec) -> str:
         """A new array for a result."""
