@@ -17,6 +17,7 @@ from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
@@ -84,7 +85,7 @@ class Entry:
     classes: Classes
     receiver: ScriptObject | None = None
     serialized: bool = False
-    _native: CompiledFunction | None = field(default=None, repr=False)
+    _native: tuple[object, CompiledFunction] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -128,10 +129,30 @@ class Entry:
         return self.interpreter.constant(formal.default)
 
     def native(self) -> CompiledFunction:
-        """The function compiled on demand; what has no native form is interpreted."""
-        if self._native is None:
-            self._native = CompiledFunction(self.program(), CompileOptions(), self.name)
-        return self._native
+        """The function compiled on demand; what has no native form is interpreted.
+
+        Native code holds the receiver's numbers and tensors as constants, so it is made again after
+        an attribute was set.
+        """
+        state = _state_of(self.receiver)
+        if self._native is None or self._native[0] != state:
+            made = CompiledFunction(self.program(), CompileOptions(), self.name)
+            self._native = state, made
+        return self._native[1]
+
+
+def _state_of(value: Any) -> object:
+    """What of an object's attributes native code depends on, comparable by `==`."""
+    match value:
+        case ScriptObject():
+            return id(value), *map(_state_of, value.attributes.values())
+        case Tensor():
+            return id(value._array), value.dtype
+        case list() | tuple():
+            return type(value), *map(_state_of, value)
+        case dict():
+            return tuple((k, _state_of(v)) for k, v in value.items())
+    return type(value), value
 
 
 class _Callable:

@@ -109,33 +109,31 @@ class RecursiveScriptModule(_Face):
     """A scripted or loaded module."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._method("forward")(*args, **kwargs)
+        return self._forward()(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name in _UNSUPPORTED:
             raise UnsupportedMember(f"{name} is not supported on ScriptModules")
         return super().__getattr__(name)
 
-    # -- the functions ---------------------------------------------------------------------------
+    def _forward(self) -> ScriptMethod:
+        method: ScriptMethod = self.__getattr__("forward")
+        return method
 
-    @property
-    def forward(self) -> ScriptMethod:
-        if "forward" not in self._info.methods and "forward" not in self._info.compiled:
-            raise UnsupportedMember(f"Method 'forward' is not defined on {self.original_name}")
-        return self._method("forward")
+    # -- the functions ---------------------------------------------------------------------------
 
     @property
     def graph(self) -> Graph:
         """The graph of `forward`."""
-        return self.forward.graph
+        return self._forward().graph
 
     @property
     def code(self) -> str:
         """The text of `forward`."""
-        return self.forward.code
+        return self._forward().code
 
     def __tensorscript_program__(self) -> Any:
-        return self.forward.__tensorscript_program__()
+        return self._forward().__tensorscript_program__()
 
     # -- the tree --------------------------------------------------------------------------------
 

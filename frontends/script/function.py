@@ -23,6 +23,7 @@ from tensorscript.dialects.ts.types import (
     TENSOR,
     ClassType,
     DictType,
+    InterfaceType,
     ListType,
     TensorType,
 )
@@ -98,7 +99,7 @@ class FunctionEmitter(Statements):
 
     # Objects
 
-    def info(self, type: ClassType) -> ClassInfo | None:
+    def info(self, type: ClassType | InterfaceType) -> ClassInfo | None:
         return self.program.classes.get(type.class_name.data)
 
     def object_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
@@ -107,7 +108,7 @@ class FunctionEmitter(Statements):
             if isinstance(member, EnumRef):
                 held = self.program.classes[member.class_name].constants[member.member]
                 return Simple(self.constant(held, span))
-        if isinstance(value.type, ClassType) and (info := self.info(value.type)):
+        if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
             found = self._class_attr(value, info, name, span)
         else:
             found = plain_attr(self, value, name, span)
@@ -467,6 +468,15 @@ def compile_definition(program: Program, definition: Definition) -> Compiled:
         program.compiling.discard(definition.name)
     program.add(compiled)
     return compiled
+
+
+def declared_signature(program: Program, definition: Definition, self_type: Attribute) -> Signature:
+    """The signature that a method of an interface declares; its body says nothing."""
+    emitter = FunctionEmitter(program, definition.resolver, definition.source.text, definition.name)
+    formals = emitter._formals(definition)
+    formals[0] = Formal(formals[0].name, self_type)
+    returned = emitter._return_type(definition)
+    return Signature(definition.name, tuple(formals), (NONE if returned is None else returned,))
 
 
 def class_type(name: str) -> ClassType:

@@ -29,7 +29,13 @@ from tensorscript.dialects.ts.types import (
 
 from .annotations import NOT_FOUND, type_of_syntax
 from .calls import BUILTINS
-from .function import Definition, FunctionEmitter, class_type, compile_definition
+from .function import (
+    Definition,
+    FunctionEmitter,
+    class_type,
+    compile_definition,
+    declared_signature,
+)
 from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text, parse_text
@@ -296,9 +302,12 @@ class TextWorld:
         def compile() -> Signature:
             name = f"{info.name}.{tree.name}"
             definition = self._definition(name, tree, text, info.type)
-            compiled = compile_definition(self.program, definition)
-            info.compiled[tree.name] = compiled.signature
-            return compiled.signature
+            if info.category == "interface":
+                signature = declared_signature(self.program, definition, self.types[info.name])
+            else:
+                signature = compile_definition(self.program, definition).signature
+            info.compiled[tree.name] = signature
+            return signature
 
         info.methods[tree.name] = compile
 

@@ -102,7 +102,7 @@ class Color(enum.Enum):
 
 class Pair(NamedTuple):
     value: torch.Tensor
-    count: int
+    amount: int
 
 
 @jit.script
@@ -117,7 +117,7 @@ class Counter:
 
 def objects(color: Color, pair: Pair, counter: Counter) -> Tuple[Color, Pair, int, Counter]:  # noqa: UP006
     if color == Color.RED:
-        return Color.BLUE, Pair(pair.value + 1, pair.count + 1), counter.add(3), counter
+        return Color.BLUE, Pair(pair.value + 1, pair.amount + 1), counter.add(3), counter
     return color, pair, 0, Counter(4)
 
 
@@ -125,7 +125,7 @@ def test_enums_named_tuples_and_objects_cross_the_border() -> None:
     mine = Counter(5)
     color, pair, count, counter = jit.script(objects)(Color.RED, Pair(X, 2), mine)
     assert color is Color.BLUE
-    assert (pair.count, pair._fields, plain(pair.value)) == (3, ("value", "count"), plain(X + 1))
+    assert (pair.amount, pair._fields, plain(pair.value)) == (3, ("value", "amount"), plain(X + 1))
     assert (count, counter.count, counter.add(2)) == (8, 8, 10)
     assert mine.count == 5, "objects of Python classes are copied in"
     assert jit.script(objects)(Color.BLUE, (X, 1), mine)[3].count == 4
@@ -249,7 +249,7 @@ def test_what_cannot_be_scripted() -> None:
 
 
 def test_python_forms() -> None:
-    assert jit.annotate(Optional[int], 3) == 3
+    assert jit.annotate(Optional[int], 3) == 3  # noqa: UP045
     assert not jit.is_scripting() and not jit.is_tracing()
     assert jit.isinstance([1], List[int]) and not jit.isinstance([1], List[str])  # noqa: UP006
     assert jit.isinstance({"a": (1, None)}, Dict[str, Tuple[int, str | None]])  # noqa: UP006
