@@ -18,10 +18,17 @@ MAX_THREADS = 256
 SPINS = 4000
 
 _FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "powerpc64le": 221}
+# Intrinsics: inline assembly needs an assembly parser, which llvmlite has for its host alone.
+_HINT = "call void @llvm.aarch64.hint(i32 1)"
 _PAUSE = {
-    "x86_64": 'call void asm sideeffect "pause", "~{memory}"()',
-    "aarch64": 'call void asm sideeffect "yield", "~{memory}"()',
-    "arm64": 'call void asm sideeffect "yield", "~{memory}"()',
+    "x86_64": "call void @llvm.x86.sse2.pause()",
+    "aarch64": _HINT,
+    "arm64": _HINT,
+}
+_PAUSE_DECLARATIONS = {
+    "x86_64": "declare void @llvm.x86.sse2.pause()\n",
+    "aarch64": "declare void @llvm.aarch64.hint(i32)\n",
+    "arm64": "declare void @llvm.aarch64.hint(i32)\n",
 }
 
 GLOBALS = """
@@ -458,4 +465,5 @@ def threads_text(target: Target) -> str:
     futex = _FUTEX_NUMBERS.get(machine) if target.is_linux else None
     system = _ELSEWHERE if futex is None else _LINUX.replace("FUTEX,", f"{futex},")
     pool = _POOL.replace("PAUSE", _PAUSE.get(machine, "fence seq_cst"))
-    return GLOBALS + DECLARATIONS + system + pool.replace("SPINS", str(SPINS))
+    declarations = DECLARATIONS + _PAUSE_DECLARATIONS.get(machine, "")
+    return GLOBALS + declarations + system + pool.replace("SPINS", str(SPINS))
