@@ -122,7 +122,7 @@ def test_archive(samples_folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     archive = samples_folder / f"{name}.pt"
     said(capsys, "run", archive, "--input", tmp_path / "x.npy", "-o", out)
     np.testing.assert_allclose(np.load(out), wanted, rtol=1e-4, atol=1e-6)
-    assert "aten::conv2d" in said(capsys, "dump", archive, "--stage", "graph")
+    assert "__torch__.Cifar" in said(capsys, "dump", archive, "--stage", "graph")
 
 
 def test_dump_one_stage(programs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,6 +73,7 @@ def test_program(
         (["what is this"], "cannot read the input"),
         (["no.npy"], "cannot read the array no.npy"),
         (["Nx2:f32"], "give --size N=128"),
+        ([str(2**70)], "Overflow when unpacking long"),
         (["float"], "a run needs a number in place of 'float'"),
     ],
 )
@@ -166,7 +167,7 @@ def test_truncated_archive(
 ) -> None:
     path = tmp_path / "cut.pt"
     path.write_bytes((samples_folder / "s01_regressor_traced.pt").read_bytes()[:500])
-    assert "cut.pt" in refusal(capsys, "run", path, "--input", "4x7:f32") or True
+    assert "failed reading zip archive" in refusal(capsys, "run", path, "--input", "4x7:f32")
 
 
 def test_damaged_constants(
