@@ -7,22 +7,30 @@ in-place operator `name_` needs no row: it is `name` written back into its first
 from __future__ import annotations
 
 from .activation import ACTIVATION
+from .adaptive_max import ADAPTIVE_MAX
 from .attention import ATTENTION
 from .builder import Rows
 from .comparison import COMPARISON
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
+from .distance import DISTANCE
 from .index import INDEX
 from .linalg import LINALG
 from .loss import LOSS
 from .normalization import NORMALIZATION
+from .order import ORDER
 from .pointwise import POINTWISE
 from .pooling import POOLING
+from .product import PRODUCT
+from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
 from .resize import RESIZE
+from .sampling import SAMPLING
 from .scalars import SCALAR
+from .selection import SELECTION
+from .special import SPECIAL
 from .view import VIEW
 
 BUILDERS: Rows = {
@@ -41,6 +49,14 @@ BUILDERS: Rows = {
     **LOSS,
     **RESIZE,
     **RECURRENT,
+    **ADAPTIVE_MAX,
+    **DISTANCE,
+    **ORDER,
+    **PRODUCT,
+    **REARRANGE,
+    **SAMPLING,
+    **SELECTION,
+    **SPECIAL,
 }
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
