@@ -14,7 +14,8 @@ from .api import argument_specs
 from .cli_inputs import parse_input
 from .cli_programs import open_program
 from .cli_progress import progress
-from .entry import LLVMFunction, code_of
+from .entry import code_of
+from .entry_llvm import LLVMFunction
 from .export import export_library, export_object
 from .function import CompiledFunction
 from .gpu import GPUModule

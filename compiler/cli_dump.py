@@ -17,16 +17,8 @@ from .api import argument_specs
 from .cli_inputs import parse_input
 from .cli_programs import open_program
 from .cli_progress import progress
-from .entry import (
-    Entered,
-    LLVMFunction,
-    code_of,
-    entry_module,
-    llvm_text,
-    save_llvm,
-    save_program,
-    stage_modules,
-)
+from .entry import Entered, code_of, entry_module, save_program, stage_modules
+from .entry_llvm import LLVMFunction, llvm_text, save_llvm
 from .function import CompiledFunction
 from .gpu import GPUModule
 from .native import NativeModule

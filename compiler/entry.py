@@ -4,52 +4,38 @@ A file of stage `ts` becomes an ordinary `Program`: the module's attribute `ts.e
 entry (and `ts.receiver` the object whose method it is, see `entry_state.py`). A file of a later
 stage has its arguments' dtypes and shapes fixed; `ts.results` says how its results are rebuilt (see
 `entry_results.py`; without it they come as a flat tuple), and updates of arguments in place stay
-inside. LLVM text says its signature in comments:
-
-```
-; tensorscript entry: @f host scheduled (x: f32[4], out r0: f32[4])
-; tensorscript results: tensor(0)
-; tensorscript constant: @w: f32[10, 64] = blob"<sha256>"    data in the side file
-```
+inside.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from tensorscript.backends import target as targets
-from tensorscript.backends.cpu.jit import compile_assembly, compile_object
 from tensorscript.backends.cpu.signature import (
-    ArraySpec,
-    ScalarSpec,
-    Signature,
-    ValueSpec,
     signature_of,
-    with_scalar_outputs,
 )
-from tensorscript.base.dtypes import bool_, float64
-from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, OutputTree, Specialised
 
-from .arguments import rebuild, scalar_leaves
+from .arguments import scalar_leaves
+from .entry_llvm import LLVMFunction
+from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt
 from .entry_results import parse_results, results_text
 from .entry_state import receiver_text, restore_receiver
 from .function import CompiledFunction
 from .gpu import GPULoaded, GPUModule
 from .lowered import Lowered
-from .native import Loaded, NativeCode, NativeModule, aligned, host_function
+from .native import NativeModule, host_function
 from .observe import Report, run_passes
 from .options import CompileOptions
 from .pipeline import passes_from
@@ -58,7 +44,6 @@ from .stages import Stage, load_constants, load_module, save_constants, save_mod
 
 ENTRY, RECEIVER, RESULTS = "ts.entry", "ts.receiver", "ts.results"
 GPU_KINDS = frozenset(("bx", "by", "bz", "tx", "ty", "tz"))
-_COMMENT = "; tensorscript "
 
 
 # --- stage ts -----------------------------------------------------------------------------------
@@ -110,11 +95,6 @@ def load_program(path: Path) -> Program:
 # --- stages tg to scheduled ---------------------------------------------------------------------
 
 
-def _flat_tree(scalars: Sequence[bool]) -> OutputTree:
-    leaves = [OutputTree("scalar" if s else "tensor", k) for k, s in enumerate(scalars)]
-    return leaves[0] if len(leaves) == 1 else OutputTree("tuple", children=tuple(leaves))
-
-
 def stage_modules(lowered: Lowered) -> dict[str, ModuleOp]:
     """The kept modules by stage; each says how the program's results are rebuilt."""
     results = StringAttr(results_text(lowered.specialised.output))
@@ -141,7 +121,7 @@ def _described(module: ModuleOp, path: Path) -> Specialised:
     else:
         raise UserError(f"{path}: the module holds no function of tg or te")
     said = module.attributes.get(RESULTS)
-    tree = parse_results(said.data) if isinstance(said, StringAttr) else _flat_tree(scalars)
+    tree = parse_results(said.data) if isinstance(said, StringAttr) else flat_tree(scalars)
     if (last := max(_leaves(tree), default=-1)) >= len(scalars):
         raise UserError(f"{path}: there is no result {last}; the function has {len(scalars)}")
     return Specialised(module, name, inputs, tree)
@@ -181,7 +161,7 @@ class StagedFunction:
         self.described = _described(self.module, path)
         _check_schedule(self.module, options, path)
         self.__name__ = self.described.name
-        self.latest_specs: Sequence[ArgumentSpec] = ()
+        self.latest_specs: tuple[ArgumentSpec, ...] | None = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -204,7 +184,7 @@ class StagedFunction:
             device = GPULoaded(made, made.compile())
             return LoadedEntry(self.__name__, made.signature, lambda miss: device)
         code = made.compile()
-        return _load(self.__name__, code, made.arrays())
+        return load_entry(self.__name__, code, made.arrays())
 
     def __call__(self, *values: Any) -> Any:
         """Run natively.
@@ -212,12 +192,7 @@ class StagedFunction:
         Raises:
             GuardError: values that do not fit the signature of the text.
         """
-        return _rebuilt(self.described.output, self.loaded(*values))
-
-
-def _rebuilt(tree: OutputTree, results: Any) -> Any:
-    leaves = results if isinstance(results, tuple) else (results,)
-    return rebuild(tree, leaves, lambda leaf: leaves[leaf])
+        return rebuilt(self.described.output, self.loaded(*values))
 
 
 def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModule:
@@ -226,193 +201,6 @@ def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModu
     if targets.parse(options.target, options.cpu).is_ptx:
         return GPUModule(lowered.module, options, scalars)
     return NativeModule(lowered.module, options, scalars)
-
-
-class LoadedEntry:
-    """Code under its own signature, without a program behind it.
-
-    Args:
-        load: given what to call with values that the code's guard refuses, the loaded code; it
-            lives as long as this entry.
-    """
-
-    def __init__(
-        self, name: str, signature: Signature, load: Callable[[Callable[..., Any]], _Callable]
-    ) -> None:
-        self.name = name
-        self.signature = signature
-        self._loaded = load(self.refuse)
-
-    def refuse(self, *values: Any) -> NoReturn:
-        """Say what was expected.
-
-        Raises:
-            GuardError: always.
-        """
-        wanted = ", ".join(map(_spec_text, self.signature.inputs))
-        given = ", ".join(map(_value_text, values))
-        raise GuardError(f"{self.name} was compiled for ({wanted}) and cannot take ({given})")
-
-    def __call__(self, *values: Any) -> Any:
-        if len(values) != len(self.signature.inputs):
-            self.refuse(*values)
-        pairs = zip(values, self.signature.inputs, strict=True)
-        return self._loaded.call(*(_fitted(v, s) for v, s in pairs))
-
-
-class _Callable(Protocol):
-    """Loaded code: for the CPU a builtin, for a GPU a method."""
-
-    @property
-    def call(self) -> Callable[..., Any]: ...
-
-
-def _load(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> LoadedEntry:
-    return LoadedEntry(name, code.signature, lambda miss: Loaded(name, code, arrays, miss))
-
-
-def _fitted(value: Any, spec: ValueSpec) -> Any:
-    """A value in the form of its parameter where that changes nothing about it."""
-    if isinstance(spec, ScalarSpec):
-        if isinstance(value, np.ndarray | np.generic) and np.ndim(value) == 0:
-            value = value.item()
-        widens = spec.dtype is float64 and type(value) is int
-        return float(value) if widens else value
-    if isinstance(value, np.generic):
-        value = np.asarray(value)
-    if isinstance(value, np.ndarray) and spec.strides is None:
-        return np.asarray(value, order="C")
-    return value
-
-
-def _spec_text(spec: ValueSpec) -> str:
-    if isinstance(spec, ArraySpec):
-        return f"{spec.name}: {'x'.join(map(str, spec.shape))}:{spec.dtype.short}"
-    kind = {float64: "float", bool_: "bool"}.get(spec.dtype, "int")
-    return f"{spec.name}: {kind}"
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"{'x'.join(map(str, value.shape))}:{value.dtype}"
-    return type(value).__name__
-
-
-# --- stage ll -----------------------------------------------------------------------------------
-
-
-def save_llvm(native: NativeModule, results: OutputTree, path: Path) -> None:
-    """Write LLVM text that says its own signature, and its constants to the side file."""
-    path.write_text(llvm_text(native, results))
-    arrays = {}
-    for op in te.constants(native.module):
-        if op.data.text().startswith("blob") and op.data.data.array is not None:
-            arrays[op.data.data.digest] = op.data.data.array
-    save_constants(path, arrays)
-
-
-def llvm_text(native: NativeModule, results: OutputTree) -> str:
-    """The LLVM text of a CPU program under comments that say its signature."""
-    lines = [f"{_COMMENT}entry: {native.entry.head()}"]
-    lines.append(f"{_COMMENT}results: {results_text(results)}")
-    lines += [f"{_COMMENT}constant: {op.head()}" for op in te.constants(native.module)]
-    return "\n".join(lines) + "\n" + native.llvm_text
-
-
-@dataclass(frozen=True)
-class _Remarks:
-    """What the comments of LLVM text say."""
-
-    name: str
-    signature: Signature
-    results: OutputTree
-    constants: tuple[te.ConstantOp, ...]
-
-
-def _remarks(text: str, path: Path) -> _Remarks:
-    entry: te.FuncOp | None = None
-    results: OutputTree | None = None
-    constants: list[te.ConstantOp] = []
-    try:
-        for line in text.splitlines():
-            if not line.startswith(_COMMENT):
-                break
-            kind, _, rest = line.removeprefix(_COMMENT).partition(": ")
-            if kind == "entry":
-                entry = te.FuncOp.from_head(rest)
-            elif kind == "results":
-                results = parse_results(rest)
-            elif kind == "constant":
-                constants.append(te.ConstantOp.from_head(rest))
-    except ValueError as error:
-        raise UserError(f"{path}: {error}") from error
-    if entry is None:
-        raise UserError(
-            f"{path}: the text does not say its entry ({_COMMENT.strip()} entry: ...), as text for "
-            "a CPU does; kernels for a GPU enter at .scheduled.mlir"
-        )
-    signature = signature_of(entry)
-    tree = results or _flat_tree([False] * len(signature.outputs))
-    signature = with_scalar_outputs(signature, scalar_leaves(tree))
-    return _Remarks(entry.sym_name.data, signature, tree, tuple(constants))
-
-
-class LLVMFunction:
-    """A program that entered as LLVM text; call it with arrays.
-
-    Raises:
-        UserError: the text does not say its signature, or a constant is missing.
-    """
-
-    def __init__(self, path: Path, options: CompileOptions) -> None:
-        self.text = path.read_text()
-        self.options = options
-        self.report = Report()
-        self._remarks = _remarks(self.text, path)
-        self.__name__ = self._remarks.name
-        self._stored = load_constants(path)
-        self._path = path
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(spec.name for spec in self._remarks.signature.inputs)
-
-    def object(self) -> bytes:
-        """Object code."""
-        start = time.perf_counter()
-        target = targets.parse(self.options.target, self.options.cpu)
-        data = compile_object(self.text, target)
-        self.report.seconds["machine-code"] = time.perf_counter() - start
-        return data
-
-    def assembly(self) -> str:
-        return compile_assembly(self.text, targets.parse(self.options.target, self.options.cpu))
-
-    def _arrays(self) -> dict[str, np.ndarray]:
-        found: dict[str, np.ndarray] = {}
-        for op in self._remarks.constants:
-            array = op.data.data.array
-            if array is None:
-                array = self._stored.get(op.data.data.digest)
-            if array is None:
-                raise UserError(f"{self._path}: the data of @{op.buffer.name} is not at hand")
-            found[op.buffer.name] = aligned(array)
-        return found
-
-    @cached_property
-    def loaded(self) -> LoadedEntry:
-        """The native code."""
-        names = tuple(op.buffer.name for op in self._remarks.constants)
-        code = NativeCode(self.object(), self._remarks.signature, (), names)
-        return _load(self.__name__, code, self._arrays())
-
-    def __call__(self, *values: Any) -> Any:
-        """Run natively.
-
-        Raises:
-            GuardError: values that do not fit the signature of the text.
-        """
-        return _rebuilt(self._remarks.results, self.loaded(*values))
 
 
 Entered = CompiledFunction | StagedFunction | LLVMFunction
