@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -63,7 +64,10 @@ class CodeLibrary:
         if len(text) > self.limits.size:
             raise ArchiveError(f"{name} has {len(text)} characters, over {self.limits.size}")
         try:
-            tree, where = parse_text(text, name)
+            with warnings.catch_warnings():
+                # What Python finds odd in the text (`1if x`) is for nobody here to mend.
+                warnings.simplefilter("ignore", SyntaxWarning)
+                tree, where = parse_text(text, name)
         except FrontendError as error:
             raise ArchiveError(error.message) from error
         check_depth(tree, where, self.limits.depth)

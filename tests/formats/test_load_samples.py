@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tensorscript as ts
-from tensorscript.base.errors import ArchiveError, CompileError, GuardError
+from tensorscript.base.errors import ArchiveError, CompileError, FrontendError, GuardError
 from tensorscript.compiler.jit.load import load
 
 FOLDER = Path(__file__).parent / "samples"
@@ -157,6 +159,35 @@ METHOD = "  def forward(self: __torch__.Reg, x: Tensor) -> Tensor:\n    "
 def test_bad_code_is_one_error(text: str, message: str) -> None:
     with pytest.raises((ArchiveError, CompileError), match=message):
         load(rewritten(REG, {CODE: text.encode()}))
+
+
+_TOKENS = (
+    "self torch None 3 's' [] True CONSTANTS.c0 CONSTANTS.c __torch__ ops.prim int List[int] -1 "
+    "lambda *x yield {} {1:2} f'' a:=1 Final[int] NamedTuple class def return pass . ( ) : = if "
+    "for while with uninitialized annotate unchecked_cast isinstance fork getattr Enum Interface"
+).split()  # noqa: SIM905 - a list of single words would take a screen
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_damaged_code_loads_or_is_refused(name: str) -> None:
+    """Words of the code left out, replaced and swapped: never an error of another kind."""
+    random = Random(name)
+    with zipfile.ZipFile(FOLDER / f"{name}.pt") as archive:
+        texts = {
+            entry.partition("/")[2]: archive.read(entry).decode()
+            for entry in archive.namelist()
+            if entry.endswith(".py")
+        }
+    for _ in range(25):
+        record = random.choice(sorted(texts))
+        words = re.findall(r"\w+|\s+|[^\w\s]", texts[record])
+        for _ in range(random.choice((1, 1, 2, 4))):
+            at, other = random.randrange(len(words)), random.randrange(len(words))
+            words[at] = random.choice(("", random.choice(_TOKENS), words[other]))
+        try:
+            load(rewritten(name, {record: "".join(words).encode()}))
+        except (ArchiveError, CompileError, FrontendError):
+            continue
 
 
 def test_errors_in_code_name_their_place() -> None:

@@ -46,7 +46,10 @@ class Plain(nn.Module):  # type: ignore[misc]  # torch is an optional import
         self.name = "caf\u00e9"
 
     def forward(
-        self, x: torch.Tensor, color: Color = Color.RED, extra: Optional[torch.Tensor] = None  # noqa: UP045
+        self,
+        x: torch.Tensor,
+        color: Color = Color.RED,
+        extra: Optional[torch.Tensor] = None,  # noqa: UP045
     ) -> Tuple[torch.Tensor, List[float], int, bool, str]:  # noqa: UP006
         task = torch.jit.fork(scaled, x, 3)
         with torch.no_grad():
@@ -104,7 +107,6 @@ class Packed(nn.Module):  # type: ignore[misc]  # as above
         return x * self.weight * self.scale
 
 
-
 class Step(nn.Module):  # type: ignore[misc]  # as above
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         pass
@@ -132,7 +134,7 @@ class WithInterface(nn.Module):  # type: ignore[misc]  # as above
 
 
 class Recurrent(nn.Module):  # type: ignore[misc]  # as above
-    """PyTorch's recurrent layers have overloads instead of `forward`, so something must call them."""
+    """Calls a recurrent layer, which has overloads instead of one `forward`."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()

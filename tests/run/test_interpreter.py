@@ -29,8 +29,8 @@ PROGRAMS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("def f(n: int):\n  s = 0\n  for i in range(n):\n    s += i\n  return s", (5,), 10),
     ("def f(n: int):\n  s = 0\n  for i in range(n):\n    s += i\n  return s", (0,), 0),
     (
-        "def f(n: int):\n  c = 0\n  while n != 1:\n    if n % 2 == 0:\n      n = n // 2\n    else:\n"
-        "      n = 3 * n + 1\n    c += 1\n  return c",
+        "def f(n: int):\n  c = 0\n  while n != 1:\n    if n % 2 == 0:\n      n = n // 2\n"
+        "    else:\n      n = 3 * n + 1\n    c += 1\n  return c",
         (27,),
         111,
     ),
@@ -117,7 +117,10 @@ def test_failures_name_their_line(text: str, arguments: tuple[Any, ...], message
 
 
 def test_raise_and_assert() -> None:
-    text = "def f(x: int):\n  assert x > 0, 'low'\n  if x > 9:\n    raise ValueError('high')\n  return x"
+    text = (
+        "def f(x: int):\n  assert x > 0, 'low'\n"
+        "  if x > 9:\n    raise ValueError('high')\n  return x"
+    )
     assert run(text, 5) == 5
     with pytest.raises(ScriptError, match="AssertionError: low"):
         run(text, 0)

@@ -77,7 +77,7 @@ def test_attributes(ema: Any) -> None:
         ema.hits = "text"
     ema.remark = "only in Python"
     assert ema.remark == "only in Python"
-    with pytest.raises(AttributeError, match="'RecursiveScriptModule' object has no attribute 'zzz'"):
+    with pytest.raises(AttributeError, match="Module' object has no attribute 'zzz'"):
         _ = ema.zzz
     assert {"hits", "avg", "report", "forward"} <= set(dir(ema))
 
