@@ -106,7 +106,9 @@ def compile(  # the name users know from torch.compile
         FrontendError, CompileError: the program is outside TorchScript's language.
         NotCompilable: no native form, with `fallback="error"`.
     """
-    chosen = options or CompileOptions(target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache)
+    chosen = options or CompileOptions(
+        target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
+    )
     found, name = program_of(program)
     made = CompiledFunction(found, options_from_environment(chosen), name)
     if example_inputs is not None:

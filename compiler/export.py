@@ -31,8 +31,12 @@ class Exportable(Protocol):
     """What export needs of a compiled function."""
 
     __name__: str
-    options: CompileOptions
-    latest_specs: tuple[ArgumentSpec, ...] | None
+
+    @property
+    def options(self) -> CompileOptions: ...
+
+    @property
+    def latest_specs(self) -> tuple[ArgumentSpec, ...] | None: ...
 
     def lower(self, specs: Sequence[ArgumentSpec]) -> Lowered: ...
 

@@ -4,7 +4,7 @@
 gives a status; on failure a message is kept. Where all shapes are static there is also
 `int NAME_raw(const float *x, int64_t n, float *out0)`, which trusts its caller.
 
-DLPack's layout: github.com/dmlc/dlpack, dlpack.h, version 0.8 and 1.x (the struct DLTensor is the same).
+DLPack's layout: github.com/dmlc/dlpack, dlpack.h; DLTensor is the same in versions 0.8 and 1.x.
 """
 
 from __future__ import annotations

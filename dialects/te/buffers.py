@@ -1,6 +1,6 @@
 """Buffers and scalar parameters of `te`, and the attributes that hold them.
 
-Text: `x: f32[1024, N]` (contiguous), `x: f32[4, 8]{16, 2}` (strides in elements), `n: i64` (scalar).
+Text: `x: f32[1024, N]` (contiguous), `x: f32[4, 8]{16, 2}` (strides in elements), `n: i64`.
 A parameter list puts `out` before a buffer the function writes and `inout` before one it updates.
 """
 

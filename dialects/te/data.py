@@ -36,7 +36,7 @@ class ConstantData:
     def digest(self) -> str:
         """sha256 of the bytes."""
         if not self._digest and self.array is not None:
-            self._digest = hashlib.sha256(memoryview(self.array).cast("B")).hexdigest()
+            self._digest = hashlib.sha256(self.array.data.cast("B")).hexdigest()
         return self._digest
 
 

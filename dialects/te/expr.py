@@ -14,13 +14,13 @@ node kinds:
 | and or xor shl shr | 2 | - | bitwise; on bools logical |
 | lt le eq ne gt ge | 2 | - | bool |
 | not neg | 1 | - | bitwise/logical complement, negation |
-| select | 3 | - | args[1] if args[0] else args[2]; the side not taken is not evaluated (guards loads) |
+| select | 3 | - | args[1] if args[0] else args[2]; only the side taken is evaluated |
 | cast | 1 | - | conversion to `dtype` (float to int truncates) |
 | call | any | function name | math function, see `MATH_FUNCTIONS` |
 
 Both operands of a binary op have one dtype; nothing converts implicitly. Index arithmetic is i64.
-Text form (`text`/`parse`) is a Python expression: `x.f32[i, j] * (2.0).f32 + f32(n.f64)`; an integer
-literal and a bare name are i64.
+Text form (`text`/`parse`) is a Python expression: `x.f32[i, j] * (2.0).f32 + f32(n.f64)`; integer
+literals and bare names are i64.
 """
 
 from __future__ import annotations
@@ -100,6 +100,8 @@ class Expr:
     args: tuple[Expr, ...]
     value: object
     dtype: DType
+    _hash: int
+    _free: frozenset[str] | None
 
     def __hash__(self) -> int:
         return self._hash

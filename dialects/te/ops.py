@@ -299,7 +299,8 @@ class ForOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> ForOp:
-        found = _match(rf"(\S+) in (.*) \.\. (.*) ({'|'.join(LOOP_KINDS)})( reduce)?( grain \d+)?", head)
+        kinds = "|".join(LOOP_KINDS)
+        found = _match(rf"(\S+) in (.*) \.\. (.*) ({kinds})( reduce)?( grain \d+)?", head)
         start, extent = parse(found[2]), parse(found[3])
         grain = int(found[6].split()[1]) if found[6] else None
         return cls(found[1], extent, (), found[4], start, bool(found[5]), grain)

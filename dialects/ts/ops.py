@@ -5,7 +5,7 @@ module    ::= (ts.class | ts.func)*
 ts.func   @"__torch__.f" (args) -> types { one block ending in ts.return }
 ts.op     "aten::add.Tensor"(%a, %b, %one) : every schema argument is an operand, defaults included
 ts.if     %cond -> (types) { ... ts.yield } { ... ts.yield }
-ts.loop   %max_trip, %condition, (carried) -> (types) { ^(%i, carried): ... ts.yield %condition, ... }
+ts.loop   %max_trip, %condition, (carried) -> (types) { ^(%i, carried): .. ts.yield %cond, .. }
 ```
 
 Invariants: operand and result types obey the schema; both branches of `ts.if` yield the result

@@ -161,7 +161,7 @@ def substitute_in(ops: Iterable[Operation], values: Mapping[str, Expr]) -> None:
 
 def detach(op: Operation) -> None:
     """Take a statement out of its block."""
-    op.detach()  # type: ignore[no-untyped-call]  # xDSL left it without annotations
+    op.detach()
 
 
 def move(ops: Sequence[Operation], block: Block) -> None:

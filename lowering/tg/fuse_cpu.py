@@ -216,10 +216,12 @@ def _make_kernel(group: Group, name: str) -> KernelOp:
         for result in op.results
         if any(id(use.operation) not in members for use in result.uses)
     ]
+    source = group.ops[0].parent
+    assert source is not None
     block = Block(arg_types=[v.type for v in inputs])
-    for op in group.ops:
-        op.detach()
-        block.add_op(op)
+    for member in group.ops:
+        source.detach_op(member)
+        block.add_op(member)
     types = [r.type for r in escaping]
     kernel = KernelOp(name, group.category, group.shared, inputs, types, block)
     for outer, inner in zip(inputs, block.args, strict=True):

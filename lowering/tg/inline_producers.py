@@ -121,13 +121,11 @@ def _run_on_block(block: Block) -> bool:
         if chosen and (clone := _inline_into(op, chosen)) is not None:
             block.insert_op_before(clone, op)
             op.results[0].replace_all_uses_with(clone.results[0])
-            op.detach()
-            op.erase()
+            block.erase_op(op)
             changed = True
     for op in reversed(list(block.ops)):
         if is_computing(op) and not op.results[0].uses:
-            op.detach()
-            op.erase()
+            block.erase_op(op)
     return changed
 
 

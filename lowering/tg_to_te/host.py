@@ -1,7 +1,7 @@
 """tg.func -> a te module: a host te.func that holds control flow and calls, and its kernels.
 
 ```
-tg.func @f(%x, %n) {                       te.func @f host logical (x: f32[4], n: i64, out out0: ..) {
+tg.func @f(%x, %n) {                       te.func @f host logical (x: f32[4], n: i64, out o: ..) {
   %k = tg.kernel @k0 %x {..}                 te.alloc arena b0: f32[4]
   %c = tg.scalar %n <"a0 < 3">        -->    te.call @k0(x, b0)
   %r = tg.if %c {..} {..}                    te.let c1: b1 = n < 3
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -261,7 +261,7 @@ def _tensor(value: SSAValue) -> TensorType:
     return value.type
 
 
-_LOWERINGS = {
+_LOWERINGS: dict[type[Operation], Callable[[_Body, Operation], list[Operation]]] = {
     tg.KernelOp: _Body.kernel,
     tg.ConstantOp: _Body.constant,
     tg.ScalarOp: _Body.let,

@@ -97,7 +97,7 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _T
 def adopt(b: Builder, trial: _Trial) -> list[Value]:
     """Make a trial part of the current block."""
     for op in list(trial.block.ops):
-        op.detach()  # type: ignore[no-untyped-call]  # xdsl has no annotation here
+        op.detach()
         b.block.add_op(op)
     b.heap = trial.heap
     b.scopes[-1].update(trial.scope)
