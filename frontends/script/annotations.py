@@ -38,7 +38,7 @@ NAMES: dict[str, Attribute] = {
     "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "str": STRING,
     "complex": COMPLEX, "None": NONE, "NoneType": NONE, "number": NUMBER, "Any": ANY,
     "Device": DEVICE, "device": DEVICE, "Generator": GENERATOR, "list": ANY_LIST,
-    "tuple": ANY_TUPLE, "Function": FUNCTION, "dtype": INT, "Layout": INT,
+    "tuple": ANY_TUPLE, "Function": FUNCTION, "dtype": INT, "DType": INT, "Layout": INT,
     "LongTensor": TENSOR, "FloatTensor": TENSOR, "IntTensor": TENSOR, "DoubleTensor": TENSOR,
     "BoolTensor": TENSOR, "HalfTensor": TENSOR, "ByteTensor": TENSOR, "Parameter": TENSOR,
 }  # fmt: skip

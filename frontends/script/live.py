@@ -175,7 +175,7 @@ class World:
         if isinstance(value, types.ModuleType):
             return Namespace(value, self)
         if isinstance(scripted := vars(type(value)).get("SCRIPTED"), str):
-            # A function that was scripted before: its Python original is compiled into this program.
+            # Scripted before: its Python original is compiled into this program, too.
             value, module = getattr(value, scripted), ""
         if value is None or isinstance(value, bool):
             return Simple(em.constant(value, span))
@@ -237,7 +237,9 @@ class World:
     def _operator(self, value: object, module: str, name: str) -> Sugared | None:
         """Functions of torch, math and builtins that are part of the language."""
         home = module or getattr(value, "__module__", None) or ""
-        name = getattr(value, "__name__", name)
+        if module.partition(".")[0] != "tensorscript":
+            # Our own faces are found under their public names; PyTorch's under their own.
+            name = getattr(value, "__name__", name)
         if not callable(value):
             return None
         owner = getattr(value, "__self__", None)

@@ -305,3 +305,18 @@ def test_unknown_names() -> None:
         with pytest.raises(AttributeError, match=name):
             getattr(torch, name)
     assert {"jit", "nn", "compile", "Tensor"} <= set(dir(torch))
+
+
+def public_names(x: torch.Tensor, dtype: torch.dtype) -> Tuple[torch.Tensor, ...]:  # noqa: UP006
+    return torch.arange(3).to(dtype), torch.nn.functional.max_pool2d(x.view(1, 1, 2, 3), 2)
+
+
+def test_public_faces_are_operators_in_script() -> None:
+    with pytest.raises(CompileError):
+        jit.script(public_names)  # a tuple of any length is no script type
+
+    def fixed(x: torch.Tensor, dtype: torch.dtype) -> Tuple[torch.Tensor, torch.Tensor]:  # noqa: UP006
+        return torch.arange(3).to(dtype), torch.nn.functional.max_pool2d(x.view(1, 1, 2, 3), 2)
+
+    counted, pooled = jit.script(fixed)(X, torch.float16)
+    assert counted.dtype is torch.float16 and pooled.tolist() == [[[[3.0]]]]
