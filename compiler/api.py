@@ -11,6 +11,7 @@ from typing import Any
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.api import compile_function
+from tensorscript.frontends.script.modules import is_module
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, ScalarSpec
 from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTensorSpec
 
@@ -18,6 +19,7 @@ from . import specs
 from .arguments import bind, fill_defaults
 from .function import CompiledFunction
 from .jit.load import load
+from .jit.script import script_module
 from .options import CompileOptions, Fallback
 from .program import Program
 
@@ -35,13 +37,15 @@ def options_from_environment(options: CompileOptions) -> CompileOptions:
 
 
 def program_of(target: Any) -> tuple[Program, str]:
-    """The program and name of a function, a scripted function or module, or an archive's path.
+    """The program and name of a function, a module, either of them scripted, or an archive's path.
 
     Raises:
         UserError: not something that can be compiled; errors of the script frontend.
     """
     if isinstance(target, str | os.PathLike):
         target = load(target)
+    if not hasattr(target, "__tensorscript_program__") and is_module(target):
+        target = script_module(target)
     if (program := getattr(target, "__tensorscript_program__", None)) is not None:
         own: Program = program() if callable(program) else program
         name = getattr(target, "__name__", None) or getattr(target, "original_name", None)

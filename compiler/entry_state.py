@@ -1,14 +1,14 @@
 """The object a dumped method belongs to, as text beside arrays.
 
-`receiver_text` writes a script object as JSON: `{"id", "class", "attributes"}` for an object (a
-second mention is `{"ref": id}`), `{"tensor": digest, "dtype", "shape", "grad"}` for a tensor whose
-bytes lie in the side file, `{"tuple"|"list": [...]}`, `{"dict": [[k, v]...]}`, `{"float": text}`
-for the numbers JSON lacks, and plain JSON values.
+`receiver_text` writes a script object as a Python literal: `{'id', 'class', 'attributes'}` for an
+object (a second mention is `{'ref': id}`), `{'tensor': digest, 'dtype', 'shape', 'grad'}` for a
+tensor whose bytes lie in the side file, `{'tuple'|'list': [...]}`, `{'dict': [[k, v]...]}`,
+`{'float': text}` for infinities and NaN, and plain numbers, strings, bools and None.
 """
 
 from __future__ import annotations
 
-import json
+import ast
 import math
 from typing import Any
 
@@ -30,7 +30,7 @@ def receiver_text(receiver: ScriptObject) -> tuple[str, Arrays]:
         NotCompilable: an attribute holds something that has no text.
     """
     writer = _Writer()
-    return json.dumps(writer.value(receiver), ensure_ascii=True), writer.arrays
+    return repr(writer.value(receiver)), writer.arrays
 
 
 class _Writer:
@@ -78,8 +78,8 @@ def restore_receiver(text: str, arrays: Arrays) -> ScriptObject:
         UserError: malformed text, or an array that is missing or damaged.
     """
     try:
-        found = _Reader(arrays).value(json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
+        found = _Reader(arrays).value(ast.literal_eval(text))
+    except (ValueError, SyntaxError, KeyError, TypeError) as error:
         raise UserError(f"the dumped object is malformed: {error!r}") from error
     if not isinstance(found, ScriptObject):
         raise UserError("the dumped object is malformed: not an object")

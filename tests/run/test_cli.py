@@ -204,3 +204,29 @@ def test_process(programs: Path, tmp_path: Path) -> None:
     assert "n must be positive" in failed.stderr
     assert "Traceback" not in failed.stderr
     assert run("compile").returncode == 2
+
+
+def test_module_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A PyTorch module named in a file compiles as it is, and its stages carry its weights."""
+    torch = pytest.importorskip("torch")
+    path = tmp_path / "cli_torch_module.py"
+    path.write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.line = torch.nn.Linear(4, 2)\n"
+        "    def forward(self, x):\n"
+        "        return torch.tanh(self.line(x))\n"
+        "net = Net().eval()\n"
+    )
+    x, out = array(tmp_path, "x", 3, 4), tmp_path / "y.npy"
+    said(capsys, "run", f"{path}:net", "--input", x, "-o", out)
+    net = sys.modules["cli_torch_module"].net
+    wanted = net(torch.from_numpy(np.load(x))).detach().numpy()
+    np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5, atol=1e-6)
+    said(capsys, "dump", f"{path}:net", "--input", x, "--stage", "all", "-o", tmp_path / "out")
+    for stage in ("ts.mlir", "tg.mlir", "ll"):
+        said(capsys, "run", tmp_path / "out" / f"net.{stage}", "--input", x, "-o", out)
+        np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5, atol=1e-6)
+    assert said(capsys, "run", f"{path}:Net", "--input", x).startswith("result: float32[3, 2]")
