@@ -43,6 +43,8 @@ from .function import (
     class_type,
     compile_definition,
 )
+from .functional import PREFIX as FUNCTIONAL_PREFIX
+from .functional import functional_library
 from .program import ClassInfo, Program
 from .schema_match import convert
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
@@ -68,6 +70,7 @@ from .values import (
     Undefined,
 )
 
+FUNCTIONAL_FACE = "tensorscript.nn.functional"
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
@@ -166,6 +169,11 @@ class World:
         """The definitions of torch's context managers."""
         return TextWorld(self.program, context_library())
 
+    @cached_property
+    def functional(self) -> TextWorld:
+        """The functions of `nn.functional` that are not operators."""
+        return TextWorld(self.program, functional_library())
+
     # Values
 
     def wrap(
@@ -191,6 +199,10 @@ class World:
             return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
+        if module == FUNCTIONAL_FACE and (
+            text := self.functional.value(f"{FUNCTIONAL_PREFIX}.{name}", em, span)
+        ):
+            return text
         if found := self._operator(value, module, name):
             return found
         if isinstance(value, enum.Enum):

@@ -24,7 +24,7 @@ def chain(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 def branches(x: torch.Tensor, n: int) -> torch.Tensor:
     for i in range(n):
-        if i % 2 == 0:  # noqa: SIM108 - a branch is what is tested
+        if i % 2 == 0:
             x = x + i
         else:
             x = torch.relu(x) - 0.5
@@ -320,3 +320,38 @@ def test_public_faces_are_operators_in_script() -> None:
 
     counted, pooled = jit.script(fixed)(X, torch.float16)
     assert counted.dtype is torch.float16 and pooled.tolist() == [[[[3.0]]]]
+
+
+F = torch.nn.functional
+
+
+def softmax_default(x: torch.Tensor) -> torch.Tensor:
+    return F.softmax(x)
+
+
+def losses(x: torch.Tensor, t: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:  # noqa: UP006
+    return F.cross_entropy(x, t), F.nll_loss(F.log_softmax(x, dim=1), t)
+
+
+def layers(x: torch.Tensor, w: torch.Tensor) -> List[torch.Tensor]:  # noqa: UP006
+    return [
+        F.dropout(F.leaky_relu(x, 0.2), 0.3, training=False),
+        F.mse_loss(x, x * 2, reduction="sum"),
+        F.normalize(x),
+        F.batch_norm(x, w, w),
+        F.elu(x, alpha=0.5),
+        F.embedding(torch.tensor([1, 0]), x),
+        F.linear(x, x),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (softmax_default, (X,)),
+        (losses, (X, torch.tensor([0, 2]))),
+        (layers, (X, torch.tensor([1.0, 2.0, 3.0]))),
+    ],
+)
+def test_functional_in_script_equals_eager(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    assert plain(jit.script(fn)(*args)) == plain(fn(*args))
