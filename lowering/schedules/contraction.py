@@ -36,6 +36,7 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
 from .contraction_shape import Axis, Product, at, recognise
+from .lanes import vectorize_map
 
 TILE_ROWS = {64: 14, 32: 6, 16: 6}
 """Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
@@ -43,6 +44,8 @@ VECTORS_PER_ROW = 2
 DEPTH_BLOCK = 1024
 LEAST_WORK = 1 << 15
 """Products below this many multiply-adds do not repay packing."""
+BATCH_TASKS = 4
+"""A batch of this many products gives every thread whole products."""
 TASKS = 8
 """Row blocks a product is cut into for the threads."""
 
@@ -87,12 +90,18 @@ class _Blocked:
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
         self.depth_blocks = _ceil_div(self.k, DEPTH_BLOCK)
         self.single = self.depth_blocks.is_int(1)
+        self.lanes = tile.columns
         self.panels_n = _ceil_div(self.n, tile.columns)
         self.panels_m = _ceil_div(self.m, tile.rows)
         self.block_panels = self._block_panels()
         self.yp = make_buffer("yp", dtype, [self.panels_n, self.k, tile.columns])
-        depth = self.k if self.single else const(DEPTH_BLOCK)
-        self.xp = make_buffer("xp", dtype, [self.block_panels, depth, tile.rows])
+        self.blocks = _ceil_div(self.panels_m, self.block_panels)
+        # What a batch does not change (the weights of a convolution) is packed once before it.
+        batch = set(product.batch.names)
+        self.hoisted = bool(batch) and not batch & product.x.free
+        depth = self.k if self.single or self.hoisted else const(DEPTH_BLOCK)
+        panels = mul(self.blocks, self.block_panels) if self.hoisted else self.block_panels
+        self.xp = make_buffer("xp", dtype, [panels, depth, tile.rows])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 
     def _block_panels(self) -> Expr:
@@ -100,6 +109,8 @@ class _Blocked:
         return per_block if not per_block.is_const else const(min(16, int(str(per_block))))
 
     def pack_y(self) -> Operation:
+        if sum(not extent.is_int(1) for extent in self.p.columns.extents) > 1:
+            return self.pack_y_by_rows()
         column = var("jp") * self.tile.columns + var("jv")
         place = {**self.p.columns.unflatten(column), **self.p.depth.unflatten(var("kp"))}
         value = at(self.p.y, place)
@@ -109,15 +120,53 @@ class _Blocked:
         inner = ForOp("jv", self.tile.columns, [store], "vector")
         return ForOp("jp", self.panels_n, [ForOp("kp", self.k, [inner])], "parallel", grain=2)
 
+    def pack_y_by_rows(self) -> Operation:
+        """Columns of several loops (an image): walk them as they lie in memory into one row, then
+        cut the row into panels. Indices stay affine, so that the walk is vector loads."""
+        place = self.p.depth.unflatten(var("kp"))
+        flat = const(0)
+        for name, extent in zip(self.p.columns.names, self.p.columns.extents, strict=True):
+            flat = mul(flat, extent) + var(name)
+        walk: list[Operation] = [StoreOp("row", [flat], at(self.p.y, place))]
+        loops = list(zip(self.p.columns.names, self.p.columns.extents, strict=True))
+        for depth, (name, extent) in enumerate(reversed(loops)):
+            loop = ForOp(name, extent, walk)
+            lanes = self.lanes
+            while lanes > 4 and extent.is_const and lanes // 2 >= int(str(extent)):
+                lanes //= 2
+            walk = vectorize_map(loop, lanes) if depth == 0 else [loop]
+        column = var("jp") * self.tile.columns + var("jv")
+        value = load("row", [column], self.dtype)
+        if not _divides(self.n, self.tile.columns):
+            value = select(column < self.n, value, const(0, self.dtype))
+        cut = ForOp(
+            "jv", self.tile.columns, [StoreOp("yp", [var("jp"), var("kp"), var("jv")], value)],
+            "vector",
+        )  # fmt: skip
+        row = AllocOp(make_buffer("row", self.dtype, [self.n]), "stack")
+        panels = ForOp("jp", self.panels_n, [cut])
+        return ForOp("kp", self.k, [row, *walk, panels], "parallel", grain=8)
+
+    def pack_all_x(self) -> Operation:
+        """Pack every row panel over the whole depth."""
+        row = var("ip") * self.tile.rows + var("iv")
+        value = self._x_value(row, var("kx"))
+        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], value)
+        rows = ForOp("iv", self.tile.rows, [store], "unroll")
+        panels = mul(self.blocks, self.block_panels)
+        return ForOp("ip", panels, [ForOp("kx", self.k, [rows])], "parallel", grain=4)
+
+    def _x_value(self, row: Expr, k: Expr) -> Expr:
+        value = at(self.p.x, {**self.p.rows.unflatten(row), **self.p.depth.unflatten(k)})
+        total = mul(self.block_panels, const(self.tile.rows))
+        if total.is_const and _divides(self.m, int(str(total))):
+            return value
+        return select(row < self.m, value, const(0, self.dtype))
+
     def pack_x(self) -> Operation:
         row = (var("ib") * self.block_panels + var("ip")) * self.tile.rows + var("iv")
         k = var("kb") * DEPTH_BLOCK + var("kx")
-        place = {**self.p.rows.unflatten(row), **self.p.depth.unflatten(k)}
-        value = at(self.p.x, place)
-        total = mul(self.block_panels, const(self.tile.rows))
-        if not (total.is_const and _divides(self.m, int(str(total)))):
-            value = select(row < self.m, value, const(0, self.dtype))
-        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], value)
+        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], self._x_value(row, k))
         rows = ForOp("iv", self.tile.rows, [store], "unroll")
         depth = ForOp("kx", self.depth_extent(), [rows])
         return ForOp("ip", self.block_panels, [depth])
@@ -161,8 +210,11 @@ class _Blocked:
                 StoreOp("tile", [var("i1t"), var("j1t")], load("sums", [row, column], self.dtype))
             ]
 
-        a = load("xp", [var("iq"), var("kt"), var("i2t")], self.dtype)
         k = var("kb") * DEPTH_BLOCK + var("kt")
+        where = [var("iq"), var("kt"), var("i2t")]
+        if self.hoisted:
+            where = [var("ib") * self.block_panels + var("iq"), k, var("i2t")]
+        a = load("xp", where, self.dtype)
         b = load("yp", [var("jq"), k, var("j2t")], self.dtype)
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", a * b)
         outer = ForOp(
@@ -218,14 +270,18 @@ class _Blocked:
             self.panels_n,
             [ForOp("iq", self._panels_here(), self.micro_kernel())],
         )
-        depth = ForOp("kb", self.depth_blocks, [self.pack_x(), tiles])
-        blocks = binary("floordiv", self.panels_m + self.block_panels - 1, self.block_panels)
-        rows = ForOp("ib", blocks, [AllocOp(self.xp, "stack"), depth], "parallel", grain=1)
+        own = [] if self.hoisted else [self.pack_x()]
+        block: list[Operation] = [ForOp("kb", self.depth_blocks, [*own, tiles])]
+        if not self.hoisted:
+            block.insert(0, AllocOp(self.xp, "stack"))
         body: list[Operation] = [AllocOp(self.yp, "stack")]
         if not self.single:
             body.append(AllocOp(self.sums, "stack"))
-        body += [self.pack_y(), rows]
-        return _loops(self.p.batch, body)
+        body += [self.pack_y(), ForOp("ib", self.blocks, block, "parallel", grain=1)]
+        before: list[Operation] = []
+        if self.hoisted:
+            before = [AllocOp(self.xp, "stack"), self.pack_all_x()]
+        return [*before, *_loops(self.p.batch, body)]
 
     def _panels_here(self) -> Expr:
         left = self.panels_m - var("ib") * self.block_panels
@@ -236,8 +292,11 @@ class _Blocked:
 
 
 def _loops(axis: Axis, body: list[Operation]) -> list[Operation]:
-    for name, extent in reversed(list(zip(axis.names, axis.extents, strict=True))):
-        body = [ForOp(name, extent, body)]
+    """The batch around a product; one of several products takes the threads itself."""
+    for position, extent in reversed(list(enumerate(axis.extents))):
+        several = position == 0 and (not extent.is_const or int(str(extent)) >= BATCH_TASKS)
+        kind, grain = ("parallel", 1) if several else ("serial", None)
+        body = [ForOp(axis.names[position], extent, body, kind, grain=grain)]
     return body
 
 

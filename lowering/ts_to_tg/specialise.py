@@ -29,7 +29,17 @@ from .control import Raised
 from .evaluator import Evaluator
 from .structure import HANDLERS, script_error
 from .table import TABLES
-from .values import DictRef, ListRef, ObjectRef, ObjectValue, Storage, Tensor, TupleValue, Value
+from .values import (
+    DictRef,
+    ListRef,
+    ObjectRef,
+    ObjectValue,
+    Storage,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+)
 from .values import is_scalar as is_scalar_value
 
 
@@ -221,6 +231,9 @@ class _Session:
             return OutputTree(
                 "dict", children=tuple(map(self.tree, items.values())), keys=tuple(items)
             )
+        if isinstance(value, UnknownString):
+            self.builder.operator = "return"
+            self.builder.cannot("a string that depends on unknown values")
         if isinstance(value, ObjectRef):
             self.builder.operator = "return"
             self.builder.cannot("returning an object")
