@@ -161,11 +161,52 @@ def test_bad_code_is_one_error(text: str, message: str) -> None:
         load(rewritten(REG, {CODE: text.encode()}))
 
 
-_TOKENS = (
-    "self torch None 3 's' [] True CONSTANTS.c0 CONSTANTS.c __torch__ ops.prim int List[int] -1 "
-    "lambda *x yield {} {1:2} f'' a:=1 Final[int] NamedTuple class def return pass . ( ) : = if "
-    "for while with uninitialized annotate unchecked_cast isinstance fork getattr Enum Interface"
-).split()  # noqa: SIM905 - a list of single words would take a screen
+_TOKENS = [
+    "self",
+    "torch",
+    "None",
+    "3",
+    "'s'",
+    "[]",
+    "True",
+    "CONSTANTS.c0",
+    "CONSTANTS.c",
+    "__torch__",
+    "ops.prim",
+    "int",
+    "List[int]",
+    "-1",
+    "lambda",
+    "*x",
+    "yield",
+    "{}",
+    "{1:2}",
+    "f''",
+    "a:=1",
+    "Final[int]",
+    "NamedTuple",
+    "class",
+    "def",
+    "return",
+    "pass",
+    ".",
+    "(",
+    ")",
+    ":",
+    "=",
+    "if",
+    "for",
+    "while",
+    "with",
+    "uninitialized",
+    "annotate",
+    "unchecked_cast",
+    "isinstance",
+    "fork",
+    "getattr",
+    "Enum",
+    "Interface",
+]
 
 
 @pytest.mark.parametrize("name", SAMPLES)
