@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
+_DEFINED = re.compile(r"^define [^@\n]*@([\w.]+)\(", re.MULTILINE)
 _PRINTABLE = frozenset(range(0x20, 0x7F)) - {0x22, 0x5C}
 
 
@@ -65,8 +67,8 @@ class ModuleText:
 
     def render(self, header: Sequence[str], library: Sequence[str] = ()) -> str:
         """The module's text; `library` are definitions of support functions."""
-        defined = "\n".join(library)
-        declared = [d for n, d in self._declared.items() if f"@{n}(" not in defined]
+        defined = {name for text in library for name in _DEFINED.findall(text)}
+        declared = [d for n, d in self._declared.items() if n not in defined]
         parts = [*header, *self.globals, *declared, *library, *self.functions, *self._metadata]
         return "\n".join(parts) + "\n"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorscript.backends.llvm.emit_context import Context
 from tensorscript.backends.llvm.emit_scope import Lane, affine, flat_index, multiple
+from tensorscript.base.dtypes import bool_
 from tensorscript.dialects.te.expr import Expr, add, substitute, var, walk
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 
@@ -33,6 +34,9 @@ def _is_plain(context: Context, op: StoreOp, lane: Lane, replaced: dict[str, Exp
 
 
 def _node_is_plain(context: Context, e: Expr, lane: Lane, replaced: dict[str, Expr]) -> bool:
+    # NVPTX selects <4 x i8> arithmetic wrongly (LLVM 22 stops at an assertion).
+    if e.dtype.itemsize == 1 and e.dtype is not bool_:
+        return False
     if e.op == "load":
         return _is_aligned(context, str(e.value), e.args, lane, replaced, store=False)
     if e.op == "select":
@@ -49,6 +53,8 @@ def _is_aligned(
     store: bool,
 ) -> bool:
     place = context.place(buffer)
+    if place.buffer.dtype.itemsize == 1:
+        return False
     index = substitute(flat_index(place.buffer, indices, context.is_flat), replaced)
     found = affine(index, lane, context.scope)
     if found is None:

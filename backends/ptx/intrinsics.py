@@ -45,6 +45,7 @@ _ROWS: tuple[_Row, ...] = (
     _row(r"tanh\.(?:v\d+)?f16", 75, approximate=True),
     _row(r"tanh\.(?:v\d+)?bf16", 90, approximate=True),
     _row(rf"(?:ctpop|ctlz|cttz|bitreverse|bswap|abs)\.{_ANY_INTEGER}"),
+    _row(r"ctlz\.i128"),
     _row(rf"(?:smax|smin|umax|umin|fshl|fshr)\.{_ANY_INTEGER}"),
     _row(rf"(?:sadd|uadd|ssub|usub|sshl|ushl)\.sat\.{_ANY_INTEGER}"),
     _row(rf"(?:sadd|uadd|ssub|usub|smul|umul)\.with\.overflow\.{_ANY_INTEGER}"),
