@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
+from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
 from .builder import Rows
 from .comparison import COMPARISON
@@ -33,7 +34,7 @@ from .selection import SELECTION
 from .special import SPECIAL
 from .view import VIEW
 
-BUILDERS: Rows = {
+_ROWS: Rows = {
     **POINTWISE,
     **COMPARISON,
     **ACTIVATION,
@@ -58,6 +59,8 @@ BUILDERS: Rows = {
     **SELECTION,
     **SPECIAL,
 }
+
+BUILDERS: Rows = checked(_ROWS, ARGUMENTS)
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
 

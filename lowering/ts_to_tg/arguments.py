@@ -1,0 +1,420 @@
+"""What operators demand of their arguments, in PyTorch's words: one check an operator.
+
+A check runs before the row of its operator and reads nothing but shapes, dtypes and literals. A
+row may then take for granted that no index of it leaves its tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+
+from tensorscript.dialects.te.expr import Expr, binary, const
+
+from .builder import Builder, Rows
+from .elements import as_expr, known
+from .sizes import same_size, simplify
+from .values import Tensor, Value
+
+Check = Callable[..., None]
+
+
+def checked(rows: Rows, checks: Mapping[str, Check]) -> Rows:
+    """The rows, each preceded by the check of its key or of its operator."""
+    out = dict(rows)
+    for key, row in rows.items():
+        check = checks.get(key) or checks.get(key.partition(".")[0])
+        if check is not None:
+            out[key] = _after(check, row)
+    return out
+
+
+def _after(check: Check, row: Callable[..., Value]) -> Callable[..., Value]:
+    @wraps(row)
+    def run(b: Builder, *arguments: Value) -> Value:
+        check(b, *arguments)
+        return row(b, *arguments)
+
+    return run
+
+
+def shape_text(sizes: Sequence[Expr]) -> str:
+    return f"[{', '.join(map(str, sizes))}]"
+
+
+def per_dimension(values: Value, n: int) -> list[Value]:
+    """An int or a list of one or n ints as n ints."""
+    items = list(values) if isinstance(values, list | tuple) else [values]
+    return items * n if len(items) == 1 else items
+
+
+# --- convolution ----------------------------------------------------------------------------------
+
+
+def _is_bad(values: Sequence[Value], least: int) -> bool:
+    return any(isinstance(v, int) and v < least for v in values)
+
+
+def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool) -> None:
+    n = w.rank - 2
+    if x.rank not in (n + 1, n + 2):
+        kind = "conv_transpose" if transposed else "conv"
+        b.error(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {kind}{n}d, but got"
+            f" input of size: {shape_text(x.shape)}"
+        )
+    if x.dtype is not w.dtype:
+        b.error(f"expected scalar type {x.dtype.word} but found {w.dtype.word}")
+    if not isinstance(groups, int) or groups <= 0:
+        b.error("non-positive groups is not supported")
+    divisible = simplify(w.shape[0] % groups)
+    if divisible.op == "const" and not divisible.is_int(0):
+        b.error(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0,"
+            f" but got weight of size [{shape_text(w.shape)}] instead"
+        )
+    have = x.shape[x.rank - n - 1]
+    wanted = w.shape[0] if transposed else simplify(w.shape[1] * groups)
+    full = x.shape if x.rank == n + 2 else (const(1), *x.shape)
+    b.require_same(
+        have,
+        wanted,
+        f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size"
+        f" {shape_text(w.shape)}, expected input{shape_text(full)} to have {wanted} channels, but"
+        f" got {have} channels instead",
+    )
+
+
+def _bias(b: Builder, w: Tensor, bias: Tensor | None, size: Expr, lead: str = "") -> None:
+    if bias is None:
+        return
+    message = (
+        f"Given {lead}weight of size {shape_text(w.shape)}, expected bias to be 1-dimensional with"
+        f" {size} elements, but got bias of size {shape_text(bias.shape)} instead"
+    )
+    if bias.rank != 1:
+        b.error(message)
+    b.require_same(bias.shape[0], size, message)
+
+
+def _steps(b: Builder, stride: Value, dilation: Value, padding: Value, n: int) -> None:
+    if not isinstance(padding, str) and _is_bad(per_dimension(padding, n), 0):
+        b.error("negative padding is not supported")
+    if _is_bad(per_dimension(stride, n), 1):
+        b.error("non-positive stride is not supported")
+    if _is_bad(per_dimension(dilation, n), 1):
+        b.error("dilation should be greater than zero")
+
+
+def _conv(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+    stride: Value = 1,
+    padding: Value = 0,
+    dilation: Value = 1,
+    groups: Value = 1,
+    *_: Value,
+) -> None:
+    n = w.rank - 2
+    _operands(b, x, w, groups, False)
+    _bias(b, w, bias, w.shape[0])
+    _steps(b, stride, dilation, padding, n)
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            b.error(f"Invalid padding string: '{padding}'")
+        if padding == "same" and any(s != 1 for s in per_dimension(stride, n)):
+            b.error("padding='same' is not supported for strided convolutions")
+        if padding == "same":
+            return
+        padding = 0
+    sizes = zip(x.shape[-n:], per_dimension(padding, n), strict=True)
+    have = [simplify(size + 2 * as_expr(p)) for size, p in sizes]
+    cells = zip(w.shape[2:], per_dimension(dilation, n), strict=True)
+    need = [simplify((k - 1) * as_expr(d) + 1) for k, d in cells]
+    message = (
+        f"Calculated padded input size per channel: ({' x '.join(map(str, have))}). Kernel size:"
+        f" ({' x '.join(map(str, need))}). Kernel size can't be greater than actual input size"
+    )
+    for size, reach in zip(have, need, strict=True):
+        b.check(known(binary("ge", size, reach)), message)
+
+
+_AXES = ("depth", "height", "width")
+
+
+def _transposed(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+    stride: Value = 1,
+    padding: Value = 0,
+    extra: Value = 0,
+    groups: Value = 1,
+    dilation: Value = 1,
+    *_: Value,
+) -> None:
+    n = w.rank - 2
+    _operands(b, x, w, groups, True)
+    _bias(b, w, bias, simplify(w.shape[1] * groups), "transposed=1, ")
+    _steps(b, stride, dilation, padding, n)
+    lists = [per_dimension(v, n) for v in (extra, stride, dilation)]
+    if all(e < s or e < d for e, s, d in zip(*lists, strict=True)):
+        return
+    # A single dimension is shown as the width of an image of height 1.
+    if n == 1:
+        lists = [[0, *lists[0]], [1, *lists[1]], [1, *lists[2]]]
+    axes = _AXES[-len(lists[0]) :]
+    parts = [
+        f"{name}_{axis}: {value}"
+        for name, values in zip(("output_padding", "stride", "dilation"), lists, strict=True)
+        for axis, value in zip(axes, values, strict=True)
+    ]
+    b.error(
+        "output padding must be smaller than either stride or dilation, but got " + " ".join(parts)
+    )
+
+
+def _convolution(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    stride: Value,
+    padding: Value,
+    dilation: Value,
+    transposed: Value,
+    extra: Value,
+    groups: Value,
+    *_: Value,
+) -> None:
+    if transposed:
+        _transposed(b, x, w, bias, stride, padding, extra, groups, dilation)
+    else:
+        _conv(b, x, w, bias, stride, padding, dilation, groups)
+
+
+# --- pooling --------------------------------------------------------------------------------------
+
+
+def _pool(n: int, is_average: bool) -> Check:
+    """Rank, window and padding; the result has at least one window."""
+
+    def check(
+        b: Builder, x: Tensor, kernel: Value, stride: Value = None, padding: Value = 0, *rest: Value
+    ) -> None:
+        dilation, ceil = (1, rest[:1] == (True,)) if is_average else _dilated(rest)
+        name = f"{'avg' if is_average else 'max'}_pool{n}d"
+        if x.rank not in (n + 1, n + 2):
+            if n == 1:
+                b.error(
+                    f"{name}() Expected 2D or 3D input tensor, but got {shape_text(x.shape)}"
+                    if not is_average
+                    else "Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for"
+                    f" input, but got:{shape_text(x.shape)}"
+                )
+            b.error(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
+        sizes, pads = per_dimension(kernel, n), per_dimension(padding, n)
+        gaps = per_dimension(dilation, n)
+        steps = per_dimension(stride, n) if stride else sizes
+        if _is_bad(sizes, 1):
+            b.error("kernel size should be greater than zero")
+        if _is_bad(steps, 1):
+            b.error("stride should not be zero")
+        if is_average and len(rest) > 2 and rest[2] == 0 and rest[2] is not None:
+            b.error("divisor must be not zero")
+        outputs = [
+            _windows(b, *of, ceil)
+            for of in zip(x.shape[-n:], sizes, steps, pads, gaps, strict=True)
+        ]
+        if any(o.op == "const" and int(str(o.value)) < 1 for o in outputs):
+            channels = x.shape[x.rank - n - 1]
+            b.error(
+                f"Given input size: ({'x'.join(map(str, (channels, *x.shape[-n:])))}). Calculated"
+                f" output size: ({'x'.join(map(str, (channels, *outputs)))}). Output size is too"
+                " small"
+            )
+
+    return check
+
+
+def _dilated(rest: Sequence[Value]) -> tuple[Value, bool]:
+    """(dilation, ceil_mode) of the trailing arguments of maximum pooling."""
+    return (rest[0] if rest else 1), rest[1:2] == (True,)
+
+
+def _windows(b: Builder, size: Expr, k: int, s: int, p: int, d: int, ceil: bool) -> Expr:
+    """The number of windows over one dimension."""
+    if p < 0:
+        b.error(f"pad must be non-negative, but got pad: {p}")
+    if p > ((k - 1) * d + 1) // 2:
+        b.error(
+            "pad should be at most half of effective kernel size, but got pad="
+            f"{p}, kernel_size={k} and dilation={d}"
+        )
+    span = size + (2 * p - d * (k - 1) - 1 + (s - 1 if ceil else 0))
+    return simplify(span // s + 1)
+
+
+# --- normalisation --------------------------------------------------------------------------------
+
+
+def _normalized(b: Builder, x: Tensor, sizes: Value, lead: str, *tensors: Value) -> None:
+    if not sizes:
+        b.error(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one"
+            " element, but got normalized_shape = []"
+        )
+    text = ", ".join(map(str, sizes))
+    message = (
+        f"Given normalized_shape=[{text}], expected input with shape [{lead}{text}], but got input"
+        f" of size{shape_text(x.shape)}"
+    )
+    if x.rank < len(sizes):
+        b.error(message)
+    for size, want in zip(x.shape[-len(sizes) :], sizes, strict=True):
+        b.require_same(size, as_expr(want), message)
+    for name, t in zip(("weight", "bias"), tensors, strict=False):
+        if t is None:
+            continue
+        wrong = (
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape"
+            f" {shape_text(t.shape)} and normalized_shape = [{text}]"
+        )
+        if t.rank != len(sizes):
+            b.error(wrong)
+        for size, want in zip(t.shape, sizes, strict=True):
+            b.require_same(size, as_expr(want), wrong)
+
+
+def _layer_norm(
+    b: Builder, x: Tensor, sizes: Value, weight: Value = None, bias: Value = None, *_: Value
+) -> None:
+    _normalized(b, x, sizes, "*, ", weight, bias)
+
+
+def _rms_norm(b: Builder, x: Tensor, sizes: Value, weight: Value = None, *_: Value) -> None:
+    _normalized(b, x, sizes, "*", weight)
+
+
+def _group_norm(
+    b: Builder, x: Tensor, groups: Value, weight: Value = None, bias: Value = None, *_: Value
+) -> None:
+    if x.rank < 2:
+        b.error(f"Expected at least 2 dimensions for input tensor but received {x.rank}")
+    rest = simplify(x.shape[1] % groups) if isinstance(groups, int) and groups > 0 else const(1)
+    if rest.op == "const" and not rest.is_int(0):
+        b.error(
+            "Expected number of channels in input to be divisible by num_groups, but got input of"
+            f" shape {shape_text(x.shape)} and num_groups={groups}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and not (t.rank == 1 and same_size(t.shape[0], x.shape[1])):
+            b.error(
+                f"Expected {name} to be a vector of size equal to the number of channels in input,"
+                f" but got {name} of shape {shape_text(t.shape)} and input of shape"
+                f" {shape_text(x.shape)}"
+            )
+
+
+def _batch_norm(
+    b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, *_: Value
+) -> None:
+    if x.rank < 2:
+        b.error("Expected at least 2 dimensions for input tensor")
+    names = ("running_mean", "running_var", "weight", "bias")
+    for name, t in zip(names, (mean, var, weight, bias), strict=True):
+        if t is not None:
+            b.require_same(
+                t.shape[0],
+                x.shape[1],
+                f"{name} should contain {x.shape[1]} elements not {t.shape[0]}",
+            )
+
+
+# --- losses, positions, padding -------------------------------------------------------------------
+
+
+def _nll(b: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None, *_: Value) -> None:
+    """One class number per sample (and place)."""
+    message = (
+        f"size mismatch (got input: {shape_text(x.shape)}, target: {shape_text(target.shape)})"
+    )
+    if not x.rank >= 1:
+        b.error("input tensor should be 1D or 2D")
+    expected = x.shape[:1] + x.shape[2:] if x.rank > 1 else ()
+    if x.rank == 1 and target.rank == 1:
+        expected = (const(1),)
+    if target.rank != len(expected):
+        b.error(message)
+    for size, want in zip(target.shape, expected, strict=True):
+        b.require_same(size, want, message)
+    classes = x.shape[1 if x.rank > 1 else 0]
+    if weight is not None:
+        b.require_same(
+            weight.shape[0],
+            classes,
+            "weight tensor should be defined either for all"
+            f" {classes} classes or no classes but got weight tensor of shape:"
+            f" {shape_text(weight.shape)}",
+        )
+
+
+def _cross_entropy(b: Builder, x: Tensor, target: Tensor, weight: Value = None, *_: Value) -> None:
+    if target.rank == x.rank and target.dtype.is_floating_point:
+        return
+    _nll(b, x, target, weight)
+
+
+def _gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> None:
+    """Ranks agree, and index is not larger but along `dim`."""
+    if max(x.rank, 1) != max(index.rank, 1):
+        b.error("Index tensor must have the same number of dimensions as input tensor")
+    if not isinstance(dim, int) or not x.rank or not index.rank:
+        return
+    for d, (size, limit) in enumerate(zip(index.shape, x.shape, strict=True)):
+        if d != dim % x.rank:
+            b.check(
+                known(binary("le", size, limit)),
+                f"Size does not match at dimension {d} expected index {shape_text(index.shape)} to"
+                f" be no larger than self {shape_text(x.shape)} apart from dimension"
+                f" {dim % x.rank}",
+            )
+
+
+def _reflection(b: Builder, x: Tensor, padding: Value, *_: Value) -> None:
+    """Less is mirrored than there is."""
+    n = len(padding) // 2
+    for k in range(n):
+        d = x.rank - 1 - k
+        low, high = padding[2 * k], padding[2 * k + 1]
+        message = (
+            f"Argument #{2 * k + 4}: Padding size should be less than the corresponding input"
+            f" dimension, but got: padding ({low}, {high}) at dimension {d} of input"
+            f" {shape_text(x.shape)}"
+        )
+        for p in (low, high):
+            b.check(known(binary("lt", as_expr(p), x.shape[d])), message)
+
+
+ARGUMENTS: dict[str, Check] = {
+    **{f"aten::conv{n}d": _conv for n in (1, 2, 3)},
+    **{f"aten::conv_transpose{n}d": _transposed for n in (1, 2, 3)},
+    "aten::convolution": _convolution,
+    "aten::_convolution": _convolution,
+    **{f"aten::max_pool{n}d": _pool(n, False) for n in (1, 2, 3)},
+    **{f"aten::max_pool{n}d_with_indices": _pool(n, False) for n in (1, 2, 3)},
+    **{f"aten::avg_pool{n}d": _pool(n, True) for n in (1, 2, 3)},
+    "aten::layer_norm": _layer_norm,
+    "aten::rms_norm": _rms_norm,
+    "aten::group_norm": _group_norm,
+    "aten::batch_norm": _batch_norm,
+    "aten::nll_loss": _nll,
+    "aten::nll_loss2d": _nll,
+    "aten::nll_loss_nd": _nll,
+    "aten::cross_entropy_loss": _cross_entropy,
+    "aten::gather": _gather,
+    **{f"aten::reflection_pad{n}d": _reflection for n in (1, 2, 3)},
+}
