@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import mmap
 import re
 import zipfile
 from collections.abc import Callable
@@ -302,3 +303,13 @@ def test_arguments_are_checked() -> None:
         module(ts.ones(1), ts.ones(1))
     with pytest.raises(GuardError, match="Unable to cast 3 to Tensor"):
         module(3)
+
+
+def test_weights_of_a_file_are_mapped_and_not_copied() -> None:
+    module = load(FOLDER / "s02_small_cnn_scripted.pt")
+    for tensor in module.parameters():
+        owner: Any = tensor._array
+        while not isinstance(owner, memoryview):
+            owner = owner.base
+        assert isinstance(owner.obj, mmap.mmap)
+        assert tensor._array.flags.writeable
