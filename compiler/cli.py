@@ -136,6 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Raises:
         SystemExit: wrong usage (code 2) or `--help` (code 0).
+        BrokenPipeError: nobody reads what is printed.
     """
     arguments = _parser().parse_args(argv)
     try:
@@ -144,6 +145,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise UserError("--threads is a number from 1 to 256")
             set_num_threads(arguments.threads)
         report = _COMMANDS[arguments.command][2](arguments, _options(arguments))
+    except BrokenPipeError:
+        raise  # the reader has enough: nothing to report
     except (UserError, InternalError, OSError) as error:
         if arguments.debug:
             raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -54,9 +54,10 @@ class LoadedEntry:
         raise GuardError(f"{self.name} was compiled for ({wanted}) and cannot take ({given})")
 
     def __call__(self, *values: Any) -> Any:
-        if len(values) != len(self.signature.inputs):
+        leaves = list(_leaves(values))
+        if len(leaves) != len(self.signature.inputs):
             self.refuse(*values)
-        pairs = zip(values, self.signature.inputs, strict=True)
+        pairs = zip(leaves, self.signature.inputs, strict=True)
         return self._loaded.call(*(_fitted(v, s) for v, s in pairs))
 
 
@@ -70,6 +71,21 @@ class _Callable(Protocol):
 def load_entry(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> LoadedEntry:
     """Native code in this process."""
     return LoadedEntry(name, code.signature, lambda miss: Loaded(name, code, arrays, miss))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Arrays and numbers of a program's arguments in order; what is neither (text, None) was part
+    of the specialisation and is no input of its code."""
+    match value:
+        case tuple() | list():
+            for item in value:
+                yield from _leaves(item)
+        case dict():
+            yield from _leaves(list(value.values()))
+        case None | str():
+            return
+        case _:
+            yield value
 
 
 def _fitted(value: Any, spec: ValueSpec) -> Any:

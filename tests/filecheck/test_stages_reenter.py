@@ -40,6 +40,12 @@ def mixed(x, k: int):
     else:
         y = x - k
     return {"y": y, "rows": x.size(0), "twice": k * 2}
+
+def nested(xs: list[float], pair: tuple[int, float], name: str):
+    total = xs[0] * pair[0]
+    for x in xs:
+        total = total + x * pair[1]
+    return {name: total}, pair
 """
 CASES = {
     "chain": ["5x7:f32", "5x7:f32"],
@@ -48,6 +54,7 @@ CASES = {
     "norm": ["4x6:f64", "6:f64"],
     "collatz": ["27"],
     "mixed": ["2x3:f32", "3"],
+    "nested": ["[2.0, 3.5]", "(2, 0.5)", "'sum'"],
 }
 STAGES = ("ts.mlir", "tg.mlir", "kernels.mlir", "te.mlir", "scheduled.mlir", "ll")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tensorscript.base.errors import UserError
+from tensorscript.compiler import cli_progress
 from tensorscript.compiler.cli import main
 
 PROGRAMS = """
@@ -186,3 +188,16 @@ def test_damaged_constants(
     assert "is damaged" in refusal(capsys, "run", text, "--input", shape)
     side.unlink()
     assert "lacks" in refusal(capsys, "run", text, "--input", shape)
+
+
+def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """What takes long says so; what does not is silent."""
+    with cli_progress.progress("short"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(cli_progress, "QUIET_SECONDS", 0.01)
+    with cli_progress.progress("long"):
+        time.sleep(0.05)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("long ... ")
+    assert lines[-1].startswith("long: ")
