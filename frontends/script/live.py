@@ -43,8 +43,7 @@ from .function import (
     class_type,
     compile_definition,
 )
-from .functional import PREFIX as FUNCTIONAL_PREFIX
-from .functional import functional_library
+from .functional import functional_library, overloads
 from .program import ClassInfo, Program
 from .schema_match import convert
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
@@ -62,6 +61,7 @@ from .values import (
     Function,
     Kwargs,
     NamedTupleClass,
+    Overloads,
     Parts,
     PythonCall,
     Repeat,
@@ -70,13 +70,15 @@ from .values import (
     Undefined,
 )
 
-FUNCTIONAL_FACE = "tensorscript.nn.functional"
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
+_OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
+"""Modules of operators' faces: their functions are never compiled from their Python."""
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
     "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
-    "isinstance": "isinstance", "has_torch_function": "has_torch_function",
+    "isinstance": "isinstance", "isinstance_of": "isinstance",
+    "has_torch_function": "has_torch_function",
     "has_torch_function_unary": "has_torch_function",
     "has_torch_function_variadic": "has_torch_function",
     "_has_torch_function": "has_torch_function",
@@ -171,7 +173,7 @@ class World:
 
     @cached_property
     def functional(self) -> TextWorld:
-        """The functions of `nn.functional` that are not operators."""
+        """The functions of `nn.functional` that are written in the language."""
         return TextWorld(self.program, functional_library())
 
     # Values
@@ -199,10 +201,8 @@ class World:
             return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
-        if module == FUNCTIONAL_FACE and (
-            text := self.functional.value(f"{FUNCTIONAL_PREFIX}.{name}", em, span)
-        ):
-            return text
+        if found := self._functional(value, module, name, em, span):
+            return found
         if found := self._operator(value, module, name):
             return found
         if isinstance(value, enum.Enum):
@@ -246,12 +246,27 @@ class World:
         )
         return Dispatch(choices, str(cells["arg_name"]), index, default)
 
+    def _functional(
+        self, value: object, module: str, name: str, em: FunctionEmitter, span: Span | None
+    ) -> Sugared | None:
+        """A function of our own nn.functional that is written in the language."""
+        home = module or _home(value)
+        if not (home.startswith("tensorscript.") and home.endswith(".functional")):
+            return None
+        label = name if module else getattr(value, "__name__", name)
+        choices: list[Function] = []
+        for full in overloads(label):
+            made = self.functional.value(full, em, span)
+            assert isinstance(made, Function)
+            choices.append(made)
+        if not choices:
+            return None
+        return choices[0] if len(choices) == 1 else Overloads(choices)
+
     def _operator(self, value: object, module: str, name: str) -> Sugared | None:
         """Functions of torch, math and builtins that are part of the language."""
         home = module or getattr(value, "__module__", None) or ""
-        if module.partition(".")[0] != "tensorscript":
-            # Our own faces are found under their public names; PyTorch's under their own.
-            name = getattr(value, "__name__", name)
+        sought, name = name, getattr(value, "__name__", name)
         if not callable(value):
             return None
         owner = getattr(value, "__self__", None)
@@ -267,6 +282,13 @@ class World:
             return Builtin("aten::warn")
         if root not in TORCH_ROOTS:
             return None
+        if root == "tensorscript":
+            # Our public functions may have inner names: the name they were found by counts.
+            names = (sought, name) if module else (name, sought)
+            found = next((f for n in names if n and (f := self._torch(value, rest, n))), None)
+            if found is None and home.startswith(_OWN_FUNCTIONS):
+                return Builtin(f"aten::{sought}")
+            return found
         return self._torch(value, rest, name)
 
     def _torch(self, value: object, module: str, name: str) -> Sugared | None:

@@ -289,6 +289,24 @@ class Function(Sugared):
 
 
 @dataclass
+class Overloads(Sugared):
+    """Compiled functions of one name: a call takes the first whose signature fits."""
+
+    kind = "function"
+    choices: list[Function]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        signatures = [c.signature for c in self.choices]
+        try:
+            at, matched = match_overloads(em, signatures, args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        callee = {"callee": self.choices[at].name}
+        node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
+        return Simple(node.output)
+
+
+@dataclass
 class Method(Sugared):
     """A compiled method bound to an object."""
 
