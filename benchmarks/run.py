@@ -17,6 +17,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness import Row, table
+
 HERE = Path(__file__).resolve().parent
 WORKLOADS = ("chain", "softmax", "matmul", "call", "scalar")
 
@@ -69,9 +71,6 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--only", nargs="*", default=list(WORKLOADS))
     options = parser.parse_args()
-    sys.path.insert(0, str(HERE))
-    from harness import Row, table
-
     rows = []
     for threads in options.threads:
         for raw in run_in_process(threads, options.only, options.quick):
@@ -81,8 +80,8 @@ def main() -> None:
     text = [
         "# Benchmarks",
         "",
-        f"Made by `make bench` on {machine_line()}. Microseconds per call (median), all candidates of",
-        "a row interleaved in one process. The last column is what counts.",
+        f"Made by `make bench` on {machine_line()}. Microseconds per call (median), all",
+        "candidates of a row interleaved in one process. The last column is what counts.",
         "",
         table(rows),
         "",

@@ -21,10 +21,12 @@ from tensorscript.dialects.te.expr import (
     Expr,
     all_of,
     binary,
+    cast,
     const,
     load,
     select,
     substitute,
+    transform,
     var,
     walk,
 )
@@ -199,12 +201,40 @@ class Builder:
         return value
 
     def item(self, x: Tensor) -> Expr:
-        """The only element of `x` as a scalar."""
+        """The only element of `x` as a scalar.
+
+        A 0-dim integer computed from sizes (`aten::size`, `NumToTensor`, arithmetic, `Int`: what
+        a trace makes of shape arithmetic) stays an expression of those sizes.
+        """
+        if x.rank == 0 and not x.dtype.is_floating_point:
+            folded = self._element_of(self.ssa(x))
+            if folded is not None:
+                return folded if folded.dtype is bool_ else cast(folded, int64)
         body = Body(self)
         wide = bool_ if x.dtype is bool_ else float64 if x.dtype.is_floating_point else int64
         e = body.read(x, [0] * x.rank, wide)
         op = self.once(("scalar", e, *body.inputs), lambda: tg.ScalarOp(body.inputs, e))
         return self.scalar_of(op.result)
+
+    def _element_of(self, value: SSAValue) -> Expr | None:
+        """A 0-dim value as an expression of scalars, None if it reads memory."""
+        op = value.owner
+        if isinstance(op, tg.ScalarOp) and not op.inputs:
+            return op.expr
+        if isinstance(value.type, ScalarType):
+            return self.scalar_of(value)
+        if not isinstance(op, tg.PointwiseOp | tg.ViewOp) or op.type.rank:
+            return None
+        parts = [self._element_of(v) for v in op.inputs]
+        if any(p is None for p in parts):
+            return None
+
+        def visit(n: Expr) -> Expr | None:
+            name = str(n.value)
+            mine = n.op in ("load", "var") and name[0] == "a" and name[1:].isdigit()
+            return parts[int(name[1:])] if mine else None
+
+        return transform(op.expr, visit)
 
     def check(self, condition: Value, message: str) -> None:
         """Stop with `message` unless `condition` holds, now or when the program runs."""

@@ -194,7 +194,7 @@ class Evaluator:
         plain = [self.plain(a) for a in arguments]
         tensors = has_tensor(plain)
         row = self.tensor_rows.get(name)
-        if row is None and not tensors:
+        if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
             row = self.scalar_rows.get(name) or self.scalar_rows.get(base)
         row = row or self.tensor_rows.get(base)
         if row is not None:

@@ -15,7 +15,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, select, unary
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
-from .values import UnknownString, Value
+from .values import Tensor, UnknownString, Value
 
 
 def wrap(value: int) -> int:
@@ -202,7 +202,7 @@ def to_whole(name: str, fn: Callable[[float], int]) -> Callable[..., Value]:
 
 
 def _is(b: Builder, x: Value, y: Value) -> Value:
-    if x is None or y is None:
+    if x is None or y is None or isinstance(x, Tensor) or isinstance(y, Tensor):
         return x is y
     return row_eq(b, x, y)
 

@@ -124,7 +124,9 @@ def test_row_kernel() -> None:
     assert [k.category for k in f.kernels] == ["rows"]
 
 
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (5, 7, 3), (64, 96, 128), (100, 130, 70), (3, 300, 9)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (5, 7, 3), (64, 96, 128), (100, 130, 70), (3, 300, 9)]
+)
 def test_product_with_epilogue(sizes: tuple[int, int, int]) -> None:
     m, n, k = sizes
     x, w, b = array(m, k), array(k, n), array(n)

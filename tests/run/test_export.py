@@ -189,7 +189,9 @@ def test_dynamic_sizes(tmp_path: Path) -> None:
 def test_shared_library(tmp_path: Path) -> None:
     f = compiled(rows, np.zeros((4, 3), np.float32))
     export_library(f, tmp_path / "librows.so", header=tmp_path / "rows.h")
-    program = '#include "rows.h"\nint main(void) { float x[12] = {1}, y[4]; return rows_raw(x, y); }'
+    program = (
+        '#include "rows.h"\nint main(void) { float x[12] = {1}, y[4]; return rows_raw(x, y); }'
+    )
     build_and_run(tmp_path, program, "./librows.so")
 
 
