@@ -2,7 +2,8 @@
 
 `x.npy` is that array; `1x3x224x224:f32` is a spec, whose array is made of seeded random numbers
 where one is needed; `int`, `float` and `bool` are numbers given at each call; anything else is a
-Python literal: `27`, `0.5`, `True`, `[1, 2]`, `(1, 2)`, `None`, `"text"`.
+Python literal: `27`, `0.5`, `True`, `[1, 2]`, `(1, 2)`, `None`, `"text"`. Lists and tuples may hold
+inputs of every kind: `[x.npy, 4x8:f32]`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import bfloat16, bool_
 from tensorscript.base.errors import UserError
+from tensorscript.dialects.te.buffers import split_commas
 
 from .specs import ScalarSpec, TensorSpec, parse_spec
 
@@ -27,12 +29,16 @@ def parse_input(text: str) -> Any:
     Raises:
         UserError: no such form, or an unreadable file.
     """
-    if text in ("int", "float", "bool") or text.endswith(".npy"):
+    if text in ("int", "float", "bool") or (text.endswith(".npy") and text[0] not in "[("):
         return parse_spec(text)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return parse_spec(text)
+        pass
+    if text[:1] + text[-1:] in ("[]", "()"):
+        parts = [parse_input(part.strip()) for part in split_commas(text[1:-1])]
+        return parts if text[0] == "[" else tuple(parts)
+    return parse_spec(text)
 
 
 def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
@@ -64,6 +70,8 @@ def values_of(inputs: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
 
 
 def _value(given: Any, sizes: Mapping[str, int], random: np.random.Generator) -> Any:
+    if isinstance(given, list | tuple):
+        return type(given)(_value(item, sizes, random) for item in given)
     if isinstance(given, ScalarSpec):
         raise UserError(f"a run needs a number in place of {given.kind!r}")
     if not isinstance(given, TensorSpec):

@@ -48,14 +48,16 @@ def _leaf_text(path: str, leaf: Any) -> str:
 
 
 def write_results(value: Any, path: Path) -> None:
-    """Write all leaves that are arrays or numbers as `.npz`, or the only one as `.npy`.
+    """Write all leaves that are arrays, numbers or text as `.npz`, or the only one as `.npy`.
+
+    A None is left out: an array file has no form for it.
 
     Raises:
-        UserError: another suffix, several results for `.npy`, or a leaf that is no number.
+        UserError: another suffix, several results for `.npy`, or a leaf of another kind.
     """
-    leaves = dict(flatten(value))
+    leaves = {name: leaf for name, leaf in flatten(value) if leaf is not None}
     for name, leaf in leaves.items():
-        if not isinstance(leaf, np.ndarray | bool | int | float | complex):
+        if not isinstance(leaf, np.ndarray | bool | int | float | complex | str):
             raise UserError(f"{name} is a {type(leaf).__name__}, which an array file cannot hold")
     if path.suffix == ".npz":
         with path.open("wb") as file:

@@ -121,13 +121,27 @@ def test_gpu(stage: str, programs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "sample", ["s01_regressor_traced", "s02_small_cnn_scripted", "s03_residual_conv1d_traced"]
+    ("sample", "inputs"),
+    [
+        ("s02_small_cnn_scripted", ["a0.npy"]),
+        ("s03_residual_conv1d_traced", ["a0.npy"]),
+        ("s04_gru_tagger_scripted", ["a0.npy", "a1.npy"]),
+        ("s10_class_namedtuple_scripted", ["[a0.npy, a1.npy]"]),
+    ],
 )
-def test_archive(sample: str, samples_folder: Path, tmp_path: Path) -> None:
+def test_archive(
+    sample: str,
+    inputs: list[str],
+    samples_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Weights and the object whose method runs travel with the texts."""
+    monkeypatch.chdir(tmp_path)
     with np.load(samples_folder / f"{sample}.npz") as stored:
-        np.save(tmp_path / "x.npy", stored["a0"])
-    inputs, archive = [str(tmp_path / "x.npy")], samples_folder / f"{sample}.pt"
+        for name, value in stored.items():
+            np.save(tmp_path / f"{name}.npy", value)
+    archive = samples_folder / f"{sample}.pt"
     wanted = run(archive, inputs, tmp_path / "wanted.npz")
     dump(archive, inputs, tmp_path / "out")
     for stage in STAGES:
