@@ -334,7 +334,7 @@ def _batch_norm(
             )
 
 
-# --- losses, positions, padding -------------------------------------------------------------------
+# --- losses and padding -------------------------------------------------------------------
 
 
 def _nll(b: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None, *_: Value) -> None:
@@ -368,22 +368,6 @@ def _cross_entropy(b: Builder, x: Tensor, target: Tensor, weight: Value = None, 
     _nll(b, x, target, weight)
 
 
-def _gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> None:
-    """Ranks agree, and index is not larger but along `dim`."""
-    if max(x.rank, 1) != max(index.rank, 1):
-        b.error("Index tensor must have the same number of dimensions as input tensor")
-    if not isinstance(dim, int) or not x.rank or not index.rank:
-        return
-    for d, (size, limit) in enumerate(zip(index.shape, x.shape, strict=True)):
-        if d != dim % x.rank:
-            b.check(
-                known(binary("le", size, limit)),
-                f"Size does not match at dimension {d} expected index {shape_text(index.shape)} to"
-                f" be no larger than self {shape_text(x.shape)} apart from dimension"
-                f" {dim % x.rank}",
-            )
-
-
 def _reflection(b: Builder, x: Tensor, padding: Value, *_: Value) -> None:
     """Less is mirrored than there is."""
     n = len(padding) // 2
@@ -415,6 +399,5 @@ ARGUMENTS: dict[str, Check] = {
     "aten::nll_loss2d": _nll,
     "aten::nll_loss_nd": _nll,
     "aten::cross_entropy_loss": _cross_entropy,
-    "aten::gather": _gather,
     **{f"aten::reflection_pad{n}d": _reflection for n in (1, 2, 3)},
 }

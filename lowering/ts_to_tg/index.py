@@ -268,7 +268,6 @@ def _repeat_interleave(b: Builder, x: Tensor, times: Value, dim: Value = None, *
 INDEX: Rows = {
     "aten::index_select": index_select,
     "aten::gather": gather,
-    "aten::take_along_dim": lambda b, x, i, dim=None: gather(b, x, dim, i),
     "aten::embedding": embedding,
     "aten::index": index,
     "aten::index_put": index_put,

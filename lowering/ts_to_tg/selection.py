@@ -11,7 +11,7 @@ from tensorscript.dialects.tg.ops import GatherOp, identity
 from .builder import Body, Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
-from .index import check_bounds, wrapped
+from .index import check_bounds, gather, wrapped
 from .values import Tensor, Value
 
 _COMBINERS = {"sum": "add", "prod": "mul", "mean": "add", "amax": "max", "amin": "min"}
@@ -31,6 +31,33 @@ def _take(b: Builder, x: Tensor, index: Tensor, *_: Value) -> Tensor:
         return body.read(flat, [wrapped(body.read(index, i, int64), size)], x.dtype)
 
     return b.compute(index.shape, x.dtype, make, GatherOp)
+
+
+def _take_along(b: Builder, x: Tensor, index: Tensor, dim: Value = None, *_: Value) -> Tensor:
+    """gather with both broadcast against each other, apart from `dim`; of all elements without."""
+    if index.dtype is not int64:
+        b.error(
+            "torch.take_along_dim(): dtype of indices should be Long but got " + index.dtype.word
+        )
+    if dim is None:
+        flat, at = b.apply("aten::reshape", x, [-1]), b.apply("aten::reshape", index, [-1])
+        return gather(b, flat, 0, at)
+    if x.rank != index.rank:
+        b.error(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions,"
+            f" but got {x.rank} dimensions for input, and {index.rank} dimensions for indices"
+        )
+    d = dimension(b, dim, x.rank)
+    one = const(1)
+    left = tuple(one if k == d else s for k, s in enumerate(x.shape))
+    right = tuple(one if k == d else s for k, s in enumerate(index.shape))
+    common = b.broadcast_shapes(left, right)
+
+    def widened(t: Tensor) -> Tensor:
+        sizes = [t.shape[d] if k == d else s for k, s in enumerate(common)]
+        return b.apply("aten::expand", t, sizes)
+
+    return gather(b, widened(x), d, widened(index))
 
 
 def _index_fill(
@@ -111,6 +138,7 @@ def _scatter_reduce(
 
 SELECTION: Rows = {
     "aten::take": _take,
+    "aten::take_along_dim": _take_along,
     "aten::index_fill": _index_fill,
     "aten::scatter_reduce": _scatter_reduce,
 }

@@ -17,6 +17,7 @@ from .convolution import CONVOLUTION
 from .creation import CREATION
 from .distance import DISTANCE
 from .index import INDEX
+from .index_arguments import INDEX_ARGUMENTS
 from .linalg import LINALG
 from .loss import LOSS
 from .normalization import NORMALIZATION
@@ -60,7 +61,7 @@ _ROWS: Rows = {
     **SPECIAL,
 }
 
-BUILDERS: Rows = checked(_ROWS, ARGUMENTS)
+BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
 

@@ -148,6 +148,9 @@ CASES = [
     # selection
     ("aten::take", (samples(2, 3), ints(0, -1, 4))),
     ("aten::take", (samples(2, 3), places(2, 2, high=6))),
+    ("aten::take_along_dim", (samples(3, 4), places(1, 2, high=4), 1)),
+    ("aten::take_along_dim", (samples(1, 4), places(3, 4, high=1), 0)),
+    ("aten::take_along_dim", (samples(3, 4), places(2, 2, high=12))),
     ("aten::index_fill.int_Scalar", (samples(3, 4), 1, ints(0, -1), 7)),
     ("aten::index_fill.int_Tensor", (samples(3, 4), 0, ints(1), torch.tensor(2.5))),
     *(
