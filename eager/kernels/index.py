@@ -13,6 +13,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from ..indexing import check_index, check_mask
 from ..indexing import gather as gather_view
 from ..storage import Array, array, make, to_storage, value, wrap
+from .bag import reduce_at
 from .shapes import check_broadcast, normal_dim
 
 Kernel = Callable[..., Any]
@@ -127,28 +128,39 @@ def _assign(a: Array, at: Any, source: Array) -> None:
     a[at] = source
 
 
-_SCATTERS: dict[str, Callable[[Array, Any, Array], Any]] = {
-    "add": np.add.at,
-    "multiply": np.multiply.at,
-    "sum": np.add.at,
-    "prod": np.multiply.at,
-    "amax": np.maximum.at,
-    "amin": np.minimum.at,
-}
-
-
 def scatter_reduce(
     self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
 ) -> Any:
-    if not include_self or reduce not in _SCATTERS:
-        raise OperatorError(
-            f"scatter_reduce: reduce={reduce!r} with include_self={include_self} is not available"
-        )
-    return _scatter(_SCATTERS[reduce])(self, dim, index, src)
+    """sum, prod, mean, amax or amin of what lands on a place."""
+    return _scatter(lambda a, at, source: _set(a, reduce_at(a, at, source, reduce, include_self)))(
+        self, dim, index, src
+    )
+
+
+def _set(a: Array, new: Array) -> None:
+    a[...] = new
 
 
 def scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
-    return _scatter(_SCATTERS[reduce])(self, dim, index, src)
+    words = {"add": "sum", "multiply": "prod"}
+    if reduce not in words:
+        raise OperatorError(f"reduce argument must be either add or multiply, got {reduce}.")
+    return scatter_reduce(self, dim, index, src, words[reduce])
+
+
+def index_reduce(
+    self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True
+) -> Any:
+    """scatter_reduce of whole slices along `dim`."""
+    word = {"mean": "mean", "prod": "prod", "amax": "amax", "amin": "amin"}.get(reduce)
+    if word is None:
+        raise OperatorError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    return _rows(lambda a, at, new: _set(a, reduce_at(a, at, new, word, include_self)))(
+        self, dim, index, source
+    )
 
 
 def _rows(fn: Callable[[Array, Any, Array], Any]) -> Kernel:
@@ -276,6 +288,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::scatter_reduce.two": scatter_reduce,
     "aten::index_add": _rows(np.add.at),
     "aten::index_copy": _rows(_assign),
+    "aten::index_reduce": index_reduce,
     "aten::index_fill.int_Scalar": _rows(_assign),
     "aten::index_fill.int_Tensor": _rows(_assign),
     "aten::masked_fill.Scalar": masked_fill,

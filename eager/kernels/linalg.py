@@ -287,5 +287,4 @@ KERNELS: dict[str, Kernel] = {
     ),
     "aten::matrix_power": matrix_power,
     "aten::linalg_matrix_power": matrix_power,
-    "aten::linalg_solve": lambda a, b, left=True: lapack(np.linalg.solve)(a, b),
 }

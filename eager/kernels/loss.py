@@ -165,6 +165,42 @@ def margin_ranking(
     return wrap(reduced(out.astype(compute(first).dtype), reduction), first.dtype)
 
 
+def cosine_embedding(
+    first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
+) -> Any:
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    a, b, y = compute(first), compute(second), compute(target)
+    small = a.dtype.type(1e-12)
+    size = ((a * a).sum(-1) + small) * ((b * b).sum(-1) + small)
+    cos = (a * b).sum(-1) / np.sqrt(size)
+    out = np.where(y == 1, 1 - cos, np.where(y == -1, np.maximum(cos - margin, 0), 0))
+    return wrap(reduced(out.astype(a.dtype), reduction), first.dtype)
+
+
+def triplet_margin(
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
+    eps: float = 1e-6, swap: bool = False, reduction: int = MEAN,
+) -> Any:  # fmt: skip
+    near = compute(pairwise_distance(anchor, positive, p, eps))
+    far = compute(pairwise_distance(anchor, negative, p, eps))
+    if swap:
+        far = np.minimum(far, compute(pairwise_distance(positive, negative, p, eps)))
+    return wrap(reduced(np.maximum(near - far + near.dtype.type(margin), 0), reduction),
+                anchor.dtype)  # fmt: skip
+
+
+def poisson_nll(
+    self: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
+) -> Any:
+    """`full` adds Stirling's approximation of log(target!)."""
+    x, y = compute(self), compute(target)
+    out = np.exp(x) - y * x if log_input else x - y * np.log(x + x.dtype.type(eps))
+    if full:
+        stirling = y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y)
+        out = out + np.where(y > 1, stirling, 0)
+    return wrap(reduced(out.astype(x.dtype), reduction), self.dtype)
+
+
 KERNELS: dict[str, Kernel] = {
     "aten::mse_loss": pairwise(lambda a, b: (a - b) * (a - b)),
     "aten::l1_loss": pairwise(lambda a, b: np.abs(a - b)),
@@ -186,4 +222,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::cosine_similarity": cosine_similarity,
     "aten::pairwise_distance": pairwise_distance,
     "aten::margin_ranking_loss": margin_ranking,
+    "aten::cosine_embedding_loss": cosine_embedding,
+    "aten::triplet_margin_loss": triplet_margin,
+    "aten::poisson_nll_loss": poisson_nll,
 }

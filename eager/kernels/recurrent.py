@@ -49,7 +49,7 @@ def plain_step(fn: Callable[[Array], Array]) -> Step:
     return lambda x, state, p: (fn(_gates(x, p[0], p[2]) + _gates(state[0], p[1], p[3])),)
 
 
-def _relu(x: Array) -> Array:
+def relu(x: Array) -> Array:
     return np.maximum(x, 0)
 
 
@@ -118,9 +118,9 @@ KERNELS: dict[str, Kernel] = {
     "aten::lstm.input": layers(lstm_step, 2),
     "aten::gru.input": layers(gru_step, 1),
     "aten::rnn_tanh.input": layers(plain_step(np.tanh), 1),
-    "aten::rnn_relu.input": layers(plain_step(_relu), 1),
+    "aten::rnn_relu.input": layers(plain_step(relu), 1),
     "aten::lstm_cell": cell(lstm_step, 2),
     "aten::gru_cell": cell(gru_step, 1),
     "aten::rnn_tanh_cell": cell(plain_step(np.tanh), 1),
-    "aten::rnn_relu_cell": cell(plain_step(_relu), 1),
+    "aten::rnn_relu_cell": cell(plain_step(relu), 1),
 }

@@ -160,6 +160,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::cummin": scan_extremum(np.minimum),
     "aten::logcumsumexp": logcumsumexp,
     "aten::diff": diff,
+    "aten::_unique": lambda self, sorted=True, inverse=False: unique(self, sorted, inverse)[:2],
     "aten::_unique2": unique,
     "aten::unique_dim": unique_dim,
     "aten::unique_consecutive": unique_consecutive,

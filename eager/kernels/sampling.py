@@ -1,0 +1,143 @@
+"""Sampling images at given places: grid_sampler and the affine grids that feed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import Array, compute, wrap
+
+Kernel = Callable[..., Any]
+BILINEAR, NEAREST, BICUBIC = 0, 1, 2
+ZEROS, BORDER, REFLECTION = 0, 1, 2
+_CUBIC_A = -0.75
+
+
+def _unnormalised(g: Array, size: int, align: bool) -> Array:
+    """[-1, 1] to cell numbers: -1 and 1 are centres of corner cells, or their outer edges."""
+    one = g.dtype.type(1)
+    if align:
+        return np.asarray((g + one) / 2 * (size - 1))
+    return np.asarray(((g + one) * size - one) / 2)
+
+
+def _reflected(x: Array, size: int, align: bool) -> Array:
+    low, span = (0.0, size - 1.0) if align else (-0.5, float(size))
+    if span == 0:
+        return np.zeros_like(x)
+    distance = np.abs(x - low)
+    extra, flips = np.fmod(distance, span), np.floor(distance / span)
+    return np.asarray(np.where(flips % 2 == 0, extra + low, span - extra + low), x.dtype)
+
+
+def _placed(x: Array, size: int, padding: int, align: bool) -> Array:
+    """Places after the padding rule; only zeros leaves some outside."""
+    if padding == ZEROS:
+        return x
+    if padding == REFLECTION:
+        x = _reflected(x, size, align)
+    return np.clip(x, 0, size - 1)
+
+
+def _fetch(image: Array, at: Sequence[Array]) -> Array:
+    """image (N, C, *sizes) at integer places (N, *out) -> (N, C, *out); zero outside."""
+    sizes = image.shape[2:]
+    inside = np.ones(at[0].shape, bool)
+    safe = []
+    for place, size in zip(at, sizes, strict=True):
+        inside &= (place >= 0) & (place < size)
+        safe.append(np.clip(np.nan_to_num(place, nan=0.0), 0, size - 1).astype(np.int64))
+    batch = np.arange(image.shape[0]).reshape(-1, *[1] * (at[0].ndim - 1))
+    found = np.moveaxis(image, 1, -1)[(batch, *safe)]
+    return np.asarray(np.moveaxis(np.where(inside[..., None], found, 0), -1, 1), image.dtype)
+
+
+def _linear(image: Array, at: Sequence[Array]) -> Array:
+    out = np.zeros((*image.shape[:2], *at[0].shape[1:]), image.dtype)
+    floors = [np.floor(p) for p in at]
+    for corner in product((0, 1), repeat=len(at)):
+        weight = np.ones_like(at[0])
+        for p, f, c in zip(at, floors, corner, strict=True):
+            weight = weight * ((p - f) if c else (1 - (p - f)))
+        cells = [f + c for f, c in zip(floors, corner, strict=True)]
+        out += _fetch(image, cells) * weight[:, None]
+    return out
+
+
+def _cubic_weights(t: Array) -> list[Array]:
+    a = _CUBIC_A
+
+    def near(x: Array) -> Array:
+        return np.asarray(((a + 2) * x - (a + 3)) * x * x + 1, t.dtype)
+
+    def far(x: Array) -> Array:
+        return np.asarray(((a * x - 5 * a) * x + 8 * a) * x - 4 * a, t.dtype)
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def _cubic(image: Array, at: Sequence[Array], padding: int, align: bool) -> Array:
+    y, x = at
+    fy, fx = np.floor(y), np.floor(x)
+    wy, wx = _cubic_weights(y - fy), _cubic_weights(x - fx)
+    out = np.zeros((*image.shape[:2], *y.shape[1:]), image.dtype)
+    height, width = image.shape[2:]
+    for i, j in product(range(4), repeat=2):
+        cells = [_placed(fy + (i - 1), height, padding, align),
+                 _placed(fx + (j - 1), width, padding, align)]  # fmt: skip
+        out += _fetch(image, cells) * (wy[i] * wx[j])[:, None]
+    return out
+
+
+def grid_sampler(
+    self: Any, grid: Any, interpolation: int, padding: int, align_corners: bool
+) -> Any:
+    """self (N, C, [D,] H, W), grid (N, *out, 2 or 3) of (x, y[, z]) in [-1, 1] -> (N, C, *out)."""
+    image, g = compute(self), compute(grid)
+    n = image.ndim - 2
+    if g.shape[-1] != n or g.ndim != image.ndim:
+        raise OperatorError(
+            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with "
+            f"sizes {list(g.shape)}"
+        )
+    if g.shape[0] != image.shape[0]:
+        raise OperatorError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with "
+            f"sizes {list(image.shape)} and grid with sizes {list(g.shape)}"
+        )
+    raw = [_unnormalised(g[..., n - 1 - k], image.shape[2 + k], align_corners) for k in range(n)]
+    if interpolation == BICUBIC:
+        if n != 2:
+            raise OperatorError("grid_sampler(): bicubic interpolation only supports 4D input")
+        return wrap(_cubic(image, raw, padding, align_corners), self.dtype)
+    at = [_placed(p, s, padding, align_corners) for p, s in zip(raw, image.shape[2:], strict=True)]
+    if interpolation == NEAREST:
+        return wrap(_fetch(image, [np.rint(p) for p in at]), self.dtype)
+    return wrap(_linear(image, at), self.dtype)
+
+
+def affine_grid(theta: Any, size: Sequence[int], align_corners: bool) -> Any:
+    """theta (N, 2, 3) or (N, 3, 4), size (N, C, [D,] H, W) -> (N, [D,] H, W, 2 or 3)."""
+    t = compute(theta)
+    spatial = list(size[2:])
+    axes = []
+    for count in spatial:
+        line = np.linspace(-1, 1, count, dtype=t.dtype) if count > 1 else np.zeros(1, t.dtype)
+        axes.append(line if align_corners else line * t.dtype.type((count - 1) / count))
+    mesh = np.meshgrid(*axes, indexing="ij")
+    points = np.stack([*reversed(mesh), np.ones_like(mesh[0])], -1)
+    flat = points.reshape(1, -1, len(spatial) + 1) @ np.swapaxes(t, 1, 2)
+    return wrap(flat.reshape(t.shape[0], *spatial, len(spatial)), theta.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::grid_sampler": grid_sampler,
+    "aten::grid_sampler_2d": grid_sampler,
+    "aten::grid_sampler_3d": grid_sampler,
+    "aten::affine_grid_generator": affine_grid,
+}
