@@ -136,6 +136,7 @@ class Machine:
         self.clock = clock
         zeros = {t: np.zeros(self.count, DTYPES[t]) for t in set(register_types)}
         self.registers: list[Array] = [zeros[t] for t in register_types]
+        self.carry = np.zeros(self.count, np.bool_)
         self.live = np.ones(self.count, np.bool_)
         self.live_count = self.count
         lane = np.arange(self.count, dtype=np.int64)

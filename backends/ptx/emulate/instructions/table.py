@@ -12,6 +12,7 @@ from ..types import FLOATS
 from .alu import Alu, Builder, Refusal
 from .async_copy import bind_async
 from .atomic import bind_atomic
+from .carry import bind_carry, carries
 from .compare import build_select, build_select_sign, build_set, build_setp
 from .convert import build_convert
 from .data import bind_load, bind_store
@@ -79,6 +80,8 @@ def _bind(instruction: Instruction, binder: Binder) -> Step:
     base = instruction.parts[0]
     if base in _BOUND:
         return _BOUND[base](instruction, binder)
+    if carries(instruction):
+        return bind_carry(instruction, binder)
     *modifiers, type_name = instruction.parts[1:] or ("",)
     builder = _BUILT.get(base)
     if builder is None:
