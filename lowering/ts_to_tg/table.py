@@ -16,6 +16,7 @@ from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
 from .distance import DISTANCE
+from .equivalents import EQUIVALENT
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .linalg import LINALG
@@ -53,6 +54,7 @@ _ROWS: Rows = {
     **RECURRENT,
     **ADAPTIVE_MAX,
     **DISTANCE,
+    **EQUIVALENT,
     **ORDER,
     **PRODUCT,
     **REARRANGE,

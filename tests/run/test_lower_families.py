@@ -159,6 +159,33 @@ CASES = [
         for s in (True, False)
     ),
     ("aten::scatter_reduce.two", (samples(4, dtype=INT), 0, ints(0, 0, 2), ints(5, 8, -3), "mean")),
+    # other names and arrangements
+    ("aten::special_softmax", (samples(2, 3), 1)),
+    ("aten::special_log_softmax", (samples(2, 3), 0)),
+    ("aten::arcsinh", (samples(4),)),
+    ("aten::arctan2", (samples(4), samples(4) * 2)),
+    ("aten::unsafe_split.Tensor", (samples(5, 2), 2)),
+    *(("aten::matrix_power", (samples(2, 3, 3), n)) for n in (0, 1, 5)),
+    ("aten::isreal", (samples(3),)),
+    ("aten::angle", (SPECIAL,)),
+    ("aten::angle", (samples(4, dtype=INT),)),
+    ("aten::native_layer_norm", (samples(2, 3, 4), [3, 4], samples(3, 4), None, 1e-5)),
+    ("aten::native_layer_norm", (samples(2, 4, dtype=HALF), [4], None, None, 1e-5)),
+    ("aten::native_group_norm", (samples(2, 6, 5), samples(6), samples(6), 2, 6, 5, 3, 1e-5)),
+    ("aten::_convolution_mode", (samples(1, 2, 5), samples(3, 2, 3), None, [1], "same", [1], 1)),
+    ("aten::conv_tbc", (samples(5, 2, 3), samples(2, 3, 4), samples(4), 1)),
+    *((f"aten::atleast_{n}d", (x,)) for n in (1, 2, 3) for x in (samples(3), samples(2, 3))),
+    ("aten::atleast_3d", (torch.tensor(2.0),)),
+    ("aten::atleast_2d.Sequence", ([samples(3), torch.tensor(1.0)],)),
+    ("aten::broadcast_tensors", ([samples(3, 1), samples(4)],)),
+    ("aten::isin.Tensor_Tensor", (ints(1, 2, 3, 4), ints(2, 4))),
+    ("aten::isin.Tensor_Tensor", (ints(1, 2), torch.zeros(0, dtype=INT), False, True)),
+    ("aten::isin.Tensor_Scalar", (ints(1, 2, 3), 2)),
+    ("aten::hann_window", (7,)),
+    ("aten::hann_window.periodic", (8, False)),
+    ("aten::hamming_window.periodic_alpha", (8, True, 0.6)),
+    ("aten::blackman_window", (9,)),
+    ("aten::hann_window", (1,)),
     # sampling
     *(
         ("aten::grid_sampler", (samples(2, 3, 4, 5), samples(2, 3, 3, 2) * 0.5, mode, pad, align))

@@ -1,0 +1,239 @@
+"""Rows of operators that are other operators under another name or in another arrangement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import BY_CODE, bool_, int64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+from .builder import Body, Builder, Rows
+from .dims import dtype_of, sizes_of
+from .elements import compute_dtype
+from .normalization import group_norm, layer_norm
+from .pointwise import math_call
+from .reduction import moments
+from .values import Tensor, Value
+from .view import expand, reshaped
+
+
+def renamed(name: str) -> Callable[..., Value]:
+    """The row of another operator with the same arguments."""
+    return lambda b, *arguments: b.call(name, *arguments)
+
+
+def _inverse_spread(b: Builder, var: Tensor, eps: Value, like: Tensor) -> Tensor:
+    wide = compute_dtype(like.dtype)
+    return b.pointwise(
+        lambda v, e: const(1, wide) / call("sqrt", v + e), var, eps, dtype=like.dtype, compute=wide
+    )
+
+
+def _native_layer_norm(
+    b: Builder, x: Tensor, sizes: Value, weight: Value, bias: Value, eps: Value
+) -> Value:
+    """The result, the means and the reciprocal standard deviations."""
+    out = layer_norm(b, x, sizes, weight, bias, eps)
+    mean, var = moments(b, x, list(range(x.rank - len(sizes), x.rank)), True, 0)
+    return out, b.cast(mean, x.dtype), _inverse_spread(b, var, eps, x)
+
+
+def _native_group_norm(
+    b: Builder,
+    x: Tensor,
+    weight: Value,
+    bias: Value,
+    n: Value,
+    c: Value,
+    hw: Value,
+    groups: int,
+    eps: Value,
+) -> Value:
+    out = group_norm(b, x, groups, weight, bias, eps)
+    flat = b.apply("aten::reshape", x, [x.shape[0], groups, -1])
+    mean, var = moments(b, flat, [2], False, 0)
+    return out, b.cast(mean, x.dtype), _inverse_spread(b, var, eps, x)
+
+
+def _convolution_mode(
+    b: Builder,
+    x: Tensor,
+    w: Tensor,
+    bias: Value,
+    stride: Value,
+    padding: Value,
+    dilation: Value,
+    groups: Value,
+) -> Value:
+    name = f"aten::conv{w.rank - 2}d.padding"
+    return b.call(name, x, w, bias, stride, padding, dilation, groups)
+
+
+def _conv_tbc(b: Builder, x: Tensor, w: Tensor, bias: Tensor, pad: Value = 0) -> Value:
+    """Time first, channels last: x (T, B, C), w (K, C, O)."""
+    image = b.call("aten::permute", x, [1, 2, 0])
+    kernel = b.call("aten::permute", w, [2, 1, 0])
+    out = b.call("aten::conv1d", image, kernel, bias, [1], [pad])
+    return b.call("aten::permute", out, [2, 0, 1])
+
+
+def at_least(rank: int) -> Callable[..., Value]:
+    """atleast_nd of a tensor or of each of a list."""
+
+    def row(b: Builder, x: Value, *_: Value) -> Value:
+        if isinstance(x, list):
+            return [row(b, t) for t in x]
+        if x.rank >= rank:
+            return x
+        if rank == 3 and x.rank:
+            ends = (*x.shape, const(1)) if x.rank == 2 else (const(1), *x.shape, const(1))
+            return reshaped(b, x, ends)
+        return reshaped(b, x, (*[const(1)] * (rank - x.rank), *x.shape))
+
+    return row
+
+
+def _broadcast_tensors(b: Builder, tensors: list[Tensor], *_: Value) -> list[Tensor]:
+    sizes = list(b.broadcast_shapes(*(t.shape for t in tensors)))
+    return [expand(b, t, sizes) for t in tensors]
+
+
+def _is_in(
+    b: Builder,
+    elements: Value,
+    among: Value,
+    unique: Value = False,
+    invert: Value = False,
+    *_: Value,
+) -> Tensor:
+    """Whether each element equals one of `among`."""
+    dtype = b.result_type(elements, among)
+    wide = compute_dtype(dtype)
+    shape = elements.shape if isinstance(elements, Tensor) else ()
+    flat = b.apply("aten::reshape", among, [-1]) if isinstance(among, Tensor) else None
+
+    def equal(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = body.read(elements, i, wide) if shape or isinstance(elements, Tensor) else None
+        left = body.scalar(elements, wide) if e is None else e
+        right = body.scalar(among, wide) if flat is None else body.read(flat, r, wide)
+        return left.equals(right)
+
+    found = b.reduce(shape, [const(1) if flat is None else flat.shape[0]], bool_, "or", equal)
+    return b.apply("aten::logical_not", found) if invert else found
+
+
+def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
+    """Repeated squaring; 0 gives the identity."""
+    if not isinstance(n, int) or n < 0:
+        b.cannot("an inverse, or a power that is not known")
+    if x.rank < 2:
+        b.error("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    b.require_same(
+        x.shape[-1],
+        x.shape[-2],
+        "linalg.matrix_power: A must be batches of square matrices, but they are"
+        f" {x.shape[-2]} by {x.shape[-1]} matrices",
+    )
+    if n == 0:
+        one = b.call("aten::eye", x.shape[-1])
+        return b.copied(expand(b, b.cast(one, x.dtype), list(x.shape)))
+    out: Tensor | None = None
+    square = x
+    while n:
+        if n & 1:
+            out = square if out is None else b.apply("aten::matmul", out, square)
+        n >>= 1
+        square = b.apply("aten::matmul", square, square) if n else square
+    assert out is not None
+    return out if out is not x else b.copied(x)
+
+
+def window(coefficients: Callable[[tuple[Value, ...]], tuple[float, ...]]) -> Callable[..., Tensor]:
+    """A sum of cosines over `length` points; periodic ones leave out the last point.
+
+    `coefficients` gives a0, a1, ... of a0 - a1 cos(w) + a2 cos(2 w) from the arguments that follow
+    `periodic`, and the dtype is the first argument behind those that is not a float or a bool.
+    """
+
+    def row(b: Builder, length: Value, *arguments: Value) -> Tensor:
+        rest = list(arguments)
+        periodic = rest.pop(0) if rest and isinstance(rest[0], bool) else True
+        given: list[Value] = []
+        while rest and isinstance(rest[0], float):
+            given.append(rest.pop(0))
+        kind = dtype_of(rest[0] if rest else None, b.default_dtype)
+        if not kind.is_floating_point:
+            b.error(f"window functions expect floating point dtypes, got: {kind.word}")
+        (size,) = sizes_of(b, [length])
+        if size.is_int(1):
+            return b.full([size], 1, kind)
+        terms, wide = coefficients(tuple(given)), compute_dtype(kind)
+
+        def make(body: Body, i: list[Expr]) -> Expr:
+            turn = cast(i[0], wide) * (2 * math.pi) / cast(size if periodic else size - 1, wide)
+            out = const(terms[0], wide)
+            for k, a in enumerate(terms[1:], 1):
+                out = out + call("cos", turn * float(k)) * (a if k % 2 == 0 else -a)
+            return out
+
+        return b.compute([size], kind, make)
+
+    return row
+
+
+def _hamming(given: tuple[Value, ...]) -> tuple[float, ...]:
+    alpha = given[0] if given else 0.54
+    return alpha, given[1] if len(given) > 1 else 0.46
+
+
+def _is_nonzero(b: Builder, x: Tensor) -> Value:
+    if any(not s.is_int(1) for s in x.shape):
+        b.error("Boolean value of Tensor with more than one value is ambiguous")
+    return b.item(b.cast(x, bool_))
+
+
+def _angle(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    """pi for negative numbers, 0 for others, NaN for NaN."""
+    dtype = x.dtype if x.dtype.is_floating_point else b.default_dtype
+
+    def fn(e: Expr) -> Expr:
+        turned = select(binary("lt", e, 0), const(math.pi, e.dtype), const(0, e.dtype))
+        return select(call("isnan", e), e, turned)
+
+    return b.pointwise(fn, x, dtype=dtype, compute=compute_dtype(dtype))
+
+
+def _shape_as_tensor(b: Builder, x: Tensor, *_: Value) -> Value:
+    return b.call("aten::tensor", list(x.shape), int64.code)
+
+
+EQUIVALENT: Rows = {
+    "aten::special_softmax": renamed("aten::softmax"),
+    "aten::special_log_softmax": renamed("aten::log_softmax"),
+    "aten::arccosh": math_call("acosh"),
+    "aten::arcsinh": math_call("asinh"),
+    "aten::arctanh": math_call("atanh"),
+    "aten::arctan2": renamed("aten::atan2"),
+    "aten::unsafe_split": renamed("aten::split"),
+    "aten::unsafe_split_with_sizes": renamed("aten::split_with_sizes"),
+    "aten::linalg_matrix_power": _matrix_power,
+    "aten::matrix_power": _matrix_power,
+    "aten::_cast_Float": lambda b, x, *_: b.cast(x, BY_CODE[6]),
+    "aten::_cast_Long": lambda b, x, *_: b.cast(x, int64),
+    "aten::real": lambda b, x, *_: x,
+    "aten::isreal": lambda b, x, *_: b.full(x.shape, True, bool_),
+    "aten::is_nonzero": _is_nonzero,
+    "aten::angle": _angle,
+    "aten::native_layer_norm": _native_layer_norm,
+    "aten::native_group_norm": _native_group_norm,
+    "aten::_convolution_mode": _convolution_mode,
+    "aten::conv_tbc": _conv_tbc,
+    **{f"aten::atleast_{n}d": at_least(n) for n in (1, 2, 3)},
+    "aten::broadcast_tensors": _broadcast_tensors,
+    "aten::isin": _is_in,
+    "aten::_shape_as_tensor": _shape_as_tensor,
+    "aten::hann_window": window(lambda given: (0.5, 0.5)),
+    "aten::hamming_window": window(_hamming),
+    "aten::blackman_window": window(lambda given: (0.42, 0.5, 0.08)),
+}
