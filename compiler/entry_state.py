@@ -118,6 +118,8 @@ class _Reader:
         array = self.arrays[digest]
         if ConstantData(array).digest != digest:
             raise UserError(f"the tensor {digest[:12]} of the side file is damaged")
-        made = Tensor(array.reshape(value["shape"]), BY_SHORT[value["dtype"]])
+        dtype = BY_SHORT[value["dtype"]]
+        # Equal bytes of another dtype or shape are stored once.
+        made = Tensor(array.reshape(-1).view(dtype.numpy).reshape(value["shape"]), dtype)
         made.requires_grad = value["grad"]
         return made

@@ -32,11 +32,13 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tensorscript.base.errors import UserError
+from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.data import ConstantData, DataAttr
 from tensorscript.dialects.te.ops import TE
 from tensorscript.dialects.te.ops import ConstantOp as TEConstantOp
 from tensorscript.dialects.tg.ops import TG
 from tensorscript.dialects.tg.ops import ConstantOp as TGConstantOp
+from tensorscript.dialects.tg.types import TensorType
 from tensorscript.dialects.ts.ops import TS
 
 
@@ -139,6 +141,15 @@ def side_file(path: Path) -> Path:
     return path.with_name(path.name.split(".")[0] + ".consts.npz")
 
 
+def _typed(array: np.ndarray, op: TEConstantOp | TGConstantOp) -> np.ndarray:
+    """The array as its constant declares it: equal bytes of another dtype or shape are stored
+    once."""
+    described = op.buffer if isinstance(op, TEConstantOp) else op.result.type
+    assert isinstance(described, Buffer | TensorType)
+    shape = [int(str(size)) for size in described.shape]
+    return array.reshape(-1).view(described.dtype.numpy).reshape(shape)
+
+
 def load_module(path: Path) -> ModuleOp:
     """Read a dumped module and its constants.
 
@@ -156,7 +167,7 @@ def load_module(path: Path) -> ModuleOp:
         digest = op.data.data.digest
         if digest not in stored:
             raise UserError(f"{side_file(path).name} lacks the constant {digest[:12]}")
-        data = ConstantData(stored[digest])
+        data = ConstantData(_typed(stored[digest], op))
         if data.digest != digest:
             raise UserError(f"{side_file(path).name}: constant {digest[:12]} is damaged")
         op.properties["data"] = DataAttr(data)

@@ -36,7 +36,9 @@ class ConstantData:
     def digest(self) -> str:
         """sha256 of the bytes."""
         if not self._digest and self.array is not None:
-            self._digest = hashlib.sha256(self.array.data.cast("B")).hexdigest()
+            # A memoryview of no elements cannot be cast.
+            data = self.array.data.cast("B") if self.array.size else b""
+            self._digest = hashlib.sha256(data).hexdigest()
         return self._digest
 
 

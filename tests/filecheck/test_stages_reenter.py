@@ -7,9 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tensorscript.base.dtypes import float32, int64
 from tensorscript.compiler.cli import main
 from tensorscript.compiler.entry_results import parse_results, results_text
+from tensorscript.compiler.entry_state import receiver_text, restore_receiver
 from tensorscript.compiler.stages import load_module, print_module
+from tensorscript.eager.tensor import Tensor
+from tensorscript.runtime.values import ScriptObject
 
 PROGRAMS = """
 def chain(x, y):
@@ -170,3 +174,29 @@ def test_texts_are_stable(name: str, programs: Path, tmp_path: Path) -> None:
 )
 def test_results_text(text: str) -> None:
     assert results_text(parse_results(text)) == text
+
+
+def test_state_text() -> None:
+    """Tensors of equal bytes keep their dtype and shape; shared objects stay shared."""
+    part = ScriptObject("__torch__.Part", {"scale": float("inf"), "names": ["a", ("b", 1)]})
+    whole = ScriptObject(
+        "__torch__.Whole",
+        {
+            "first": part,
+            "second": part,
+            "zeros": Tensor(np.zeros((2, 3), np.float32), float32),
+            "counts": Tensor(np.zeros(3, np.int64), int64),
+            "empty": Tensor(np.zeros((0, 4), np.float32), float32),
+            "table": {1: None, 2: True},
+        },
+    )
+    text, arrays = receiver_text(whole)
+    found = restore_receiver(text, arrays)
+    assert found.attributes["first"] is found.attributes["second"]
+    assert found.attributes["first"].attributes == part.attributes
+    assert found.attributes["table"] == {1: None, 2: True}
+    for name in ("zeros", "counts", "empty"):
+        made, given = found.attributes[name], whole.attributes[name]
+        assert made.dtype is given.dtype
+        np.testing.assert_array_equal(made._array, given._array)
+        assert made._array.dtype == given._array.dtype
