@@ -6,6 +6,7 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -141,7 +142,7 @@ class CompiledFunction:
             bound.specs = contiguous(bound.specs)
             bound.key = tuple(bound.specs)
         found = self._lookup(bound)
-        if found is None:
+        if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
@@ -354,6 +355,13 @@ class CompiledFunction:
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
         return export_library(self, path, header, name)
+
+
+def overlap(leaves: Sequence[Any]) -> bool:
+    """Two of the arrays may share memory: a write to one would have to show in the other."""
+    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+    pairs = itertools.combinations(arrays, 2)
+    return any(np.may_share_memory(a, b) for a, b in pairs)
 
 
 def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:

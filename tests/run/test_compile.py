@@ -186,6 +186,22 @@ def test_writes_to_arguments_reach_the_caller() -> None:
     assert result is x
 
 
+def add_to_first(x, y):  # type: ignore[no-untyped-def]
+    x.add_(1)
+    return x + y
+
+
+def test_arguments_that_share_memory() -> None:
+    x = array(6)
+    want = 2 * (x + 1)
+    f = compile_(add_to_first, cache=False)
+    np.testing.assert_allclose(f(x, x), want)
+    assert f.stats.interpreted_calls == 1
+    y = array(6)
+    np.testing.assert_allclose(f(y.copy(), y), 2 * y + 1)
+    assert f.stats.interpreted_calls == 1
+
+
 def test_raise_and_runtime_errors() -> None:
     f = native(refuse)
     np.testing.assert_allclose(f(np.zeros(2, np.float32), 3), [3, 3])
