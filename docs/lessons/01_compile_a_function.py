@@ -9,7 +9,7 @@ import tensorscript as ts
 
 
 # A tensor program is ordinary Python over tensors. This one has four operators.
-def gate(x, y):
+def gate(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
     return ts.sigmoid(x * y + 1) * x
 
 
