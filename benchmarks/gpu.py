@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -181,7 +182,7 @@ def torch_seconds(workload: Workload, arguments: Sequence[np.ndarray]) -> dict[s
     found = {}
     for name, call in (("torch", program), ("torch.compile", torch.compile(program))):
         call(*on_device)
-        found[name] = seconds_per_run(lambda call=call: call(*on_device), wait, runs=20)
+        found[name] = seconds_per_run(partial(call, *on_device), wait, runs=20)
     return found
 
 

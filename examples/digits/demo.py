@@ -137,7 +137,7 @@ def load() -> ts.jit.RecursiveScriptModule:
 def compile_natively(images: np.ndarray) -> CompiledFunction:
     section(2, "Compile it for this CPU")
     done = progress("TorchScript -> tensor algebra -> loops -> LLVM -> machine code")
-    native = ts.compile(ARCHIVE, [images], fallback="error")
+    native: CompiledFunction = ts.compile(ARCHIVE, [images], fallback="error")
     done("compiled")
     say(f"{len(native.kernels)} kernels: " + ", ".join(map(repr, native.kernels)))
     say("Nothing was left to an interpreter." if native.stats.is_native else str(native.stats))

@@ -205,7 +205,7 @@ def test_stages_without_a_common_loop_share_a_block() -> None:
 
 def count_down(x: Tensor, n: int) -> Tensor:
     while n > 0:
-        if n % 3 == 0:  # noqa: SIM108 (a statement is what is tested)
+        if n % 3 == 0:
             x = x * 2.0
         else:
             x = x + float(n)

@@ -89,8 +89,9 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
 def test_emulated_operator(name: str) -> None:
     for arguments in chosen(ROWS[name]):
         try:
-            eager_values(name, arguments)
-            expected = lowered_values(name, arguments)
+            with np.errstate(all="ignore"):
+                eager_values(name, arguments)
+                expected = lowered_values(name, arguments)
         except (TensorScriptError, *UNSUITED):
             continue  # not arguments that this operator takes
         try:
