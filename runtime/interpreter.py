@@ -7,8 +7,9 @@ impossible. A failing operator or `raise` becomes an error with the TorchScript 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cmp_to_key
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -34,6 +35,7 @@ from tensorscript.dialects.ts.constants import (
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import (
     BOOL,
+    FLOAT,
     INT,
     ClassType,
     InterfaceType,
@@ -64,11 +66,13 @@ class Interpreter:
         python_calls: what `ts.python_op` may call, by name.
     """
 
-    def __init__(self, module: ModuleOp, python_calls: dict[str, PythonCall] | None = None) -> None:
+    def __init__(
+        self, module: ModuleOp, python_calls: Mapping[str, PythonCall] | None = None
+    ) -> None:
         self.module = module
         self.functions: dict[str, ts.FuncOp] = {}
         self.classes: dict[str, ts.ClassOp] = {}
-        self.python_calls = python_calls or {}
+        self.python_calls = {} if python_calls is None else python_calls
         self._pool: ThreadPoolExecutor | None = None
         self.refresh()
 
@@ -203,6 +207,9 @@ def _operator(i: Interpreter, op: Operation, env: Environment) -> None:
     else:
         result = encode(call_overload(name, decode(name, arguments)))
     if len(op.outputs) == 1:
+        if type(result) is int and op.outputs[0].type == FLOAT:
+            # `max(3, 2.5)`, `sum([])` of floats: Python keeps the int.
+            result = float(result)
         env[op.outputs[0]] = result
     else:
         for out, value in zip(op.outputs, result or (), strict=True):
@@ -356,7 +363,7 @@ def _print(i: Interpreter, op: Operation, env: Environment) -> None:
 def _raise(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.RaiseOp)
     message, kind = env[op.message], env[op.exception]
-    raise ScriptError(f"{kind}: {message}" if kind else str(message))
+    raise ScriptError(f"{kind or 'RuntimeError'}: {message}")
 
 
 def _enter(i: Interpreter, op: Operation, env: Environment) -> None:
@@ -406,6 +413,30 @@ def _to_list(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
     return tensor.detach().tolist()
 
 
+def _unwrap_optional(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
+    if arguments[0] is None:
+        raise OperatorError("Unwrapping null optional")
+    return arguments[0]
+
+
+def _sort(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
+    """`sort` and `sorted`: script objects are compared by their own `__lt__`."""
+    assert isinstance(op, ts.OperatorOp)
+    items = arguments[0]
+    if not (isinstance(items, list) and items and isinstance(items[0], ScriptObject)):
+        return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
+    less = f"{items[0].class_name}.__lt__"
+
+    def compare(a: Any, b: Any) -> int:
+        return int(i.call(less, [b, a])) - int(i.call(less, [a, b]))
+
+    made = sorted(items, key=cmp_to_key(compare), reverse=bool(arguments[1:] and arguments[1]))
+    if op.schema.data.startswith("aten::sorted"):
+        return made
+    items[:] = made
+    return None
+
+
 def _nothing(i: Interpreter, op: Operation, env: Environment) -> None:
     pass
 
@@ -416,6 +447,9 @@ _SPECIAL: dict[str, Callable[[Interpreter, tuple[Any, ...], Operation], Any]] = 
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_str(a[0]),
     "aten::tensor": _tensor,
+    "aten::_unwrap_optional": _unwrap_optional,
+    "aten::sort": _sort,
+    "aten::sorted": _sort,
     "prim::tolist": _to_list,
     "prim::id": lambda i, a, op: id(a[0]),
 }

@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
+from tensorscript.frontends.script.overloads import add_overload
 from tensorscript.runtime.values import Future
 
 T = TypeVar("T")
@@ -102,6 +103,18 @@ def interface(cls: type) -> type:
         )
     cls.__torch_script_interface__ = True  # type: ignore[attr-defined]  # a mark
     return cls
+
+
+def overload(fn: Callable[P, T]) -> Callable[P, T]:
+    """Note an annotated stub: the function of that name behind the stubs is compiled for each."""
+    add_overload(fn)
+    return fn
+
+
+def unwrap_optional(value: T | None) -> T:
+    """The value, which must not be None."""
+    assert value is not None, "Unwrapping null optional"
+    return value
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:

@@ -6,7 +6,7 @@ import enum
 import os
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ from tensorscript.frontends.script.text import TextLibrary, TextWorld
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
-from .boundary import Classes, Mismatch, to_script
+from .boundary import Classes, Mismatch, inferred, to_python, to_script
 from .callables import Entry, ScriptFunction
 from .module import RecursiveScriptClass, RecursiveScriptModule
 
@@ -40,12 +40,34 @@ def jit_enabled() -> bool:
     return word in _TRUE
 
 
+class _PythonCalls(Mapping[str, Callable[..., Any]]):
+    """The ignored functions of a program: called with Python values, giving script values."""
+
+    def __init__(self, home: ProgramHome) -> None:
+        self._home = home
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        fn, classes = self._home.program.python_functions[name], self._home.classes
+
+        def call(*arguments: Any) -> Any:
+            found = fn(*(to_python(a, classes) for a in arguments))
+            return inferred(found, classes)
+
+        return call
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._home.program.python_functions)
+
+    def __len__(self) -> int:
+        return len(self._home.program.python_functions)
+
+
 class ProgramHome:
     """The classes of one program compiled from live Python."""
 
     def __init__(self, program: Program, world: World | None = None) -> None:
         self.program = program
-        self.interpreter = Interpreter(program.module)
+        self.interpreter = Interpreter(program.module, _PythonCalls(self))
         self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}

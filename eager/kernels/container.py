@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import is_tensor
@@ -116,10 +118,11 @@ def remove_key(table: dict[Any, Any], key: Any) -> None:
     take(table, key)
 
 
-def last_item(table: dict[Any, Any]) -> tuple[Any, Any]:
+def first_item(table: dict[Any, Any]) -> tuple[Any, Any]:
     if not table:
         raise MissingKeyError("popitem(): dictionary is empty")
-    return table.popitem()
+    key = next(iter(table))
+    return key, table.pop(key)
 
 
 def float_text(x: float) -> str:
@@ -179,6 +182,9 @@ def percent_format(text: str, *values: Any) -> str:
         x = left.pop(0)
         if letter == "s":
             return script_text(x)
+        if letter in "eEfF":
+            # TorchScript formats single precision.
+            x = float(np.float32(x))
         return x if letter == "c" and isinstance(x, str) else f"%{letter}" % x
 
     out = _SPECIFIER.sub(one, text)
@@ -230,10 +236,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::len.t": len,
     "aten::len.any": len,
     "aten::len.Tensor": len,
-    "aten::len.str": lambda s: len(s.encode()),
     **_per_key("len", "Dict_", len),
     "aten::__getitem__.t": get_item,
-    "aten::__getitem__.str": string_item,
     **_per_key("__getitem__", "Dict_", lookup),
     "aten::_set_item.t": set_item,
     **_per_key("_set_item", "", operator.setitem),
@@ -258,7 +262,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::mul.right_": lambda n, items: items * n,
     "aten::mul_.t": repeat_in_place,
     "aten::slice.t": sliced,
-    "aten::slice.str": sliced,
     "aten::select.t": get_item,
     **rows("index", tuple(f"list_{k}" for k in _LISTED), position),
     **rows("remove", _LISTED, remove),
@@ -287,35 +290,11 @@ KERNELS: dict[str, Kernel] = {
     **_per_key("get", "default_", lambda table, key, other: table.get(key, other)),
     **_per_key("setdefault", "", lambda table, key, other: table.setdefault(key, other)),
     **_per_key("update", "", lambda table, other: table.update(other)),
-    **_per_key("popitem", "", last_item),
+    **_per_key("popitem", "", first_item),
     "aten::str": script_text,
     "aten::format": string_format,
     "aten::percentFormat": percent_format,
-    "aten::add.str": lambda a, b: a + b,
-    "aten::join": lambda text, values: text.join(values),
-    "aten::split.str": split,
-    "aten::rsplit": lambda text, separator=" ", limit=-1: text.rsplit(separator, limit),
-    "aten::splitlines": lambda text, keepends=False: text.splitlines(keepends),
-    "aten::replace": lambda text, old, new, limit=-1: text.replace(old, new, limit),
-    "aten::strip": lambda text, chars=" \n\t\f\v": text.strip(chars),
-    "aten::lstrip": lambda text, chars=" \n\t\f\v": text.lstrip(chars),
-    "aten::rstrip": lambda text, chars=" \n\t\f\v": text.rstrip(chars),
-    "aten::find": lambda s, part, start=0, end=-1: s.find(part, start, _end(end, s)),
-    "aten::rfind": lambda s, part, start=0, end=-1: s.rfind(part, start, _end(end, s)),
-    "aten::index.str": string_index,
-    "aten::count": lambda s, part, start=0, end=-1: s.count(part, start, _end(end, s)),
-    "aten::startswith": lambda s, part, start=0, end=-1: s.startswith(part, start, _end(end, s)),
-    "aten::endswith": lambda s, part, start=0, end=-1: s.endswith(part, start, _end(end, s)),
-    "aten::center": lambda s, width, fill=" ": s.center(width, fill),
-    "aten::ljust": lambda s, width, fill=" ": s.ljust(width, fill),
-    "aten::rjust": lambda s, width, fill=" ": s.rjust(width, fill),
-    "aten::zfill": lambda s, width: s.zfill(width),
-    "aten::expandtabs": lambda s, size=8: s.expandtabs(size),
-    "aten::partition": lambda s, separator: s.partition(separator),
-    "aten::rpartition": lambda s, separator: s.rpartition(separator),
     **{f"aten::{n}": getattr(str, n) for n in _STRING_TESTS},
-    "aten::ord": single,
-    "aten::chr": chr,
     "aten::bin": bin,
     "aten::oct": oct,
     "aten::hex": hex,

@@ -49,6 +49,12 @@ _BUILTIN_OBJECTS: dict[object, Attribute] = {
     type(None): NONE, list: ANY_LIST, tuple: ANY_TUPLE, python.Any: ANY,
 }  # fmt: skip
 
+_BARE = {
+    "List": "List[int]", "Dict": "Dict[int, str]", "Tuple": "Tuple[int, str]",
+    "Optional": "Optional[int]",
+}  # fmt: skip
+"""Constructors that need an argument, and an example."""
+
 _TORCH_ROOTS = ("torch", "tensorscript")
 
 
@@ -161,7 +167,10 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
         node = ast.parse(found, mode="eval").body
         return type_of_syntax(node, lambda _: NOT_FOUND, classes, span)
     origin, args = python.get_origin(found), python.get_args(found)
-    if origin is not None:
+    is_bare = (
+        origin in (list, dict, tuple) and not args and not isinstance(found, types.GenericAlias)
+    )
+    if origin is not None and not (is_bare and getattr(found, "_name", "") in _BARE):
         return _generic(origin, args, classes, span)
     if isinstance(found, python.ForwardRef):
         return type_of_object(found.__forward_arg__, classes, span)
@@ -171,10 +180,10 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
             return NAMES[found.__name__]
         return classes.type_of_class(found, span)
     bare = getattr(found, "_name", None) or getattr(found, "__name__", None)
-    if bare in ("List", "Dict", "Tuple", "Optional"):
+    if bare in _BARE:
         raise CompileError(
             f"Attempted to use {bare} without a contained type. Please add a contained type, e.g. "
-            f"{bare}[int]",
+            f"{_BARE[bare]}",
             span,
         )
     raise CompileError(f"Unknown type name '{bare or found}'", span)

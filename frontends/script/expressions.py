@@ -153,6 +153,9 @@ class Expressions(Conditions):
             return self._mirrored(operator, inputs, span)
         if operator == "aten::__contains__" and inputs[0].type == STRING:
             return self._contains(inputs, span)
+        if operator == "aten::add" and all(isinstance(v.type, TupleType) for v in inputs):
+            parts = [p for v in inputs for p in self.unpack_tuple(v, span)]
+            return self.make_tuple(parts, span)
         if magic and isinstance(inputs[0].type, ClassType):
             out = method_call(self, inputs[0], magic, inputs[1:], span)
             return out.as_value(self, span)
@@ -239,14 +242,14 @@ class Expressions(Conditions):
     def _element(self, values: list[Value], wanted: Attribute | None, span: Span) -> Attribute:
         """The element type of a list display."""
         if wanted is not None:
-            for at, value in enumerate(values):
-                if not typing.is_subtype(value.type, wanted):
-                    raise self.error(
-                        f"List type annotation `List[{typing.message_text(wanted)}]` did not match "
-                        f"the types of the given list elements. Element {at} has type "
-                        f"{typing.message_text(value.type)}",
-                        span,
-                    )
+            if not all(typing.is_subtype(v.type, wanted) for v in values):
+                kinds = typing.make_union([v.type for v in values])
+                raise self.error(
+                    f"List type annotation `List[{typing.message_text(wanted)}]` did not match the "
+                    "types of the given list elements, which were unified to "
+                    f"{typing.message_text(kinds)}",
+                    span,
+                )
             return wanted
         found: Attribute = values[0].type
         for value in values[1:]:

@@ -141,6 +141,8 @@ class FunctionEmitter(Statements):
             return Method(value, name, signature)
         if name in info.refused:
             raise self.error(info.refused[name], span)
+        if info.category == "class":
+            return None
         return self.resolver.static_attr(info, name, self)
 
     def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
@@ -193,6 +195,31 @@ class FunctionEmitter(Statements):
                 span,
             )
             raise
+
+    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
+        """An object as a value of an interface that its class fulfils.
+
+        Raises:
+            CompileError: a method is missing or differs.
+        """
+        assert isinstance(value.type, ClassType)
+        interface = self.info(wanted)
+        for name in interface.methods if interface is not None else ():
+            declared = self._interface_signature(wanted, name)
+            found = self.class_method(value.type, name, span)
+            if found is None or not _fulfils(found, declared):
+                kind = "is missing" if found is None else "does not match the interface's schema"
+                raise self.error(
+                    f"Class '{typing.message_text(value.type)}' is not compatible with interface "
+                    f"'{typing.message_text(wanted)}': method '{name}' {kind}",
+                    span,
+                )
+        return self.cast(value, wanted, span)
+
+    def _interface_signature(self, type: InterfaceType, name: str) -> Signature:
+        info = self.info(type)
+        assert info is not None
+        return info.compiled.get(name) or info.methods[name]()
 
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> Sugared:
         info = self.info(type)
@@ -405,6 +432,16 @@ class FunctionEmitter(Statements):
             return definition.annotations["return"]
         returns = definition.source.tree.returns
         return self.annotation(returns) if returns is not None else None
+
+
+def _fulfils(found: Signature, declared: Signature) -> bool:
+    """Whether a method may stand for one of an interface: arguments wider, result narrower."""
+    pairs = list(zip(found.arguments[1:], declared.arguments[1:], strict=False))
+    return (
+        len(found.arguments) == len(declared.arguments)
+        and all(f.name == d.name and typing.is_subtype(d.type, f.type) for f, d in pairs)
+        and typing.is_subtype(found.returns[0], declared.returns[0])
+    )
 
 
 _VARIADIC = (

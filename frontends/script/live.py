@@ -14,7 +14,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import StringAttr
@@ -30,6 +30,7 @@ from tensorscript.dialects.ts.types import (
     TENSOR,
     ClassType,
     EnumType,
+    InterfaceType,
     ListType,
     TupleType,
 )
@@ -37,17 +38,20 @@ from tensorscript.dialects.ts.types import (
 from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .calls import BUILTINS
 from .contexts import CONTEXTS, context_library
+from .dataclasses import field_defaults, field_types, generated_source, is_dataclass
 from .function import (
     Definition,
     FunctionEmitter,
     class_type,
     compile_definition,
+    declared_signature,
 )
 from .functional import functional_library, overloads
+from .overloads import stubs_of
 from .program import ClassInfo, Program
 from .schema_match import convert
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
-from .source import class_source, function_source
+from .source import FunctionSource, class_source, function_source
 from .text import TextWorld
 from .values import (
     Args,
@@ -76,7 +80,8 @@ _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functio
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
-    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
+    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional", "unwrap_optional": "unwrap_optional",
+    "_isinstance": "isinstance",
     "isinstance": "isinstance", "isinstance_of": "isinstance",
     "has_torch_function": "has_torch_function",
     "has_torch_function_unary": "has_torch_function",
@@ -86,9 +91,14 @@ _FORMS = {
     "_has_torch_function_variadic": "has_torch_function",
 }  # fmt: skip
 _RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
+_DATACLASS_ONLY = frozenset({"__repr__", "__hash__", "__replace__", "__setattr__", "__delattr__"})
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
-_MATH_NAMES = {"fabs": "aten::abs", "ldexp": "aten::ldexp"}
+_MATH_NAMES = {"fabs": "aten::abs", "remainder": "aten::mathremainder"}
+_NOT_MATH = frozenset(
+    {"trunc", "hypot", "log2", "prod", "isclose", "sumprod", "cbrt", "exp2", "dist"}
+)
+"""Functions of `math` whose names are operators of tensors only."""
 
 
 def qualified_name(thing: Callable[..., object] | type) -> str:
@@ -218,6 +228,8 @@ class World:
                 return self._dispatch(value, em, span)
             if _modifier(value) in ("ignore", "unused"):
                 return self.python_call(value)
+            if stubs := stubs_of(value):
+                return self._overloaded(value, stubs, em, span)
             return self.function(value, em, span)
         if isinstance(value, types.BuiltinFunctionType):
             raise em.error(
@@ -277,7 +289,8 @@ class World:
             return BUILTINS[name]
         if home in ("math", "cmath"):
             operator = _MATH_NAMES.get(name, f"aten::{name}")
-            return Builtin(operator) if has_operator(operator) else None
+            known = has_operator(operator) and name not in _NOT_MATH
+            return Builtin(operator) if known else None
         if home == "warnings" and name == "warn":
             return Builtin("aten::warn")
         if root not in TORCH_ROOTS:
@@ -356,6 +369,32 @@ class World:
                 f"function '{short}' is called recursively. Recursive calls are not supported", span
             )
         return Function(name, self.program.functions[name].signature)
+
+    def _overloaded(
+        self,
+        fn: Callable[..., object],
+        stubs: list[Callable[..., object]],
+        em: FunctionEmitter,
+        span: Span | None,
+    ) -> Overloads:
+        """A function with `jit._overload` stubs: its body once per stub."""
+        out: list[Function] = []
+        for at, stub in enumerate(stubs):
+            name = self.functions.get(stub)
+            if name is None:
+                target = f"{qualified_name(fn)}__{at}"
+                name = em.calling(target, span, lambda: self._overload(fn, stub, target))  # noqa: B023  # called at once
+            out.append(Function(name, self.program.functions[name].signature))
+        return Overloads(out)
+
+    def _overload(self, fn: Callable[..., object], stub: Callable[..., object], target: str) -> str:
+        name = self.program.unique(target)
+        declared, body = self.definition(stub, name), self.definition(fn, name)
+        defaults = {**body.defaults, **declared.defaults}
+        made = replace(body, annotations=declared.annotations, defaults=defaults)
+        compile_definition(self.program, made)
+        self.functions[stub] = name
+        return name
 
     def compile(self, fn: Callable[..., object]) -> str:
         """Compile a function; gives its qualified name."""
@@ -462,6 +501,8 @@ class World:
             return made
         if issubclass(cls, enum.Enum):
             return self._declare_enum(cls, name, span)
+        if getattr(cls, "__torch_script_interface__", False):
+            return self._declare_interface(cls, name)
         if any(base.__name__ == "Module" for base in cls.__mro__[:-1]):
             raise CompileError(
                 f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
@@ -486,12 +527,30 @@ class World:
         self.program.classes[name] = info
         return made
 
+    def _declare_interface(self, cls: type, name: str) -> Attribute:
+        """An interface: its methods have signatures only."""
+        name = self.program.unique(name)
+        made = InterfaceType(StringAttr(name))
+        info = ClassInfo(class_type(name), "interface")
+        self.classes[cls] = made
+        self.program.classes[name] = info
+        for key, member in vars(cls).items():
+            if isinstance(member, types.FunctionType):
+                self._interface_method(info, key, member, made)
+        return made
+
+    def _interface_method(
+        self, info: ClassInfo, key: str, fn: Callable[..., object], self_type: Attribute
+    ) -> None:
+        def declare() -> Signature:
+            definition = self.definition(fn, f"{info.name}.{key}", info.type)
+            signature = declared_signature(self.program, definition, self_type)
+            info.compiled[key] = signature
+            return signature
+
+        info.methods[key] = declare
+
     def _declare_class(self, cls: type, name: str) -> Attribute:
-        if len(cls.__mro__) > 2:
-            raise CompileError(
-                "TorchScript classes does not support inheritance yet. Please directly inherit "
-                "from 'object'."
-            )
         name = self.program.unique(name)
         type_ = class_type(name)
         info = ClassInfo(type_)
@@ -521,6 +580,10 @@ class World:
                 setter = f"__{key}_setter"
                 self.add_method(info, setter, member.fset)
             info.properties[key] = (getter, setter)
+        elif is_dataclass(cls) and (source := self._generated(cls, key, member)):
+            self._generated_method(cls, info, key, source)
+        elif is_dataclass(cls) and key in _DATACLASS_ONLY:
+            pass
         elif isinstance(member, types.FunctionType):
             self.add_method(info, key, member)
         elif not key.startswith("__") and not isinstance(member, types.MemberDescriptorType):
@@ -529,6 +592,33 @@ class World:
                     f"'{key}' is defined as a class attribute which currently is not supported. "
                     "Consider converting this to an instance attribute."
                 )
+
+    def _generated(self, cls: type, key: str, member: object) -> FunctionSource | None:
+        """The text of a method that `@dataclass` wrote."""
+        code = getattr(member, "__code__", None)
+        return generated_source(cls, key) if code and code.co_filename == "<string>" else None
+
+    def _generated_method(
+        self, cls: type, info: ClassInfo, key: str, source: FunctionSource
+    ) -> None:
+        resolver = LiveResolver(self, getattr(cls, key))
+
+        def compile() -> Signature:
+            annotations = {
+                name: resolver.annotation(
+                    ast.parse(found, mode="eval").body, source.text.span(source.tree)
+                )
+                if isinstance(found, str)
+                else type_of_object(found, self, None)
+                for name, found in field_types(cls, key).items()
+            }
+            defaults = {n: python_constant(v) for n, v in field_defaults(cls, key).items()}
+            full = f"{info.name}.{key}"
+            definition = Definition(full, source, resolver, defaults, annotations, info.type)
+            info.compiled[key] = compile_definition(self.program, definition).signature
+            return info.compiled[key]
+
+        info.methods[key] = compile
 
     def add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
         """Register a method of a class; it is compiled when first needed."""

@@ -24,6 +24,8 @@ from tensorscript.dialects.ts.types import (
     NONE,
     NUMBER,
     STRING,
+    ClassType,
+    InterfaceType,
     ListType,
     OptionalType,
     TensorType,
@@ -56,6 +58,8 @@ class Writer(Protocol):
     def make_tuple(self, values: Sequence[Value], span: Span | None) -> Value: ...
 
     def unpack_tuple(self, value: Value, span: Span | None) -> list[Value]: ...
+
+    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value: ...
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def convert(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
     """`value` brought towards `wanted`; whether it got there is for the caller to check."""
+    if isinstance(wanted, InterfaceType) and isinstance(value.type, ClassType):
+        return em.as_interface(value, wanted, span)
     is_present = value.type != NONE and not isinstance(value.type, OptionalType)
     if isinstance(wanted, OptionalType) and is_present:
         return convert(em, value, wanted.element, conversions, span)

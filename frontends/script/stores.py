@@ -207,7 +207,9 @@ class Stores(Calls):
             )
         if isinstance(base.type, ListType | DictType):
             wanted = base.type.element if isinstance(base.type, ListType) else base.type.value
-            value = convert(self, value, wanted, True, span)
+            if not (value.node is not None and value.node.attributes.get("empty_literal")):
+                # An empty display stays a list of tensors here, as in TorchScript.
+                value = convert(self, value, wanted, True, span)
         self.builtin("aten::_set_item", [base, index, value], span)
 
     def _store_tensor(

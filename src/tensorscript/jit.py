@@ -15,10 +15,12 @@ from tensorscript.compiler.jit.language import (
     is_scripting,
     is_tracing,
     optimized_execution,
+    overload,
     script_if_tracing,
     set_fusion_strategy,
     strict_fusion,
     unused,
+    unwrap_optional,
     wait,
 )
 from tensorscript.compiler.jit.language import isinstance_of as isinstance
@@ -28,7 +30,8 @@ from tensorscript.compiler.jit.script import CompilationUnit, script
 from tensorscript.runtime.values import Future
 
 ScriptModule = RecursiveScriptModule
-_fork, _wait = fork, wait
+_fork, _wait, _isinstance = fork, wait, isinstance
+_overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
 
 __all__ = [
     "Attribute",

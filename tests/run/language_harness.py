@@ -7,6 +7,7 @@ the names of the program are known.
 """
 
 import importlib.util
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,6 +76,8 @@ def refusal(when: str, error: Exception) -> Refusal:
     line = lines[0]
     if line.startswith("The following operation failed"):
         line = lines[-1]
+    line = re.sub(r" \(of Python compilation unit at: \w+\)", "", line)
+    line = re.sub(r"language_(torch|tensorscript)_", "language_", line)
     return Refusal(when, "error", line.strip().rstrip(":"))
 
 
