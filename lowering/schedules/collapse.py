@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, mul, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, const, mul
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 
 from .affine import accesses, coefficient, expressions, flat_index
@@ -28,9 +28,9 @@ def _used_as_value(op: Operation, names: Sequence[str]) -> bool:
     """A loop variable stands in a value or condition outside of a buffer index."""
 
     def outside(e: Expr) -> bool:
-        # An opaque value for each load: select(c, 0, 0) would fold, and c be overlooked.
-        stripped = replace_loads(e, lambda n: var("", n.dtype))
-        return any(n in stripped.free for n in names)
+        if e.op == "var":
+            return str(e.value) in names
+        return e.op != "load" and any(outside(a) for a in e.args if not a.free.isdisjoint(names))
 
     for inner in op.walk():
         own = expressions(inner)
