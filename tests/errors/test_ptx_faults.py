@@ -246,7 +246,7 @@ def test_a_thread_outside_its_own_mask() -> None:
     "instruction",
     [
         "wgmma.fence.sync.aligned;",
-        "add.cc.u32 %r1, %r0, %r0;",
+        "dp2a.lo.u32.u32 %r1, %r0, %r0, %r0;",
         "mul.rn.ftz.b32 %r1, %r0, %r0;",
         "mov.u32 %r1, %envreg3;",
         "ld.global.v3.b32 {%r1, %r2, %r3}, [%rd0];",
