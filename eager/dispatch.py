@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import bool_
-from tensorscript.base.errors import MissingKernelError, OperatorError
+from tensorscript.base.errors import MissingKernelError, OperatorError, TensorScriptError
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
@@ -59,8 +59,13 @@ def call_overload(full_name: str, bound: tuple[Any, ...]) -> Any:
 
 def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
     run = kernel_of(found.full_name)
-    with np.errstate(all="ignore"):
-        result = run(*bound)
+    try:
+        with np.errstate(all="ignore"):
+            result = run(*bound)
+    except TensorScriptError:
+        raise
+    except (ValueError, OverflowError) as error:  # NumPy's own refusals of shapes and ranges
+        raise OperatorError(f"{found.full_name}: {error}") from error
     if type(result) is tuple and (record := _record(found)) is not None:
         result = record(*result)
     for listener in _listeners:

@@ -33,6 +33,7 @@ from . import (
     sort,
     statistic,
     stft,
+    text,
     transformer,
     view,
 )
@@ -66,6 +67,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     **transformer.KERNELS,
     **scalar.KERNELS,
     **container.KERNELS,
+    **text.KERNELS,
     **query.KERNELS,
 }
 """Overload name ("aten::add.Tensor") to a function of all its arguments in schema order."""

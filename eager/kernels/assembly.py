@@ -20,8 +20,10 @@ def _replaced(self: Any, place: Any, src: Any) -> Any:
     """A copy of `self` with `src` at `place`."""
     out = array(self).copy()
     if out[place].shape != array(src).shape:
-        raise OperatorError("expected src to have a size equal to the slice of self. src size = "
-                            f"{list(array(src).shape)}, slice size = {list(out[place].shape)}")  # fmt: skip
+        raise OperatorError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(array(src).shape)}, slice size = {list(out[place].shape)}"
+        )
     out[place] = array(src) if src.dtype is self.dtype else to_storage(value(src), self.dtype)
     return make(out, self.dtype)
 

@@ -10,7 +10,7 @@ import numpy as np
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, cast, compute, promoted, value, wrap
+from ..storage import Array, array, cast, compute, promoted, value, wrap
 from .elementwise import apply2
 
 Kernel = Callable[..., Any]
@@ -36,6 +36,8 @@ def isclose(
 ) -> Any:
     if self.dtype is not other.dtype:
         raise OperatorError(f"{self.dtype.word} did not match {other.dtype.word}")
+    if self.dtype is bool_:
+        return wrap(array(self) == array(other), bool_)
     a, b = compute(self), compute(other)
     finite = np.isfinite(a) & np.isfinite(b)
     close = (a == b) | (finite & (np.abs(a - b) <= atol + np.abs(rtol * b)))
@@ -81,6 +83,9 @@ KERNELS: dict[str, Kernel] = {
     "aten::isclose": isclose,
     "aten::allclose": allclose,
     "aten::equal": equal,
+    "aten::isin.Scalar_Tensor": lambda e, t, assume_unique=False, invert=False: isin(
+        wrap(np.asarray(e), int64 if isinstance(e, int) else t.dtype), t, assume_unique, invert
+    ),
     "aten::isin.Tensor_Tensor": lambda e, t, assume_unique=False, invert=False: isin(
         e, t, assume_unique, invert
     ),

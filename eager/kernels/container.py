@@ -41,13 +41,6 @@ def set_item(items: list[Any], index: int, element: Any) -> list[Any]:
     return items
 
 
-def string_item(text: str, index: int) -> str:
-    at = index + len(text) if index < 0 else index
-    if not 0 <= at < len(text):
-        raise DimensionError("string index out of range")
-    return text[at]
-
-
 def append(items: list[Any], element: Any) -> list[Any]:
     items.append(element)
     return items
@@ -193,30 +186,6 @@ def percent_format(text: str, *values: Any) -> str:
     return out
 
 
-def _end(end: int, text: str) -> int:
-    """The schemas' default end, -1, stands for the end of the string."""
-    return len(text) if end == -1 else end
-
-
-def string_index(text: str, part: str, start: int = 0, end: int = -1) -> int:
-    found = text.find(part, start, _end(end, text))
-    if found < 0:
-        raise OperatorError("ValueError: substring not found")
-    return found
-
-
-def split(text: str, separator: str | None = None, limit: int = -1) -> list[str]:
-    if separator == "":
-        raise OperatorError("ValueError: empty separator")
-    return text.split(separator, limit)
-
-
-def single(text: str) -> int:
-    if len(text) != 1:
-        raise OperatorError(f"String for ord() must be 1 character, found: {len(text)}")
-    return ord(text)
-
-
 def warn(message: str, stacklevel: int = 2) -> None:
     warnings.warn(message, stacklevel=2)
 
@@ -225,11 +194,7 @@ def _per_key(name: str, prefix: str, kernel: Kernel) -> dict[str, Kernel]:
     return {f"aten::{name}.{prefix}{k}": kernel for k in KEYS}
 
 
-_STRING_TESTS = (
-    "isidentifier", "isupper", "islower", "isdigit", "isspace", "isprintable", "isalnum",
-    "isalpha", "isdecimal", "isnumeric", "istitle", "capitalize", "title", "swapcase", "upper",
-    "lower",
-)  # fmt: skip
+_STRING_TESTS = ("isprintable", "isdecimal", "isnumeric")
 _LISTED = ("int", "float", "bool", "Tensor", "str")
 
 KERNELS: dict[str, Kernel] = {
@@ -255,7 +220,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::copy.t": list,
     **_per_key("copy", "Dict_", dict),
     "aten::list.t": list,
-    "aten::list": list,
     "aten::add.t": lambda a, b: [*a, *b],
     "aten::add_.t": extend_in_place,
     "aten::mul.left_t": lambda items, n: items * n,
@@ -300,5 +264,4 @@ KERNELS: dict[str, Kernel] = {
     "aten::hex": hex,
     "aten::hash.generic": hash,
     "aten::warn": warn,
-    "prim::StringIndex": string_item,
 }

@@ -72,13 +72,31 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> A
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *_: Any) -> Any:
     if steps < 0:
         raise OperatorError("number of steps must be non-negative")
-    return wrap(np.linspace(start, end, steps), dtype or MODES.default_dtype)
+    low, high = _number(start), _number(end)
+    return wrap(np.linspace(low, high, steps), dtype or MODES.default_dtype)
+
+
+def _number(x: Any) -> Any:
+    """A Python number, also of a 0-dim tensor."""
+    if not hasattr(x, "dtype"):
+        return x
+    if array(x).ndim:
+        raise OperatorError("linspace only supports 0-dimensional start and end tensors")
+    return value(x).item()
+
+
+def copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
+    """What `copy_` leaves in `self`, as a new tensor."""
+    return copy_(make(array(self).copy(), self.dtype), src)
 
 
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None, *_: Any
 ) -> Any:
-    return wrap(np.power(base, np.linspace(start, end, steps)), dtype or MODES.default_dtype)
+    return wrap(
+        np.power(base, np.linspace(_number(start), _number(end), steps)),
+        dtype or MODES.default_dtype,
+    )
 
 
 def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Any:
@@ -133,6 +151,11 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
 
 def fill_(self: Any, number: Any) -> Any:
     found = value(number) if hasattr(number, "dtype") else np.asarray(number)
+    if found.ndim:
+        raise OperatorError(
+            "fill_ only supports 0-dimension value tensor but got tensor with "
+            f"{found.ndim} dimensions."
+        )
     array(self)[...] = to_storage(found, self.dtype)
     return self
 
@@ -176,6 +199,12 @@ KERNELS: dict[str, Kernel] = {
     ),
     "aten::linspace": linspace,
     "aten::logspace": logspace,
+    **{
+        f"aten::{name}.{pair}": fn
+        for name, fn in (("linspace", linspace), ("logspace", logspace))
+        for pair in ("Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
+    },
+    "aten::copy": copy,
     "aten::eye": lambda n, dtype=None, *_: eye(n, None, dtype),
     "aten::eye.m": lambda n, m, dtype=None, *_: eye(n, m, dtype),
     "aten::tril_indices": indices(np.tril_indices),

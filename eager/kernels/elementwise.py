@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, float64
+from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..storage import (
@@ -103,11 +103,21 @@ def sub(self: Any, other: Any, alpha: Any = 1) -> Any:
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
         )
+    _refuse_bool(self, other)
     return wrap(apply2(np.subtract, self, _scaled(other, alpha, dtype), dtype), dtype)
+
+
+def _refuse_bool(*operands: Any) -> None:
+    if any(getattr(x, "dtype", None) is bool_ or x is True or x is False for x in operands):
+        raise OperatorError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
 
 
 def rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     dtype = promoted(self, other)
+    _refuse_bool(self, other)
     return wrap(apply2(np.subtract, other, _scaled(self, alpha, dtype), dtype), dtype)
 
 
@@ -238,8 +248,18 @@ def sign(self: Any) -> Any:
     return wrap(x if x.dtype == bool else np.sign(x), self.dtype)
 
 
+_C_NAMES = {"f32": "float", "f64": "double", "i64": "long int", "i32": "int", "b1": "bool"}
+
+
 def lerp(self: Any, end: Any, weight: Any) -> Any:
-    dtype = promoted(self, end)
+    dtype = self.dtype
+    for name, x in (("end", end), ("weight", weight)):
+        if getattr(x, "dtype", dtype) is not dtype:
+            raise OperatorError(
+                f"expected dtype {_C_NAMES.get(dtype.short, dtype.name)} for `{name}` but got "
+                "dtype "
+                f"{_C_NAMES.get(x.dtype.short, x.dtype.name)}"
+            )
     a, b, w = cast(self, dtype), cast(end, dtype), cast(weight, dtype)
     check_broadcast(a, b, w)
     return wrap(np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)), dtype)
@@ -254,7 +274,7 @@ def addcmul(self: Any, first: Any, second: Any, scale: Any = 1) -> Any:
 
 def addcdiv(self: Any, first: Any, second: Any, scale: Any = 1) -> Any:
     dtype = promoted(self, first, second)
-    if not (dtype.is_floating_point or dtype.is_complex):
+    if not any(x.dtype.is_floating_point or x.dtype.is_complex for x in (first, second)):
         raise OperatorError(
             "Integer division with addcdiv is no longer supported, and in a future  release "
             "addcdiv will perform a true division of tensor1 and tensor2."
@@ -338,11 +358,35 @@ def polar(abs_: Any, angle: Any) -> Any:
     return wrap(r * np.cos(a) + 1j * (r * np.sin(a)), dtype)
 
 
+def square(self: Any) -> Any:
+    """x ** 2: of bools, as int64."""
+    x = compute(self)
+    return wrap(x.astype(np.int64), int64) if self.dtype is bool_ else wrap(x * x, self.dtype)
+
+
+def positive(self: Any) -> Any:
+    if self.dtype is bool_:
+        raise OperatorError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+def polygamma(n: int, self: Any) -> Any:
+    dtype = floating(self.dtype)
+    return wrap(special.polygamma(n, cast(self, dtype)), dtype)
+
+
+def float_power(base: Any, exponent: Any) -> Any:
+    """`**` in double precision."""
+    dtype = complex128 if promoted(base, exponent).is_complex else float64
+    return wrap(np.power(cast(base, dtype), cast(exponent, dtype)), dtype)
+
+
 def angle(self: Any) -> Any:
     dtype = real_dtype(floating(self.dtype))
     x = cast(self, floating(self.dtype))
-    return wrap(np.where(np.isnan(x), x.real, np.angle(x)) if x.dtype.kind == "f" else np.angle(x),
-                dtype)  # fmt: skip
+    if x.dtype.kind == "c":
+        return wrap(np.angle(x), dtype)
+    return wrap(np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0)), dtype)
 
 
 def refuse_float(name: str, fn: Kernel) -> Kernel:
@@ -384,7 +428,8 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Any]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x), "reciprocal": lambda x: 1 / x, "sigmoid": logistic,
     "erf": in_double(special.erf), "erfc": in_double(special.erfc),
     "erfinv": in_double(special.erfinv), "lgamma": in_double(special.lgamma),
-    "digamma": in_double(special.digamma), "sinc": _sinc, "deg2rad": np.deg2rad,
+    "digamma": in_double(special.digamma), "i0": in_double(special.i0),
+    "sinc": _sinc, "deg2rad": np.deg2rad,
     "rad2deg": np.rad2deg, "special_expit": logistic, "special_erf": in_double(special.erf),
     "special_exp2": np.exp2, "special_expm1": np.expm1, "special_log1p": np.log1p,
     "special_ndtr": in_double(lambda x: 0.5 * special.erfc(-x / np.sqrt(2.0))),
@@ -420,7 +465,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "floor": rounding(np.floor), "ceil": rounding(np.ceil), "trunc": rounding(np.trunc),
     "fix": rounding(np.trunc), "round": rounding(np.rint), "round.decimals": round_decimals,
     "frac": unary(lambda x: x - np.trunc(x)),
-    "square": unary(lambda x: x * x), "positive": lambda self: self,
+    "square": square, "positive": positive,
     "nan_to_num": nan_to_num, "logit": logit, "special_logit": logit,
     "atan2": float_binary(np.arctan2), "arctan2": float_binary(np.arctan2),
     "hypot": binary(np.hypot), "logaddexp": binary(np.logaddexp),
@@ -437,9 +482,9 @@ _OVERLOADED: dict[str, Kernel] = {
     "complex": make_complex, "polar": polar, "angle": angle,
     "conj": unary(np.conj), "conj_physical": unary(np.conj), "resolve_conj": lambda self: self,
     "resolve_neg": lambda self: self,
-    "float_power.Tensor_Scalar": lambda self, e: wrap(
-        np.power(cast(self, float64), cast(e, float64)), float64
-    ),
+    "float_power.Tensor_Tensor": float_power, "float_power.Tensor_Scalar": float_power,
+    "float_power.Scalar": float_power,
+    "polygamma": polygamma,
 }  # fmt: skip
 
 KERNELS: dict[str, Kernel] = {

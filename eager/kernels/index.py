@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int32, int64, uint8
+from tensorscript.base.dtypes import bool_, int32, int64, uint8
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..indexing import check_index, check_mask
@@ -163,13 +163,15 @@ def index_reduce(
     )
 
 
-def _rows(fn: Callable[[Array, Any, Array], Any]) -> Kernel:
+def _rows(fn: Callable[[Array, Any, Array], Any], wraps: bool = False) -> Kernel:
     """index_add, index_copy, index_fill: whole slices along a dimension."""
 
     def run(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
         a = array(self).copy()
         axis = normal_dim(dim, a.ndim)
         at = _index_array(index, "index").reshape(-1)
+        if wraps and at.size:
+            at = np.where(at < 0, at + (a.shape[axis] if a.ndim else 1), at)
         _checked(a, axis, at)
         new = _source(source, self)
         new = new if alpha == 1 else (new * alpha).astype(new.dtype)
@@ -181,7 +183,12 @@ def _rows(fn: Callable[[Array, Any, Array], Any]) -> Kernel:
 
 
 def masked_fill(self: Any, mask: Any, number: Any) -> Any:
-    a, m = array(self), _plain(mask)
+    a, m = array(self), array(mask)
+    if getattr(number, "dtype", None) is not None and array(number).ndim:
+        raise OperatorError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{array(number).ndim} dimension(s)."
+        )
     if m.dtype != bool:
         raise OperatorError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
@@ -191,7 +198,9 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
 
 
 def masked_select(self: Any, mask: Any) -> Any:
-    a, m = np.broadcast_arrays(array(self), _plain(mask))
+    if mask.dtype is not bool_:
+        raise OperatorError("masked_select: expected BoolTensor for mask")
+    a, m = np.broadcast_arrays(array(self), array(mask))
     return make(a[m], self.dtype)
 
 
@@ -236,6 +245,8 @@ def embedding(
 
 def one_hot(self: Any, num_classes: int = -1) -> Any:
     at = array(self)
+    if self.dtype is not int64:
+        raise OperatorError("one_hot is only applicable to index tensor of type LongTensor.")
     if at.size and at.min() < 0:
         raise OperatorError("Class values must be non-negative.")
     count = int(at.max()) + 1 if num_classes == -1 else num_classes
@@ -289,8 +300,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::index_add": _rows(np.add.at),
     "aten::index_copy": _rows(_assign),
     "aten::index_reduce": index_reduce,
-    "aten::index_fill.int_Scalar": _rows(_assign),
-    "aten::index_fill.int_Tensor": _rows(_assign),
+    "aten::index_fill.int_Scalar": _rows(_assign, wraps=True),
+    "aten::index_fill.int_Tensor": _rows(_assign, wraps=True),
     "aten::masked_fill.Scalar": masked_fill,
     "aten::masked_fill.Tensor": masked_fill,
     "aten::masked_select": masked_select,

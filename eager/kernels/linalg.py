@@ -130,12 +130,20 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     return _blend(self, mv(mat, vec), beta, alpha)
 
 
+def _vectors(name: str, **given: Any) -> None:
+    for word, x in given.items():
+        if array(x).ndim != 1:
+            raise OperatorError(f"{name}: Expected 1-D argument {word}, but got {array(x).ndim}-D")
+
+
 def outer(self: Any, vec2: Any) -> Any:
+    _vectors("outer", self=self, vec2=vec2)
     dtype = promoted(self, vec2)
     return wrap(np.multiply.outer(cast(self, dtype), cast(vec2, dtype)), dtype)
 
 
 def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    _vectors("addr", vec1=vec1, vec2=vec2)
     return _blend(self, outer(vec1, vec2), beta, alpha)
 
 
@@ -198,6 +206,8 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
 
 
 def trace(self: Any) -> Any:
+    if array(self).ndim != 2:
+        raise OperatorError(f"trace: expected a matrix, but got tensor with dim {array(self).ndim}")
     return wrap(np.trace(compute(self)), self.dtype)
 
 

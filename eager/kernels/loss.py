@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, array, cast, compute, promoted, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, wrap
 from .activation import softmax_array
 from .shapes import check_broadcast
 
@@ -30,6 +30,11 @@ def pairwise(fn: Callable[..., Array]) -> Kernel:
         dtype = promoted(self, target)
         a, b = cast(self, dtype), cast(target, dtype)
         check_broadcast(a, b)
+        if reduction == MEAN and not dtype.is_floating_point:
+            raise OperatorError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                f"or complex dtype. Got: {dtype.word}"
+            )
         return wrap(reduced(np.asarray(fn(a, b, *parameters), a.dtype), reduction), dtype)
 
     return run
@@ -48,7 +53,7 @@ def _huber(a: Array, b: Array, delta: float = 1.0) -> Array:
 def _kl(a: Array, b: Array, log_target: bool = False) -> Array:
     if log_target:
         return np.asarray(np.exp(b) * (b - a))
-    return np.asarray(np.where(b > 0, b * np.log(np.where(b > 0, b, 1)), 0) - b * a)
+    return np.asarray(np.where(b == 0, 0, b * np.log(np.where(b == 0, 1, b))) - b * a)
 
 
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Any:
@@ -144,7 +149,7 @@ def _uniform(log_p: Array, at: Array, weight: Any, reduction: int, ignore: int, 
 
 def cosine_similarity(first: Any, second: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     dtype = promoted(first, second)
-    a, b = cast(first, dtype), cast(second, dtype)
+    a, b = np.broadcast_arrays(cast(first, dtype), cast(second, dtype))
     small = a.dtype.type(eps)
     na = np.maximum(np.sqrt((a * a).sum(dim, keepdims=True)), small)
     nb = np.maximum(np.sqrt((b * b).sum(dim, keepdims=True)), small)
@@ -154,15 +159,18 @@ def cosine_similarity(first: Any, second: Any, dim: int = 1, eps: float = 1e-8) 
 def pairwise_distance(
     first: Any, second: Any, p: float = 2, eps: float = 1e-6, keepdim: bool = False
 ) -> Any:
-    d = np.abs(compute(first) - compute(second) + np.float32(eps))
-    return wrap((d**p).sum(-1, keepdims=keepdim) ** (1 / p), first.dtype)
+    dtype = floating(promoted(first, second))
+    a, b = cast(first, dtype), cast(second, dtype)
+    d = np.abs(a - b + a.dtype.type(eps))
+    return wrap((d**p).sum(-1, keepdims=keepdim) ** (1 / p), dtype)
 
 
 def margin_ranking(
     first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
 ) -> Any:
-    out = np.maximum(-compute(target) * (compute(first) - compute(second)) + margin, 0)
-    return wrap(reduced(out.astype(compute(first).dtype), reduction), first.dtype)
+    dtype = floating(promoted(first, second, target))
+    a, b, y = cast(first, dtype), cast(second, dtype), cast(target, dtype)
+    return wrap(reduced(np.maximum(-y * (a - b) + a.dtype.type(margin), 0), reduction), dtype)
 
 
 def cosine_embedding(
@@ -211,7 +219,7 @@ KERNELS: dict[str, Kernel] = {
     ),
     "aten::soft_margin_loss": pairwise(lambda a, b: np.log1p(np.exp(-b * a))),
     "aten::hinge_embedding_loss": lambda self, target, margin=1.0, reduction=MEAN: pairwise(
-        lambda a, b: np.where(b == 1, a, np.maximum(0, margin - a))
+        lambda a, b: np.where(b != 1, np.maximum(0, margin - a), 0) + np.where(b != -1, a, 0)
     )(self, target, reduction),
     "aten::binary_cross_entropy": binary_cross_entropy,
     "aten::binary_cross_entropy_with_logits": bce_with_logits,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, array, cast, compute, floating, make, sum_dtype, value, wrap
 from .shapes import normal_dim
@@ -55,12 +55,28 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
-    """The lower of the two middle elements."""
-    return kthvalue(self, (array(self).shape[dim] + 1) // 2, dim, keepdim)
+    """The lower of the two middle elements; the first NaN where there is one."""
+    x = value(self)
+    if x.ndim == 0:
+        return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
+    axis = normal_dim(dim, x.ndim)
+    if not x.shape[axis]:
+        raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
+    at = np.take(order(x, axis, False), [(x.shape[axis] - 1) // 2], axis)
+    if x.dtype.kind == "f":
+        empty = np.isnan(x)
+        first = np.expand_dims(empty.argmax(axis), axis)
+        at = np.where(np.expand_dims(empty.any(axis), axis), first, at)
+    found = np.take_along_axis(array(self), at, axis)
+    if not keepdim:
+        at, found = at.squeeze(axis), found.squeeze(axis)
+    return make(found, self.dtype), wrap(at, int64)
 
 
 def median(self: Any) -> Any:
     flat = np.sort(array(self).reshape(-1))
+    if not flat.size:
+        return wrap(np.asarray(np.nan), self.dtype)
     if flat.dtype.kind == "f" and np.isnan(flat[-1:]).any():
         return wrap(flat[-1], self.dtype)
     return make(flat[(flat.size - 1) // 2].reshape(()), self.dtype)
@@ -82,6 +98,8 @@ def scan_extremum(fn: Any) -> Kernel:
     def run(self: Any, dim: int) -> Any:
         x = value(self)
         axis = normal_dim(dim, x.ndim)
+        if x.ndim == 0:
+            return wrap(x.copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
         best = fn.accumulate(x, axis=axis)
         shape = [1] * x.ndim
         shape[axis] = -1
@@ -94,7 +112,9 @@ def scan_extremum(fn: Any) -> Kernel:
 
 def logcumsumexp(self: Any, dim: int) -> Any:
     dtype = floating(self.dtype)
-    return wrap(np.logaddexp.accumulate(cast(self, dtype), axis=dim), dtype)
+    x = cast(self, dtype)
+    axis = normal_dim(dim, x.ndim)
+    return wrap(np.logaddexp.accumulate(x, axis=axis) if x.ndim else x.copy(), dtype)
 
 
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -136,8 +156,12 @@ def unique_consecutive(
     new[1:] = flat[1:] != flat[:-1]
     starts = np.flatnonzero(new)
     counts = np.diff(np.append(starts, flat.size))
-    inverse = (np.cumsum(new) - 1).reshape(x.shape)
-    return wrap(flat[new], self.dtype), wrap(inverse, int64), wrap(counts, int64)
+    inverse = (np.cumsum(new) - 1).reshape(x.shape) if return_inverse else np.zeros(0)
+    return (
+        wrap(flat[new], self.dtype),
+        wrap(inverse, int64),
+        wrap(counts if return_counts else np.zeros(0), int64),
+    )
 
 
 KERNELS: dict[str, Kernel] = {

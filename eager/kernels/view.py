@@ -80,7 +80,10 @@ def t(self: Any) -> Any:
 
 
 def movedim(self: Any, source: Any, destination: Any) -> Any:
-    return make(np.moveaxis(array(self), source, destination), self.dtype)
+    a = array(self)
+    pair = [(d,) if isinstance(d, int) else tuple(d) for d in (source, destination)]
+    old, new = (normal_dims(dims, a.ndim) for dims in pair)
+    return make(np.moveaxis(a, old, new) if a.ndim else a, self.dtype)
 
 
 def squeeze(self: Any) -> Any:
@@ -211,6 +214,46 @@ def tensor_split(self: Any, sections: int, dim: int = 0) -> list[Any]:
 def tensor_split_at(self: Any, indices: Sequence[int], dim: int = 0) -> list[Any]:
     bounds = [0, *indices, None]
     return [slice_(self, dim, a, b) for a, b in pairwise(bounds)]
+
+
+def tensor_split_by(self: Any, where: Any, dim: int = 0) -> list[Any]:
+    """`where` holds the number of parts, or the places between them."""
+    found = array(where)
+    if found.ndim == 0:
+        return tensor_split(self, int(found), dim)
+    return tensor_split_at(self, found.tolist(), dim)
+
+
+def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
+    """A new shape over the elements in order; what is added is not initialised."""
+    flat, count = array(self).reshape(-1), int(np.prod(size, dtype=np.int64))
+    if count > flat.size:
+        longer = np.empty(count, flat.dtype)
+        longer[: flat.size] = flat
+        flat = longer
+    self._array = flat[:count].reshape(tuple(size))
+    return self
+
+
+def set_(self: Any, source: Any = None) -> Any:
+    """From now on `self` is a view of all of `source`, or of nothing."""
+    if source is None:
+        self._array = np.empty(0, array(self).dtype)
+        return self
+    if source.dtype is not self.dtype:
+        raise OperatorError(
+            f"Could not set tensor of type {source.dtype.word} to a tensor of type "
+            f"{self.dtype.word}"
+        )
+    self._array = array(source)
+    return self
+
+
+def set_strided(
+    self: Any, source: Any, offset: int, size: Sequence[int], stride: Sequence[int] = ()
+) -> Any:
+    steps = list(stride) or [int(np.prod(size[k + 1 :], dtype=int)) for k in range(len(size))]
+    return set_(self, as_strided(source, size, steps, offset))
 
 
 def unbind(self: Any, dim: int = 0) -> list[Any]:
@@ -507,6 +550,12 @@ KERNELS: dict[str, Kernel] = {
     "aten::chunk": chunk,
     "aten::tensor_split.sections": tensor_split,
     "aten::tensor_split.indices": tensor_split_at,
+    "aten::tensor_split.tensor_indices_or_sections": tensor_split_by,
+    "aten::resize_": resize_,
+    "aten::resize_as_": lambda self, other, memory_format=None: resize_(self, array(other).shape),
+    "aten::set_": set_,
+    "aten::set_.source_Tensor": set_,
+    "aten::set_.source_Tensor_storage_offset": set_strided,
     "aten::unbind.int": unbind,
     "aten::diagonal": diagonal,
     "aten::unfold": unfold,

@@ -1,0 +1,150 @@
+"""String operators. TorchScript's strings are C++'s: bytes of UTF-8, so lengths, places and slices
+count bytes, and only ASCII letters have case.
+
+A script string is a Python str here. An operator on text that is not ASCII runs on its bytes; a
+piece of a character comes back as surrogate escapes, which join to the character again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tensorscript.base.errors import DimensionError, OperatorError
+
+Kernel = Callable[..., Any]
+
+
+def encoded(x: Any) -> Any:
+    """Every string in `x` as UTF-8."""
+    if isinstance(x, str):
+        return x.encode("utf-8", "surrogateescape")
+    return [encoded(v) for v in x] if isinstance(x, list) else x
+
+
+def decoded(x: Any) -> Any:
+    if isinstance(x, bytes):
+        return x.decode("utf-8", "surrogateescape")
+    return type(x)(map(decoded, x)) if isinstance(x, (list, tuple)) else x
+
+
+def _is_ascii(x: Any) -> bool:
+    if isinstance(x, list):
+        return all(map(_is_ascii, x))
+    return not isinstance(x, str) or x.isascii()
+
+
+def by_bytes(fn: Kernel) -> Kernel:
+    """`fn`, which takes str or bytes alike, on bytes where a character is not ASCII."""
+
+    def run(*operands: Any) -> Any:
+        if all(map(_is_ascii, operands)):
+            return fn(*operands)
+        return decoded(fn(*map(encoded, operands)))
+
+    return run
+
+
+def item(text: Any, index: int) -> Any:
+    at = index + len(text) if index < 0 else index
+    if not 0 <= at < len(text):
+        raise DimensionError("string index out of range")
+    return text[at : at + 1]
+
+
+def sliced(text: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    return text[slice(start, end, step)]
+
+
+def _end(end: int, text: Any) -> int:
+    """The schemas' default end, -1, stands for the end of the string."""
+    return len(text) if end == -1 else end
+
+
+def index(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
+    found: int = text.find(part, start, _end(end, text))
+    if found < 0:
+        raise OperatorError("ValueError: substring not found")
+    return found
+
+
+def split(text: Any, separator: Any = None, limit: int = -1) -> Any:
+    if separator is not None and not separator:
+        raise OperatorError("ValueError: empty separator")
+    return text.split(separator, limit)
+
+
+def code(text: Any) -> int:
+    if len(text) != 1:
+        raise OperatorError(f"String for ord() must be 1 character, found: {len(text)}")
+    return ord(text)
+
+
+def character(number: int) -> Any:
+    if not 0 <= number < 256:
+        raise OperatorError(f"chr() arg not in range(256), found: {number}")
+    return decoded(bytes([number]))
+
+
+def characters(text: Any) -> Any:
+    return [text[k : k + 1] for k in range(len(text))]
+
+
+_BY_METHOD = (
+    "upper", "lower", "swapcase", "title", "capitalize", "isupper", "islower", "isdigit",
+    "isspace", "isalnum", "isalpha", "istitle",
+)  # fmt: skip
+
+
+def _method(name: str) -> Kernel:
+    return by_bytes(lambda text: getattr(text, name)())
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TABLE: dict[str, Kernel] = {
+    "len.str": len,
+    "__getitem__.str": item,
+    "slice.str": sliced,
+    "list": characters,
+    "add.str": lambda a, b: a + b,
+    "join": lambda text, values: text.join(values),
+    "split.str": split,
+    "rsplit": lambda text, separator, limit=-1: text.rsplit(separator, limit),
+    "splitlines": lambda text, keepends=False: text.splitlines(keepends),
+    "replace": lambda text, old, new, limit=-1: text.replace(old, new, limit),
+    "strip": lambda text, chars: text.strip(chars),
+    "lstrip": lambda text, chars: text.lstrip(chars),
+    "rstrip": lambda text, chars: text.rstrip(chars),
+    "find": lambda s, part, start=0, end=-1: s.find(part, start, _end(end, s)),
+    "rfind": lambda s, part, start=0, end=-1: s.rfind(part, start, _end(end, s)),
+    "index.str": index,
+    "rindex": lambda s, part, start=0, end=-1: _last(s, part, start, _end(end, s)),
+    "count": lambda s, part, start=0, end=-1: s.count(part, start, _end(end, s)),
+    "startswith": lambda s, part, start=0, end=-1: s.startswith(part, start, _end(end, s)),
+    "endswith": lambda s, part, start=0, end=-1: s.endswith(part, start, _end(end, s)),
+    "center": lambda s, width, fill: s.center(width, fill),
+    "ljust": lambda s, width, fill: s.ljust(width, fill),
+    "rjust": lambda s, width, fill: s.rjust(width, fill),
+    "zfill": lambda s, width: s.zfill(width),
+    "expandtabs": lambda s, size=8: s.expandtabs(size),
+    "partition": lambda s, separator: s.partition(separator),
+    "rpartition": lambda s, separator: s.rpartition(separator),
+    "ord": code,
+}
+
+
+def _last(text: Any, part: Any, start: int, end: int) -> int:
+    found: int = text.rfind(part, start, end)
+    if found < 0:
+        raise OperatorError("ValueError: substring not found")
+    return found
+
+
+KERNELS: dict[str, Kernel] = {
+    **{f"aten::{name}": by_bytes(fn) for name, fn in _TABLE.items()},
+    **{f"aten::{name}": _method(name) for name in _BY_METHOD},
+    "prim::StringIndex": by_bytes(item),
+    "aten::chr": character,
+    "aten::isidentifier": lambda text: _IDENTIFIER.fullmatch(text) is not None,
+}
