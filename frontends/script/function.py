@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
@@ -40,7 +40,7 @@ from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
 from .statements import Statements
-from .values import Listing, Method, Parts, Simple, Sugared
+from .values import Listing, Method, Parts, PythonCall, Simple, Sugared
 
 T = TypeVar("T")
 
@@ -110,6 +110,9 @@ class FunctionEmitter(Statements):
                 return Simple(self.constant(held, span))
         if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
             found = self._class_attr(value, info, name, span)
+            if found is None and info.category == "module":
+                label = info.name.rpartition(".")[2]
+                raise self.error(f"Module '{label}' has no attribute '{name}' ", span)
         else:
             found = plain_attr(self, value, name, span)
         if found is None:
@@ -139,6 +142,10 @@ class FunctionEmitter(Statements):
         signature = self.class_method(info.type, name, span)
         if signature is not None:
             return Method(value, name, signature)
+        if make := info.python_methods.get(name):
+            call = make()
+            assert isinstance(call, PythonCall)
+            return replace(call, object=value)
         if name in info.refused:
             raise self.error(info.refused[name], span)
         if info.category == "class":

@@ -94,7 +94,7 @@ _RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_asse
 _DATACLASS_ONLY = frozenset({"__repr__", "__hash__", "__replace__", "__setattr__", "__delattr__"})
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 _MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
-_MATH_NAMES = {"fabs": "aten::abs", "remainder": "aten::mathremainder"}
+_MATH_NAMES = {"fabs": "prim::abs", "remainder": "aten::mathremainder"}
 _NOT_MATH = frozenset(
     {"trunc", "hypot", "log2", "prod", "isclose", "sumprod", "cbrt", "exp2", "dist"}
 )
@@ -407,10 +407,12 @@ class World:
             raise
         return name
 
-    def python_call(self, fn: Callable[..., object]) -> PythonCall:
+    def python_call(
+        self, fn: Callable[..., object], name: str = "", self_type: ClassType | None = None
+    ) -> PythonCall:
         """A function that stays in Python (`ignore`, `unused`); only its signature is read."""
-        name = qualified_name(fn)
-        definition = self.definition(fn, name)
+        name = name or qualified_name(fn)
+        definition = self.definition(fn, name, self_type)
         emitter = FunctionEmitter(self.program, definition.resolver, definition.source.text, name)
         self.program.python_functions[name] = fn
         unused = _modifier(fn) == "unused"
@@ -630,6 +632,10 @@ class World:
             info.compiled[key] = compiled.signature
             return compiled.signature
 
+        if _modifier(fn) in ("ignore", "unused"):
+            full = f"{info.name}.{key}"
+            info.python_methods[key] = lambda: self.python_call(fn, full, info.type)
+            return
         info.methods[key] = compile
 
 

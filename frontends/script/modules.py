@@ -31,7 +31,8 @@ from .live import World, python_constant, qualified_name
 from .program import ClassInfo
 from .signature import constant_type
 
-_CONTAINERS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict"}
+_CONTAINERS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict",
+               "ParameterList": "list", "ParameterDict": "dict"}  # fmt: skip
 _HIDDEN = frozenset(
     {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"}
 )
@@ -121,6 +122,8 @@ class ModuleTypes:
         info.container = next(
             (_CONTAINERS[c.__name__] for c in type(module).__mro__ if c.__name__ in _CONTAINERS), ""
         )
+        if info.container and not info.children:
+            info.children = list(info.parameters)
         key = (
             type(module),
             tuple(info.attributes.items()),

@@ -38,6 +38,7 @@ class ClassInfo:
         properties: name to the names of its getter and setter methods.
         defining: `__init__` is being compiled, so that a first assignment defines an attribute.
         container: list or dict, for module containers; children names their modules.
+        python_methods: name to a function that gives the call of a method left in Python.
         refused: name to the reason why a Python attribute is not one of the type.
     """
 
@@ -52,6 +53,7 @@ class ClassInfo:
     parameters: list[str] = field(default_factory=list)
     buffers: list[str] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    python_methods: dict[str, Callable[[], object]] = field(default_factory=dict)
     defining: bool = False
     container: str = ""
     children: list[str] = field(default_factory=list)

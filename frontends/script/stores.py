@@ -10,6 +10,8 @@ from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
+    FLOAT,
+    INT,
     STRING,
     ClassType,
     DictType,
@@ -261,6 +263,9 @@ class Stores(Calls):
             isinstance(current.type, ListType) and name == "add"
         ):
             return self.builtin(_IN_PLACE[name], [current, other], span)
+        if name == "fmod" and current.type in (INT, FLOAT):
+            # As in TorchScript, `%=` of numbers is C's fmod, and not `%`.
+            return self.builtin("aten::fmod", [current, other], span)
         if isinstance(current.type, ClassType):
             in_place = "__i" + magic[2:]
             if self.class_method(current.type, in_place, span) is not None:

@@ -428,8 +428,11 @@ class PythonCall(Sugared):
     name: str
     signature: Signature
     unused: bool = False
+    object: Value | None = None
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if self.object is not None:
+            args = [self.object, *args]
         try:
             _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
         except ArgumentsMismatch as mismatch:

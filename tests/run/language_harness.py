@@ -100,10 +100,17 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def run_program(program: LanguageProgram, torch: Any, folder: Path) -> list[Any]:
-    """What the scripted program does on every call; one refusal if it does not compile."""
+def run_program(
+    program: LanguageProgram, torch: Any, folder: Path, modules: Any = None
+) -> list[Any]:
+    """What the scripted program does on every call; one refusal if it does not compile.
+
+    Args:
+        modules: whose `nn.Module` a program with modules uses; by default that of `torch`.
+    """
+    root = modules if modules is not None and "class M(" in program.source else torch
     try:
-        module = load_program(program, torch.__name__, folder)
+        module = load_program(program, root.__name__, folder)
         subject = module.M() if hasattr(module, "M") else module.f
         scripted = torch.jit.script(subject)
     except Exception as error:

@@ -333,7 +333,7 @@ class M(nn.Module):
         self.flat = nn.Flatten()
     def forward(self, x):
         return self.flat(self.bn(self.drop(self.act(self.ln(x)))))
->>> f(T([[1.0, 2.0], [3.0, 5.0]]))
+>>> f(T([[1.0, 2.0], [5.0, 3.0]]))
 
 === module_hasattr
 class M(nn.Module):
