@@ -43,6 +43,12 @@ Rows = dict[str, Callable[..., Value]]
 _Op = TypeVar("_Op", bound=Operation)
 
 
+NOT_GENERATED = frozenset(
+    {"lgamma", "digamma", "erfinv", "hypot", "nextafter", "asinh", "acosh", "atanh"}
+)
+"""Math functions of `te` that the code generators' library lacks."""
+
+
 class Heap(dict[Ref, Value]):
     """Contents of references. What was imported from outside (constants, objects of the caller)
     has its first content in `imported`, shared by all copies, wherever it was first met."""
@@ -183,6 +189,7 @@ class Builder:
         e = as_expr(value)
         if e.op == "var" and str(e.value) in self.scalars:
             return self.scalars[str(e.value)]
+        self._generated(e)
         body = Body(self)
         embedded = body.embed(e)
         key = ("scalar", embedded, *body.inputs)
@@ -297,9 +304,21 @@ class Builder:
         sizes = tuple(const(s) if isinstance(s, int) else s for s in shape)
         body = Body(self)
         e = convert(make(body, self.indices(sizes)), dtype)
+        self._generated(e)
         key = (kind, e, sizes, *body.inputs)
         op = self.once(key, lambda: kind(body.inputs, e, tensor(dtype, sizes)))
         return self.fresh(op.result)
+
+    def _generated(self, e: Expr) -> None:
+        """Refuse math that has no code, and math on integers where an operator takes floats."""
+        for n in walk(e):
+            if n.op != "call" or n.value in ("abs", "isnan", "isinf", "isfinite", "signbit"):
+                continue
+            if n.value in NOT_GENERATED:
+                self.cannot(f"no native code for {n.value}")
+            if not n.args[0].dtype.is_floating_point:
+                name = self.operator.partition("::")[2].partition(".")[0]
+                self.error(f"\"{name}\" not implemented for '{n.args[0].dtype.word}'")
 
     def reduce(
         self,

@@ -282,6 +282,9 @@ INDEX: Rows = {
     "aten::sort.stable": lambda b, x, stable, dim=-1, descending=False: sort(b, x, dim, descending),
     "aten::msort": lambda b, x: sort(b, x, 0)[0],
     "aten::argsort": lambda b, x, *a: sort(b, x, *a)[1],
+    "aten::argsort.stable": lambda b, x, stable, dim=-1, descending=False: sort(
+        b, x, dim, descending
+    )[1],
     "aten::topk": _topk,
     "aten::one_hot": _one_hot,
     "aten::bucketize": lambda b, x, bounds, int32=False, right=False: _search(b, bounds, x, right),

@@ -146,6 +146,12 @@ def _addmv(
     return scaled_sum(b, base, matmul(b, x, y), beta, alpha)
 
 
+def _inner(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
+    if not x.rank or not y.rank:
+        return b.apply("aten::mul", x, y)
+    return matmul(b, x, transpose(b, y, -1, -2) if y.rank > 1 else y)
+
+
 def _outer(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     return b.apply("aten::mul", unsqueeze(b, x, 1), unsqueeze(b, y, 0))
 
@@ -238,7 +244,7 @@ LINALG: Rows = {
     "aten::mv": matmul,
     "aten::dot": _dot,
     "aten::vdot": _dot,
-    "aten::inner": lambda b, x, y: matmul(b, x, transpose(b, y, -1, -2) if y.rank > 1 else y),
+    "aten::inner": _inner,
     "aten::outer": _outer,
     "aten::ger": _outer,
     "aten::linear": linear,

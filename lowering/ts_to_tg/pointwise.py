@@ -30,8 +30,35 @@ def unary_float(fn: Element) -> Callable[..., Tensor]:
     return row
 
 
+def _asinh(x: Expr) -> Expr:
+    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))): no cancellation near 0."""
+    size = call("abs", x)
+    square = size * size
+    value = call("log1p", size + square / (1 + call("sqrt", 1 + square)))
+    large = call("log", size) + math.log(2)  # the square would overflow
+    return call("copysign", select(size > 1e15, large, value), x)
+
+
+def _acosh(x: Expr) -> Expr:
+    above = x - 1
+    value = call("log1p", above + call("sqrt", above * (above + 2)))
+    return select(x > 1e15, call("log", x) + math.log(2), value)
+
+
+def _atanh(x: Expr) -> Expr:
+    size = call("abs", x)
+    return call("copysign", 0.5 * call("log1p", 2 * size / (1 - size)), x)
+
+
+_COMPOSED: dict[str, Callable[[Expr], Expr]] = {
+    "asinh": _asinh,
+    "acosh": _acosh,
+    "atanh": _atanh,
+}
+
+
 def math_call(name: str) -> Callable[..., Tensor]:
-    return unary_float(lambda x: call(name, x))
+    return unary_float(_COMPOSED.get(name) or (lambda x: call(name, x)))
 
 
 def rounding(name: str) -> Callable[..., Tensor]:

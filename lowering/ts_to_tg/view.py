@@ -500,6 +500,8 @@ def repeat(b: Builder, x: Tensor, times: Value, *_: Value) -> Tensor:
 def _movedim(b: Builder, x: Tensor, source: Value, target: Value, *_: Value) -> Tensor:
     froms = [dimension(b, d, x.rank) for d in (source if isinstance(source, list) else [source])]
     tos = [dimension(b, d, x.rank) for d in (target if isinstance(target, list) else [target])]
+    if not x.rank:
+        return x
     order: list[Value] = [-1] * x.rank
     for p, q in zip(froms, tos, strict=True):
         order[q] = p
