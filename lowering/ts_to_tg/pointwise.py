@@ -50,6 +50,17 @@ def _atanh(x: Expr) -> Expr:
     return call("copysign", 0.5 * call("log1p", 2 * size / (1 - size)), x)
 
 
+def _hypot(x: Expr, y: Expr) -> Expr:
+    """large sqrt(1 + (small / large)^2): squares neither overflow nor vanish."""
+    p, q = call("abs", x), call("abs", y)
+    large, small = binary("max", p, q), binary("min", p, q)
+    ratio = small / large
+    value = large * call("sqrt", 1 + ratio * ratio)
+    infinite = binary("or", call("isinf", x), call("isinf", y))
+    value = select(infinite, const(math.inf, x.dtype), value)
+    return select(large.equals(0), large, value)
+
+
 _COMPOSED: dict[str, Callable[[Expr], Expr]] = {
     "asinh": _asinh,
     "acosh": _acosh,
@@ -393,7 +404,7 @@ POINTWISE: Rows = {
     "aten::logaddexp": binary_float(logaddexp),
     "aten::xlogy": binary_float(_xlogy),
     "aten::atan2": binary_float(lambda p, q: call("atan2", p, q)),
-    "aten::hypot": binary_float(lambda p, q: call("hypot", p, q)),
+    "aten::hypot": binary_float(_hypot),
     "aten::copysign": binary_float(lambda p, q: call("copysign", p, q)),
     "aten::maximum": extremum("max"),
     "aten::minimum": extremum("min"),

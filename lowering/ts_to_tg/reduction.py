@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.dtypes import DType, bool_, int64, uint8
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -212,7 +212,8 @@ def with_index(op: str) -> Callable[..., Value]:
 
 def truth(op: str) -> Callable[..., Tensor]:
     def row(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, *_: Value) -> Tensor:
-        return combine(b, x, dimensions(b, dims, x.rank), keepdim, op, bool_, wide=bool_)
+        found = combine(b, x, dimensions(b, dims, x.rank), keepdim, op, bool_, wide=bool_)
+        return b.cast(found, uint8) if x.dtype is uint8 else found
 
     return row
 
