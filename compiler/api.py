@@ -91,6 +91,9 @@ def compile(  # the name users know from torch.compile
 ) -> CompiledFunction:
     """Compile a function, a scripted function or module, or a `.pt` archive.
 
+    Attributes of a module are constants of the compilation, as after freezing; tensors that the
+    program itself updates are state and stay shared with the module.
+
     Args:
         program: what to compile.
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
