@@ -63,6 +63,8 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
+        if isinstance(key, Expr):
+            ev.b.cannot("a dict key that is not known")
         _change(ev, x, {**content, key: value})
         return None
     at = _position(ev, key, len(content))

@@ -15,7 +15,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, select, unary
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
-from .values import Tensor, UnknownString, Value
+from .values import Tensor, TupleValue, UnknownString, Value
 
 
 def wrap(value: int) -> int:
@@ -132,6 +132,49 @@ def _or(b: Builder, x: Value, y: Value, *_: Value) -> Value:
     return x | y
 
 
+def _xor(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    if not is_unknown(x, y):
+        return x ^ y
+    p, q = _paired(x, y)
+    return known(binary("ne" if p.dtype is bool_ else "xor", p, q))
+
+
+def _shift(op: str, fn: Callable[[int, int], int]) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        if is_unknown(x, y):
+            return known(binary(op, *_paired(x, y)))
+        if not 0 <= y < 64:
+            b.cannot("a shift by more than 63 bits")
+        return wrap(fn(x, y))
+
+    return row
+
+
+def _all(b: Builder, values: list[Value], *_: Value) -> Value:
+    found: Value = True
+    for value in values:
+        found = _and(b, found, _to_bool(b, value))
+    return found
+
+
+def _any(b: Builder, values: list[Value], *_: Value) -> Value:
+    found: Value = False
+    for value in values:
+        found = _or(b, found, _to_bool(b, value))
+    return found
+
+
+def _sum(b: Builder, values: list[Value], *_: Value) -> Value:
+    if not values:
+        # 0 or 0.0: an empty list has lost its element type.
+        b.cannot("the sum of an empty list")
+    add = SCALAR["aten::add"]
+    total = values[0] if isinstance(values[0], float) else add(b, 0, values[0])
+    for value in values[1:]:
+        total = add(b, total, value)
+    return total
+
+
 def _neg(b: Builder, x: Value, *_: Value) -> Value:
     return known(-convert(x, int64) if x.dtype is bool_ else -x) if is_unknown(x) else _tidy(-x)
 
@@ -231,8 +274,8 @@ def _format(b: Builder, template: str | UnknownString, *values: Value) -> Value:
         out.append(part)
         if k + 1 < len(parts):
             value = rest.pop(0) if rest else "{}"
-            unknown = unknown or isinstance(value, UnknownString)
-            out.append("{}" if isinstance(value, Expr) else to_text(value))
+            unknown = unknown or isinstance(value, UnknownString) or _shows_unknown(value)
+            out.append(to_text(value))
     joined = "".join(out)
     return UnknownString(joined) if unknown else joined
 
@@ -241,12 +284,25 @@ def to_text(value: Value) -> str:
     """`str(value)` as TorchScript prints it: floats with up to 17 digits."""
     if isinstance(value, UnknownString):
         return value.text
+    if isinstance(value, Expr):
+        return "{}"
     if isinstance(value, float):
         text = f"{value:.17g}"
         return text + "." if math.isfinite(value) and text.lstrip("-").isdigit() else text
     if isinstance(value, list):
         return "[" + ", ".join(map(to_text, value)) + "]"
+    if isinstance(value, TupleValue):
+        return "(" + ", ".join(map(to_text, value.elements)) + ")"
     return str(value)
+
+
+def _shows_unknown(value: Value) -> bool:
+    """Whether the text of a value depends on numbers that are not known yet."""
+    if isinstance(value, list):
+        return any(map(_shows_unknown, value))
+    if isinstance(value, TupleValue):
+        return any(map(_shows_unknown, value.elements))
+    return isinstance(value, Expr | UnknownString)
 
 
 row_eq = compare("eq", operator.eq)
@@ -280,7 +336,9 @@ SCALAR: Rows = {
     "aten::__not__": _not,
     "aten::__and__": _and,
     "aten::__or__": _or,
-    "aten::__xor__": compare("ne", operator.xor),
+    "aten::__xor__": _xor,
+    "aten::__lshift__": _shift("shl", operator.lshift),
+    "aten::__rshift__": _shift("shr", operator.rshift),
     "aten::__is__": _is,
     "aten::__isnot__": lambda b, x, y: _not(b, _is(b, x, y)),
     "aten::Int": _to_int,
@@ -300,10 +358,10 @@ SCALAR: Rows = {
         as_expr(start) + as_expr(i) * as_expr(step)
     ),
     "aten::format": _format,
-    "aten::str": lambda b, x: UnknownString("{}") if is_unknown(x) else to_text(x),
-    "aten::all": lambda b, x, *_: all(x),
-    "aten::any": lambda b, x, *_: any(x),
-    "aten::sum": lambda b, x, *_: sum(x),
+    "aten::str": lambda b, x: UnknownString(to_text(x)) if _shows_unknown(x) else to_text(x),
+    "aten::all": _all,
+    "aten::any": _any,
+    "aten::sum": _sum,
     "aten::upper": lambda b, s: s.upper(),
     "aten::lower": lambda b, s: s.lower(),
     "aten::startswith": lambda b, s, p, *_: s.startswith(p),

@@ -62,6 +62,8 @@ def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
 
 def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
     parts = [env[a] for a in op.arguments]
+    if any(isinstance(key, Expr) for key in parts[::2]):
+        ev.b.cannot("a dict key that is not known")
     env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
 
 

@@ -9,9 +9,18 @@ import language_programs_containers
 import language_programs_scalars
 import language_programs_tensors
 import pytest
-from language_harness import LanguageProgram, Refusal, close, parse_table, run_program
+from language_harness import (
+    LanguageProgram,
+    Refusal,
+    close,
+    load_program,
+    parse_table,
+    plain,
+    run_program,
+)
 
 import tensorscript
+from tensorscript.base.errors import TensorScriptError
 
 PROGRAMS: dict[str, LanguageProgram] = {
     name: program
@@ -35,6 +44,20 @@ NOT_YET = {
     "interface_module": "a ModuleList indexed by a variable",
 }
 """Programs that do not work yet, and what they need."""
+
+NATIVE_NOT_YET = {
+    "wrong_arguments": "compiled functions check no types of numbers and strings",
+    "tensor_unannotated_argument": "compiled functions check no types of numbers and strings",
+    "tensor_int_parameter": "compiled functions convert no numbers",
+    "int_list_argument": "compiled functions convert no numbers",
+    "augmented": "fmod of numbers is a tensor's",
+    "tensor_dtype_attr": "a device leaves as its constant",
+    "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
+    "class_lt_sort": "sorting objects natively",
+    "enum_argument": "members of enums as arguments",
+    "ignored_function": "functions left in Python behind `compile`",
+}
+"""Programs whose compiled form differs from their scripted one, and in what."""
 
 
 def _without_lines(results: list[Any]) -> list[Any]:
@@ -64,3 +87,34 @@ def test_equals_torch(name: str, tmp_path: Path, request: pytest.FixtureRequest)
 def test_the_table_is_large_and_its_lists_are_current() -> None:
     assert len(PROGRAMS) >= 250
     assert not (OTHER_WORDS.keys() | NOT_YET.keys()) - PROGRAMS.keys()
+
+
+def _call(program: LanguageProgram, call: str, module: Any, fn: Any) -> Any:
+    names = {**vars(module), "T": tensorscript.tensor, "torch": tensorscript, "f": fn}
+    try:
+        return plain(eval(call, names))
+    except Exception:  # noqa: BLE001  # any refusal, by whatever class
+        # Native code words some refusals differently; that it refuses is what counts.
+        return "refused"
+
+
+@pytest.mark.parametrize("name", [n for n, p in PROGRAMS.items() if "class M(" not in p.source])
+def test_compiled_equals_scripted(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
+) -> None:
+    if name in NATIVE_NOT_YET:
+        request.applymarker(pytest.mark.xfail(reason=NATIVE_NOT_YET[name], strict=False))
+    program = PROGRAMS[name]
+    try:
+        module = load_program(program, "tensorscript", tmp_path)
+        scripted = tensorscript.jit.script(module.f)
+    except TensorScriptError as error:
+        with pytest.raises(type(error)):
+            tensorscript.compile(module.f, cache=False)
+        return
+    for call in program.calls:
+        compiled = tensorscript.compile(module.f, cache=False)
+        expected = _call(program, call, module, scripted)
+        got = _call(program, call, module, compiled)
+        record_property("native", bool(compiled.stats.native))
+        assert close(got, expected), f"{call}: {got}\nbut scripted: {expected}"
