@@ -104,7 +104,7 @@ TIERS = {1: TIER_1, 2: TIER_2}
 _REASONS = (
     ("named tensors", ("Dimname",), ("name", "rename", "align_to", "align_as", "refine_names")),
     ("gradients are not recorded", (), ("backward", "grad")),
-    ("quantised tensors", (), ("quantize", "fake_quant", "_q_", "q_", "qint", "int_repr", "choose_q")),
+    ("quantised tensors", (), ("quantize", "fake_quant", "_q_", "qint", "int_repr", "choose_q")),
     ("sparse and nested tensors", (), ("sparse", "nested", "coalesce", "ccol", "crow", "_csr")),
     ("another device's own operator", (),
      ("cudnn", "cuda", "mkldnn", "miopen", "mps", "xla", "vulkan", "metal", "hip")),
@@ -134,7 +134,7 @@ class Row:
         for reason, kinds, words in _REASONS:
             if types.intersection(kinds) or any(w in self.schema.base_name for w in words):
                 return reason
-        if "Generator" in types:
+        if "Generator" in types or self.schema.overload == "generator":
             return "random generators as objects"
         if self.schema.overload.endswith("hacked_twin"):
             return "an internal twin of another overload"

@@ -16,7 +16,12 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import bool_
-from tensorscript.base.errors import MissingKernelError, OperatorError, TensorScriptError
+from tensorscript.base.errors import (
+    DimensionError,
+    MissingKernelError,
+    OperatorError,
+    TensorScriptError,
+)
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
@@ -64,8 +69,13 @@ def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
             result = run(*bound)
     except TensorScriptError:
         raise
-    except (ValueError, OverflowError) as error:  # NumPy's own refusals of shapes and ranges
-        raise OperatorError(f"{found.full_name}: {error}") from error
+    except (
+        ValueError,
+        OverflowError,
+        IndexError,
+    ) as error:  # NumPy's own refusals of shapes and ranges
+        kind = DimensionError if isinstance(error, IndexError) else OperatorError
+        raise kind(f"{found.full_name}: {error}") from error
     if type(result) is tuple and (record := _record(found)) is not None:
         result = record(*result)
     for listener in _listeners:

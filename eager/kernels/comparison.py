@@ -55,6 +55,8 @@ def equal(self: Any, other: Any) -> bool:
 
 
 def isin(elements: Any, test: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    if bool_ in (elements.dtype, test.dtype):
+        raise OperatorError("Unsupported input type encountered for isin(): Bool")
     dtype = promoted(elements, test)
     return wrap(np.isin(cast(elements, dtype), cast(test, dtype), invert=invert), bool_)
 

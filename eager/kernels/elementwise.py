@@ -364,6 +364,13 @@ def square(self: Any) -> Any:
     return wrap(x.astype(np.int64), int64) if self.dtype is bool_ else wrap(x * x, self.dtype)
 
 
+def heaviside(self: Any, values: Any) -> Any:
+    if self.dtype is not values.dtype:
+        raise OperatorError("heaviside is not yet implemented for tensors with different dtypes.")
+    fn = lambda x, v: np.where(x == 0, v, x > 0).astype(x.dtype)  # noqa: E731
+    return wrap(apply2(fn, self, values, self.dtype), self.dtype)
+
+
 def positive(self: Any) -> Any:
     if self.dtype is bool_:
         raise OperatorError("The `+` operator, on a bool tensor is not supported.")
@@ -477,7 +484,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "fmax": binary(np.fmax), "fmin": binary(np.fmin),
     "gcd": refuse_float("gcd", binary(np.gcd)), "lcm": refuse_float("lcm", binary(np.lcm)),
     "nextafter": binary(np.nextafter),
-    "heaviside": binary(np.heaviside),
+    "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
     "complex": make_complex, "polar": polar, "angle": angle,
     "conj": unary(np.conj), "conj_physical": unary(np.conj), "resolve_conj": lambda self: self,

@@ -218,9 +218,17 @@ def take(self: Any, index: Any) -> Any:
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+    if indices.dtype is not int64:
+        raise OperatorError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.word}"
+        )
     if dim is None:
-        return take(self, indices)
-    return make(np.take_along_axis(array(self), array(indices), dim), self.dtype)
+        flat = array(self).reshape(-1)
+        _checked(flat, 0, array(indices))
+        return make(flat[array(indices).reshape(-1)], self.dtype)
+    axis = normal_dim(dim, array(self).ndim)
+    _checked(array(self), axis, array(indices))
+    return make(np.take_along_axis(array(self), array(indices), axis), self.dtype)
 
 
 def nonzero(self: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from tensorscript.base.dtypes import float32, float64
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, make, promoted, wrap
+from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, wrap
 from .shapes import check_broadcast
 
 Kernel = Callable[..., Any]
@@ -136,6 +136,22 @@ def _vectors(name: str, **given: Any) -> None:
             raise OperatorError(f"{name}: Expected 1-D argument {word}, but got {array(x).ndim}-D")
 
 
+def inner(self: Any, other: Any) -> Any:
+    if array(self).ndim == 0 or array(other).ndim == 0:
+        dtype = promoted(self, other)
+        return wrap(np.multiply(cast(self, dtype), cast(other, dtype)), dtype)
+    _same_dtype(self, other, "both inputs should have same dtype")
+    return wrap(np.inner(compute(self), compute(other)), self.dtype)
+
+
+def vdot(self: Any, other: Any) -> Any:
+    if array(self).ndim != 1 or array(other).ndim != 1:
+        raise OperatorError(
+            f"1D tensors expected, but got {array(self).ndim}D and {array(other).ndim}D tensors"
+        )
+    return wrap(np.vdot(compute(self), compute(other)), self.dtype)
+
+
 def outer(self: Any, vec2: Any) -> Any:
     _vectors("outer", self=self, vec2=vec2)
     dtype = promoted(self, vec2)
@@ -208,7 +224,8 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
 def trace(self: Any) -> Any:
     if array(self).ndim != 2:
         raise OperatorError(f"trace: expected a matrix, but got tensor with dim {array(self).ndim}")
-    return wrap(np.trace(compute(self)), self.dtype)
+    out = sum_dtype(self.dtype)
+    return wrap(np.trace(cast(self, out)), out)
 
 
 def cdist(first: Any, second: Any, p: float = 2.0, mode: Any = None) -> Any:
@@ -226,7 +243,12 @@ def kron(self: Any, other: Any) -> Any:
 
 
 def cross(self: Any, other: Any, dim: int | None = None) -> Any:
-    axis = -1 if dim is None else dim
+    shape = array(self).shape
+    if dim is None and 3 not in shape:
+        raise OperatorError("no dimension of size 3 in input")
+    axis = shape.index(3) if dim is None else dim
+    if self.dtype is not other.dtype:
+        raise OperatorError(f"expected scalar type {self.dtype.word} but found {other.dtype.word}")
     a, b = np.moveaxis(compute(self), axis, -1), np.moveaxis(compute(other), axis, -1)
     out = np.roll(a, -1, -1) * np.roll(b, 1, -1) - np.roll(a, 1, -1) * np.roll(b, -1, -1)
     return wrap(np.moveaxis(out, -1, axis), self.dtype)
@@ -261,8 +283,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::bmm": bmm,
     "aten::matmul": matmul,
     "aten::dot": dot,
-    "aten::vdot": lambda a, b: wrap(np.vdot(compute(a), compute(b)), a.dtype),
-    "aten::inner": lambda a, b: wrap(np.inner(compute(a), compute(b)), a.dtype),
+    "aten::vdot": vdot,
+    "aten::inner": inner,
     "aten::mv": mv,
     "aten::addmm": addmm,
     "aten::addmv": addmv,
@@ -283,7 +305,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::cdist": cdist,
     "aten::kron": kron,
     "aten::cross": cross,
-    "aten::linalg_cross": cross,
+    "aten::linalg_cross": lambda a, b, dim=-1: cross(a, b, dim),
     "aten::chain_matmul": lambda ts: wrap(
         np.linalg.multi_dot([compute(x) for x in ts]), ts[0].dtype
     ),

@@ -119,6 +119,9 @@ def cross_entropy(
     classes = x.shape[axis]
     smooth = label_smoothing
     if target.dtype.is_floating_point:
+        if array(target).shape != x.shape:
+            raise OperatorError("expected target dtype to be Long or Byte, but got "
+                                f"{target.dtype.word}")  # fmt: skip
         y = compute(target) * (1 - smooth) + smooth / classes
         shape = [1] * x.ndim
         shape[axis] = -1

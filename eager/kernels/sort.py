@@ -57,9 +57,9 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
     """The lower of the two middle elements; the first NaN where there is one."""
     x = value(self)
+    axis = normal_dim(dim, x.ndim)
     if x.ndim == 0:
         return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
-    axis = normal_dim(dim, x.ndim)
     if not x.shape[axis]:
         raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
     at = np.take(order(x, axis, False), [(x.shape[axis] - 1) // 2], axis)

@@ -74,9 +74,9 @@ def nanmedian(self: Any) -> Any:
 
 def nanmedian_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
     x = compute(self)
+    axis = normal_dim(dim, x.ndim)
     if x.ndim == 0:
         return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
-    axis = normal_dim(dim, x.ndim)
     at = np.expand_dims(np.apply_along_axis(_middle, axis, x), axis)
     values = np.take_along_axis(array(self), at, axis)
     if not keepdim:

@@ -111,9 +111,18 @@ def _trunc_div(a: Array, b: Array) -> Array:
     return np.asarray(np.where((a < 0) != (b < 0), -quotient, quotient))
 
 
+def _power(a: Array, b: Array) -> Array:
+    """Integers to negative powers are what is left of the fraction: 0, 1 or -1."""
+    if a.dtype.kind == "f":
+        return np.asarray(np.power(a, b))
+    sign = np.where(np.asarray(b) % 2 == 0, 1, -1)
+    inverse = np.where(a == 1, 1, np.where(a == -1, sign, 0))
+    return np.asarray(np.where(b < 0, inverse, np.power(a, np.maximum(b, 0))))
+
+
 _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "min": np.minimum, "max": np.maximum, "pow": np.power, "floordiv": np.floor_divide,
+    "min": np.minimum, "max": np.maximum, "pow": _power, "floordiv": np.floor_divide,
     "mod": np.mod, "truncdiv": _trunc_div, "truncmod": np.fmod, "and": np.bitwise_and,
     "or": np.bitwise_or, "xor": np.bitwise_xor, "shl": np.left_shift, "shr": np.right_shift,
     "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
@@ -180,6 +189,8 @@ class _Points:
     def _load(self, e: Expr, mask: Array | None) -> Array:
         array, dtype = self.buffers[str(e.value)]
         at = [self.at(i, mask) for i in e.args]
+        if any(index.size == 0 for index in at):
+            return np.zeros(np.broadcast_shapes(*(i.shape for i in at)), _wide_type(dtype))
         clipped = []
         for index, size in zip(at, array.shape, strict=True):
             good = (index >= 0) & (index < size)

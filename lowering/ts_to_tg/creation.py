@@ -230,6 +230,14 @@ CREATION: Rows = {
         b, start, end, step, dtype
     ),
     "aten::linspace": _linspace,
+    **dict.fromkeys(
+        (
+            "aten::linspace.Tensor_Tensor",
+            "aten::linspace.Tensor_Scalar",
+            "aten::linspace.Scalar_Tensor",
+        ),
+        lambda b, *_: b.cannot("tensors as ends"),
+    ),
     "aten::eye": lambda b, n, dtype=None, *_: _eye(b, n, n, dtype),
     "aten::eye.m": lambda b, n, m, dtype=None, *_: _eye(b, n, m, dtype),
     "aten::tensor": _tensor,

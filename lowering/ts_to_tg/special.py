@@ -23,8 +23,8 @@ def _heaviside(b: Builder, x: Tensor, values: Tensor, *_: Value) -> Tensor:
 
     def fn(e: Expr, v: Expr) -> Expr:
         zero, one = const(0, e.dtype), const(1, e.dtype)
-        # NaN is neither zero nor negative nor positive; PyTorch's x < 0 ? 0 : 1 gives 1.
-        step = select(binary("lt", e, zero), zero, one)
+        # NaN is not above zero, so PyTorch's step of it is 0.
+        step = select(binary("gt", e, zero), one, zero)
         return select(e.equals(zero), v, step)
 
     return b.pointwise(fn, x, values)
