@@ -23,7 +23,7 @@ class Color(enum.Enum):
 
 class Pair(NamedTuple):
     value: torch.Tensor
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count
 
 
 def scaled(x: torch.Tensor, k: int) -> torch.Tensor:

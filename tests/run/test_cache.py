@@ -65,7 +65,7 @@ def test_many_writers(tmp_path: Path) -> None:
         cache = DiskCache(tmp_path)
         cache.store(cache_key("same"), b"z" * 10000)
         entry = cache.load(cache_key("same"))
-        return entry and entry.data
+        return entry.data if entry else None
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(work, range(32))) == {b"z" * 10000}

@@ -75,7 +75,7 @@ PAIRS = [
     (BYTES, NONZERO.astype(np.int8)), (NONZERO, NONZERO), (F, C4), (EMPTY, SCALAR),
     (SPECIAL, SPECIAL[::-1].copy()), (CUBE, CUBE[:, :1]),
 ]  # fmt: skip
-REDUCE = [
+REDUCE: list[Any] = [
     ("sum", (F,), {}), ("sum", (INTS, 0), {}), ("sum", (CUBE, [0, 2], True), {}),
     ("sum", (BOOLS,), {}), ("sum", (EMPTY, 0), {}), ("sum", (HALF,), {}), ("mean", (F,), {}),
     ("mean", (CUBE, -1), {}), ("prod", (F, 1), {}), ("prod", (INTS,), {}), ("var", (F,), {}),
@@ -91,7 +91,7 @@ REDUCE = [
     ("nansum", (SPECIAL[:1],), {}), ("logcumsumexp", (F, 1), {}), ("diff", (F,), {}),
     ("unique_consecutive", (INTS,), {}),
 ]  # fmt: skip
-SHAPES = [
+SHAPES: list[Any] = [
     ("reshape", (F, [2, 6]), {}), ("reshape", (T, [-1]), {}), ("flatten", (CUBE, 1), {}),
     ("permute", (CUBE, [2, 0, 1]), {}), ("transpose", (CUBE, 0, -1), {}), ("t", (F,), {}),
     ("squeeze", (F[None],), {}), ("squeeze", (F[None], 0), {}), ("unsqueeze", (F, -1), {}),
@@ -106,7 +106,7 @@ SHAPES = [
     ("pixel_shuffle", (IMAGE, 2), {}), ("channel_shuffle", (IMAGE, 2), {}),
     ("unflatten", (F, 1, [2, 2]), {}), ("atleast_2d", (C4,), {}),
 ]  # fmt: skip
-MATRIX = [
+MATRIX: list[Any] = [
     ("matmul", (F, G.T.copy()), {}), ("matmul", (CUBE, C4), {}), ("matmul", (C4, C4), {}),
     ("mm", (F, T.T), {}), ("bmm", (CUBE, CUBE.swapaxes(1, 2)), {}), ("dot", (C4, C4), {}),
     ("mv", (F, C4), {}), ("addmm", (F[:, :3], F, G.T.copy()), {"beta": 0.5, "alpha": 2}),
@@ -115,7 +115,7 @@ MATRIX = [
     ("inverse", (F[:, :3],), {}), ("det", (F[:, :3],), {}), ("trace", (F,), {}),
     ("cross", (F[:, :3], G[:, :3]), {"dim": 1}), ("addr", (F, F[:, 0].copy(), C4), {}),
 ]  # fmt: skip
-NETWORK = [
+NETWORK: list[Any] = [
     ("conv2d", (IMAGE, W2, BIAS), {}), ("conv2d", (IMAGE, W2, None, 2, 1, [1, 2]), {}),
     ("conv2d", (IMAGE, W2[..., :1].copy()), {"padding": "same"}), ("conv2d", (IMAGE[0], W2), {}),
     ("conv1d", (LINE, W1, BIAS, 2, 1, 1, 2), {}), ("conv3d", (VOLUME, W3), {}),
@@ -133,7 +133,7 @@ NETWORK = [
     ("cosine_similarity", (F, G), {}), ("pairwise_distance", (F, G), {}),
     ("bilinear", (F, G, RNG.standard_normal((2, 4, 4)).astype(np.float32), None), {}),
 ]  # fmt: skip
-INDEXING = [
+INDEXING: list[Any] = [
     ("index_select", (F, 1, CLASSES), {}), ("gather", (F, 1, np.abs(INTS) % 4), {}),
     ("scatter", (F, 1, np.abs(INTS[:, :2]) % 4, 1.5), {}),
     ("scatter_add", (F, 0, np.abs(INTS) % 3, G), {}), ("masked_fill", (F, BOOLS, 2), {}),
@@ -143,13 +143,13 @@ INDEXING = [
     ("bucketize", (F, np.sort(C4)), {}), ("bincount", (CLASSES,), {}),
     ("isin", (INTS, CLASSES), {}), ("take_along_dim", (F, np.abs(INTS) % 4, 1), {}),
 ]  # fmt: skip
-CREATION = [
+CREATION: list[Any] = [
     ("zeros", (2, 3), {}), ("ones", ([2],), {}), ("full", ([2, 2], 3), {}), ("arange", (5,), {}),
     ("arange", (1, 2, 0.25), {}), ("linspace", (0, 1, 5), {}), ("eye", (3,), {}),
     ("zeros_like", (INTS,), {}), ("full_like", (F, 2), {}), ("hann_window", (5,), {}),
     ("tril_indices", (3, 3), {}), ("logspace", (0, 2, 3), {}), ("scalar_tensor", (3,), {}),
 ]  # fmt: skip
-TERNARY = [
+TERNARY: list[Any] = [
     ("clamp", (F, -0.5, 0.5), {}), ("clamp", (INTS, 1), {}), ("clamp", (F,), {"max": 0.25}),
     ("lerp", (F, G, 0.3), {}), ("lerp", (F, G, UNIT), {}), ("addcmul", (F, F, G), {"value": 2}),
     ("addcdiv", (F, F, POSITIVE), {}), ("pow", (INTS, 2), {}), ("pow", (POSITIVE, 0.5), {}),

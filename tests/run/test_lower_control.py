@@ -5,7 +5,7 @@ Each program is scripted, specialised, and evaluated as tg.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple  # noqa: UP035 - as programs in the wild write it
+from typing import Any, Dict, List, Optional, Tuple  # noqa: UP035 - as programs in the wild write it
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def to_torch(v: object) -> object:
     return [to_torch(e) for e in v] if isinstance(v, list) else v
 
 
-def same(got: object, want: object) -> None:
+def same(got: Any, want: object) -> None:
     if isinstance(want, Tensor):
         np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=1e-6)
         assert np.asarray(got).dtype == want.numpy().dtype
@@ -295,7 +295,7 @@ def nested(x: Tensor, n: int):
     for i in range(n):
         j = 0
         while j < i:
-            if j % 2 == 0:  # noqa: SIM108
+            if j % 2 == 0:
                 x = x + j
             else:
                 x = x - 1

@@ -23,7 +23,7 @@ def object_of(module, types: ModuleTypes) -> ObjectValue:
     attributes: dict[str, object] = dict(vars(module))
     for name, t in [*module._parameters.items(), *module._buffers.items()]:
         dtype = None if t is None else dtypes.BY_NAME[str(t.dtype).removeprefix("torch.")]
-        attributes[name] = None if t is None else TensorLiteral(t.detach().numpy(), dtype)
+        attributes[name] = TensorLiteral(t.detach().numpy(), dtype) if dtype else None
     for name, child in module._modules.items():
         attributes[name] = object_of(child, types)
     return ObjectValue(types.info(module).name, attributes)

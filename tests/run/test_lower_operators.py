@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def one_operator(name: str, arguments: list[object]) -> ModuleOp:
         if isinstance(v, torch.Tensor):
             return next(given)
         if isinstance(v, list) and any(isinstance(e, torch.Tensor) for e in v):
-            op = ts.ListConstructOp([operand(e) for e in v], tt.ListType(tt.TENSOR))
+            op: Any = ts.ListConstructOp([operand(e) for e in v], tt.ListType(tt.TENSOR))
             block.add_op(op)
             return op.result
         if isinstance(v, torch.dtype):
@@ -75,7 +76,7 @@ def one_operator(name: str, arguments: list[object]) -> ModuleOp:
     return ModuleOp([func])
 
 
-def tensors_in(v: object) -> list:
+def tensors_in(v: object) -> list[Any]:
     if isinstance(v, torch.Tensor):
         return [v]
     return [t for e in v for t in tensors_in(e)] if isinstance(v, list | tuple) else []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -179,6 +181,7 @@ def test_verifier_refuses() -> None:
         "declared twice": [ForOp("i", 2), ForOp("i", 2)],
         "is parallel": [ForOp("i", 2, kind="parallel")],
     }
+    body: Any
     for message, body in bad.items():
         with pytest.raises(VerifyException, match=message):
             verify_function(FuncOp("f", [y], body))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -207,7 +208,7 @@ def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
     nest = Nest(func)
     done: Schedule = ()
     for _ in range(data.draw(st.integers(1, 7))):
-        item = data.draw(steps(nest))
+        item: Any = data.draw(steps(nest))
         if item is not None and check_step(nest, item) is None:
             apply_step(nest, item)
             done = (*done, item)
