@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, make, promoted, to_storage, value, wrap
+from ..storage import Array, array, cast, compute, floating, make, promoted, to_storage, value, wrap
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -104,15 +104,17 @@ def _gaps(y: Array, x: Any, axis: int) -> Array:
 
 
 def trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
-    y = compute(self)
+    dtype = floating(self.dtype)
+    y = cast(self, dtype)
     axis = normal_dim(dim, y.ndim)
-    return wrap(_gaps(y, x, axis).sum(axis), self.dtype)
+    return wrap(_gaps(y, x, axis).sum(axis), dtype)
 
 
 def cumulative_trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
-    y = compute(self)
+    dtype = floating(self.dtype)
+    y = cast(self, dtype)
     axis = normal_dim(dim, y.ndim)
-    return wrap(np.cumsum(_gaps(y, x, axis), axis), self.dtype)
+    return wrap(np.cumsum(_gaps(y, x, axis), axis), dtype)
 
 
 def max_unpool(n: int) -> Kernel:
@@ -139,8 +141,10 @@ def max_unpool(n: int) -> Kernel:
 
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     weights = [None if w is None else array(w) for w in (fweights, aweights)]
-    x = compute(self)
-    return wrap(np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1]), self.dtype)
+    dtype = floating(self.dtype)
+    x = cast(self, dtype)
+    found = np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1])
+    return wrap(found, dtype)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -160,5 +164,5 @@ KERNELS: dict[str, Kernel] = {
     "aten::max_unpool2d": max_unpool(2),
     "aten::max_unpool3d": max_unpool(3),
     "aten::cov": cov,
-    "aten::corrcoef": lambda self: wrap(np.corrcoef(compute(self)), self.dtype),
+    "aten::corrcoef": lambda self: wrap(np.corrcoef(compute(self)), floating(self.dtype)),
 }

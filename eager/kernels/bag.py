@@ -85,11 +85,16 @@ def _limit(number: float, dtype: np.dtype[Any]) -> Any:
     return info.max if number > 0 else info.min
 
 
+def _inner_form(*bound: Any) -> Any:
+    """The operator behind it says -1 for no padding."""
+    padding = bound[8] if len(bound) > 8 and bound[8] >= 0 else None
+    weight, indices, offsets, *rest = bound[:8]
+    return embedding_bag(weight, indices, offsets, *rest, padding)
+
+
 KERNELS: dict[str, Kernel] = {
     "aten::embedding_bag": embedding_bag,
     "aten::embedding_bag.padding_idx": embedding_bag,
-    "aten::_embedding_bag": lambda *a: embedding_bag(*a[:8], a[8] if a[8] >= 0 else None),
-    "aten::_embedding_bag_forward_only": lambda *a: embedding_bag(
-        *a[:8], a[8] if a[8] >= 0 else None
-    ),
+    "aten::_embedding_bag": _inner_form,
+    "aten::_embedding_bag_forward_only": _inner_form,
 }

@@ -111,6 +111,17 @@ def remove_key(table: dict[Any, Any], key: Any) -> None:
     take(table, key)
 
 
+def extreme(pick: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    """`max(items)` and `min(items)`, which an empty list has none of."""
+
+    def run(items: list[Any]) -> Any:
+        if not items:
+            raise OperatorError(f"{pick.__name__}() arg is an empty sequence")
+        return pick(items)
+
+    return run
+
+
 def first_item(table: dict[Any, Any]) -> tuple[Any, Any]:
     if not table:
         raise MissingKeyError("popitem(): dictionary is empty")
@@ -237,8 +248,8 @@ KERNELS: dict[str, Kernel] = {
     **rows("sum", ("int", "float", "complex", "bool"), sum),
     **rows("any", ("int", "float", "bool", "str"), any),
     **rows("all", ("int", "float", "bool"), all),
-    **{f"prim::max.self_{k}": max for k in ("int", "float", "bool")},
-    **{f"prim::min.self_{k}": min for k in ("int", "float", "bool")},
+    **{f"prim::max.self_{k}": extreme(max) for k in ("int", "float", "bool")},
+    **{f"prim::min.self_{k}": extreme(min) for k in ("int", "float", "bool")},
     **{f"prim::max.{k}_list": max for k in ("int", "float", "bool")},
     **{f"prim::min.{k}_list": min for k in ("int", "float", "bool")},
     "prim::rangelist": lambda n: list(range(n)),

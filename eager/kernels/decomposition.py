@@ -79,6 +79,8 @@ def matrix_exp(self: Any) -> Any:
     """Scaling and squaring of the Taylor series, to the precision of float64."""
     x = _square(self, "linalg.matrix_exp")
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+    if not np.isfinite(wide).all():
+        return wrap(np.full(x.shape, np.nan), self.dtype)
     size = float(np.abs(wide).sum(-1).max(initial=0.0))
     halvings = max(0, int(np.ceil(np.log2(size))) + 1) if size else 0
     scaled = wide / 2.0**halvings
@@ -101,7 +103,7 @@ def least_squares(self: Any, b: Any, rcond: float | None = None, driver: str | N
     m, n = x.shape[-2:]
     rank = np.linalg.matrix_rank(x)
     residuals = np.zeros(0, x.dtype)
-    if m > n and not vector and bool((rank == n).all()):
+    if driver not in (None, "gelsy") and m > n and not vector and bool((rank == n).all()):
         residuals = np.square(np.abs(y - x @ solution)).sum(-2)
     if driver == "gels":
         rank = np.zeros(0, np.int64)
@@ -118,7 +120,9 @@ def matrix_norm(
     source = dtype or self.dtype
     x = cast(self, source)
     rows, columns = normal_dims(dim, x.ndim)
-    word = {"inf": np.inf, "-inf": -np.inf}.get(order, order) if isinstance(order, str) else order
+    word: Any = (
+        {"inf": np.inf, "-inf": -np.inf}.get(order, order) if isinstance(order, str) else order
+    )
     try:
         found = np.linalg.norm(x, word, (rows, columns), keepdim)
     except ValueError as error:

@@ -101,7 +101,7 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(x.shape)} and num_groups={groups}"
         )
-    grouped = x.reshape(x.shape[0], groups, -1)
+    grouped = x.reshape(x.shape[0], groups, x[:1].size // groups if x.size else 0)
     out, _, _ = _standard(grouped, (2,), eps)
     shape = (1, -1, *[1] * (x.ndim - 2))
     return wrap(_affine(out.reshape(x.shape), weight, bias, shape), self.dtype)

@@ -206,6 +206,8 @@ class Evaluator:
     def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""
         b = self.b
+        if base in _RESHAPING:
+            return b.cannot("changes the shape of a tensor in place")
         overload = name[len(base) :]
         row = self.tensor_rows.get(base[:-1] + overload) or self.tensor_rows.get(base[:-1])
         if row is None:
@@ -265,6 +267,12 @@ class Evaluator:
         if test is None:
             self.b.cannot(f"isinstance of {type_}")
         return test(value)
+
+
+_RESHAPING = {
+    f"aten::{name}_"
+    for name in ("swapaxes", "swapdims", "t", "transpose", "unsqueeze", "squeeze", "resize", "set")
+}
 
 
 class _Lazy(dict[str, Value]):
