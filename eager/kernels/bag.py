@@ -85,11 +85,16 @@ def _limit(number: float, dtype: np.dtype[Any]) -> Any:
     return info.max if number > 0 else info.min
 
 
-def _inner_form(*bound: Any) -> Any:
+def _inner_form(
+    weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = SUM,
+    sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> Any:  # fmt: skip
     """The operator behind it says -1 for no padding."""
-    padding = bound[8] if len(bound) > 8 and bound[8] >= 0 else None
-    weight, indices, offsets, *rest = bound[:8]
-    return embedding_bag(weight, indices, offsets, *rest, padding)
+    return embedding_bag(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+        include_last_offset, padding_idx if padding_idx >= 0 else None,
+    )  # fmt: skip
 
 
 KERNELS: dict[str, Kernel] = {
