@@ -193,7 +193,8 @@ class Evaluator:
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
         tensors = has_tensor(plain)
-        row = self.tensor_rows.get(name)
+        # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
+        row = self.tensor_rows.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
             row = self.scalar_rows.get(name) or self.scalar_rows.get(base)
         row = row or self.tensor_rows.get(base)

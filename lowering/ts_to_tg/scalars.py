@@ -150,6 +150,13 @@ def _shift(op: str, fn: Callable[[int, int], int]) -> Callable[..., Value]:
     return row
 
 
+def _fmod(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    """C's fmod; PyTorch's rows for ints give a float, too."""
+    if not is_unknown(x, y) and y != 0 and math.isfinite(x):
+        return math.fmod(x, y)
+    return known(binary("truncmod", convert(as_expr(x), float64), convert(as_expr(y), float64)))
+
+
 def _all(b: Builder, values: list[Value], *_: Value) -> Value:
     found: Value = True
     for value in values:
@@ -323,6 +330,7 @@ SCALAR: Rows = {
     "aten::floordiv": _floor("floordiv", operator.floordiv),
     "aten::floor_divide": _floor("floordiv", operator.floordiv),
     "aten::remainder": _floor("mod", operator.mod),
+    "aten::fmod": _fmod,
     "aten::pow": _power,
     "aten::neg": _neg,
     "aten::abs": _abs,
