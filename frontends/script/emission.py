@@ -18,6 +18,7 @@ from tensorscript.dialects.ts.types import (
     STRING,
     ClassType,
     DictType,
+    InterfaceType,
     ListType,
     TupleType,
 )
@@ -184,6 +185,10 @@ class Emission:
 
     def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
         """The children of a module container (ModuleList and the like) by name, else None."""
+        raise NotImplementedError
+
+    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
+        """An object as a value of an interface that its class fulfils."""
         raise NotImplementedError
 
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:
