@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from script_refusals import REFUSED
 
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.api import compile_function
 
 torch = pytest.importorskip("torch")
+REFUSED = pytest.importorskip("script_refusals").REFUSED
 
 
 def first_line(error: BaseException) -> str:

@@ -7,11 +7,11 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from script_programs import PROGRAMS
 
 from tensorscript.frontends.script.api import compile_function
 
 torch = pytest.importorskip("torch")
+PROGRAMS = pytest.importorskip("script_programs").PROGRAMS
 
 _CONSTANT = re.compile(r"^(\s*)%(\S+) : (.*) = prim::Constant(.*?)\(\)$")
 
