@@ -200,12 +200,16 @@ def _resample(input: Tensor, size: Optional[List[int]], scale_factor: Optional[L
       scale_factor = None{branches}
   raise NotImplementedError("Input Error: {{}}D input with mode {{}} is not available".format(input.dim(), mode))
 """  # noqa: E501  # lines of script text
+    one, many = "size: Optional[int]=None", "size: Optional[List[int]]=None"
+    factors = "scale_factor: Optional[List[float]]=None"
+    factor = "scale_factor: Optional[float]=None"
+    sizes, scales = "_sizes(input, size)", "_scales(input, scale_factor)"
     overloads = [
-        ("size: Optional[int]=None, scale_factor: Optional[List[float]]=None", "_sizes(input, size)", "scale_factor"),
-        ("size: Optional[List[int]]=None, scale_factor: Optional[List[float]]=None", "size", "scale_factor"),
-        ("size: Optional[int]=None, scale_factor: Optional[float]=None", "_sizes(input, size)", "_scales(input, scale_factor)"),
-        ("size: Optional[List[int]]=None, scale_factor: Optional[float]=None", "size", "_scales(input, scale_factor)"),
-    ]  # fmt: skip
+        (f"{one}, {factors}", sizes, "scale_factor"),
+        (f"{many}, {factors}", "size", "scale_factor"),
+        (f"{one}, {factor}", sizes, scales),
+        (f"{many}, {factor}", "size", scales),
+    ]
     helpers = """
 def _sizes(input: Tensor, size: Optional[int]) -> Optional[List[int]]:
   if size is None:

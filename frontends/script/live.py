@@ -80,7 +80,8 @@ _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functio
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
-    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional", "unwrap_optional": "unwrap_optional",
+    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
+    "unwrap_optional": "unwrap_optional",
     "_isinstance": "isinstance",
     "isinstance": "isinstance", "isinstance_of": "isinstance",
     "has_torch_function": "has_torch_function",
@@ -588,12 +589,15 @@ class World:
             pass
         elif isinstance(member, types.FunctionType):
             self.add_method(info, key, member)
-        elif not key.startswith("__") and not isinstance(member, types.MemberDescriptorType):
-            if key not in getattr(cls, "__annotations__", {}):
-                raise CompileError(
-                    f"'{key}' is defined as a class attribute which currently is not supported. "
-                    "Consider converting this to an instance attribute."
-                )
+        elif not (
+            key.startswith("__")
+            or isinstance(member, types.MemberDescriptorType)
+            or key in getattr(cls, "__annotations__", {})
+        ):
+            raise CompileError(
+                f"'{key}' is defined as a class attribute which currently is not supported. "
+                "Consider converting this to an instance attribute."
+            )
 
     def _generated(self, cls: type, key: str, member: object) -> FunctionSource | None:
         """The text of a method that `@dataclass` wrote."""

@@ -259,7 +259,7 @@ def _hints(cls: type) -> dict[str, object]:
     hints: dict[str, object] = {}
     for base in reversed(cls.__mro__[:-1]):
         if not _is_root(base):
-            hints.update(base.__dict__.get("__annotations__", {}))
+            hints.update(vars(base).get("__annotations__", {}))
     return hints
 
 

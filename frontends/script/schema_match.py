@@ -222,7 +222,7 @@ class _Attempt:
             actual, self.self_value = self.self_value, None
             return self._argument(formal, actual)
         if not formal.kwarg_only and self.taken < len(self.args):
-            # `x.view(-1)` is view(int[]), not the later view.dtype: exact elements need no conversion.
+            # `x.view(-1)` is view(int[]), not the later view.dtype: no conversion is needed.
             if (self.conversions or self._are_elements(formal)) and self._collects(at, formal):
                 return self._collect(formal)
             self.taken += 1

@@ -2,7 +2,7 @@
 
     while c: x = x + 1  -->  %x = loop(max, %c, %x0) (i, %x1) { %x2 = add(%x1, 1); -> (%c2, %x2) }
 
-The emitter leaves on every If and Loop the list of variables assigned inside (`variables`), and on a
+The emitter leaves on every If and Loop the list of variables assigned inside (`variables`), on a
 Loop a second block with the condition, which is copied before the loop, behind its body, and to
 every `continue`.
 """

@@ -69,7 +69,7 @@ def tile_for(dtype: DType, vector_bytes: int, rows: Expr) -> Tile:
     return Tile(min(most, have), lanes * VECTORS_PER_ROW)
 
 
-def _ceil_div(size: Expr, by: int) -> Expr:
+def _ceil_div(size: Expr, by: Expr | int) -> Expr:
     return binary("floordiv", size + (by - 1), by)
 
 

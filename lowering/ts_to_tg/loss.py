@@ -93,7 +93,8 @@ def cross_entropy(
     if target.dtype.is_floating_point:
         if weight is not None or smoothing:
             b.cannot("class weights or label smoothing with class probabilities")
-        losses = b.call("aten::neg", b.call("aten::sum.dim_IntList", b.call("aten::mul", logs, target), [axis]))  # fmt: skip
+        products = b.call("aten::mul", logs, target)
+        losses = b.call("aten::neg", b.call("aten::sum.dim_IntList", products, [axis]))
         return reduced(b, losses, reduction)
     if smoothing:
         b.cannot("label smoothing")

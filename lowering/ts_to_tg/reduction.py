@@ -155,7 +155,10 @@ def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
 
 def _need_elements(b: Builder, x: Tensor, dims: list[int], name: str) -> None:
     if any(x.shape[d].is_int(0) for d in dims if x.rank):
-        b.error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")  # fmt: skip
+        b.error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+            "reduction dim with the 'dim' argument."
+        )
 
 
 def extreme(op: str) -> Callable[..., Tensor]:

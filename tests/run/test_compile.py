@@ -109,7 +109,12 @@ def test_broadcast_and_promotion() -> None:
 
     x, n = array(4, 1), np.arange(-3, 4)
     results = native(mixed)(x, n)
-    expected: tuple[np.ndarray, ...] = (x * n.astype(np.float32) + 1, n // 2, (n / 2).astype(np.float32), x > n)
+    expected: tuple[np.ndarray, ...] = (
+        x * n.astype(np.float32) + 1,
+        n // 2,
+        (n / 2).astype(np.float32),
+        x > n,
+    )
     for got, want in zip(results, expected, strict=True):
         assert isinstance(want, np.ndarray)
         assert got.dtype == want.dtype

@@ -1,4 +1,4 @@
-"""The longer eager kernels (attention, spectra, factorisations, sampling, packing) and PyTorch's."""
+"""The longer eager kernels (attention, spectra, factorisations, sampling) and PyTorch's."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ CASES: list[tuple[str, tuple[Any, ...]]] = [
       for mode in (0, 1, 2)),
     ("quantile", (WITH_NAN, np.array([0.1, 0.5], np.float32), 1)), ("quantile.scalar", (X, 0.3)),
     ("quantile.scalar", (X, 0.3, 1, True, "nearest")), ("nanquantile.scalar", (WITH_NAN, 0.6, 1)),
-    ("quantile.scalar", (X, 0.3, 0, False, "lower")), ("mode", (SMALL,)), ("mode", (SMALL, 0, True)),
+    ("quantile.scalar", (X, 0.3, 0, False, "lower")), ("mode", (SMALL,)),
+    ("mode", (SMALL, 0, True)),
     ("nanmedian", (WITH_NAN,)), ("nanmedian.dim", (WITH_NAN, 0)), ("median", (WITH_NAN,)),
     *(("scatter_reduce.two", (normal(4, 5), 0, PLACES, normal(3, 5), word, own))
       for word in ("sum", "prod", "mean", "amax", "amin") for own in (True, False)),
@@ -105,7 +106,8 @@ CASES: list[tuple[str, tuple[Any, ...]]] = [
     ("tensor_split.tensor_indices_or_sections", (X, np.array([1, 3]), 1)),
     ("isin.Scalar_Tensor", (2, SMALL)), ("float_power.Tensor_Tensor", (np.abs(X), X)),
     ("float_power.Scalar", (2, X)), ("copy", (X, SMALL[0, 0])), ("i0", (X,)),
-    ("polygamma", (1, np.abs(X) + 1)), ("logspace.Tensor_Tensor", (np.array(0.0), np.array(2.0), 3)),
+    ("polygamma", (1, np.abs(X) + 1)),
+    ("logspace.Tensor_Tensor", (np.array(0.0), np.array(2.0), 3)),
     ("linspace.Tensor_Scalar", (np.array(0.0, np.float32), 2, 3)),
     ("select_scatter", (X, KEY[:, 0], 1, 2)), ("slice_scatter", (X, KEY[:, :2], 1, 1, 3)),
     ("diagonal_scatter", (SQUARE[0], TALL[0, :4, 0])), ("block_diag", ([TALL[0], TALL[1]],)),
