@@ -17,6 +17,7 @@ from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTenso
 
 from . import specs
 from .arguments import bind, fill_defaults
+from .convert import convert
 from .function import CompiledFunction
 from .jit.load import load
 from .jit.script import script_module
@@ -59,12 +60,12 @@ def program_of(target: Any) -> tuple[Program, str]:
     )
 
 
-def _argument(spec: Any, name: str) -> ArgumentSpec:
+def _argument(function: CompiledFunction, at: int, spec: Any) -> ArgumentSpec:
     if isinstance(spec, specs.TensorSpec):
         return LoweredTensorSpec(spec.dtype, spec.shape, spec.strides)
     if isinstance(spec, specs.ScalarSpec):
         return ScalarSpec(_SCALARS[spec.kind])
-    return bind([name], [spec]).specs[0]
+    return bind([function.program.names[at]], [convert(function.schema, at, spec)]).specs[0]
 
 
 def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[ArgumentSpec]:
@@ -75,7 +76,7 @@ def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[
     """
     program = function.program
     values = fill_defaults(program.names, program.defaults, examples, {}, function.declaration)
-    return [_argument(v, n) for v, n in zip(values, program.names, strict=True)]
+    return [_argument(function, at, v) for at, v in enumerate(values)]
 
 
 def compile(  # the name users know from torch.compile

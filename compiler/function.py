@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import GuardError, NotCompilable
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.signature import Signature as ScriptSignature
+from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
     TensorSpec,
@@ -35,6 +38,7 @@ from .arguments import (
     wrapper,
 )
 from .cache import DiskCache, cache_key
+from .convert import convert, schema_of
 from .export import export_library, export_object
 from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
 from .lowered import Lowered
@@ -46,7 +50,7 @@ from .program import Program, object_value
 from .stages import print_module
 from .stored import CallPlan, from_metadata, to_metadata
 
-VERSION = "1"
+VERSION = "2"
 """Of what the disk cache holds; raised when code generation or the form of entries changes."""
 
 
@@ -138,6 +142,9 @@ class CompiledFunction:
                 self._names, self.program.defaults, args, kwargs, self.declaration
             )
         bound = bind(self._names, values)
+        if bound.key not in self._known:
+            values = [convert(self.schema, at, value) for at, value in enumerate(values)]
+            bound = bind(self._names, values)
         if self._on_gpu:
             bound.specs = contiguous(bound.specs)
             bound.key = tuple(bound.specs)
@@ -151,7 +158,13 @@ class CompiledFunction:
     @property
     def declaration(self) -> str:
         """The schema text of the function."""
-        return f"{self.__name__}({', '.join(self._names)})"
+        return signature_text(self.schema)
+
+    @cached_property
+    def schema(self) -> ScriptSignature:
+        """The arguments' names and types, without `self`."""
+        program = self.program
+        return schema_of(program.function, self.__name__, int(program.receiver is not None))
 
     def _lookup(self, bound: Bound) -> Specialisation | None:
         if bound.key in self._known:

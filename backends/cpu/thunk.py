@@ -1,9 +1,9 @@
 """The CPython entry of native code, emitted as LLVM text next to the code it calls.
 
-A thunk is the body of a METH_FASTCALL builtin: it checks its arguments (the guard), reads NumPy
-arrays in place, allocates results, calls the entry, and wraps what comes back. Anything it does not
-expect goes to a Python callable, the *miss*. It holds no addresses, so it can be cached on disk:
-Python objects come through a table in the builtin's `self`.
+A thunk is the body of a METH_FASTCALL | METH_KEYWORDS builtin: it checks its arguments (the guard),
+reads NumPy arrays in place, allocates results, calls the entry, and wraps what comes back. Anything
+it does not expect (keywords too) goes to a Python callable, the *miss*. It holds no addresses, so
+it can be cached on disk: Python objects come through a table in the builtin's `self`.
 
 Only public CPython symbols are called; arrays are read by the layout of NumPy's public, ABI-stable
 `PyArrayObject` struct (checked once per process, see `supported`).
@@ -191,6 +191,7 @@ class _Writer:
         cells = [self.new("alloca i64") for _ in range(total)]
         self.emit("%table = call ptr @PyBytes_AsString(ptr %self)")
         self.require(self.new(f"icmp eq i64 %nargs, {len(signature.inputs)}"))
+        self.require(self.new("icmp eq ptr %kwnames, null"))
         pointers: list[str] = []
         for number, spec in enumerate(signature.inputs):
             argument = self.at("%args", 8 * number, "ptr")
@@ -271,7 +272,7 @@ class _Writer:
     def _text(self) -> str:
         body = "\n".join(self.lines)
         return (
-            f"define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{\n"
+            f"define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {{\n"
             f"entry:\n{body}\n"
             "clear:\n"  # an integer over 64 bits has set an exception
             "  call void @PyErr_Clear()\n"
@@ -281,7 +282,7 @@ class _Writer:
             f"  %miss_slot = getelementptr i8, ptr %miss_table, i64 {8 * self.slots['miss']}\n"
             "  %miss_callee = load ptr, ptr %miss_slot\n"
             "  %missed = call ptr @PyObject_Vectorcall("
-            "ptr %miss_callee, ptr %args, i64 %nargs, ptr null)\n"
+            "ptr %miss_callee, ptr %args, i64 %nargs, ptr %kwnames)\n"
             "  ret ptr %missed\n}\n"
         )
 
@@ -312,7 +313,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-METH_FASTCALL = 0x0080
+METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 @cache
@@ -390,7 +391,7 @@ class Builtin:
         }
         values = [fixed[n] if n in fixed else _descr(dtypes[n]) for n in slots]
         self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values))
-        self._method = _MethodDef(name.encode(), address, METH_FASTCALL, None)
+        self._method = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]

@@ -335,9 +335,9 @@ def match_arguments(
                     f"Argument '{formal.name}' specified both as positional and keyword argument. "
                     f"Schema: {signature_text(signature)}"
                 )
-            out.append(_argument(args[at], formal, at, signature, classes))
+            out.append(match_argument(args[at], formal, at, signature, classes))
         elif given:
-            out.append(_argument(kwargs[formal.name], formal, at, signature, classes))
+            out.append(match_argument(kwargs[formal.name], formal, at, signature, classes))
         elif formal.has_default:
             out.append(default(formal))
         else:
@@ -354,7 +354,14 @@ def match_arguments(
     return out
 
 
-def _argument(value: Any, formal: Formal, at: int, signature: Signature, classes: Classes) -> Any:
+def match_argument(
+    value: Any, formal: Formal, at: int, signature: Signature, classes: Classes
+) -> Any:
+    """One argument as a script value of its type.
+
+    Raises:
+        GuardError: it is not of that type, in TorchScript's words.
+    """
     try:
         return to_script(value, formal.type, classes)
     except Mismatch as mismatch:

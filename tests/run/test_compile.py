@@ -251,6 +251,34 @@ def test_wrong_arguments() -> None:
         f(x, np.zeros(4, np.uint32))
 
 
+def scaled(x, by: float, often: int = 1):  # type: ignore[no-untyped-def]
+    for _ in range(often):
+        x = x * by
+    return x
+
+
+def test_numbers_are_checked_and_converted() -> None:
+    f, x = native(scaled), np.ones(3, np.float32)
+    for by in (2.0, 2, np.float32(2), np.array(2), ts.tensor(2.0)):
+        np.testing.assert_array_equal(f(x, by), 2 * x)
+    assert len(f.stats.native) == 1, "an int for a float is a float"
+    for wrong in ((x, "a"), (x, 2.0, 2.5), ("x", 2.0), (x, None), (x, [2.0])):
+        with pytest.raises(GuardError, match=r"scaled\(\) Expected a value of type"):
+            f(*wrong)
+    with pytest.raises(GuardError, match="Expected a value of type 'int' for argument 'often'"):
+        compile_(scaled, example_inputs=(x, 2.0, 0.5))
+
+
+def test_keywords_after_the_builtin_took_over() -> None:
+    f, x = native(scaled), np.ones(3, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x, 2.0, 3), 8 * x)
+        np.testing.assert_array_equal(f(x, by=3.0, often=2), 9 * x)
+        np.testing.assert_array_equal(f(often=1, by=3.0, x=x), 3 * x)
+        with pytest.raises(GuardError, match="has no argument 'time'"):
+            f(x, 2.0, time=1)
+
+
 def test_what_native_code_cannot_do_is_visible() -> None:
     def words(x, s: str):  # type: ignore[no-untyped-def]
         print(s)

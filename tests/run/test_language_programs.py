@@ -46,10 +46,6 @@ NOT_YET = {
 """Programs that do not work yet, and what they need."""
 
 NATIVE_NOT_YET = {
-    "wrong_arguments": "compiled functions check no types of numbers and strings",
-    "tensor_unannotated_argument": "compiled functions check no types of numbers and strings",
-    "tensor_int_parameter": "compiled functions convert no numbers",
-    "int_list_argument": "compiled functions convert no numbers",
     "tensor_dtype_attr": "a device leaves as its constant",
     "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
     "class_lt_sort": "sorting objects natively",

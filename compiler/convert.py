@@ -1,0 +1,75 @@
+"""The values of a call to compiled code against the types of its signature, as TorchScript checks
+them: an int does for a float, a 0-dim tensor for a number, and nothing else changes its type.
+
+Tensors inside of containers, objects and enums are the specialiser's to judge.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NUMBER,
+    STRING,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+)
+from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.signature import Formal, Signature
+
+from .arguments import is_torch
+from .jit.boundary import Classes, match_argument, of_torch
+
+_CLASSES = Classes()
+
+
+def schema_of(function: FuncOp, name: str, skip: int) -> Signature:
+    """The signature of a function of `ts`, without its first `skip` arguments (`self`)."""
+    formals = [
+        Formal(argument.data, value.type)
+        for argument, value in zip(function.argument_names, function.block.args, strict=True)
+    ]
+    return Signature(name, tuple(formals[skip:]), (function.return_type,))
+
+
+def _of_numbers(type_: Attribute) -> bool:
+    """A type of numbers and strings only, however nested."""
+    match type_:
+        case OptionalType() | ListType():
+            return _of_numbers(type_.element)
+        case TupleType():
+            return all(map(_of_numbers, type_.elements))
+    return type_ in (INT, FLOAT, BOOL, NUMBER, STRING)
+
+
+def _number(value: Any) -> Any:
+    if is_torch(value):
+        return of_torch(value)
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf":
+        return value.item()
+    return value
+
+
+def convert(schema: Signature, at: int, value: Any) -> Any:
+    """The value of argument `at` as the schema wants it; tensors stay the same objects.
+
+    Raises:
+        GuardError: it is not of the argument's type, in TorchScript's words.
+    """
+    formal = schema.arguments[at]
+    if isinstance(formal.type, TensorType):
+        array = isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value)
+        if not array and value is not None:
+            match_argument(value, formal, at, schema, _CLASSES)
+    elif _of_numbers(formal.type):
+        return match_argument(_number(value), formal, at, schema, _CLASSES)
+    return value
