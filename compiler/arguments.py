@@ -34,6 +34,27 @@ def is_torch(value: object) -> bool:
     return kind.__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
 
 
+def is_array(value: object) -> bool:
+    """What compiled code takes for a tensor."""
+    return isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value)
+
+
+def tensor_of(value: Any) -> Tensor:
+    """An eager tensor over the memory of an array-like value.
+
+    Raises:
+        GuardError: its dtype or device has no counterpart.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, np.generic):
+        value = np.asarray(value)
+    array, dtype = _storage(value, "tensor")
+    made = Tensor(value if isinstance(value, np.ndarray) else array, dtype)
+    made.requires_grad = is_torch(value) and bool(value.requires_grad)
+    return made
+
+
 def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
     if isinstance(value, Tensor):
@@ -96,7 +117,7 @@ class Binder:
         Raises:
             GuardError: a value that no compiled function can take.
         """
-        if isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value):
+        if is_array(value):
             return self._tensor(value, name)
         if (dtype := _SCALARS.get(type(value))) is not None:
             if dtype is int64 and not -(2**63) <= value < 2**63:

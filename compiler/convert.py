@@ -23,11 +23,10 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
-from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Formal, Signature
 
-from .arguments import is_torch
-from .jit.boundary import Classes, match_argument, of_torch
+from .arguments import is_array, is_torch, tensor_of
+from .jit.boundary import Classes, match_argument
 
 _CLASSES = Classes()
 
@@ -53,7 +52,7 @@ def _of_numbers(type_: Attribute) -> bool:
 
 def _number(value: Any) -> Any:
     if is_torch(value):
-        return of_torch(value)
+        return tensor_of(value)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf":
         return value.item()
     return value
@@ -67,8 +66,7 @@ def convert(schema: Signature, at: int, value: Any) -> Any:
     """
     formal = schema.arguments[at]
     if isinstance(formal.type, TensorType):
-        array = isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value)
-        if not array and value is not None:
+        if not is_array(value) and value is not None:
             match_argument(value, formal, at, schema, _CLASSES)
     elif _of_numbers(formal.type):
         return match_argument(_number(value), formal, at, schema, _CLASSES)

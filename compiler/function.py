@@ -32,9 +32,11 @@ from .arguments import (
     Bound,
     bind,
     fill_defaults,
+    is_array,
     is_plain,
     rebuild,
     scalar_leaves,
+    tensor_of,
     wrapper,
 )
 from .cache import DiskCache, cache_key
@@ -402,10 +404,9 @@ def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> 
 
 
 def _to_tensor(value: Any) -> Any:
+    if is_array(value):
+        return tensor_of(value)
     match value:
-        case np.ndarray() | np.generic():
-            array = np.asarray(value)
-            return Tensor(array, bind(["x"], [array]).specs[0].dtype)  # type: ignore[union-attr]  # an array's spec
         case tuple() if hasattr(value, "_fields"):
             return type(value)(*map(_to_tensor, value))
         case tuple() | list():

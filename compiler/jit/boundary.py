@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
-from tensorscript.compiler.arguments import bind, is_torch
+from tensorscript.compiler.arguments import is_torch, tensor_of
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -44,7 +44,6 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.eager.device import Layout, MemoryFormat, device
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
-from tensorscript.lowering.ts_to_tg.specialise import TensorSpec
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 
@@ -66,16 +65,6 @@ class Classes:
     objects: dict[type, ClassType] = field(default_factory=dict)
     attributes: Callable[[str], Mapping[str, Attribute]] = lambda name: {}
     wrap: Callable[[ScriptObject], Any] = lambda target: target
-
-
-def of_torch(value: Any) -> Tensor:
-    """A tensor over the memory of a PyTorch CPU tensor."""
-    bound = bind(["tensor"], [value])
-    spec = bound.specs[0]
-    assert isinstance(spec, TensorSpec)
-    made = Tensor(bound.leaves[0], spec.dtype)
-    made.requires_grad = bool(value.requires_grad)
-    return made
 
 
 def _cannot(value: Any, type_: Attribute) -> Mismatch:
@@ -156,7 +145,7 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
             if value is None or isinstance(value, Tensor):
                 return value
             if is_torch(value):
-                return of_torch(value)
+                return tensor_of(value)
         case OptionalType():
             return None if value is None else to_script(value, type_.element, classes)
         case ListType():
