@@ -204,7 +204,8 @@ def test_arguments_that_share_memory() -> None:
     np.testing.assert_allclose(f(x, x), want)
     assert f.stats.interpreted_calls == 1
     y = array(6)
-    np.testing.assert_allclose(f(y.copy(), y), 2 * y + 1)
+    # In the program's own order: near -1/2 any other rounds differently.
+    np.testing.assert_array_equal(f(y.copy(), y), (y + 1) + y)
     assert f.stats.interpreted_calls == 1
 
 
