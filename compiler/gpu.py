@@ -14,14 +14,11 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import (
     ArraySpec,
     ScalarSpec,
     Signature,
     ValueSpec,
-    signature_of,
-    with_scalar_outputs,
 )
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.ptx import driver
@@ -35,8 +32,7 @@ from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, co
 from tensorscript.lowering.schedules.affine import expressions
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, TensorSpec
 
-from .native import Kernel, host_function, kernels_of
-from .options import CompileOptions
+from .native import Kernel, ScheduledModule, kernels_of
 
 
 def contiguous(specs: Sequence[ArgumentSpec]) -> list[ArgumentSpec]:
@@ -82,22 +78,8 @@ def _names_read(function: FuncOp) -> set[str]:
     return found - {b.name for b in function.buffers}
 
 
-class GPUModule:
-    """The compilation of one scheduled te module for a GPU.
-
-    Args:
-        module: at stage `scheduled`, with GPU schedules.
-        scalar_outputs: numbers of the results that are Python numbers, not 0-dim arrays.
-    """
-
-    def __init__(
-        self, module: ModuleOp, options: CompileOptions, scalar_outputs: frozenset[int]
-    ) -> None:
-        self.module = module
-        self.options = options
-        self.target = targets.parse(options.target, options.cpu)
-        self.entry = host_function(module)
-        self.signature = with_scalar_outputs(signature_of(self.entry), scalar_outputs)
+class GPUModule(ScheduledModule):
+    """The compilation of one te module with GPU schedules."""
 
     @cached_property
     def _emitted(self) -> tuple[str, list[KernelLaunch]]:

@@ -78,8 +78,8 @@ class NativeCode:
     constants: tuple[str, ...]
 
 
-class NativeModule:
-    """The compilation of one scheduled te module for the CPU.
+class ScheduledModule:
+    """A te module that code is generated from.
 
     Args:
         module: at stage `scheduled`.
@@ -94,6 +94,10 @@ class NativeModule:
         self.target = targets.parse(options.target, options.cpu)
         self.entry = host_function(module)
         self.signature = with_scalar_outputs(signature_of(self.entry), scalar_outputs)
+
+
+class NativeModule(ScheduledModule):
+    """The compilation of one scheduled te module for the CPU."""
 
     @cached_property
     def llvm_text(self) -> str:

@@ -190,18 +190,13 @@ def _check_body(op: Operation, body: Expr, inputs: Sequence[SSAValue], variables
             raise VerifyException(f"{op.name}: undeclared variable {name}")
 
 
-class ComputeOp(TGOp):
-    """Base of the ops whose result element is `body` at (i0, i1, ...)."""
+class BodyOp(TGOp):
+    """Base of the ops whose result is one tensor, made by `body`."""
 
     inputs = var_operand_def()
     body = prop_def(ExprAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
-
-    def __init__(self, inputs: Sequence[SSAValue], body: Expr, type: TensorType) -> None:
-        super().__init__(
-            operands=[inputs], properties={"body": ExprAttr(body)}, result_types=[type]
-        )
 
     @property
     def expr(self) -> Expr:
@@ -213,13 +208,26 @@ class ComputeOp(TGOp):
         assert isinstance(found, TensorType)
         return found
 
-    def verify_(self) -> None:
+    def check_body(self, variables: set[str]) -> None:
+        """The body gives the result's dtype and reads what there is."""
         if self.expr.dtype is not self.type.dtype:
             raise VerifyException(
                 f"{self.name}: body is {self.expr.dtype}, result {self.type.dtype}"
             )
-        variables = {f"i{d}" for d in range(self.type.rank)}
         _check_body(self, self.expr, self.inputs, variables)
+
+
+class ComputeOp(BodyOp):
+    """Base of the ops whose result element is `body` at (i0, i1, ...)."""
+
+    def __init__(self, inputs: Sequence[SSAValue], body: Expr, type: TensorType) -> None:
+        super().__init__(
+            operands=[inputs], properties={"body": ExprAttr(body)}, result_types=[type]
+        )
+
+    def verify_(self) -> None:
+        variables = {f"i{d}" for d in range(self.type.rank)}
+        self.check_body(variables)
 
 
 @irdl_op_definition
@@ -240,15 +248,11 @@ class GatherOp(ComputeOp):
     assembly_format = "$inputs $body attr-dict `:` functional-type($inputs, $result)"
 
 
-class ReductionOp(TGOp):
+class ReductionOp(BodyOp):
     """Base of the ops that combine `body` over r0 < extents[0], r1 < extents[1], ..."""
 
-    inputs = var_operand_def()
-    body = prop_def(ExprAttr)
     extents = prop_def(ExprsAttr)
     combiner = prop_def(StringAttr)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
 
     def __init__(
         self,
@@ -268,26 +272,12 @@ class ReductionOp(TGOp):
             result_types=[type],
         )
 
-    @property
-    def expr(self) -> Expr:
-        return self.body.data
-
-    @property
-    def type(self) -> TensorType:
-        found = self.result.type
-        assert isinstance(found, TensorType)
-        return found
-
     def verify_(self) -> None:
         if self.combiner.data not in COMBINERS:
             raise VerifyException(f"unknown combiner {self.combiner.data}")
-        if self.expr.dtype is not self.type.dtype:
-            raise VerifyException(
-                f"{self.name}: body is {self.expr.dtype}, result {self.type.dtype}"
-            )
         variables = {f"i{d}" for d in range(self.type.rank)}
         variables |= {f"r{d}" for d in range(len(self.extents.data))}
-        _check_body(self, self.expr, self.inputs, variables)
+        self.check_body(variables)
 
 
 _REDUCTION_FORMAT = (

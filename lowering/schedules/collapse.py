@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, mul
-from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp
 
 from .affine import accesses, coefficient, expressions, flat_index
 from .rebuild import copy_statement, substituting
@@ -75,3 +75,15 @@ def collapse(block: Block, buffers: Mapping[str, Buffer]) -> None:
         block.insert_op_before(merged, op)
         op.detach()
         op.erase()
+
+
+def outer_loops(func: FuncOp) -> tuple[list[ForOp], Block]:
+    """The loops around all of a function's work, outermost first, and the inner one's block."""
+    loops: list[ForOp] = []
+    block = func.block
+    while True:
+        only = list(block.ops)
+        if len(only) != 1 or not isinstance(only[0], ForOp) or only[0].is_reduction:
+            return loops, block
+        loops.append(only[0])
+        block = only[0].block

@@ -30,7 +30,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.tg.ops import identity
 
 from .affine import accesses, all_buffers, coefficient, expressions, flat_index, known
-from .collapse import collapse
+from .collapse import collapse, outer_loops
 from .contraction import block_contraction
 from .fuse_rows import fuse_rows
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
@@ -201,24 +201,12 @@ def _simple_body(loop: ForOp) -> bool:
     return True
 
 
-def _row_loop(func: FuncOp) -> tuple[list[ForOp], Block]:
-    """The shared outer loops, outermost first, and the block of the row."""
-    loops: list[ForOp] = []
-    block = func.block
-    while True:
-        only = list(block.ops)
-        if len(only) != 1 or not isinstance(only[0], ForOp) or only[0].is_reduction:
-            return loops, block
-        loops.append(only[0])
-        block = only[0].block
-
-
 def _schedule_rows(func: FuncOp, parameters: CPUParameters) -> None:
     buffers = all_buffers(func)
     collapse(func.block, buffers)
     chunk_full_reduction(func, parameters)
     buffers = all_buffers(func)
-    loops, row = _row_loop(func)
+    loops, row = outer_loops(func)
     if loops and _prefers_outer(loops[-1], buffers) and _simple_body(loops[-1]):
         last = loops[-1]
         lanes = _shrunk(_lanes(last, buffers, parameters), last.extent)

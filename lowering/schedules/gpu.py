@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.expr import (
@@ -28,24 +28,13 @@ from tensorscript.dialects.te.ops import (
 )
 
 from .affine import accesses, all_buffers, coefficient, flat_index, known
-from .collapse import collapse
+from .collapse import collapse, outer_loops
 from .contraction_shape import Axis
 from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
 from .rebuild import copy_all, substituting
 from .units import dissolve_units
 
 VECTOR = 4
-
-
-def _outer_loops(func: FuncOp) -> tuple[list[ForOp], Block]:
-    loops: list[ForOp] = []
-    block = func.block
-    while True:
-        only = list(block.ops)
-        if len(only) != 1 or not isinstance(only[0], ForOp) or only[0].is_reduction:
-            return loops, block
-        loops.append(only[0])
-        block = only[0].block
 
 
 def _reset(func: FuncOp, made: list[Operation]) -> None:
@@ -68,7 +57,7 @@ def _can_vectorize(loop: ForOp, func: FuncOp) -> bool:
 
 def per_thread(func: FuncOp) -> None:
     """One thread per iteration of the outer loops (per 4 of them for a straight walk)."""
-    loops, block = _outer_loops(func)
+    loops, block = outer_loops(func)
     axis = Axis([f.var for f in loops], [f.extent for f in loops])
     thread = var("bx") * THREADS + var("tx")
     vector = len(loops) == 1 and _can_vectorize(loops[0], func)
@@ -133,7 +122,7 @@ def _schedule(func: FuncOp) -> None:
     dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
         collapse(func.block, all_buffers(func))
-    loops, block = _outer_loops(func)
+    loops, block = outer_loops(func)
     together = category in ("reduction", "rows") and _walks_rows(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):
         made = row_schedule(func, loops, block)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_
-from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
+from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import compute_dtype
@@ -325,38 +325,8 @@ def _logit(b: Builder, x: Tensor, eps: Value = None, *_: Value) -> Tensor:
     return unary_float(lambda e: call("log", e / (1 - e)))(b, x)
 
 
-_MATH = [
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "sigmoid",
-    "erf",
-    "erfc",
-    "erfinv",
-    "lgamma",
-    "digamma",
-]
-
 POINTWISE: Rows = {
-    **{f"aten::{name}": math_call(name) for name in _MATH},
+    **{f"aten::{name}": math_call(name) for name in UNARY_MATH},
     **{f"aten::{name}": rounding(name) for name in ("floor", "ceil", "trunc", "round")},
     "aten::fix": rounding("trunc"),
     "aten::arcsin": math_call("asin"),
