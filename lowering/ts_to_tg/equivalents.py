@@ -14,8 +14,9 @@ from .elements import compute_dtype
 from .normalization import group_norm, layer_norm
 from .pointwise import math_call
 from .reduction import moments
+from .reshape import reshaped
 from .values import Tensor, Value
-from .view import expand, reshaped
+from .view import expand
 
 
 def renamed(name: str) -> Callable[..., Value]:

@@ -16,8 +16,8 @@ from tensorscript.dialects.tg.types import tensor
 from .builder import Body, Builder, Rows
 from .dims import dimension, dtype_of
 from .elements import compute_dtype, known
+from .slicing import narrow
 from .values import Tensor, Value
-from .view import narrow
 
 
 def check_bounds(b: Builder, index: Tensor, size: Expr, message: str, low: bool = True) -> None:

@@ -13,9 +13,12 @@ from tensorscript.dialects.tg.ops import ViewOp
 from .builder import Body, Builder, Rows
 from .dims import dimension, dtype_of, literal
 from .elements import compute_dtype
+from .joining import cat, stack
+from .reshape import reshaped
 from .sizes import product, simplify
+from .slicing import slice_at
 from .values import Tensor, Value
-from .view import cat, expand, reshaped, slice_at, stack, transpose
+from .view import expand, transpose
 
 
 def _channel_shuffle(b: Builder, x: Tensor, groups: Value, *_: Value) -> Tensor:

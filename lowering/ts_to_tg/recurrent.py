@@ -15,10 +15,12 @@ from tensorscript.dialects.te.expr import Expr, call, const, select
 from .builder import Builder, Rows
 from .control import loop
 from .elements import compute_dtype
+from .joining import cat, stack
 from .linalg import linear
 from .sizes import simplify
+from .slicing import narrow, select_at
 from .values import Tensor, Value
-from .view import cat, narrow, select_at, stack, transpose
+from .view import transpose
 
 State = list[Tensor]
 Cell = Callable[[Builder, Tensor, Tensor, State], State]

@@ -19,6 +19,7 @@ from .distance import DISTANCE
 from .equivalents import EQUIVALENT
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
+from .joining import JOINING
 from .linalg import LINALG
 from .loss import LOSS
 from .normalization import NORMALIZATION
@@ -29,10 +30,12 @@ from .product import PRODUCT
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
+from .reshape import RESHAPE
 from .resize import RESIZE
 from .sampling import SAMPLING
 from .scalars import SCALAR
 from .selection import SELECTION
+from .slicing import SLICING
 from .special import SPECIAL
 from .view import VIEW
 
@@ -42,6 +45,9 @@ _ROWS: Rows = {
     **ACTIVATION,
     **REDUCTION,
     **VIEW,
+    **RESHAPE,
+    **SLICING,
+    **JOINING,
     **LINALG,
     **CREATION,
     **NORMALIZATION,

@@ -1,0 +1,141 @@
+"""Rows that give the elements another shape, in row-major order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.dialects.te.expr import Expr, const, mul, var
+
+from .builder import Builder, Rows
+from .dims import dimension, size_of, sizes_of
+from .sizes import product, same_size, simplify
+from .values import Tensor, Value
+from .view import is_contiguous, view
+
+
+def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...]:
+    """The shape of a view, -1 worked out."""
+    sizes = [size_of(s) for s in wanted]
+    total = product(x.shape)
+    holes = [k for k, s in enumerate(sizes) if s.is_int(-1)]
+    if len(holes) > 1:
+        b.error("only one dimension can be inferred")
+    message = f"shape '[{', '.join(map(str, sizes))}]' is invalid for input of size {total}"
+    if holes:
+        rest = product(tuple(s for k, s in enumerate(sizes) if k != holes[0]))
+        if rest.is_int(0):
+            b.error(
+                f"cannot reshape tensor of 0 elements into shape [{', '.join(map(str, sizes))}]"
+                " because the unspecified dimension size -1 can be any value and is ambiguous"
+            )
+        sizes[holes[0]] = simplify(total // rest)
+        b.require_same(mul(sizes[holes[0]], rest), total, message)
+    else:
+        b.require_same(product(tuple(sizes)), total, message)
+    return sizes_of(b, sizes)
+
+
+def _groups(old: Sequence[Expr], new: Sequence[Expr]) -> list[tuple[list[int], list[int]]] | None:
+    """Consecutive dimensions of both shapes that hold the same elements."""
+    out: list[tuple[list[int], list[int]]] = []
+    p = q = 0
+    while p < len(old) or q < len(new):
+        left: list[int] = []
+        right: list[int] = []
+        have, want = const(1), const(1)
+        while True:
+            if left and right and same_size(have, want):
+                break
+            behind = have.op == want.op == "const" and int(str(have.value)) < int(str(want.value))
+            if p < len(old) and (not left or behind or q == len(new)):
+                left.append(p)
+                have, p = simplify(mul(have, old[p])), p + 1
+            elif q < len(new):
+                right.append(q)
+                want, q = simplify(mul(want, new[q])), q + 1
+            elif p < len(old):
+                left.append(p)
+                have, p = simplify(mul(have, old[p])), p + 1
+            else:
+                if same_size(have, want):
+                    break
+                return None
+        out.append((left, right))
+    return out
+
+
+def _linear(dims: Sequence[int], shape: Sequence[Expr]) -> Expr:
+    out = const(0)
+    for d in dims:
+        out = out * shape[d] + (const(0) if shape[d].is_int(1) else var(f"i{d}"))
+    return out
+
+
+def _digits(linear: Expr, shape: Sequence[Expr], bounds: dict[str, Expr]) -> list[Expr]:
+    """The indices of a position in row-major order."""
+    out: list[Expr] = []
+    for k, size in enumerate(shape):
+        inner = product(tuple(shape[k + 1 :]))
+        at = const(0) if size.is_int(1) else linear // inner if not inner.is_int(1) else linear
+        if k and not size.is_int(1):
+            at = at % size
+        out.append(simplify(at, bounds))
+    return out
+
+
+def reshaped(b: Builder, x: Tensor, shape: tuple[Expr, ...]) -> Tensor:
+    """The same elements in row-major order under another shape, as a view of `x`."""
+    if len(shape) == x.rank and all(map(same_size, shape, x.shape)):
+        return x
+    bounds = {f"i{d}": s for d, s in enumerate(shape)}
+    groups = _groups(x.shape, shape) or [(list(range(x.rank)), list(range(len(shape))))]
+    at = [const(0)] * x.rank
+    for old, new in groups:
+        parts = _digits(_linear(new, shape), [x.shape[d] for d in old], bounds)
+        for d, e in zip(old, parts, strict=True):
+            at[d] = e
+    return view(x, shape, at)
+
+
+def _view(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
+    return reshaped(b, x, _inferred(b, x, shape))
+
+
+def _reshape(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
+    out = reshaped(b, x, _inferred(b, x, shape))
+    return out if is_contiguous(x) else b.copied(out)
+
+
+def _flatten(b: Builder, x: Tensor, start: Value = 0, end: Value = -1, *_: Value) -> Tensor:
+    if not x.rank:
+        return reshaped(b, x, (const(1),))
+    p, q = dimension(b, start, x.rank), dimension(b, end, x.rank)
+    if p > q:
+        b.error("flatten() has invalid args: start_dim cannot come after end_dim")
+    middle = product(x.shape[p : q + 1])
+    return _reshape(b, x, [*x.shape[:p], middle, *x.shape[q + 1 :]])
+
+
+def _unflatten(b: Builder, x: Tensor, dim: Value, sizes: Value, *_: Value) -> Tensor:
+    at = dimension(b, dim, x.rank)
+    part = _inferred(b, Tensor(x.storage, (x.shape[at],)), sizes)
+    return _view(b, x, [*x.shape[:at], *part, *x.shape[at + 1 :]])
+
+
+def atleast(rank: int) -> Callable[..., Tensor]:
+    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+        return reshaped(b, x, (*[const(1)] * (rank - x.rank), *x.shape))
+
+    return row
+
+
+RESHAPE: Rows = {
+    "aten::view": _view,
+    "aten::_unsafe_view": _view,
+    "aten::reshape": _reshape,
+    "aten::view_as": lambda b, x, y: _view(b, x, list(y.shape)),
+    "aten::reshape_as": lambda b, x, y: _reshape(b, x, list(y.shape)),
+    "aten::flatten": _flatten,
+    "aten::ravel": lambda b, x: _reshape(b, x, [-1]),
+    "aten::unflatten": _unflatten,
+}
