@@ -15,9 +15,10 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .callables import Builtin
 from .draft import Value
 from .emission import Emission
-from .values import Args, Builtin, Kwargs, Simple, Sugared
+from .values import Args, Kwargs, Simple, Sugared
 
 TENSOR_PROPERTIES = {
     "dtype": "prim::dtype", "device": "prim::device", "layout": "prim::layout",

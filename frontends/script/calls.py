@@ -27,21 +27,10 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .callables import Builtin, Cast, Closure, Form, method_call
 from .draft import FORK, Value
 from .subscripts import Subscripts
-from .values import (
-    Builtin,
-    Cast,
-    Closure,
-    Form,
-    Iterable,
-    Parts,
-    Range,
-    Simple,
-    Sugared,
-    Zip,
-    method_call,
-)
+from .values import Iterable, Parts, Range, Simple, Sugared, Zip
 
 BUILTINS: dict[str, Sugared] = {
     "int": Cast("aten::Int", "__int__", INT),

@@ -13,10 +13,11 @@ from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import ANY, BOOL, NONE, ClassType, OptionalType, UnionType
 
 from . import draft
+from .callables import Form, method_call
 from .draft import Block, Node, Value, Variable
 from .emission import Emission
 from .scope import Frame
-from .values import Form, Sugared, method_call
+from .values import Sugared
 
 Refinements = Mapping[str, Attribute]
 """Variables and the types that a condition proves for them."""

@@ -25,10 +25,11 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .callables import method_call
 from .conditions import Conditions
 from .draft import Value
 from .folding import fold
-from .values import Simple, Sugared, method_call
+from .values import Simple, Sugared
 
 BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("__add__", "aten::add"),

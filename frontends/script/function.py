@@ -30,6 +30,7 @@ from tensorscript.dialects.ts.types import (
 
 from . import draft
 from .attributes import no_attribute, plain_attr
+from .callables import Listing, Method, PythonCall
 from .cleanup import clean
 from .draft import Node, Value
 from .exits import lower_exits
@@ -40,7 +41,7 @@ from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
 from .statements import Statements
-from .values import Listing, Method, Parts, PythonCall, Simple, Sugared
+from .values import Parts, Simple, Sugared
 
 T = TypeVar("T")
 

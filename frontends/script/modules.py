@@ -27,8 +27,9 @@ from tensorscript.dialects.ts.types import (
 
 from .annotations import type_of_object
 from .function import class_type
-from .live import World, python_constant, qualified_name
+from .live import World
 from .program import ClassInfo
+from .python_names import python_constant, qualified_name
 from .signature import constant_type
 
 _CONTAINERS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict",

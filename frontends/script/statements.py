@@ -13,21 +13,14 @@ from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import ANY, INT, NONE, TENSOR, TensorType
 
 from . import draft
+from .callables import Closure, ExceptionClass, ExceptionMessage, method_call
 from .conditions import Condition
 from .draft import Block, Node, Value, Variable
 from .schema_match import convert
 from .scope import Frame
 from .source import Text
 from .stores import Stores
-from .values import (
-    Closure,
-    ExceptionClass,
-    ExceptionMessage,
-    Parts,
-    Simple,
-    Sugared,
-    method_call,
-)
+from .values import Parts, Simple, Sugared
 
 Body = Callable[[], None]
 

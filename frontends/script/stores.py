@@ -20,12 +20,13 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .callables import method_call
 from .calls import Calls
 from .draft import Value
 from .expressions import BINARY
 from .schema_match import EMPTY_LIST_HINT, convert
 from .subscripts import indices_of
-from .values import Parts, Simple, Sugared, method_call
+from .values import Parts, Simple, Sugared
 
 _AUGMENTED: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "fmod",

@@ -25,9 +25,10 @@ from tensorscript.dialects.ts.types import (
 
 from . import draft
 from .attributes import tuple_field
+from .callables import method_call
 from .draft import Value
 from .expressions import Expressions
-from .values import Parts, Simple, Sugared, method_call
+from .values import Parts, Simple, Sugared
 
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:

@@ -20,14 +20,10 @@ from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
-from tensorscript.dialects.ts.types import (
-    ClassType,
-    EnumType,
-    InterfaceType,
-    TupleType,
-)
+from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
 
 from .annotations import NOT_FOUND, type_of_syntax
+from .callables import Builtin, Class, EnumClass, ExceptionClass, Function, NamedTupleClass
 from .calls import BUILTINS
 from .function import (
     Definition,
@@ -39,18 +35,7 @@ from .function import (
 from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text, parse_text
-from .values import (
-    Args,
-    Builtin,
-    Class,
-    EnumClass,
-    ExceptionClass,
-    Function,
-    Kwargs,
-    NamedTupleClass,
-    Simple,
-    Sugared,
-)
+from .values import Args, Kwargs, Simple, Sugared
 
 _FLOATS = {"inf": math.inf, "nan": math.nan}
 _COMPLEX = {"infj": complex(0, math.inf), "nanj": complex(0, math.nan)}

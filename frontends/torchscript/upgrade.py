@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import FLOAT, NONE, TensorType
+from tensorscript.frontends.script.callables import Builtin
 from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.text import Found, TextLibrary
-from tensorscript.frontends.script.values import Args, Builtin, Kwargs, Sugared
+from tensorscript.frontends.script.values import Args, Kwargs, Sugared
 
 PREFIX = "__torch__.upgraders"
 

@@ -1,0 +1,317 @@
+"""Compile-time values that are called: operators, functions, methods, classes and casts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    ClassType,
+    EnumType,
+    ListType,
+    TensorType,
+    TupleType,
+)
+
+from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
+from .emission import Emission
+from .schema_match import ArgumentsMismatch, match_overloads
+from .signature import Signature
+from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared
+
+UNUSED_MESSAGE = "This Python function is annotated to be ignored and cannot be run"
+
+
+@dataclass
+class Builtin(Sugared):
+    """An operator, possibly bound to its `self`."""
+
+    kind = "builtin"
+    name: str
+    self_value: Value | None = None
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return Simple(em.builtin(self.name, args, span, dict(kwargs), self.self_value))
+
+
+@dataclass
+class Form(Sugared):
+    """A name with a meaning of its own (`isinstance`, `annotate`); the emitter knows it by name."""
+
+    kind = "special form"
+    name: str
+
+
+@dataclass
+class Cast(Sugared):
+    """`int`, `float`, `bool`, `str`, `complex` called on a value."""
+
+    kind = "builtin cast"
+    name: str
+    method: str
+    type: Attribute
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if len(args) == 1 and not kwargs:
+            if args[0].type == self.type and not isinstance(args[0].type, TensorType):
+                return Simple(args[0])
+            if isinstance(args[0].type, ClassType):
+                return method_call(em, args[0], self.method, [], span)
+            if self.type == BOOL and not isinstance(args[0].type, TensorType):
+                return Simple(em.to_bool(args[0], span))
+        return Simple(em.builtin(self.name, args, span, dict(kwargs)))
+
+
+def method_call(
+    em: Emission, value: Value, name: str, args: Sequence[Value], span: Span | None
+) -> Sugared:
+    """Call a method of an object that is an SSA value."""
+    found = em.object_attr(value, name, span)
+    assert isinstance(found, Sugared)
+    return found.call(em, span, args, {})
+
+
+@dataclass
+class Function(Sugared):
+    """A compiled function of the program."""
+
+    kind = "function"
+    name: str
+    signature: Signature
+
+    def as_value(self, em: Emission, span: Span | None) -> Value:
+        return em.function_constant(self.name, span)
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        try:
+            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        callee = {"callee": self.name}
+        node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
+        return Simple(node.output)
+
+
+@dataclass
+class Overloads(Sugared):
+    """Compiled functions of one name: a call takes the first whose signature fits."""
+
+    kind = "function"
+    choices: list[Function]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        signatures = [c.signature for c in self.choices]
+        try:
+            at, matched = match_overloads(em, signatures, args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        callee = {"callee": self.choices[at].name}
+        node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
+        return Simple(node.output)
+
+
+@dataclass
+class Method(Sugared):
+    """A compiled method bound to an object."""
+
+    kind = "method"
+    object: Value
+    name: str
+    signature: Signature
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        try:
+            _, matched = match_overloads(
+                em, [self.signature], [self.object, *args], kwargs, None, span
+            )
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        method = {"method": self.name}
+        node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
+        return Simple(node.output)
+
+
+@dataclass
+class NamedTupleClass(Sugared):
+    """The class of a NamedTuple."""
+
+    kind = "namedtuple"
+    type: TupleType
+    signature: Signature
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        try:
+            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        return Simple(em.make_tuple(matched.inputs, span, self.type))
+
+
+@dataclass
+class EnumClass(Sugared):
+    """An Enum class; its members are constants."""
+
+    kind = "Enum class"
+    type: EnumType
+    members: dict[str, object] = field(default_factory=dict)
+
+    def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
+        if name in self.members:
+            return Simple(em.constant(self.members[name], span, self.type))
+        raise em.error(f"enum type has no attribute or member '{name}'", span)
+
+    def iterate(self, em: Emission, span: Span | None) -> Iterable:
+        values = [em.constant(m, span, self.type) for m in self.members.values()]
+        return Elements(em.make_list(self.type, values, span))
+
+
+@dataclass
+class Class(Sugared):
+    """A script class: calling it makes an object."""
+
+    kind = "class"
+    type: ClassType
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        found = em.class_method(self.type, "__init__", span)
+        if found is None:
+            name = self.type.class_name.data.rpartition(".")[2]
+            raise em.error(f"Class {name} does not have an __init__ function defined", span)
+        made = em.insert("prim::CreateObject", [], [self.type], span).output
+        Method(made, "__init__", found).call(em, span, args, kwargs)
+        return Simple(made)
+
+    def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
+        found = em.static_attr(self.type, name, span)
+        assert isinstance(found, Sugared)
+        return found
+
+
+@dataclass
+class Repeat(Sugared):
+    """`_single`, `_pair`, ...: an int stands for a list of that many."""
+
+    kind = "builtin"
+    count: int
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if isinstance(args[0].type, ListType):
+            return Simple(args[0])
+        if isinstance(args[0].type, TupleType):
+            parts = em.unpack_tuple(args[0], span)
+            return Simple(em.make_list(parts[0].type, parts, span))
+        return Simple(em.make_list(args[0].type, [args[0]] * self.count, span))
+
+
+@dataclass
+class Dispatch(Sugared):
+    """A function that a compile-time flag chooses between two (`return_indices=True`)."""
+
+    kind = "boolean dispatch"
+    choices: dict[bool, Sugared]
+    argument: str
+    index: int
+    default: bool
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        flag = kwargs.get(self.argument)
+        if flag is None and len(args) > self.index:
+            flag = args[self.index]
+        if flag is None:
+            return self.choices[self.default].call(em, span, args, kwargs)
+        if not is_constant(flag):
+            raise em.error("value for boolean dispatch should be a compile time constant", span)
+        return self.choices[bool(constant_of(flag))].call(em, span, args, kwargs)
+
+
+@dataclass
+class PythonCall(Sugared):
+    """A function that stays in Python: the interpreter calls back, or raises if it is `unused`."""
+
+    kind = "function"
+    name: str
+    signature: Signature
+    unused: bool = False
+    object: Value | None = None
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if self.object is not None:
+            args = [self.object, *args]
+        try:
+            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        if self.unused:
+            inputs = [em.constant(UNUSED_MESSAGE, span), em.constant(None, span)]
+            em.insert(RAISE, inputs, [], span)
+            return Simple(em.insert(UNINITIALIZED, [], matched.returns, span).output)
+        callee = {"callee": self.name}
+        node = em.insert("prim::PythonOp", matched.inputs, matched.returns, span, **callee)
+        return Simple(node.output)
+
+
+@dataclass
+class Deferred(Sugared):
+    """A value that is only looked up when it is called."""
+
+    kind = "function"
+    find: Callable[[], Sugared]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return self.find().call(em, span, args, kwargs)
+
+
+@dataclass
+class Listing(Sugared):
+    """A bound method without arguments whose result is known now (`ModuleDict.items`)."""
+
+    kind = "method"
+    result: Sugared
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return self.result
+
+
+@dataclass
+class Closure(Sugared):
+    """A nested function of archive text; only `fork` takes it."""
+
+    kind = "closure"
+    tree: ast.FunctionDef
+
+
+@dataclass
+class ExceptionClass(Sugared):
+    """An exception class; only `raise` can use it."""
+
+    kind = "Python exception class"
+    qualified_name: str
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if self.qualified_name == "builtins.AssertionError":
+            # A failed assert and a raised AssertionError look the same: text, and no class.
+            text = em.constant("AssertionError: ", span)
+            for arg in args:
+                text = em.builtin("aten::add", [text, em.to_string(arg, span)], span)
+            return ExceptionMessage(text, em.constant(None, span))
+        if not args:
+            message = em.constant("", span)
+        elif len(args) == 1:
+            message = args[0]
+        else:
+            message = em.make_tuple(args, span)
+        return ExceptionMessage(message, em.constant(self.qualified_name, span))
+
+
+@dataclass
+class ExceptionMessage(Sugared):
+    """An exception about to be raised."""
+
+    kind = "exception"
+    message: Value
+    class_name: Value

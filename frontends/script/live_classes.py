@@ -1,0 +1,191 @@
+"""Python classes as types of a program: classes, dataclasses, enums, NamedTuples and interfaces."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.types import TENSOR, EnumType, InterfaceType, TupleType
+
+from .annotations import type_of_object
+from .dataclasses import field_defaults, field_types, generated_source, is_dataclass
+from .function import Definition, class_type, compile_definition, declared_signature
+from .live_functions import LiveFunctions, LiveResolver
+from .program import ClassInfo
+from .python_names import modifier_of, python_constant, qualified_name
+from .signature import Signature, constant_type
+from .source import FunctionSource, class_source
+
+_DATACLASS_ONLY = frozenset({"__repr__", "__hash__", "__replace__", "__setattr__", "__delattr__"})
+
+
+@dataclass
+class LiveClasses(LiveFunctions):
+    """The classes of a world: which Python class became which type of the program."""
+
+    classes: dict[type, Attribute] = field(default_factory=dict)
+
+    def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        found = self.classes.get(cls)
+        if found is None:
+            found = self._declare(cls, span)
+        return found
+
+    def _declare(self, cls: type, span: Span | None) -> Attribute:
+        name = qualified_name(cls)
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            hints: Mapping[str, object] = getattr(cls, "__annotations__", {})
+            names: tuple[str, ...] = cls._fields
+            elements = [
+                type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names
+            ]
+            made: Attribute = TupleType.of(elements, names, name)
+            self.classes[cls] = made
+            return made
+        if issubclass(cls, enum.Enum):
+            return self._declare_enum(cls, name, span)
+        if getattr(cls, "__torch_script_interface__", False):
+            return self._declare_interface(cls, name)
+        if any(base.__name__ == "Module" for base in cls.__mro__[:-1]):
+            raise CompileError(
+                f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
+                "instance instead",
+                span,
+            )
+        return self._declare_class(cls, name)
+
+    def _declare_enum(self, cls: type[enum.Enum], name: str, span: Span | None) -> Attribute:
+        types_ = [constant_type(m.value) for m in cls]
+        for at, found in enumerate(types_):
+            if found != types_[0]:
+                raise CompileError(
+                    f"Could not unify type list since element {at} of type {int.__name__} did "
+                    "not match the types before it",
+                    span,
+                )
+        made = EnumType(StringAttr(name), types_[0])
+        self.classes[cls] = made
+        info = ClassInfo(class_type(name), "enum")
+        info.constants = {m.name: m.value for m in cls}
+        self.program.classes[name] = info
+        return made
+
+    def _declare_interface(self, cls: type, name: str) -> Attribute:
+        """An interface: its methods have signatures only."""
+        name = self.program.unique(name)
+        made = InterfaceType(StringAttr(name))
+        info = ClassInfo(class_type(name), "interface")
+        self.classes[cls] = made
+        self.program.classes[name] = info
+        for key, member in vars(cls).items():
+            if isinstance(member, types.FunctionType):
+                self._interface_method(info, key, member, made)
+        return made
+
+    def _interface_method(
+        self, info: ClassInfo, key: str, fn: Callable[..., object], self_type: Attribute
+    ) -> None:
+        def declare() -> Signature:
+            definition = self.definition(fn, f"{info.name}.{key}", info.type)
+            signature = declared_signature(self.program, definition, self_type)
+            info.compiled[key] = signature
+            return signature
+
+        info.methods[key] = declare
+
+    def _declare_class(self, cls: type, name: str) -> Attribute:
+        name = self.program.unique(name)
+        type_ = class_type(name)
+        info = ClassInfo(type_)
+        self.classes[cls] = type_
+        self.program.classes[name] = info
+        class_source(cls)
+        for key, member in vars(cls).items():
+            self._member(cls, info, key, member)
+        if "__init__" in info.methods:
+            info.defining = True
+            info.methods["__init__"]()
+            info.defining = False
+        for key, compile in list(info.methods.items()):
+            if key not in info.compiled and f"{name}.{key}" not in self.program.compiling:
+                compile()
+        return type_
+
+    def _member(self, cls: type, info: ClassInfo, key: str, member: object) -> None:
+        if isinstance(member, staticmethod):
+            info.static_methods[key] = member.__func__
+        elif isinstance(member, property):
+            getter = f"__{key}_getter"
+            assert member.fget is not None
+            self.add_method(info, getter, member.fget)
+            setter = None
+            if member.fset is not None:
+                setter = f"__{key}_setter"
+                self.add_method(info, setter, member.fset)
+            info.properties[key] = (getter, setter)
+        elif is_dataclass(cls) and (source := self._generated(cls, key, member)):
+            self._generated_method(cls, info, key, source)
+        elif is_dataclass(cls) and key in _DATACLASS_ONLY:
+            pass
+        elif isinstance(member, types.FunctionType):
+            self.add_method(info, key, member)
+        elif not (
+            key.startswith("__")
+            or isinstance(member, types.MemberDescriptorType)
+            or key in getattr(cls, "__annotations__", {})
+        ):
+            raise CompileError(
+                f"'{key}' is defined as a class attribute which currently is not supported. "
+                "Consider converting this to an instance attribute."
+            )
+
+    def _generated(self, cls: type, key: str, member: object) -> FunctionSource | None:
+        """The text of a method that `@dataclass` wrote."""
+        code = getattr(member, "__code__", None)
+        return generated_source(cls, key) if code and code.co_filename == "<string>" else None
+
+    def _generated_method(
+        self, cls: type, info: ClassInfo, key: str, source: FunctionSource
+    ) -> None:
+        resolver = LiveResolver(self, getattr(cls, key))
+
+        def compile() -> Signature:
+            annotations = {
+                name: resolver.annotation(
+                    ast.parse(found, mode="eval").body, source.text.span(source.tree)
+                )
+                if isinstance(found, str)
+                else type_of_object(found, self, None)
+                for name, found in field_types(cls, key).items()
+            }
+            defaults = {n: python_constant(v) for n, v in field_defaults(cls, key).items()}
+            full = f"{info.name}.{key}"
+            definition = Definition(full, source, resolver, defaults, annotations, info.type)
+            info.compiled[key] = compile_definition(self.program, definition).signature
+            return info.compiled[key]
+
+        info.methods[key] = compile
+
+    def add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
+        """Register a method of a class; it is compiled when first needed."""
+
+        def compile() -> Signature:
+            name = f"{info.name}.{key}"
+            definition = self.definition(fn, name, info.type)
+            compiled = compile_definition(self.program, definition)
+            info.compiled[key] = compiled.signature
+            return compiled.signature
+
+        if modifier_of(fn) in ("ignore", "unused"):
+            full = f"{info.name}.{key}"
+            info.python_methods[key] = lambda: self.python_call(fn, full, info.type)
+            return
+        info.methods[key] = compile

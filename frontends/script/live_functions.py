@@ -1,0 +1,227 @@
+"""Python functions as functions of a program: sources, annotations and the names around them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.types import ClassType
+
+from .annotations import NOT_FOUND, type_of_object, type_of_syntax
+from .callables import Function, Overloads, PythonCall
+from .function import Definition, FunctionEmitter, compile_definition
+from .program import ClassInfo, Program
+from .python_names import modifier_of, python_constant, qualified_name
+from .source import function_source
+from .values import Sugared
+
+
+@dataclass
+class LiveFunctions(ABC):
+    """The functions of a world: which Python function became which function of the program."""
+
+    program: Program
+    functions: dict[object, str] = field(default_factory=dict)
+
+    @abstractmethod
+    def wrap(
+        self, value: object, em: FunctionEmitter, span: Span | None, module: str, name: str
+    ) -> Sugared:
+        """What a Python object means as a value of the language."""
+
+    @abstractmethod
+    def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        """The type that a Python class stands for."""
+
+    def function(
+        self, fn: Callable[..., object], em: FunctionEmitter, span: Span | None
+    ) -> Function:
+        """A Python function as a function of the program, compiled at first use."""
+        original = getattr(fn, "__original_fn", None) or inspect.unwrap(fn)
+        name = self.functions.get(original)
+        if name is None:
+            target = qualified_name(original)
+            name = em.calling(target, span, lambda: self.compile(original))
+        if name in self.program.compiling:
+            short = name.rpartition(".")[2]
+            raise em.error(
+                f"function '{short}' is called recursively. Recursive calls are not supported", span
+            )
+        return Function(name, self.program.functions[name].signature)
+
+    def _overloaded(
+        self,
+        fn: Callable[..., object],
+        stubs: list[Callable[..., object]],
+        em: FunctionEmitter,
+        span: Span | None,
+    ) -> Overloads:
+        """A function with `jit._overload` stubs: its body once per stub."""
+        out: list[Function] = []
+        for at, stub in enumerate(stubs):
+            name = self.functions.get(stub)
+            if name is None:
+                target = f"{qualified_name(fn)}__{at}"
+                name = em.calling(target, span, lambda: self._overload(fn, stub, target))  # noqa: B023  # called at once
+            out.append(Function(name, self.program.functions[name].signature))
+        return Overloads(out)
+
+    def _overload(self, fn: Callable[..., object], stub: Callable[..., object], target: str) -> str:
+        name = self.program.unique(target)
+        declared, body = self.definition(stub, name), self.definition(fn, name)
+        defaults = {**body.defaults, **declared.defaults}
+        made = replace(body, annotations=declared.annotations, defaults=defaults)
+        compile_definition(self.program, made)
+        self.functions[stub] = name
+        return name
+
+    def compile(self, fn: Callable[..., object]) -> str:
+        """Compile a function; gives its qualified name."""
+        name = self.program.unique(qualified_name(fn))
+        self.functions[fn] = name
+        try:
+            compile_definition(self.program, self.definition(fn, name))
+        except BaseException:
+            del self.functions[fn]
+            raise
+        return name
+
+    def python_call(
+        self, fn: Callable[..., object], name: str = "", self_type: ClassType | None = None
+    ) -> PythonCall:
+        """A function that stays in Python (`ignore`, `unused`); only its signature is read."""
+        name = name or qualified_name(fn)
+        definition = self.definition(fn, name, self_type)
+        emitter = FunctionEmitter(self.program, definition.resolver, definition.source.text, name)
+        self.program.python_functions[name] = fn
+        unused = modifier_of(fn) == "unused"
+        return PythonCall(name, emitter.declared(definition), unused)
+
+    def definition(
+        self, fn: Callable[..., object], name: str, self_type: ClassType | None = None
+    ) -> Definition:
+        source = function_source(fn)
+        span = source.text.span(source.tree)
+        plain = getattr(fn, "__func__", fn)
+        resolver = LiveResolver(self, plain)
+        parameters = inspect.signature(plain).parameters
+        defaults: dict[str, object] = {}
+        for key, parameter in parameters.items():
+            if parameter.default is inspect.Parameter.empty:
+                continue
+            if isinstance(parameter.default, list | dict | set):
+                raise CompileError(
+                    "Mutable default parameters are not supported because Python binds them to "
+                    "the function and they persist across function calls.\nAs a workaround, make "
+                    "the default None and instantiate the default parameter within the body of "
+                    f"the function. Found {type(parameter.default)} on parameter {key}",
+                    span,
+                )
+            try:
+                defaults[key] = python_constant(parameter.default)
+            except TypeError:
+                raise CompileError(
+                    f'Expected a default value of type Tensor (inferred) on parameter "{key}".',
+                    span,
+                ) from None
+        annotations = self._annotations(plain, resolver, source.text.source.text, span)
+        return Definition(name, source, resolver, defaults, annotations, self_type)
+
+    def _annotations(
+        self, fn: Callable[..., object], resolver: LiveResolver, text: str, span: Span
+    ) -> dict[str, Attribute]:
+        """Annotations by their objects; a `# type:` comment comes before them."""
+        lines = [line for line in text.split("\n") if "# type:" in line]
+        comment = next((line.partition("# type:")[2] for line in lines if "->" in line), None)
+        if comment is not None:
+            return self._type_comment(fn, resolver, comment.strip(), span)
+        out: dict[str, Attribute] = {}
+        raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
+        for key, value in raw.items():
+            if value in (None, types.NoneType) and "BroadcastingList" in text:
+                # Such annotations evaluate to None: only their syntax tells.
+                continue
+            if isinstance(value, str):
+                out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
+            else:
+                out[key] = type_of_object(value, self, span)
+        return out
+
+    def _type_comment(
+        self, fn: Callable[..., object], resolver: LiveResolver, comment: str, span: Span
+    ) -> dict[str, Attribute]:
+        arguments, _, result = comment.partition("->")
+        listed = ast.parse(arguments.strip(), mode="eval").body
+        nodes = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+        if isinstance(listed, ast.Constant) and listed.value is Ellipsis:
+            nodes = []
+        names = [n for n in inspect.signature(fn).parameters if n != "self"]
+        out = {n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)}
+        result = result.split("#")[0].strip()
+        out["return"] = resolver.annotation(ast.parse(result, mode="eval").body, span)
+        return out
+
+
+class LiveResolver:
+    """Resolves the names around one Python function."""
+
+    nested_functions = False
+
+    def __init__(self, world: LiveFunctions, fn: Callable[..., object]) -> None:
+        self.world = world
+        self.names: dict[str, object] = {}
+        code = getattr(fn, "__code__", None)
+        cells = getattr(fn, "__closure__", None) or ()
+        for name, cell in zip(code.co_freevars if code else (), cells, strict=False):
+            # A cell stays empty until its variable is assigned.
+            if (content := _cell_content(cell)) is not NOT_FOUND:
+                self.names[name] = content
+        self.globals: Mapping[str, object] = getattr(fn, "__globals__", {})
+
+    def lookup(self, name: str) -> object:
+        if name in self.names:
+            return self.names[name]
+        if name in self.globals:
+            return self.globals[name]
+        return getattr(builtins, name, NOT_FOUND)
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
+        found = self.lookup(name)
+        if found is NOT_FOUND:
+            return None
+        home = "builtins" if getattr(builtins, name, NOT_FOUND) is found else ""
+        return self.world.wrap(found, em, span, home, name)
+
+    def annotation(self, node: ast.expr, span: Span) -> Attribute:
+        return type_of_syntax(node, self._annotation_object, self.world, span)
+
+    def _annotation_object(self, node: ast.expr) -> object:
+        match node:
+            case ast.Name():
+                return self.lookup(node.id)
+            case ast.Attribute():
+                base = self._annotation_object(node.value)
+                return getattr(base, node.attr, NOT_FOUND) if base is not NOT_FOUND else NOT_FOUND
+        return NOT_FOUND
+
+    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
+        fn = info.static_methods.get(name)
+        if fn is None:
+            return None
+        return self.world.wrap(fn, em, None, "", name)
+
+
+def _cell_content(cell: types.CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NOT_FOUND

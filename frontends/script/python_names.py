@@ -1,0 +1,159 @@
+"""Names of live Python that belong to the language: which operator or form an object of `torch`,
+`math` or `builtins` is, and which constant.
+
+`torch` and `tensorscript` are recognised by the names of their modules; neither is imported here.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import types
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import BY_NAME, DType
+from tensorscript.base.schema import has_operator
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.types import INT, ListType
+
+from .callables import Builtin, Form, Repeat
+from .calls import BUILTINS
+from .function import FunctionEmitter
+from .schema_match import convert
+from .signature import constant_type
+from .values import Args, Kwargs, Simple, Sugared
+
+TORCH_ROOTS = frozenset({"torch", "tensorscript"})
+_OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
+"""Modules of operators' faces: their functions are never compiled from their Python."""
+_PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
+_FORMS = {
+    "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
+    "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
+    "unwrap_optional": "unwrap_optional",
+    "_isinstance": "isinstance",
+    "isinstance": "isinstance", "isinstance_of": "isinstance",
+    "has_torch_function": "has_torch_function",
+    "has_torch_function_unary": "has_torch_function",
+    "has_torch_function_variadic": "has_torch_function",
+    "_has_torch_function": "has_torch_function",
+    "_has_torch_function_unary": "has_torch_function",
+    "_has_torch_function_variadic": "has_torch_function",
+}  # fmt: skip
+_RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
+_REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
+MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
+_MATH_NAMES = {"fabs": "prim::abs", "remainder": "aten::mathremainder"}
+_NOT_MATH = frozenset(
+    {"trunc", "hypot", "log2", "prod", "isclose", "sumprod", "cbrt", "exp2", "dist"}
+)
+"""Functions of `math` whose names are operators of tensors only."""
+
+
+def qualified_name(thing: Callable[..., object] | type) -> str:
+    """`__torch__.pkg.name`; `__main__` is left out."""
+    module = thing.__module__ or "__main__"
+    prefix = "__torch__" if module == "__main__" else f"__torch__.{module}"
+    return f"{prefix}.{thing.__name__}"
+
+
+def python_constant(value: object) -> object:
+    """A Python default or attribute as a constant of the dialect.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    kind = type(value)
+    if isinstance(value, DType):
+        return value.code
+    if kind.__module__.partition(".")[0] in TORCH_ROOTS:
+        if kind.__name__ == "dtype":
+            return BY_NAME[str(value).rpartition(".")[2]].code
+        if kind.__name__ in ("device", "Device"):
+            return Device(str(value))
+        if kind.__name__ in ("layout", "memory_format", "Layout", "MemoryFormat"):
+            return _ENUM_WORDS[str(value).rpartition(".")[2]]
+    if isinstance(value, enum.Enum):
+        return EnumRef(qualified_name(kind), value.name)
+    if isinstance(value, tuple):
+        return tuple(map(python_constant, value))
+    constant_type(value)
+    return value
+
+
+_ENUM_WORDS = {
+    "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "contiguous_format": 0, "preserve_format": 1,
+    "channels_last": 2, "channels_last_3d": 3,
+}  # fmt: skip
+
+
+class ListWithDefault(Sugared):
+    """`_list_with_default(sizes, defaults)`: in script the sizes are always complete."""
+
+    kind = "builtin"
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
+        sizes = convert(em, args[0], ListType(INT), True, span)
+        lengths = [em.length(args[1], span), em.length(sizes, span)]
+        longer = em.builtin("aten::gt", lengths, span)
+        em.check(longer, "AssertionError: ", span)
+        return Simple(sizes)
+
+
+def find_operator(value: object, module: str, name: str) -> Sugared | None:
+    """Functions of torch, math and builtins that are part of the language."""
+    home = module or getattr(value, "__module__", None) or ""
+    sought, name = name, getattr(value, "__name__", name)
+    if not callable(value):
+        return None
+    owner = getattr(value, "__self__", None)
+    if not home and isinstance(value, types.BuiltinFunctionType) and owner is not None:
+        home = getattr(owner, "__module__", "") or getattr(owner, "__name__", "")
+    root, _, rest = home.partition(".")
+    if home == "builtins" and name in BUILTINS:
+        return BUILTINS[name]
+    if home in ("math", "cmath"):
+        operator = _MATH_NAMES.get(name, f"aten::{name}")
+        known = has_operator(operator) and name not in _NOT_MATH
+        return Builtin(operator) if known else None
+    if home == "warnings" and name == "warn":
+        return Builtin("aten::warn")
+    if root not in TORCH_ROOTS:
+        return None
+    if root == "tensorscript":
+        # Our public functions may have inner names: the name they were found by counts.
+        names = (sought, name) if module else (name, sought)
+        found = next((f for n in names if n and (f := _torch_operator(value, rest, n))), None)
+        if found is None and home.startswith(_OWN_FUNCTIONS):
+            return Builtin(f"aten::{sought}")
+        return found
+    return _torch_operator(value, rest, name)
+
+
+def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
+    if name in _FORMS:
+        return Form(_FORMS[name])
+    if name == "_list_with_default":
+        return ListWithDefault()
+    if name in _REPEATS and module.endswith("utils"):
+        return Repeat(_REPEATS[name])
+    if name in _RENAMED:
+        return Builtin(_RENAMED[name])
+    last = module.rpartition(".")[2]
+    if name.startswith("_no_grad_") and has_operator(f"aten::{name}"):
+        return Builtin(f"aten::{name}")
+    operator = f"aten::{_PREFIXES.get(last, '')}{name}"
+    is_python = isinstance(value, types.FunctionType) and value.__module__.startswith("torch.")
+    if last in ("functional", "parallel") and is_python and "nn" in module:
+        return None
+    return Builtin(operator) if has_operator(operator) else None
+
+
+def modifier_of(fn: Callable[..., object]) -> str:
+    """`ignore`, `unused`, `export` or nothing: how a function was decorated."""
+    return str(getattr(fn, "_torchscript_modifier", "")).partition(" ")[0]
+
+
+def home_of(value: object) -> str:
+    return getattr(value, "__module__", None) or ""
