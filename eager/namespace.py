@@ -150,6 +150,17 @@ def is_tensor(x: object) -> bool:
     return isinstance(x, Tensor)
 
 
+def typename(x: Any) -> str:
+    """`torch.FloatTensor` for a tensor, else the dotted name of the type (or of a class itself)."""
+    if isinstance(x, Tensor):
+        return str(x.type())
+    kind = x if isinstance(x, type) else type(x)
+    named = x if hasattr(x, "__qualname__") else kind
+    module = getattr(named, "__module__", None)
+    prefix = "" if module in (None, "", "builtins", "__builtin__") else f"{module}."
+    return f"{prefix}{named.__qualname__}"
+
+
 def result_type(a: Any, b: Any) -> DType:
     return call("aten::result_type", (a, b))  # type: ignore[no-any-return]  # always a DType
 
@@ -175,6 +186,7 @@ FACES: dict[str, Face] = {
     "unbind": lambda x, dim=0: tuple(call("aten::unbind", (x, dim))),
     "tensor_split": _parts("tensor_split", "tensor_split", "tensor_split"),
     "is_tensor": is_tensor,
+    "typename": typename,
     "manual_seed": manual_seed,
     "result_type": result_type,
     "promote_types": promote_types,

@@ -1,0 +1,52 @@
+"""Hooks of modules: functions kept in order, each with a handle that takes it out again."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Hook = Callable[..., Any]
+Table = OrderedDict[int, Any]
+_numbers = itertools.count()
+
+
+class RemovableHandle:
+    """The place of one hook; `remove()` (or the end of a `with`) takes it out.
+
+    Args:
+        hooks: the table the hook stands in.
+        extra_dict: further tables with an entry of the same number.
+    """
+
+    def __init__(self, hooks: Table, *, extra_dict: Table | list[Table] | None = None) -> None:
+        self.id = next(_numbers)
+        extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict else []
+        self._tables = [weakref.ref(table) for table in (hooks, *extra)]
+
+    def remove(self) -> None:
+        for reference in self._tables:
+            if (table := reference()) is not None:
+                table.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+def add_hook(
+    table: Table, hook: Hook, prepend: bool = False, marks: Sequence[tuple[Table, bool]] = ()
+) -> RemovableHandle:
+    """Put `hook` at the end of `table` (or its start) and its number into the wanted `marks`."""
+    marked = [flags for flags, wanted in marks if wanted]
+    handle = RemovableHandle(table, extra_dict=marked)
+    table[handle.id] = hook
+    for flags in marked:
+        flags[handle.id] = True
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle

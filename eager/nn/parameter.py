@@ -1,0 +1,50 @@
+"""Parameters and buffers: tensors that a module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..namespace import lookup
+from ..tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that a module counts among its parameters.
+
+    Args:
+        data: the tensor whose memory is shared; an empty one if None.
+        requires_grad: the gradient flag (a flag only: eager mode records no gradients).
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
+        source = lookup("empty")(0) if data is None else data
+        super().__init__(source._array, source.dtype)
+        self.requires_grad = False
+        self.requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        copied = type(self)(Tensor(self._array.copy(), self.dtype), self.requires_grad)
+        memo[id(self)] = copied
+        return copied
+
+    def __repr__(self) -> str:
+        return "Parameter containing:\n" + super().__repr__()
+
+
+class Buffer(Tensor):
+    """A tensor that a module counts among its buffers.
+
+    Args:
+        data: the tensor whose memory is shared; an empty one if None.
+        persistent: whether it is part of the module's `state_dict`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        source = lookup("empty")(0) if data is None else data
+        super().__init__(source._array, source.dtype)
+        self.requires_grad = source.requires_grad
+        self.persistent = persistent
