@@ -9,10 +9,12 @@ of processes may share a directory.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +39,33 @@ def cache_key(*parts: str | bytes) -> str:
         digest.update(len(raw).to_bytes(8, "little"))
         digest.update(raw)
     return digest.hexdigest()
+
+
+_COMPILES = ("base", "dialects", "lowering", "backends", "compiler")
+
+
+@functools.cache
+def compiler_identity() -> str:
+    """What changes whenever the compiler's own files do: their names, sizes and times.
+
+    A version number would not see an edit, and an entry made before one would hide it. An
+    installed package is written in one go, so that one file stands for all.
+    """
+    package = Path(__file__).parent.parent
+    if not (package / "compiler").is_symlink():
+        return f"{__file__} {os.stat(__file__).st_mtime_ns}"
+    facts = sorted(fact for folder in _COMPILES for fact in _files(package / folder))
+    return hashlib.sha256("".join(facts).encode()).hexdigest()
+
+
+def _files(folder: str | Path) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                facts = entry.stat()
+                yield f"{entry.name} {facts.st_size} {facts.st_mtime_ns}\n"
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _files(entry.path)
 
 
 def default_directory() -> Path:

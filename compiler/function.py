@@ -39,7 +39,7 @@ from .arguments import (
     tensor_of,
     wrapper,
 )
-from .cache import DiskCache, cache_key
+from .cache import DiskCache, cache_key, compiler_identity
 from .convert import convert, schema_of
 from .export import export_library, export_object
 from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
@@ -51,9 +51,6 @@ from .pipeline import PASSES
 from .program import Program, object_value
 from .stages import print_module
 from .stored import CallPlan, from_metadata, to_metadata
-
-VERSION = "2"
-"""Of what the disk cache holds; raised when code generation or the form of entries changes."""
 
 
 @dataclass
@@ -293,7 +290,7 @@ class CompiledFunction:
         if not self.options.cache or self.program.receiver is not None:
             return None
         target = targets.parse(self.options.target, self.options.cpu)
-        parts = (VERSION, self.program.digest, self.program.entry, repr(tuple(specs)))
+        parts = (compiler_identity(), self.program.digest, self.program.entry, repr(tuple(specs)))
         return cache_key(*parts, self.options.key, target.key)
 
     def _state(self, own: CallPlan) -> list[np.ndarray]:

@@ -7,6 +7,7 @@
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
 | scan, sort, scatter | outermost independent loop parallel |
+| (host) | iterations of counting loops as lanes |
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from .affine import accesses, all_buffers, coefficient, expressions, flat_index,
 from .collapse import collapse, outer_loops
 from .contraction import block_contraction
 from .fuse_rows import fuse_rows
+from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
 from .rebuild import substituting
 
@@ -295,9 +297,12 @@ _SCHEDULES = {
 
 
 def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
-    """Schedule every logical kernel of a te module in place."""
+    """Schedule every logical function of a te module in place."""
     for func in functions(module):
-        if func.role.data != "kernel" or func.level.data != "logical":
+        if func.level.data != "logical":
             continue
-        _SCHEDULES[func.category.data or "scan"](func, parameters)
+        if func.role.data == "host":
+            vectorize_iterations(func, parameters.vector_bytes)
+        else:
+            _SCHEDULES[func.category.data or "scan"](func, parameters)
         func.properties["level"] = StringAttr("scheduled")

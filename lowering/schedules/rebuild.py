@@ -20,6 +20,7 @@ from tensorscript.dialects.te.ops import (
     SyncOp,
     UpdateOp,
     VarOp,
+    WhileOp,
 )
 
 Rewrite = Callable[[Expr], Expr]
@@ -56,6 +57,8 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             inside = copy_all(op.block.ops, f)
             kind = op.kind.data
             return ForOp(op.var, f(op.extent), inside, kind, f(op.start), op.is_reduction, op.grain)
+        case WhileOp():
+            return WhileOp(f(op.condition), copy_all(op.block.ops, f))
         case IfOp():
             then = copy_all(op.then_body.block.ops, f)
             return IfOp(f(op.condition), then, copy_all(op.else_body.block.ops, f))
