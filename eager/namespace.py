@@ -219,3 +219,8 @@ def lookup(name: str) -> Face:
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"The operator {full}."
     return run
+
+
+def __getattr__(name: str) -> Face:
+    """`namespace.relu` is `lookup("relu")`: how functions of this folder name operators."""
+    return lookup(name)

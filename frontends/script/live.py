@@ -23,14 +23,11 @@ from .callables import (
     Dispatch,
     EnumClass,
     ExceptionClass,
-    Function,
     NamedTupleClass,
-    Overloads,
 )
 from .calls import BUILTINS
 from .contexts import CONTEXTS, context_library
 from .function import FunctionEmitter
-from .functional import functional_library, overloads
 from .live_classes import LiveClasses
 from .live_functions import LiveResolver
 from .overloads import stubs_of
@@ -73,11 +70,6 @@ class World(LiveClasses):
         """The definitions of torch's context managers."""
         return TextWorld(self.program, context_library())
 
-    @cached_property
-    def functional(self) -> TextWorld:
-        """The functions of `nn.functional` that are written in the language."""
-        return TextWorld(self.program, functional_library())
-
     def wrap(
         self, value: object, em: FunctionEmitter, span: Span | None, module: str, name: str
     ) -> Sugared:
@@ -101,8 +93,6 @@ class World(LiveClasses):
             return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
-        if found := self._functional(value, module, name, em, span):
-            return found
         if found := find_operator(value, module, name):
             return found
         if isinstance(value, enum.Enum):
@@ -147,23 +137,6 @@ class World(LiveClasses):
             lambda: self.wrap(cells[other], em, span, "torch.nn.functional", "")
         )
         return Dispatch(choices, str(cells["arg_name"]), index, default)
-
-    def _functional(
-        self, value: object, module: str, name: str, em: FunctionEmitter, span: Span | None
-    ) -> Sugared | None:
-        """A function of our own nn.functional that is written in the language."""
-        home = module or home_of(value)
-        if not (home.startswith("tensorscript.") and home.endswith(".functional")):
-            return None
-        label = name if module else getattr(value, "__name__", name)
-        choices: list[Function] = []
-        for full in overloads(label):
-            made = self.functional.value(full, em, span)
-            assert isinstance(made, Function)
-            choices.append(made)
-        if not choices:
-            return None
-        return choices[0] if len(choices) == 1 else Overloads(choices)
 
     def _class(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:
         if cls.__module__ == "builtins" and cls.__name__ in BUILTINS:

@@ -6,6 +6,7 @@ that follows them; so this table belongs to the process, as the functions do.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Mapping
 
 Stub = Callable[..., object]
@@ -29,6 +30,8 @@ def stubs_of(fn: Stub) -> list[Stub]:
     if not hasattr(fn, "__qualname__"):
         return []
     found = _STUBS.get(_key(fn), [])
+    if not found and fn.__module__.startswith("tensorscript."):
+        found = list(typing.get_overloads(fn))
     return [] if fn in found else list(found)
 
 

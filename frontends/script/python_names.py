@@ -27,6 +27,14 @@ from .values import Args, Kwargs, Simple, Sugared
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
 """Modules of operators' faces: their functions are never compiled from their Python."""
+_PUBLIC_HOMES = (
+    ("tensorscript.eager.nn.functions.", "torch.nn.functional"),
+    ("tensorscript.eager.nn.layers.", "torch.nn.modules."),
+    ("tensorscript.eager.nn.", "torch.nn.modules."),
+)
+"""Where PyTorch keeps what we keep elsewhere: names in archives and graphs are the same."""
+_WRITTEN = "tensorscript.eager.nn.functions."
+"""Modules written in the language: their functions are compiled, whatever operators are called."""
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
@@ -54,6 +62,10 @@ _NOT_MATH = frozenset(
 def qualified_name(thing: Callable[..., object] | type) -> str:
     """`__torch__.pkg.name`; `__main__` is left out."""
     module = thing.__module__ or "__main__"
+    for ours, theirs in _PUBLIC_HOMES:
+        if module.startswith(ours):
+            module = theirs + module.removeprefix(ours).partition(".")[0] * theirs.endswith(".")
+            break
     prefix = "__torch__" if module == "__main__" else f"__torch__.{module}"
     return f"{prefix}.{thing.__name__}"
 
@@ -121,6 +133,8 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
         return Builtin("aten::warn")
     if root not in TORCH_ROOTS:
         return None
+    if home_of(value).startswith(_WRITTEN):
+        return _written_form(name)
     if root == "tensorscript":
         # Our public functions may have inner names: the name they were found by counts.
         names = (sought, name) if module else (name, sought)
@@ -131,12 +145,19 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
     return _torch_operator(value, rest, name)
 
 
+def _written_form(name: str) -> Sugared | None:
+    """What the few helpers mean that are no functions of the language."""
+    if name == "annotate":
+        return Form("annotate")
+    return ListWithDefault() if name == "_list_with_default" else None
+
+
 def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
     if name in _FORMS:
         return Form(_FORMS[name])
     if name == "_list_with_default":
         return ListWithDefault()
-    if name in _REPEATS and module.endswith("utils"):
+    if name in _REPEATS and module.endswith(("utils", "tuples")):
         return Repeat(_REPEATS[name])
     if name in _RENAMED:
         return Builtin(_RENAMED[name])

@@ -345,6 +345,7 @@ def layers(x: torch.Tensor, w: torch.Tensor) -> List[torch.Tensor]:  # noqa: UP0
     ]
 
 
+@pytest.mark.filterwarnings("ignore:Implicit dimension choice")
 @pytest.mark.parametrize(
     ("fn", "args"),
     [

@@ -1,0 +1,252 @@
+"""Multi-head attention.
+
+Ashish Vaswani and others, "Attention Is All You Need", 2017.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tensorscript.base.dtypes import DType, bool_
+
+from ... import namespace as ts
+from ...tensor import Tensor
+from .dropout import dropout
+
+
+def _canonical_mask(mask: Tensor | None, mask_name: str, target_type: DType) -> Tensor | None:
+    """A mask that is added to scores: where a boolean one holds, minus infinity."""
+    if mask is None:
+        return None
+    if ts.is_floating_point(mask):
+        return mask
+    if mask.dtype != bool_:
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    return ts.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
+
+
+def _check_shapes(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    key_padding_mask: Tensor | None,
+    attn_mask: Tensor | None,
+) -> bool:
+    """Whether the inputs have a batch dimension.
+
+    Raises:
+        AssertionError: their numbers of dimensions do not fit.
+    """
+    n = query.dim()
+    if n != 2 and n != 3:
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {n}-D query tensor"
+        )
+    kind = "batched (3-D)" if n == 3 else "unbatched (2-D)"
+    if key.dim() != n or value.dim() != n:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key` and `value` to be {n}-D but found {key.dim()}-D "
+            f"and {value.dim()}-D tensors respectively"
+        )
+    if key_padding_mask is not None and key_padding_mask.dim() != n - 1:
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {n - 1}-D but found "
+            f"{key_padding_mask.dim()}-D tensor instead"
+        )
+    if attn_mask is not None and attn_mask.dim() != 2 and attn_mask.dim() != 3:
+        raise AssertionError(
+            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
+            f"{attn_mask.dim()}-D tensor instead"
+        )
+    return n == 3
+
+
+def _projections(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    weights: list[Tensor],
+    bias: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values by their three weights and the parts of one bias."""
+    if bias is None:
+        return (
+            ts.linear(query, weights[0]),
+            ts.linear(key, weights[1]),
+            ts.linear(value, weights[2]),
+        )
+    b_q, b_k, b_v = bias.chunk(3)
+    return (
+        ts.linear(query, weights[0], b_q),
+        ts.linear(key, weights[1], b_k),
+        ts.linear(value, weights[2], b_v),
+    )
+
+
+def _scores_mask(attn_mask: Tensor | None, sizes: list[int], batch_heads: int) -> Tensor | None:
+    """The attention mask with a leading dimension of 1 or of every head of every sample.
+
+    Raises:
+        RuntimeError: its sizes do not fit.
+    """
+    if attn_mask is None:
+        return None
+    if attn_mask.dim() == 2:
+        if list(attn_mask.size()) != sizes:
+            raise RuntimeError(
+                f"The shape of the 2D attn_mask is {attn_mask.size()}, but should be {sizes}."
+            )
+        return attn_mask.unsqueeze(0)
+    if list(attn_mask.size()) != [batch_heads] + sizes:
+        raise RuntimeError(
+            f"The shape of the 3D attn_mask is {attn_mask.size()}, but should be "
+            f"{[batch_heads] + sizes}."
+        )
+    return attn_mask
+
+
+def _one_more(mask: Tensor | None) -> Tensor | None:
+    """A mask with one more key, which is not masked."""
+    if mask is None:
+        return None
+    return ts.constant_pad_nd(mask, [0, 1])
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Attention of several heads over (L, N, E) queries and (S, N, E) keys and values.
+
+    Returns:
+        (L, N, E) and, with `need_weights`, the weights (N, L, S) or (N, heads, L, S).
+
+    Raises:
+        AssertionError, RuntimeError: sizes or options that do not fit.
+    """
+    is_batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
+    if not is_batched:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    tgt_len, bsz, embed_dim = query.size()
+    src_len = key.size(0)
+    heads = bsz * num_heads
+    head_dim = embed_dim // num_heads
+    padding = _canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    mask = _canonical_mask(attn_mask, "attn_mask", query.dtype)
+    if is_causal and padding is None and not need_weights:
+        mask = None
+    elif padding is not None:
+        is_causal = False
+    if embed_dim != embed_dim_to_check:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}"
+        )
+    if head_dim * num_heads != embed_dim:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    if use_separate_proj_weight:
+        if key.size()[:2] != value.size()[:2]:
+            raise AssertionError(
+                f"key's sequence and batch dims {key.size()[:2]} do not match value's "
+                f"{value.size()[:2]}"
+            )
+        assert q_proj_weight is not None and k_proj_weight is not None
+        assert v_proj_weight is not None
+        weights = [q_proj_weight, k_proj_weight, v_proj_weight]
+    else:
+        if key.size() != value.size():
+            raise AssertionError(
+                f"key shape {key.size()} does not match value shape {value.size()}"
+            )
+        assert in_proj_weight is not None
+        weights = list(in_proj_weight.chunk(3))
+    q, k, v = _projections(query, key, value, weights, in_proj_bias)
+    mask = _scores_mask(mask, [tgt_len, src_len], heads)
+    if bias_k is not None and bias_v is not None:
+        assert static_k is None, "bias cannot be added to static key."
+        assert static_v is None, "bias cannot be added to static value."
+        k = ts.cat([k, bias_k.repeat(1, bsz, 1)])
+        v = ts.cat([v, bias_v.repeat(1, bsz, 1)])
+        mask, padding = _one_more(mask), _one_more(padding)
+    q = q.view(tgt_len, heads, head_dim).transpose(0, 1)
+    if static_k is None:
+        k = k.view(k.size(0), heads, head_dim).transpose(0, 1)
+    else:
+        k = static_k
+    if static_v is None:
+        v = v.view(v.size(0), heads, head_dim).transpose(0, 1)
+    else:
+        v = static_v
+    if add_zero_attn:
+        zeros = ts.zeros([heads, 1, head_dim], dtype=k.dtype, device=k.device)
+        k, v = ts.cat([k, zeros], dim=1), ts.cat([v, zeros], dim=1)
+        mask, padding = _one_more(mask), _one_more(padding)
+    src_len = k.size(1)
+    if padding is not None:
+        spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
+        spread = spread.reshape(heads, 1, src_len)
+        mask = spread if mask is None else mask + spread
+    if not training:
+        dropout_p = 0.0
+    if not need_weights:
+        if mask is not None:
+            if mask.size(0) == 1:
+                mask = mask.unsqueeze(0)
+            else:
+                mask = mask.view(bsz, num_heads, -1, src_len)
+        out = ts.scaled_dot_product_attention(
+            q.view(bsz, num_heads, tgt_len, head_dim),
+            k.view(bsz, num_heads, src_len, head_dim),
+            v.view(bsz, num_heads, src_len, head_dim),
+            mask,
+            dropout_p,
+            is_causal,
+        )
+        out = out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
+        out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
+        return (out if is_batched else out.squeeze(1)), None
+    q = q * math.sqrt(1.0 / float(head_dim))
+    if mask is None:
+        scores = ts.bmm(q, k.transpose(-2, -1))
+    else:
+        scores = ts.baddbmm(mask, q, k.transpose(-2, -1))
+    scores = ts.softmax(scores, -1)
+    if dropout_p > 0.0:
+        scores = dropout(scores, p=dropout_p)
+    out = ts.bmm(scores, v).transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
+    out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
+    scores = scores.view(bsz, num_heads, tgt_len, src_len)
+    if average_attn_weights:
+        scores = scores.mean(1)
+    if not is_batched:
+        return out.squeeze(1), scores.squeeze(0)
+    return out, scores

@@ -1,0 +1,231 @@
+"""Resampling of images to a size or by a factor."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import overload
+
+from ... import namespace as ts
+from ...tensor import Tensor
+from .types import annotate
+
+
+@overload
+def _sizes(spatial: int, size: int | None) -> list[int] | None: ...
+@overload
+def _sizes(spatial: int, size: list[int] | None) -> list[int] | None: ...
+def _sizes(spatial, size):  # type: ignore[no-untyped-def]  # typed by its overloads
+    """A size for every spatial dimension."""
+    if isinstance(size, int):
+        found = [size for _ in range(spatial)]
+    else:
+        found = size
+    return found
+
+
+@overload
+def _factors(spatial: int, factor: float | None) -> list[float] | None: ...
+@overload
+def _factors(spatial: int, factor: list[float] | None) -> list[float] | None: ...
+def _factors(spatial, factor):  # type: ignore[no-untyped-def]  # typed by its overloads
+    """A factor for every spatial dimension."""
+    if isinstance(factor, (int, float)):
+        found = [float(factor) for _ in range(spatial)]
+    else:
+        found = factor
+    return found
+
+
+def _scaled(input: Tensor, factors: list[float]) -> list[int]:
+    """The sizes that factors lead to, rounded down."""
+    found = annotate(list[int], [])
+    for i in range(len(factors)):
+        found.append(int(math.floor(float(input.size(i + 2)) * factors[i])))
+    return found
+
+
+def _resample(
+    input: Tensor,
+    size: list[int] | None,
+    scale_factor: list[float] | None,
+    mode: str,
+    align_corners: bool | None,
+    recompute_scale_factor: bool | None,
+    antialias: bool,
+) -> Tensor:
+    spatial = input.dim() - 2
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None and len(size) != spatial:
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {list(input.size()[2:])} and output size of {size}."
+        )
+    aligned = False
+    if align_corners is not None:
+        if mode == "nearest" or mode == "area" or mode == "nearest-exact":
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | "
+                "bilinear | bicubic | trilinear"
+            )
+        aligned = align_corners
+    if recompute_scale_factor is not None and recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    recompute = recompute_scale_factor is not None and recompute_scale_factor
+    if scale_factor is not None and (recompute or mode == "area"):
+        size = _scaled(input, scale_factor)
+        scale_factor = None
+    if antialias:
+        if spatial == 2 and mode == "bilinear":
+            return ts._upsample_bilinear2d_aa(input, size, aligned, scale_factor)
+        if spatial == 2 and mode == "bicubic":
+            return ts._upsample_bicubic2d_aa(input, size, aligned, scale_factor)
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            "tensor as input"
+        )
+    if mode == "area":
+        assert size is not None
+        if spatial == 1:
+            return ts.adaptive_avg_pool1d(input, size)
+        if spatial == 2:
+            return ts.adaptive_avg_pool2d(input, size)
+        return ts.adaptive_avg_pool3d(input, size)
+    if spatial == 1 and mode == "nearest":
+        return ts.upsample_nearest1d(input, size, scale_factor)
+    if spatial == 2 and mode == "nearest":
+        return ts.upsample_nearest2d(input, size, scale_factor)
+    if spatial == 3 and mode == "nearest":
+        return ts.upsample_nearest3d(input, size, scale_factor)
+    if spatial == 1 and mode == "nearest-exact":
+        return ts._upsample_nearest_exact1d(input, size, scale_factor)
+    if spatial == 2 and mode == "nearest-exact":
+        return ts._upsample_nearest_exact2d(input, size, scale_factor)
+    if spatial == 3 and mode == "nearest-exact":
+        return ts._upsample_nearest_exact3d(input, size, scale_factor)
+    if spatial == 1 and mode == "linear":
+        return ts.upsample_linear1d(input, size, aligned, scale_factor)
+    if spatial == 2 and mode == "bilinear":
+        return ts.upsample_bilinear2d(input, size, aligned, scale_factor)
+    if spatial == 3 and mode == "trilinear":
+        return ts.upsample_trilinear3d(input, size, aligned, scale_factor)
+    if spatial == 2 and mode == "bicubic":
+        return ts.upsample_bicubic2d(input, size, aligned, scale_factor)
+    raise NotImplementedError(
+        "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+        f"{input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area "
+        f"| nearest-exact (got {mode})"
+    )
+
+
+@overload
+def interpolate(
+    input: Tensor,
+    size: int | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor: ...
+@overload
+def interpolate(
+    input: Tensor,
+    size: list[int] | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor: ...
+@overload
+def interpolate(
+    input: Tensor,
+    size: int | None = None,
+    scale_factor: float | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor: ...
+@overload
+def interpolate(
+    input: Tensor,
+    size: list[int] | None = None,
+    scale_factor: float | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor: ...
+def interpolate(  # type: ignore[no-untyped-def]  # typed by its overloads
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Resample the dimensions behind (N, C) to `size` or by `scale_factor`.
+
+    Raises:
+        ValueError: both or neither of `size` and `scale_factor`, or options that do not fit.
+        NotImplementedError: no such mode for that number of dimensions.
+    """
+    spatial = input.dim() - 2
+    return _resample(
+        input,
+        _sizes(spatial, size),
+        _factors(spatial, scale_factor),
+        mode,
+        align_corners,
+        recompute_scale_factor,
+        antialias,
+    )
+
+
+@overload
+def upsample(
+    input: Tensor,
+    size: int | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor: ...
+@overload
+def upsample(
+    input: Tensor,
+    size: list[int] | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor: ...
+@overload
+def upsample(
+    input: Tensor,
+    size: int | None = None,
+    scale_factor: float | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor: ...
+@overload
+def upsample(
+    input: Tensor,
+    size: list[int] | None = None,
+    scale_factor: float | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Tensor: ...
+def upsample(  # type: ignore[no-untyped-def]  # typed by its overloads
+    input, size=None, scale_factor=None, mode="nearest", align_corners=None
+):
+    """`interpolate` by its former name."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+        stacklevel=2,
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
