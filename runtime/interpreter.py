@@ -263,6 +263,14 @@ def _tuple_index(i: Interpreter, op: Operation, env: Environment) -> None:
     env[op.result] = env[op.argument][env[op.index]]
 
 
+def _container_index(i: Interpreter, op: Operation, env: Environment) -> None:
+    assert isinstance(op, ts.ModuleContainerIndexOp)
+    container, name = env[op.container], str(env[op.index])
+    if name not in container.attributes:
+        raise _Runtime(f"{container.class_name} does not have a field with name '{name}'")
+    env[op.result] = container.attributes[name]
+
+
 def _tuple_slice(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.TupleSliceOp)
     begin, end = op.begin.data, op.end.data
@@ -465,6 +473,7 @@ _RUN: dict[type[Operation], Callable[[Interpreter, Operation, Environment], None
     ts.UncheckedCastOp: _pass_through,
     ts.IsInstanceOp: _isinstance,
     ts.TupleIndexOp: _tuple_index,
+    ts.ModuleContainerIndexOp: _container_index,
     ts.TupleSliceOp: _tuple_slice,
     ts.GetAttrOp: _get_attr,
     ts.SetAttrOp: _set_attr,

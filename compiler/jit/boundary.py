@@ -43,6 +43,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.eager.device import Layout, MemoryFormat, device
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.python_names import python_constant
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
@@ -76,6 +77,19 @@ def _number_of(value: Any) -> Any:
     if isinstance(value, Tensor) and value.ndim == 0:
         return value.item()
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _own(value: Any) -> Any:
+    """PyTorch's dtype, layout, memory format or device as ours; everything else unchanged."""
+    kind = type(value)
+    if kind.__module__ != "torch":
+        return value
+    if kind.__name__ == "device":
+        return device(str(value))
+    return python_constant(value) if kind.__name__ in _TORCH_CODES else value
+
+
+_TORCH_CODES = ("dtype", "layout", "memory_format")
 
 
 def _int(value: Any, classes: Classes) -> int:
@@ -137,6 +151,7 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
     Raises:
         Mismatch: it is not one, and does not convert.
     """
+    value = _own(value)
     if (convert := _PLAIN.get(type_)) is not None:
         return convert(value, classes)
     match type_:

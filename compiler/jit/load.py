@@ -43,6 +43,11 @@ class ArchiveHome:
             self._entries[id(target), method] = made
         return made
 
+    def function(self, name: str) -> Entry:
+        """A function of the program."""
+        signature = self.archive.program.functions[name].signature
+        return Entry(name, signature, self.interpreter, self.classes, serialized=True)
+
     def wrap(self, target: ScriptObject) -> Any:
         """The one face of a module; a new one for other objects."""
         if (known := self._faces.get(id(target))) is not None:

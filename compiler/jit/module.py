@@ -22,7 +22,7 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, Mismatch, to_python, to_script
-from .callables import Entry, Graph, ScriptMethod
+from .callables import Entry, Graph, ScriptFunction, ScriptMethod
 
 MANGLED = "___torch_mangle_"
 
@@ -39,6 +39,10 @@ class Home(Protocol):
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
         """A method, compiled by now, bound to an object."""
+        ...
+
+    def function(self, name: str) -> Entry:
+        """A function of the program."""
         ...
 
 
@@ -109,7 +113,20 @@ class RecursiveScriptModule(_Face):
     """A scripted or loaded module."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._forward()(*args, **kwargs)
+        """Pre-hooks, `forward` and hooks, as eager modules are called."""
+        info = self._info
+        for name in info.pre_hooks:
+            changed = self._hook(name)(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self._forward()(*args, **kwargs)
+        for name in info.hooks:
+            changed = self._hook(name)(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def _hook(self, name: str) -> ScriptFunction:
+        return ScriptFunction(self._home.function(name))
 
     def __getattr__(self, name: str) -> Any:
         if name in _UNSUPPORTED:
@@ -311,8 +328,21 @@ class RecursiveScriptModule(_Face):
     def __bool__(self) -> bool:
         return True
 
+    def __iter__(self) -> Iterator[Any]:
+        """The submodules of a list, the names of a dict."""
+        info = self._info
+        if not info.container:
+            return iter(self._method("__iter__")())
+        return (name if info.container == "dict" else getattr(self, name) for name in info.children)
+
     def __getitem__(self, at: Any) -> Any:
-        return self._method("__getitem__")(at)
+        info = self._info
+        if not info.container:
+            return self._method("__getitem__")(at)
+        if info.container == "dict":
+            return getattr(self, at)
+        children = [getattr(self, name) for name in info.children]
+        return children[at]
 
     def __contains__(self, key: Any) -> bool:
         return bool(self._method("__contains__")(key))

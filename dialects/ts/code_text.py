@@ -39,8 +39,10 @@ from .ops import (
     ListConstructOp,
     ListUnpackOp,
     LoopOp,
+    ModuleContainerIndexOp,
     OperatorOp,
     PrintOp,
+    PythonOp,
     RaiseOp,
     ReturnOp,
     SetAttrOp,
@@ -54,6 +56,8 @@ from .ops import (
 )
 from .types import ListType, OptionalType, TupleType, UnionType
 from .typing import annotation_text
+
+_NEVER_INLINE = IsInstanceOp | EnterOp | ExitOp | ForkOp | ModuleContainerIndexOp
 
 LONG = 40
 """A text that reaches this column is not written inside another."""
@@ -80,6 +84,15 @@ def is_for(loop: LoopOp) -> bool:
     owner = loop.max_trip.owner
     unbounded = isinstance(owner, ConstantOp) and owner.value.data == MAX_TRIPS
     return not unbounded or bool(loop.body.block.args[0].uses.get_length())
+
+
+def _hint(value: SSAValue) -> str | None:
+    """The name that a value brings; a numbered child of a container brings `_` and its number,
+    which no name hint of xDSL can hold."""
+    owner = value.owner
+    if isinstance(owner, GetAttrOp) and owner.attribute.data.isdigit():
+        return f"_{owner.attribute.data}"
+    return value.name_hint
 
 
 class _Inliner:
@@ -121,10 +134,10 @@ class _Inliner:
         if not isinstance(owner, Operation) or len(owner.results) != 1 or owner.regions:
             return False
         uses = list(value.uses)
-        if len(uses) != 1 or isinstance(owner, IsInstanceOp | EnterOp | ExitOp | ForkOp):
+        if len(uses) != 1 or isinstance(owner, _NEVER_INLINE):
             return False
         user = uses[0].operation
-        if value.name_hint is not None and not isinstance(user, ReturnOp | YieldOp):
+        if _hint(value) is not None and not isinstance(user, ReturnOp | YieldOp):
             return False
         return not (isinstance(user, LoopOp) and uses[0].index >= 2) and not isinstance(
             user, ForkOp
@@ -153,15 +166,16 @@ class _Printer:
     def fresh(self, base: str) -> str:
         name = base
         while name in self.used or name in _RESERVED:
-            at = self.next.get(base, 0)
-            self.next[base] = at + 1
+            # Counted by the name that was taken, as TorchScript does.
+            at = self.next.get(name, 0)
+            self.next[name] = at + 1
             name = f"{base}{at}"
         self.used.add(name)
         return name
 
     def name(self, value: SSAValue) -> str:
         """Give a value its variable name."""
-        base = value.name_hint or "_"
+        base = _hint(value) or "_"
         self.texts[value] = self.fresh(base if base.isidentifier() else "_")
         return self.texts[value]
 
@@ -239,8 +253,16 @@ class _Printer:
                 self.line(f"{names}= {self.text(op.argument)}")
             case ForkOp():
                 self._fork(op)
+            case ModuleContainerIndexOp():
+                self._container_index(op)
             case _:
                 self._plain(op)
+
+    def _container_index(self, op: ModuleContainerIndexOp) -> None:
+        """The annotation is what lets a variable choose among modules."""
+        self.split_long(op)
+        text = f"{self.text(op.container)}[{self.text(op.index)}]"
+        self.line(f"{self.name(op.result)} : {annotation_text(op.result.type)} = {text}")
 
     def _target(self, object: SSAValue, name: str) -> str:
         return f"{self.text(object)}.{name}"
@@ -360,6 +382,8 @@ class _Printer:
                 return f"{name}({self.list(op.arguments)}{comma})"
             case TupleIndexOp():
                 return f"({self.text(op.argument)})[{self.text(op.index)}]"
+            case PythonOp():
+                return f"^{op.callee.data.rpartition('.')[2]}()({self.list(op.arguments)})"
             case TupleSliceOp():
                 return f"({self.text(op.argument)})[{op.begin.data}:{op.end.data}]"
             case UncheckedCastOp():

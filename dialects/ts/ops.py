@@ -279,6 +279,20 @@ class TupleIndexOp(TSOp):
 
 
 @irdl_op_definition
+class ModuleContainerIndexOp(TSOp):
+    """A child of a module list or dict, chosen at run time; the result is of a module interface."""
+
+    name = "ts.module_container_index"
+    KIND: ClassVar[str] = "prim::ModuleContainerIndex"
+    container = operand_def()
+    index = operand_def()
+    result = result_def()
+
+    def __init__(self, container: SSAValue, index: SSAValue, type: Attribute) -> None:
+        super().__init__(operands=[container, index], result_types=[type])
+
+
+@irdl_op_definition
 class TupleSliceOp(TSOp):
     name = "ts.tuple_slice"
     KIND: ClassVar[str] = "prim::TupleSlice"
@@ -485,7 +499,8 @@ TS = Dialect(
         FuncOp, ClassOp, ReturnOp, YieldOp, ConstantOp, OperatorOp, ListConstructOp,
         TupleConstructOp, DictConstructOp, ListUnpackOp, TupleUnpackOp, UncheckedCastOp, EnterOp,
         ExitOp, IsInstanceOp, TupleIndexOp, TupleSliceOp, GetAttrOp, SetAttrOp, CreateObjectOp,
-        UninitializedOp, CallOp, CallMethodOp, PythonOp, IfOp, LoopOp, PrintOp, RaiseOp, ForkOp,
+        ModuleContainerIndexOp, UninitializedOp, CallOp, CallMethodOp, PythonOp, IfOp, LoopOp,
+        PrintOp, RaiseOp, ForkOp,
     ],
     [*TYPES, ValueAttr],
 )  # fmt: skip

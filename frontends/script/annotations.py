@@ -167,10 +167,8 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
         node = ast.parse(found, mode="eval").body
         return type_of_syntax(node, lambda _: NOT_FOUND, classes, span)
     origin, args = python.get_origin(found), python.get_args(found)
-    is_bare = (
-        origin in (list, dict, tuple) and not args and not isinstance(found, types.GenericAlias)
-    )
-    if origin is not None and not (is_bare and getattr(found, "_name", "") in _BARE):
+    is_bare = str(found) in ("typing.List", "typing.Dict", "typing.Tuple")
+    if origin is not None and not is_bare:
         return _generic(origin, args, classes, span)
     if isinstance(found, python.ForwardRef):
         return type_of_object(found.__forward_arg__, classes, span)

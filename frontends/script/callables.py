@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import (
     BOOL,
+    NONE,
     ClassType,
     EnumType,
     ListType,
@@ -68,12 +69,17 @@ class Cast(Sugared):
 
 
 def method_call(
-    em: Emission, value: Value, name: str, args: Sequence[Value], span: Span | None
+    em: Emission,
+    value: Value,
+    name: str,
+    args: Args,
+    span: Span | None,
+    kwargs: Kwargs | None = None,
 ) -> Sugared:
     """Call a method of an object that is an SSA value."""
     found = em.object_attr(value, name, span)
     assert isinstance(found, Sugared)
-    return found.call(em, span, args, {})
+    return found.call(em, span, args, kwargs or {})
 
 
 @dataclass
@@ -134,6 +140,80 @@ class Method(Sugared):
         method = {"method": self.name}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
+
+
+@dataclass
+class MethodOverloads(Sugared):
+    """Compiled methods of one name: a call takes the first whose signature fits."""
+
+    kind = "method"
+    object: Value
+    choices: list[tuple[str, Signature]]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        signatures = [signature for _, signature in self.choices]
+        arguments = [self.object, *args]
+        try:
+            at, matched = match_overloads(em, signatures, arguments, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.error(mismatch.text, span) from None
+        method = {"method": self.choices[at][0]}
+        node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
+        return Simple(node.output)
+
+
+@dataclass
+class HookedModule(Sugared):
+    """A module with forward hooks, about to be called.
+
+    As in eager mode the arguments travel as one tuple, which pre-hooks may replace; a hook that
+    gives None changes nothing.
+    """
+
+    kind = "module"
+    object: Value
+    forward: Sugared
+    pre_hooks: list[tuple[str, Signature]]
+    hooks: list[tuple[str, Signature]]
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        given = em.make_tuple(args, None)
+        for name, signature in self.pre_hooks:
+            changed = Function(name, signature).call(em, span, [self.object, given], kwargs)
+            value = changed.as_value(em, span)
+            if value.type != NONE:
+                is_tuple = isinstance(value.type, TupleType)
+                given = value if is_tuple else em.make_tuple([value], None)
+        if self.pre_hooks and args:
+            args = em.unpack_tuple(given, None)
+        out = self.forward.call(em, span, args, kwargs).as_value(em, span)
+        for name, signature in self.hooks:
+            changed = Function(name, signature).call(em, span, [self.object, given, out], kwargs)
+            value = changed.as_value(em, span)
+            out = out if value.type == NONE else value
+        return Simple(out)
+
+
+@dataclass
+class ModuleClass(Sugared):
+    """A class of modules: only its static methods are of the language."""
+
+    kind = "module class"
+    shown: str
+    member: Callable[[str], Sugared | None]
+
+    def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
+        found = self.member(name)
+        if found is None:
+            raise em.error(f"class '{self.shown}' has no static method '{name}'", span)
+        return found
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        raise em.error(
+            f"Type '{self.shown}' cannot be compiled since it inherits from nn.Module, pass an "
+            "instance instead",
+            span,
+        )
 
 
 @dataclass

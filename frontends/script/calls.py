@@ -96,7 +96,7 @@ class Calls(Subscripts):
             return callee.call(self, span, [], {})
         args, kwargs = self.arguments(node)
         if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
-            return method_call(self, callee.value, "__call__", args, span)
+            return method_call(self, callee.value, "__call__", args, span, kwargs)
         if callee is BUILTINS["abs"] and args and isinstance(args[0].type, TensorType):
             return Simple(self.builtin("aten::abs", args, span))
         return callee.call(self, span, args, kwargs)
@@ -130,14 +130,19 @@ class Calls(Subscripts):
             if isinstance(found.value.type, TupleType):
                 return Simple(self.integer(len(found.value.type.elements)))
             if isinstance(found.value.type, ClassType):
-                if (parts := self.container_parts(found.value, span)) is not None:
-                    return Simple(self.integer(len(parts)))
-                return method_call(self, found.value, "__len__", [], span)
+                return self._object_len(found.value, span)
             return Simple(self.length(found.value, span))
         length = found.iterate(self, span).length(self, span)
         if length is None:
             raise self.error(f"'{found.kind}' object has no len()", span)
         return Simple(length)
+
+    def _object_len(self, value: Value, span: Span) -> Sugared:
+        if self.knows_attribute(Simple(value), "__len__", span):
+            return method_call(self, value, "__len__", [], span)
+        if (found := self.children(value, span)) is not None:
+            return Simple(self.integer(len(found.parts)))
+        return method_call(self, value, "__len__", [], span)
 
     def _range(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)
@@ -306,7 +311,11 @@ class Calls(Subscripts):
             if isinstance(callee, Closure):
                 result = self.closure_body(callee.tree)
             else:
-                result = callee.call(self, span, args, kwargs).as_value(self, span)
+                if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
+                    called = method_call(self, callee.value, "__call__", args, span, kwargs)
+                else:
+                    called = callee.call(self, span, args, kwargs)
+                result = called.as_value(self, span)
             body.outputs.append(result)
         value = fork.add_output(FutureType(result.type))
         value.block = self.block

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
@@ -29,6 +30,15 @@ from .schema_match import ArgumentsMismatch, Matched, match_overloads
 from .scope import Frame
 from .signature import Signature, constant_type, signature_of
 from .source import Text
+
+
+@dataclass(frozen=True)
+class Children:
+    """The children of a module container by name, and whether it is subscripted by those names."""
+
+    container: Value
+    parts: dict[str, Value]
+    keyed: bool
 
 
 class Emission:
@@ -183,8 +193,14 @@ class Emission:
         """The signature of a method of a class, compiled by now."""
         raise NotImplementedError
 
-    def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
-        """The children of a module container (ModuleList and the like) by name, else None."""
+    def children(self, value: Value, span: Span | None) -> Children | None:
+        """The children of a module container (ModuleList and the like), else None."""
+        raise NotImplementedError
+
+    def check_interface(
+        self, label: str, value: Value, wanted: InterfaceType, span: Span | None
+    ) -> None:
+        """Refuse an object, called `label`, whose class does not fulfil an interface."""
         raise NotImplementedError
 
     def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:

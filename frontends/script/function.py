@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, FrontendError, NotSupportedError
+from tensorscript.base.errors import NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.constants import EnumRef, FunctionRef, ListLiteral
+from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
 from tensorscript.dialects.ts.types import (
     FLOAT,
     FUNCTION,
@@ -23,25 +23,21 @@ from tensorscript.dialects.ts.types import (
     TENSOR,
     ClassType,
     DictType,
-    InterfaceType,
     ListType,
     TensorType,
 )
 
 from . import draft
-from .attributes import no_attribute, plain_attr
-from .callables import Listing, Method, PythonCall
 from .cleanup import clean
 from .draft import Node, Value
 from .exits import lower_exits
 from .lower import lower_function
+from .objects import Objects
 from .program import ClassInfo, Compiled, Program
-from .schema_match import convert
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
-from .statements import Statements
-from .values import Parts, Simple, Sugared
+from .values import Sugared
 
 T = TypeVar("T")
 
@@ -77,14 +73,12 @@ class Definition:
     self_type: ClassType | None = None
 
 
-class FunctionEmitter(Statements):
+class FunctionEmitter(Objects):
     """Emits one function of a program."""
 
     def __init__(self, program: Program, resolver: Resolver, text: Text, name: str = "") -> None:
-        super().__init__(text)
-        self.program = program
+        super().__init__(program, text, name)
         self.resolver = resolver
-        self.function_name = name
         self.nested_functions = resolver.nested_functions
 
     # Names and types
@@ -98,211 +92,8 @@ class FunctionEmitter(Statements):
     def annotation(self, node: ast.expr) -> Attribute:
         return self.resolver.annotation(node, self.span(node))
 
-    # Objects
-
-    def info(self, type: ClassType | InterfaceType) -> ClassInfo | None:
-        return self.program.classes.get(type.class_name.data)
-
-    def object_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
-        if name == "value" and draft.is_constant(value):
-            member = draft.constant_of(value)
-            if isinstance(member, EnumRef):
-                held = self.program.classes[member.class_name].constants[member.member]
-                return Simple(self.constant(held, span))
-        if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
-            found = self._class_attr(value, info, name, span)
-            if found is None and info.category == "module":
-                label = info.name.rpartition(".")[2]
-                raise self.error(f"Module '{label}' has no attribute '{name}' ", span)
-        else:
-            found = plain_attr(self, value, name, span)
-        if found is None:
-            raise self.error(no_attribute(value, name), span)
-        return found
-
-    def _class_attr(
-        self, value: Value, info: ClassInfo, name: str, span: Span | None
-    ) -> Sugared | None:
-        if name == "__call__" and info.category == "module":
-            name = "forward"
-        if found := self._container_method(value, info, name, span):
-            return found
-        if name in info.attributes:
-            attribute = {"name": name}
-            types = [info.attributes[name]]
-            made = self.insert("prim::GetAttr", [value], types, span, **attribute).output
-            made.name = name
-            return Simple(made)
-        if name in info.constants:
-            return Simple(self.constant(info.constants[name], span))
-        if name in info.properties:
-            getter = info.properties[name][0]
-            signature = self.class_method(info.type, getter, span)
-            assert signature is not None
-            return Method(value, getter, signature).call(self, span, [], {})
-        signature = self.class_method(info.type, name, span)
-        if signature is not None:
-            return Method(value, name, signature)
-        if make := info.python_methods.get(name):
-            call = make()
-            assert isinstance(call, PythonCall)
-            return replace(call, object=value)
-        if name in info.refused:
-            raise self.error(info.refused[name], span)
-        if info.category == "class":
-            return None
+    def static_member(self, info: ClassInfo, name: str) -> Sugared | None:
         return self.resolver.static_attr(info, name, self)
-
-    def container_parts(self, value: Value, span: Span | None) -> dict[str, Value] | None:
-        assert isinstance(value.type, ClassType)
-        info = self.info(value.type)
-        if info is None or not info.container:
-            return None
-        out: dict[str, Value] = {}
-        for name in info.children:
-            child = self._class_attr(value, info, name, span)
-            assert child is not None
-            out[name] = child.as_value(self, span)
-        return out
-
-    def _container_method(
-        self, value: Value, info: ClassInfo, name: str, span: Span | None
-    ) -> Sugared | None:
-        """`items`, `keys` and `values` of a ModuleDict."""
-        if info.container != "dict" or name not in ("items", "keys", "values"):
-            return None
-        parts = self.container_parts(value, span)
-        assert parts is not None
-        keys: list[Sugared] = [Simple(self.constant(k, span)) for k in parts]
-        values: list[Sugared] = [Simple(v) for v in parts.values()]
-        pairs: list[Sugared] = [Parts([k, v]) for k, v in zip(keys, values, strict=True)]
-        return Listing(Parts({"items": pairs, "keys": keys, "values": values}[name]))
-
-    def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
-        info = self.info(type)
-        if info is None or name not in info.methods:
-            return None
-        if name not in info.compiled:
-            full = f"{info.name}.{name}"
-            if full in self.program.compiling:
-                raise self.error(
-                    f"function '{name}' is called recursively. Recursive calls are not supported",
-                    span,
-                )
-            self.calling(full, span, info.methods[name])
-        return info.compiled[name]
-
-    def calling(self, name: str, span: Span | None, compile: Callable[[], T]) -> T:
-        """Compile something this function needs; an error there names this function too."""
-        try:
-            return compile()
-        except (CompileError, FrontendError) as error:
-            error.with_note(
-                f"'{shown_name(name)}' is being compiled since it was called from "
-                f"'{shown_name(self.function_name)}'",
-                span,
-            )
-            raise
-
-    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
-        """An object as a value of an interface that its class fulfils.
-
-        Raises:
-            CompileError: a method is missing or differs.
-        """
-        assert isinstance(value.type, ClassType)
-        interface = self.info(wanted)
-        for name in interface.methods if interface is not None else ():
-            declared = self._interface_signature(wanted, name)
-            found = self.class_method(value.type, name, span)
-            if found is None or not _fulfils(found, declared):
-                kind = "is missing" if found is None else "does not match the interface's schema"
-                raise self.error(
-                    f"Class '{typing.message_text(value.type)}' is not compatible with interface "
-                    f"'{typing.message_text(wanted)}': method '{name}' {kind}",
-                    span,
-                )
-        return self.cast(value, wanted, span)
-
-    def _interface_signature(self, type: InterfaceType, name: str) -> Signature:
-        info = self.info(type)
-        assert info is not None
-        return info.compiled.get(name) or info.methods[name]()
-
-    def static_attr(self, type: ClassType, name: str, span: Span | None) -> Sugared:
-        info = self.info(type)
-        found = self.resolver.static_attr(info, name, self) if info is not None else None
-        if found is None:
-            raise self.error(f"class has no attribute '{name}'", span)
-        return found
-
-    def knows_attribute(self, value: Sugared, name: str, span: Span) -> bool:
-        if not isinstance(value, Simple):
-            return False
-        type = value.value.type
-        if isinstance(type, ClassType) and (info := self.info(type)):
-            return any(
-                name in table
-                for table in (info.attributes, info.constants, info.methods, info.properties)
-            )
-        mark = len(self.block.nodes)
-        found = plain_attr(self, value.value, name, span) is not None
-        del self.block.nodes[mark:]
-        return found
-
-    def attribute_type(self, type: ClassType, name: str) -> Attribute | None:
-        info = self.info(type)
-        return info.attributes.get(name) if info is not None else None
-
-    def set_attribute(self, object: Value, name: str, value: Value, span: Span) -> None:
-        assert isinstance(object.type, ClassType)
-        info = self.info(object.type)
-        assert info is not None
-        if name in info.properties and info.properties[name][1] is not None:
-            setter = info.properties[name][1]
-            assert setter is not None
-            signature = self.class_method(info.type, setter, span)
-            assert signature is not None
-            Method(object, setter, signature).call(self, span, [value], {})
-            return
-        wanted = info.attributes.get(name)
-        if wanted is None:
-            wanted = self._new_attribute(info, name, value, span)
-        value = convert(self, value, wanted, True, span)
-        if not typing.is_subtype(value.type, wanted):
-            raise self.error(
-                "Wrong type for attribute assignment. Expected "
-                f"{typing.message_text(wanted)} but got {typing.message_text(value.type)}",
-                span,
-            )
-        self.insert("prim::SetAttr", [object, value], [], span, name=name)
-
-    def _new_attribute(self, info: ClassInfo, name: str, value: Value, span: Span) -> Attribute:
-        if not info.defining:
-            raise self.error(
-                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
-                "__init__()?",
-                span,
-            )
-        if self.frame.parent is not None:
-            raise self.error(
-                "First assignment cannot be in a control-flow block. Initialize the field at the "
-                "top level first",
-                span,
-            )
-        type = TENSOR if isinstance(value.type, TensorType) else value.type
-        info.attributes[name] = type
-        return type
-
-    def annotated(self, node: ast.AnnAssign) -> None:
-        target = node.target
-        if node.value is not None and isinstance(target, ast.Attribute):
-            base = self.sugared(target.value)
-            if isinstance(base, Simple) and isinstance(base.value.type, ClassType):
-                info = self.info(base.value.type)
-                if info is not None and info.defining and target.attr not in info.attributes:
-                    info.attributes[target.attr] = self.annotation(node.annotation)
-        super().annotated(node)
 
     def function_constant(self, name: str, span: Span | None) -> Value:
         return self.draft.constant(FunctionRef(name), FUNCTION, span)
@@ -442,16 +233,6 @@ class FunctionEmitter(Statements):
         return self.annotation(returns) if returns is not None else None
 
 
-def _fulfils(found: Signature, declared: Signature) -> bool:
-    """Whether a method may stand for one of an interface: arguments wider, result narrower."""
-    pairs = list(zip(found.arguments[1:], declared.arguments[1:], strict=False))
-    return (
-        len(found.arguments) == len(declared.arguments)
-        and all(f.name == d.name and typing.is_subtype(d.type, f.type) for f, d in pairs)
-        and typing.is_subtype(found.returns[0], declared.returns[0])
-    )
-
-
 _VARIADIC = (
     "Compiled functions can't take variable number of arguments or use keyword-only arguments with "
     "defaults"
@@ -491,11 +272,6 @@ def _captured(body: draft.Block, passed: set[Value]) -> list[Value]:
 
     walk(body)
     return list(found)
-
-
-def shown_name(name: str) -> str:
-    """A qualified name as messages show it."""
-    return name.removeprefix("__torch__.")
 
 
 def compile_definition(program: Program, definition: Definition) -> Compiled:

@@ -7,6 +7,7 @@ is translated by kind.
 from __future__ import annotations
 
 import enum
+import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from .callables import (
     Dispatch,
     EnumClass,
     ExceptionClass,
+    ModuleClass,
     NamedTupleClass,
 )
 from .calls import BUILTINS
@@ -79,6 +81,9 @@ class World(LiveClasses):
         if isinstance(scripted := vars(type(value)).get("SCRIPTED"), str):
             # Scripted before: its Python original is compiled into this program, too.
             value, module = getattr(value, scripted), ""
+        elif type(value).__name__ == "ScriptFunction" and hasattr(value, "_torchdynamo_inline"):
+            # PyTorch's: its original is kept under this name.
+            value, module = value._torchdynamo_inline, ""
         if value is None or isinstance(value, bool):
             return Simple(em.constant(value, span))
         if module == "math" and name in MATH_CONSTANTS:
@@ -149,6 +154,9 @@ class World(LiveClasses):
             )
         if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
             return Builtin("aten::device")
+        is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
+        if is_module and not getattr(cls, "__torch_script_interface__", False):
+            return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))
         type_ = self.type_of_class(cls, span)
         if isinstance(type_, TupleType):
             return NamedTupleClass(type_, self._fields(cls, type_))
@@ -159,6 +167,15 @@ class World(LiveClasses):
             return EnumClass(type_, members)
         assert isinstance(type_, ClassType)
         return Class(type_)
+
+    def _static(
+        self, cls: type, name: str, em: FunctionEmitter, span: Span | None
+    ) -> Sugared | None:
+        """A static method of a class of modules."""
+        member = inspect.getattr_static(cls, name, None)
+        if not isinstance(member, staticmethod):
+            return None
+        return self.wrap(member.__func__, em, span, "", name)
 
     def _fields(self, cls: type, type_: TupleType) -> Signature:
         defaults: Mapping[str, object] = getattr(cls, "_field_defaults", {})

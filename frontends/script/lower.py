@@ -63,6 +63,7 @@ _BUILDERS: dict[str, _Build] = {
     "prim::ListUnpack": lambda n, v: ops.ListUnpackOp(v[0], _types(n)),
     "prim::TupleUnpack": lambda n, v: ops.TupleUnpackOp(v[0], _types(n)),
     "prim::TupleIndex": lambda n, v: ops.TupleIndexOp(v[0], v[1], _type(n)),
+    "prim::ModuleContainerIndex": lambda n, v: ops.ModuleContainerIndexOp(v[0], v[1], _type(n)),
     "prim::unchecked_cast": lambda n, v: ops.UncheckedCastOp(v[0], _type(n)),
     "prim::isinstance": lambda n, v: ops.IsInstanceOp(v[0], _class_types(n)),
     "prim::Enter": lambda n, v: ops.EnterOp(v[0], _type(n)),

@@ -2,97 +2,39 @@
 
 A module is recognised by its class hierarchy (a base called `Module`) and read through the tables
 that every module has: `_parameters`, `_buffers`, `_modules` and its instance dictionary. Two
-instances share a type if their class, attribute types, constants and children agree.
+instances share a type if their class, attribute types, constants, functions, hooks and children
+agree.
 """
 
 from __future__ import annotations
 
 import inspect
 import types
-import typing as python
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, FrontendError
-from tensorscript.dialects.ts.types import (
-    BOOL,
-    NONE,
-    TENSOR,
-    DictType,
-    ListType,
-    TupleType,
-)
+from tensorscript.base.errors import CompileError
+from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
 
 from .annotations import type_of_object
-from .function import class_type
+from .containers import KINDS, generated_methods
+from .function import class_type, compile_definition
 from .live import World
+from .module_attributes import AttributeReader, class_hints, is_module, is_root, table
+from .module_hooks import compile_hooks, hooks_of
+from .objects import incompatibility
+from .overloads import stubs_of
 from .program import ClassInfo
-from .python_names import python_constant, qualified_name
-from .signature import constant_type
+from .python_names import modifier_of, qualified_name
+from .signature import Signature
+from .text import TextLibrary, TextWorld
 
-_CONTAINERS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict",
-               "ParameterList": "list", "ParameterDict": "dict"}  # fmt: skip
-_HIDDEN = frozenset(
-    {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "training"}
-)
+__all__ = ["ModuleTypes", "is_module"]
 
-
-def is_module(value: object) -> bool:
-    """Whether `value` is an instance of an nn.Module, ours or PyTorch's."""
-    return any(c.__name__ == "Module" and ".nn" in c.__module__ for c in type(value).__mro__[:-1])
-
-
-def _table(module: object, name: str) -> Mapping[str, object]:
-    found = getattr(module, name, None)
-    if not isinstance(found, Mapping):
-        raise CompileError(
-            f"'{type(module).__module__}.{type(module).__qualname__}' has not been initialized, "
-            "did you forget to call 'super()'?"
-        )
-    return found
-
-
-class NotInferable(Exception):
-    """An attribute whose type cannot be told from its value; the text says why."""
-
-
-def infer_type(value: object, world: World) -> Attribute:
-    """The type of a Python value.
-
-    Raises:
-        NotInferable: the language has no such type.
-    """
-    match value:
-        case list():
-            if not value:
-                raise NotInferable("List trace inputs must have elements")
-            inner = {infer_type(v, world) for v in value}
-            if len(inner) != 1:
-                raise NotInferable("List inputs to traced functions must have consistent type")
-            return ListType(inner.pop())
-        case dict():
-            if not value:
-                raise NotInferable("Dictionary inputs must have entries")
-            keys = {infer_type(k, world) for k in value}
-            values = {infer_type(v, world) for v in value.values()}
-            if len(keys) != 1 or len(values) != 1:
-                raise NotInferable("Dictionary inputs must have consistent types")
-            return DictType(keys.pop(), values.pop())
-        case tuple() if not hasattr(value, "_fields"):
-            return TupleType.of(infer_type(v, world) for v in value)
-    if any(c.__name__ in ("Tensor", "TensorBase") for c in type(value).__mro__):
-        return TENSOR
-    if hasattr(value, "_fields") or type(value) in world.classes:
-        return world.type_of_class(type(value), None)
-    try:
-        return constant_type(python_constant(value))
-    except TypeError:
-        raise NotInferable(
-            f"Cannot infer concrete type of torch.nn.Module attribute of type "
-            f"'{type(value).__name__}'"
-        ) from None
+SCRIPTED_MODULE = "__tensorscript_original__"
+"""Attribute of a scripted module: the Python module that it was compiled from."""
 
 
 @dataclass
@@ -102,6 +44,25 @@ class ModuleTypes:
     world: World
     shared: dict[object, ClassInfo] = field(default_factory=dict)
     instances: dict[int, tuple[object, ClassInfo]] = field(default_factory=dict)
+    prepared: dict[int, tuple[object, object]] = field(default_factory=dict)
+    complete: set[str] = field(default_factory=set)
+
+    def original(self, module: object) -> object:
+        """The Python module to compile for `module`: what its `__prepare_scriptable__` gives, or
+        what it was scripted from.
+
+        Raises:
+            CompileError: it was scripted or loaded and has no Python original.
+        """
+        if id(module) not in self.prepared:
+            self.prepared[id(module)] = module, _original(module)
+        return self.prepared[id(module)][1]
+
+    def children(self, module: object) -> Iterator[tuple[str, object]]:
+        """The submodules of a module by name, those that are None left out."""
+        for name, child in table(module, "_modules").items():
+            if child is not None:
+                yield name, child
 
     def info(self, module: object) -> ClassInfo:
         """The class of a module instance, declared on first sight.
@@ -109,165 +70,206 @@ class ModuleTypes:
         Raises:
             CompileError: the instance is not initialised, or lazy.
         """
+        module = self.original(module)
         if id(module) in self.instances:
             return self.instances[id(module)][1]
         info = ClassInfo(class_type(""), "module")
-        functions: dict[str, Callable[..., object]] = {}
-        hints = _hints(type(module))
-        self._slots(module, info, hints)
-        self._others(module, info, functions, hints)
-        for name, child in _table(module, "_modules").items():
-            info.attributes[name] = NONE if child is None else self.info(child).type
-            if child is not None:
-                info.children.append(name)
-        info.container = next(
-            (_CONTAINERS[c.__name__] for c in type(module).__mro__ if c.__name__ in _CONTAINERS), ""
-        )
+        _refuse_lazy(module)
+        reader = AttributeReader(self.world, module, info)
+        reader.slots()
+        info.attributes["training"] = BOOL
+        reader.others()
+        for name, child in table(module, "_modules").items():
+            if name not in reader.ignored:
+                info.attributes[name] = NONE if child is None else self._child(module, name, child)
+        names = {c.__name__ for c in type(module).__mro__}
+        info.container = next((KINDS[n] for n in KINDS if n in names), "")
+        info.children = [name for name, _ in self.children(module)]
         if info.container and not info.children:
             info.children = list(info.parameters)
         key = (
             type(module),
             tuple(info.attributes.items()),
             repr(info.constants),
-            tuple(functions.items()),
+            tuple(reader.functions.items()),
+            tuple(hooks_of(module)),
         )
         known = self.shared.get(key)
         if known is None:
-            known = self.shared[key] = self._declare(module, info, functions)
+            known = self.shared[key] = self._declare(module, info)
         self.instances[id(module)] = (module, known)
         return known
 
-    def _slots(self, module: object, info: ClassInfo, hints: dict[str, object]) -> None:
-        for table, names in (("_parameters", info.parameters), ("_buffers", info.buffers)):
-            for name, value in _table(module, table).items():
-                if name in hints:
-                    self._attribute(info, name, value, hints[name])
-                else:
-                    info.attributes[name] = NONE if value is None else TENSOR
-                if value is not None:
-                    names.append(name)
-        info.attributes["training"] = BOOL
+    def _child(self, module: object, name: str, child: object) -> Attribute:
+        """The type of a submodule: its own, or the interface it is annotated with."""
+        hint = class_hints(type(module)).get(name)
+        if hint is not None and getattr(hint, "__torch_script_interface__", False):
+            return type_of_object(hint, self.world, None)
+        return self.info(child).type
 
-    def _others(
-        self,
-        module: object,
-        info: ClassInfo,
-        functions: dict[str, Callable[..., object]],
-        hints: dict[str, object],
-    ) -> None:
-        """Attributes of the instance, by annotation or by value."""
-        cls = type(module)
-        constants = set(getattr(cls, "__constants__", ()))
-        finals = {n for n, h in hints.items() if _is_final(h)}
-        ignored = set(getattr(cls, "__jit_ignored_attributes__", ()))
-        instance: Iterable[tuple[str, object]] = vars(module).items()
-        for name, value in instance:
-            if name in _HIDDEN or name in ignored:
-                continue
-            if name in constants or name in finals:
-                self._constant(info, name, value)
-            elif isinstance(value, types.FunctionType | types.BuiltinFunctionType):
-                functions[name] = value
-                info.static_methods[name] = value
-            else:
-                self._attribute(info, name, value, hints.get(name))
-
-    def _constant(self, info: ClassInfo, name: str, value: object) -> None:
-        try:
-            info.constants[name] = python_constant(
-                tuple(value) if isinstance(value, list) else value
-            )
-        except TypeError:
-            info.refused[name] = f"'{name}' cannot be a constant"
-
-    def _attribute(self, info: ClassInfo, name: str, value: object, hint: object) -> None:
-        if hint is not None:
-            try:
-                info.attributes[name] = type_of_object(hint, self.world, None)
-            except (CompileError, FrontendError) as reason:
-                info.refused[name] = f"has no attribute '{name}' ({reason.message})"
-            return
-        try:
-            info.attributes[name] = infer_type(value, self.world)
-        except NotInferable as reason:
-            info.refused[name] = (
-                f"has no attribute '{name}' (This attribute exists on the Python module, but we "
-                f"failed to convert Python type: '{type(value).__name__}' to a TorchScript type. "
-                f"{reason}. Its type was inferred; try adding a type annotation for the attribute.)"
-            )
-
-    def _declare(
-        self, module: object, info: ClassInfo, functions: dict[str, Callable[..., object]]
-    ) -> ClassInfo:
+    def _declare(self, module: object, info: ClassInfo) -> ClassInfo:
         cls = type(module)
         name = self.world.program.unique(qualified_name(cls))
         info.type = class_type(name)
-        for key, reason in info.refused.items():
-            if reason.startswith("has no attribute"):
-                info.refused[key] = f"Module '{cls.__name__}' {reason}"
         self.world.program.classes[name] = info
+        unused = set(getattr(cls, "__jit_unused_properties__", ()))
+        unused |= set(getattr(cls, "__jit_ignored_attributes__", ()))
         for base in reversed(cls.__mro__[:-1]):
-            if _is_root(base):
+            if is_root(base):
                 continue
+            # Of a stock container only `forward` is script; its children are known without it.
+            stock = base.__name__ in KINDS and ".nn" in base.__module__
             for key, member in vars(base).items():
-                if key != "__init__":
+                if (key == "forward" if stock else key != "__init__") and key not in unused:
                     self._member(info, key, member)
+        if info.container:
+            names = {c.__name__ for c in cls.__mro__}
+            for key, text in generated_methods(names, info.children).items():
+                if key not in info.methods:
+                    self.define(info, text)
         return info
 
     def _member(self, info: ClassInfo, key: str, member: object) -> None:
-        world = self.world
         if isinstance(member, types.FunctionType):
-            world.add_method(info, key, member)
+            if stubs := stubs_of(member):
+                self._overloads(info, key, member, stubs)
+            elif getattr(member, "__name__", "") != "_forward_unimplemented":
+                info.methods.pop(key, None)
+                info.python_methods.pop(key, None)
+                self.world.add_method(info, key, member)
         elif isinstance(member, staticmethod):
             info.static_methods[key] = member.__func__
         elif isinstance(member, property) and member.fget is not None:
-            world.add_method(info, f"__{key}_getter", member.fget)
-            if member.fset is not None:
-                world.add_method(info, f"__{key}_setter", member.fset)
-            setter = f"__{key}_setter" if member.fset is not None else None
-            info.properties[key] = (f"__{key}_getter", setter)
+            self._property(info, key, member)
+
+    def _property(self, info: ClassInfo, key: str, member: property) -> None:
+        assert member.fget is not None
+        if modifier_of(member.fget) in ("ignore", "unused"):
+            return
+        getter, setter = f"__{key}_getter", f"__{key}_setter" if member.fset is not None else None
+        self.world.add_method(info, getter, member.fget)
+        if setter is not None and member.fset is not None:
+            self.world.add_method(info, setter, member.fset)
+        info.properties[key] = (getter, setter)
+
+    def _overloads(
+        self,
+        info: ClassInfo,
+        key: str,
+        body: Callable[..., object],
+        stubs: list[Callable[..., object]],
+    ) -> None:
+        """One method for each stub of an overloaded one: the stub's signature, the body's text."""
+        info.overloads[key] = [f"{key}__{at}" for at in range(len(stubs))]
+        for name, stub in zip(info.overloads[key], stubs, strict=True):
+            info.methods[name] = self._overload(info, name, body, stub)
+
+    def _overload(
+        self,
+        info: ClassInfo,
+        name: str,
+        body: Callable[..., object],
+        stub: Callable[..., object],
+    ) -> Callable[[], Signature]:
+        def compile() -> Signature:
+            full = f"{info.name}.{name}"
+            declared = self.world.definition(stub, full, info.type)
+            written = self.world.definition(body, full, info.type)
+            defaults = {**written.defaults, **declared.defaults}
+            made = replace(written, annotations=declared.annotations, defaults=defaults)
+            info.compiled[name] = compile_definition(self.world.program, made).signature
+            return info.compiled[name]
+
+        return compile
+
+    def define(self, info: ClassInfo, text: str, names: TextWorld | None = None) -> list[str]:
+        """Add the methods that a text of `def`s describes; gives their names.
+
+        Args:
+            names: what the text may refer to besides operators.
+
+        Raises:
+            FrontendError: the text does not parse.
+            CompileError: a method of that name exists.
+        """
+        library = TextLibrary.parse(text)
+        world = names or TextWorld(self.world.program, library)
+        return world.define_methods(info, library)
 
     def compile(self, module: object) -> ClassInfo:
-        """Compile `forward` and every exported method of a module.
+        """Compile `forward`, exported methods, properties and hooks of a module and its children.
 
         Raises:
             CompileError: a type or name error.
         """
         info = self.info(module)
-        for child in _table(module, "_modules").values():
-            if child is not None:
+        module = self.original(module)
+        for name, child in self.children(module):
+            if not isinstance(declared := info.attributes.get(name), InterfaceType):
                 self.compile(child)
-        for key in list(info.methods):
-            fn = inspect.getattr_static(type(module), key, None)
-            exported = getattr(fn, "_torchscript_modifier", None)
-            is_root = key == "forward" or "EXPORT" in str(exported).upper()
-            if is_root and key not in info.compiled and not _is_abstract(fn):
-                info.methods[key]()
+            else:
+                self._compile_interface(name, child, declared)
+        if info.name not in self.complete:
+            self.complete.add(info.name)
+            self._compile_methods(module, info)
+            compile_hooks(self.world, info, module)
         self.world.program.declare_classes()
         return info
 
+    def _compile_interface(self, name: str, module: object, interface: InterfaceType) -> None:
+        """Of a module behind an interface only the interface's methods are compiled."""
+        info, declared = self.info(module), self.world.program.classes[interface.class_name.data]
+        for _, child in self.children(self.original(module)):
+            self.compile(child)
+        for key in declared.methods:
+            if key in info.methods and key not in info.compiled:
+                info.methods[key]()
+        if (why := incompatibility(info, declared)) is not None:
+            shown = declared.name
+            raise CompileError(
+                f"Could not cast attribute '{name}' to type {shown}: Object of type {info.name} is "
+                f"not compatible with interface {shown}\n{why}"
+            )
 
-def _is_final(hint: object) -> bool:
-    return (
-        python.get_origin(hint) is python.Final
-        or hint is python.Final
-        or (isinstance(hint, str) and "Final[" in hint)
-    )
+    def _compile_methods(self, module: object, info: ClassInfo) -> None:
+        overloaded = [name for names in info.overloads.values() for name in names]
+        accessors = [name for pair in info.properties.values() for name in pair if name]
+        generated = [name for name in ("__len__", "__contains__") if info.container]
+        exported = [key for key in info.methods if _is_exported(module, key)]
+        roots = [*accessors, *overloaded, "forward", *sorted(exported), *generated]
+        for key in roots:
+            if key in info.methods and key not in info.compiled:
+                info.methods[key]()
 
 
-def _hints(cls: type) -> dict[str, object]:
-    """The annotations in the bodies of a class and its bases."""
-    hints: dict[str, object] = {}
-    for base in reversed(cls.__mro__[:-1]):
-        if not _is_root(base):
-            hints.update(vars(base).get("__annotations__", {}))
-    return hints
+def _original(module: object) -> object:
+    if getattr(module, "_script_object", None) is not None:
+        found = getattr(module, SCRIPTED_MODULE, None)
+        if found is None:
+            raise CompileError(
+                "a loaded, traced or frozen module cannot be part of a module that is scripted"
+            )
+        module = found
+    elif type(module).__module__.startswith("torch.jit"):
+        raise CompileError(
+            "a module that PyTorch compiled cannot be part of one that tensorscript compiles; "
+            "script the whole Python module"
+        )
+    hook = getattr(module, "__prepare_scriptable__", None)
+    return hook() if hook is not None else module
 
 
-def _is_root(cls: type) -> bool:
-    """Whether a class is nn.Module itself."""
-    return cls.__name__ == "Module" and ".nn" in cls.__module__
+def _refuse_lazy(module: object) -> None:
+    for name_of, kind in (("_parameters", "parameters"), ("_buffers", "buffers")):
+        for name, value in table(module, name_of).items():
+            if type(value).__name__ in ("UninitializedParameter", "UninitializedBuffer"):
+                cls = type(module)
+                raise CompileError(
+                    f"'{cls.__module__}.{cls.__qualname__}' has uninitialized {kind} {name}. Did "
+                    "you forget to run a forward pass?"
+                )
 
 
-def _is_abstract(fn: object) -> bool:
-    return getattr(fn, "__name__", "") == "_forward_unimplemented"
+def _is_exported(module: object, key: str) -> bool:
+    fn = inspect.getattr_static(type(module), key, None)
+    return "EXPORT" in str(getattr(fn, "_torchscript_modifier", "")).upper()

@@ -6,6 +6,7 @@ that follows them; so this table belongs to the process, as the functions do.
 
 from __future__ import annotations
 
+import sys
 import typing
 from collections.abc import Callable, Mapping
 
@@ -29,10 +30,22 @@ def stubs_of(fn: Stub) -> list[Stub]:
     """The stubs in front of `fn`; none if it is not overloaded, or is a stub itself."""
     if not hasattr(fn, "__qualname__"):
         return []
-    found = _STUBS.get(_key(fn), [])
+    found = _STUBS.get(_key(fn), []) or _torch_stubs(fn)
     if not found and fn.__module__.startswith("tensorscript."):
         found = list(typing.get_overloads(fn))
     return [] if fn in found else list(found)
+
+
+def _torch_stubs(fn: Stub) -> list[Stub]:
+    """The stubs that PyTorch's decorators have seen, where the program imported PyTorch."""
+    internal = sys.modules.get("torch._jit_internal")
+    if internal is None or not hasattr(fn, "__code__"):
+        return []
+    name = internal._qualified_name(fn)
+    if (functions := internal._overloaded_fns.get(name)) is not None:
+        return list(functions)
+    by_class = internal._overloaded_methods.get(name, {})
+    return list(by_class.get(fn.__qualname__.rpartition(".")[0].rpartition(".")[2], ()))
 
 
 def merged(stub: Mapping[str, object], body: Mapping[str, object]) -> dict[str, object]:

@@ -39,6 +39,9 @@ class ClassInfo:
         defining: `__init__` is being compiled, so that a first assignment defines an attribute.
         container: list or dict, for module containers; children names their modules.
         python_methods: name to a function that gives the call of a method left in Python.
+        overloads: name to the names of the methods that overload it.
+        pre_hooks: functions called with the arguments before `forward`, hooks: with them and the
+            result behind it; by name, in order.
         refused: name to the reason why a Python attribute is not one of the type.
     """
 
@@ -57,6 +60,9 @@ class ClassInfo:
     defining: bool = False
     container: str = ""
     children: list[str] = field(default_factory=list)
+    overloads: dict[str, list[str]] = field(default_factory=dict)
+    pre_hooks: list[str] = field(default_factory=list)
+    hooks: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:

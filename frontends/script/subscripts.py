@@ -17,6 +17,7 @@ from tensorscript.dialects.ts.types import (
     TENSOR,
     ClassType,
     DictType,
+    InterfaceType,
     ListType,
     OptionalType,
     TensorType,
@@ -26,7 +27,9 @@ from tensorscript.dialects.ts.types import (
 from . import draft
 from .attributes import tuple_field
 from .callables import method_call
+from .containers import child
 from .draft import Value
+from .emission import Children
 from .expressions import Expressions
 from .values import Parts, Simple, Sugared
 
@@ -47,35 +50,23 @@ class Subscripts(Expressions):
         if not isinstance(base, Simple):
             return self.subscript_of(base, node, span)
         if isinstance(base.value.type, ClassType):
-            parts = self.container_parts(base.value, span)
-            if parts is not None:
-                return self.child(parts, node.slice, span)
+            found = self.children(base.value, span)
+            if found is not None:
+                return self._child(found, node.slice, hint, span)
         return Simple(self.value_subscript(base.value, node, span))
 
-    def child(self, parts: dict[str, Value], index: ast.expr, span: Span) -> Sugared:
-        """A child of a module container, by literal index, slice or key."""
-        values = list(parts.values())
-        match index:
-            case ast.Constant(str(key)) if key in parts:
-                return Simple(parts[key])
-            case ast.Slice():
-                bounds = [
-                    literal_index(b) if b is not None else None
-                    for b in (index.lower, index.upper, index.step)
-                ]
-                return Parts([Simple(v) for v in values[slice(*bounds)]])
-        at = literal_index(index)
-        if at is None:
-            raise self.error(
-                "Expected integer literal for index but got a variable or non-integer. "
-                "ModuleList/Sequential indexing is only supported with integer literals. For "
-                "example, 'i = 4; self.layers[i](x)' will fail because i is not a literal. "
-                "Enumeration is supported, e.g. 'for index, v in enumerate(self): out = v(inp)'",
-                span,
-            )
-        if not -len(values) <= at < len(values):
-            raise self.error("module index out of range", span)
-        return Simple(values[at])
+    def _child(
+        self, found: Children, index: ast.expr, hint: Attribute | None, span: Span
+    ) -> Sugared:
+        """A child of a module container; a variable chooses among children of one interface."""
+        wanted = hint if isinstance(hint, InterfaceType) else None
+        if (made := child(self, found, index, literal_index, wanted, span)) is not None:
+            return made
+        assert wanted is not None
+        for name, value in found.parts.items():
+            self.check_interface(f"Attribute {name}", value, wanted, span)
+        inputs = [found.container, self.expr(index)]
+        return Simple(self.insert("prim::ModuleContainerIndex", inputs, [wanted], None).output)
 
     def subscript_of(self, base: Sugared, node: ast.Subscript, span: Span) -> Sugared:
         """A compile-time sequence (a module list, a tuple) takes literal indices."""

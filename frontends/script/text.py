@@ -283,6 +283,24 @@ class TextWorld:
         else:
             info.attributes[node.target.id] = type
 
+    def define_methods(self, info: ClassInfo, library: TextLibrary) -> list[str]:
+        """Add the functions of a text as methods of a class; gives their names.
+
+        Raises:
+            CompileError: there is such a method already.
+        """
+        out: list[str] = []
+        for found in library.definitions.values():
+            if not isinstance(found.tree, ast.FunctionDef):
+                raise CompileError(
+                    "expected def but found 'class' here", found.text.word(found.tree, 5)
+                )
+            if found.tree.name in info.methods:
+                raise CompileError(f"method '{found.tree.name}' already defined.")
+            self._method(info, found.tree, found.text)
+            out.append(found.tree.name)
+        return out
+
     def _method(self, info: ClassInfo, tree: ast.FunctionDef, text: Text) -> None:
         def compile() -> Signature:
             name = f"{info.name}.{tree.name}"

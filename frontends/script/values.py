@@ -21,7 +21,7 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
-from .draft import Value
+from .draft import Value, constant_of, is_constant
 from .emission import Emission
 
 Args = Sequence[Value]
@@ -68,6 +68,10 @@ class Iterable(Sugared):
         """The elements if the loop must be unrolled, else None."""
         return None
 
+    def count(self) -> int | None:
+        """The number of elements if it is known now."""
+        return None
+
     def iterate(self, em: Emission, span: Span | None) -> Iterable:
         return self
 
@@ -85,6 +89,10 @@ class Simple(Sugared):
     def as_value(self, em: Emission, span: Span | None) -> Value:
         return self.value
 
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        shown = typing.annotation_text(self.value.type)
+        raise em.error(f"cannot call a value of type '{shown}'", span)
+
     def unpack(self, em: Emission, span: Span | None) -> list[Sugared] | None:
         type = self.value.type
         if isinstance(type, TupleType):
@@ -100,9 +108,11 @@ class Simple(Sugared):
             case TupleType():
                 return Parts([Simple(v) for v in em.unpack_tuple(self.value, span)])
             case ClassType():
-                parts = em.container_parts(self.value, span)
-                if parts is not None:
-                    return Parts([Simple(v) for v in parts.values()])
+                found = em.children(self.value, span)
+                if found is not None and found.keyed:
+                    return Parts([Simple(em.constant(name, span)) for name in found.parts])
+                if found is not None:
+                    return Parts([Simple(v) for v in found.parts.values()])
                 raise em.error(
                     f"'{typing.message_text(self.value.type)}' object is not iterable", span
                 )
@@ -168,6 +178,15 @@ class Range(Iterable):
             return self.end
         return em.builtin("aten::__range_length", [self.start, self.end, self.step], span)
 
+    def count(self) -> int | None:
+        if not all(map(is_constant, (self.start, self.end, self.step))):
+            # The counter of `enumerate` never ends, wherever it starts.
+            endless = is_constant(self.end) and constant_of(self.end) == 2**63 - 1
+            return 2**63 if endless else None
+        start, end, step = map(constant_of, (self.start, self.end, self.step))
+        assert isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+        return len(range(start, end, step)) if step else None
+
     def element(self, em: Emission, span: Span | None, index: Value) -> Sugared:
         if self.only_end:
             return Simple(index)
@@ -194,10 +213,18 @@ class Zip(Iterable):
 
     def parts(self, em: Emission, span: Span | None) -> list[Sugared] | None:
         found = [c.parts(em, span) for c in self.children]
-        fixed = [p for p in found if p is not None]
-        if not fixed:
+        if all(p is None for p in found):
             return None
-        count = min(map(len, fixed))
+        count = 2**63
+        for part, child in zip(found, self.children, strict=True):
+            known = len(part) if part is not None else child.count()
+            if known is None:
+                raise em.error(
+                    "Can not iterate over a module list or tuple with a value that does not have "
+                    "a statically determinable length",
+                    span,
+                )
+            count = min(count, known)
         return [
             Parts(
                 [

@@ -94,6 +94,16 @@ def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:
     env[op.result] = elements[index]
 
 
+def _container_index(ev: Evaluator, op: ts.ModuleContainerIndexOp, env: Env) -> None:
+    index, children = env[op.index], ev.b.heap[env[op.container]]
+    if isinstance(index, Expr):
+        ev.b.cannot("a module that a variable chooses")
+    if str(index) not in children:
+        name = env[op.container].class_name
+        ev.b.error(f"{name} does not have a field with name '{index}'")
+    env[op.result] = children[str(index)]
+
+
 def _tuple_slice(ev: Evaluator, op: ts.TupleSliceOp, env: Env) -> None:
     begin, end = op.begin.data, op.end.data
     env[op.result] = TupleValue(env[op.argument].elements[begin:end])
@@ -239,6 +249,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     ts.UncheckedCastOp: _same,
     ts.IsInstanceOp: _is_instance,
     ts.TupleIndexOp: _tuple_index,
+    ts.ModuleContainerIndexOp: _container_index,
     ts.TupleSliceOp: _tuple_slice,
     ts.GetAttrOp: _get_attr,
     ts.SetAttrOp: _set_attr,

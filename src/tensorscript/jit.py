@@ -26,7 +26,8 @@ from tensorscript.compiler.jit.language import (
 from tensorscript.compiler.jit.language import isinstance_of as isinstance
 from tensorscript.compiler.jit.load import load
 from tensorscript.compiler.jit.module import RecursiveScriptClass, RecursiveScriptModule
-from tensorscript.compiler.jit.script import CompilationUnit, script
+from tensorscript.compiler.jit.script import script
+from tensorscript.compiler.jit.unit import CompilationUnit
 from tensorscript.runtime.values import Future
 
 ScriptModule = RecursiveScriptModule

@@ -40,9 +40,7 @@ OTHER_WORDS = {
 }
 """Programs refused by both sides with different messages, and why."""
 
-NOT_YET = {
-    "interface_module": "a ModuleList indexed by a variable",
-}
+NOT_YET: dict[str, str] = {}
 """Programs that do not work yet, and what they need."""
 
 NATIVE_NOT_YET = {

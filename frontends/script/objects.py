@@ -1,0 +1,300 @@
+"""Objects of classes and modules: their attributes, methods, properties and interfaces."""
+
+from __future__ import annotations
+
+import ast
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.constants import EnumRef
+from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, TensorType
+
+from . import draft
+from .attributes import no_attribute, plain_attr
+from .callables import HookedModule, Method, MethodOverloads, PythonCall
+from .containers import LISTINGS, listing
+from .draft import Value
+from .emission import Children
+from .program import ClassInfo, Program
+from .schema_match import convert
+from .signature import Signature, signature_text
+from .source import Text
+from .statements import Statements
+from .values import Simple, Sugared
+
+T = TypeVar("T")
+
+
+class Objects(Statements):
+    """Emits what concerns objects: reading and writing attributes, finding methods."""
+
+    def __init__(self, program: Program, text: Text, name: str) -> None:
+        super().__init__(text)
+        self.program = program
+        self.function_name = name
+
+    @abstractmethod
+    def static_member(self, info: ClassInfo, name: str) -> Sugared | None:
+        """The static method or function attribute `name` of a class."""
+
+    def info(self, type: ClassType | InterfaceType) -> ClassInfo | None:
+        return self.program.classes.get(type.class_name.data)
+
+    # Reading
+
+    def object_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
+        if name == "value" and draft.is_constant(value):
+            member = draft.constant_of(value)
+            if isinstance(member, EnumRef):
+                held = self.program.classes[member.class_name].constants[member.member]
+                return Simple(self.constant(held, span))
+        if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
+            found = self._class_attr(value, info, name, span)
+            if found is None and info.category == "module":
+                label = info.name.rpartition(".")[2]
+                raise self.error(f"Module '{label}' has no attribute '{name}' ", span)
+        else:
+            found = plain_attr(self, value, name, span)
+        if found is None:
+            raise self.error(no_attribute(value, name), span)
+        return found
+
+    def _class_attr(
+        self, value: Value, info: ClassInfo, name: str, span: Span | None
+    ) -> Sugared | None:
+        if name == "__call__" and info.category == "module":
+            forward = self._class_attr(value, info, "forward", span)
+            if forward is None or not (info.hooks or info.pre_hooks):
+                return forward
+            functions = self.program.functions
+            return HookedModule(
+                value,
+                forward,
+                [(n, functions[n].signature) for n in info.pre_hooks],
+                [(n, functions[n].signature) for n in info.hooks],
+            )
+        if info.container == "dict" and name in LISTINGS and name not in info.methods:
+            found = self.children(value, span)
+            assert found is not None
+            return listing(self, found, name, span)
+        if name in info.attributes:
+            attribute = {"name": name}
+            types = [info.attributes[name]]
+            made = self.insert("prim::GetAttr", [value], types, span, **attribute).output
+            made.name = name
+            return Simple(made)
+        if name in info.constants:
+            return Simple(self.constant(info.constants[name], span))
+        if name in info.properties:
+            getter = info.properties[name][0]
+            signature = self.class_method(info.type, getter, span)
+            assert signature is not None
+            return Method(value, getter, signature).call(self, span, [], {})
+        if name in info.overloads:
+            return MethodOverloads(value, self._overloads(info, name, span))
+        signature = self.class_method(info.type, name, span)
+        if signature is not None:
+            return Method(value, name, signature)
+        if make := info.python_methods.get(name):
+            call = make()
+            assert isinstance(call, PythonCall)
+            return replace(call, object=value)
+        if name in info.refused:
+            raise self.error(info.refused[name], span)
+        if info.category == "class":
+            return None
+        return self.static_member(info, name)
+
+    def _overloads(
+        self, info: ClassInfo, name: str, span: Span | None
+    ) -> list[tuple[str, Signature]]:
+        out: list[tuple[str, Signature]] = []
+        for each in info.overloads[name]:
+            signature = self.class_method(info.type, each, span)
+            assert signature is not None
+            out.append((each, signature))
+        return out
+
+    def children(self, value: Value, span: Span | None) -> Children | None:
+        assert isinstance(value.type, ClassType)
+        info = self.info(value.type)
+        if info is None or not info.container:
+            return None
+        out: dict[str, Value] = {}
+        for name in info.children:
+            child = self._class_attr(value, info, name, span)
+            assert child is not None
+            out[name] = child.as_value(self, span)
+        return Children(value, out, info.container == "dict")
+
+    def knows_attribute(self, value: Sugared, name: str, span: Span) -> bool:
+        if not isinstance(value, Simple):
+            return False
+        type = value.value.type
+        if isinstance(type, ClassType) and (info := self.info(type)):
+            return any(
+                name in table
+                for table in (info.attributes, info.constants, info.methods, info.properties)
+            )
+        mark = len(self.block.nodes)
+        found = plain_attr(self, value.value, name, span) is not None
+        del self.block.nodes[mark:]
+        return found
+
+    def attribute_type(self, type: ClassType, name: str) -> Attribute | None:
+        info = self.info(type)
+        return info.attributes.get(name) if info is not None else None
+
+    def static_attr(self, type: ClassType, name: str, span: Span | None) -> Sugared:
+        info = self.info(type)
+        found = self.static_member(info, name) if info is not None else None
+        if found is None:
+            raise self.error(f"class has no attribute '{name}'", span)
+        return found
+
+    # Methods
+
+    def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
+        info = self.info(type)
+        if info is None or name not in info.methods:
+            return None
+        if name not in info.compiled:
+            full = f"{info.name}.{name}"
+            if full in self.program.compiling:
+                raise self.error(
+                    f"method '{name}' is called recursively. Recursive calls are not supported",
+                    span,
+                )
+            self.calling(full, span, info.methods[name])
+        return info.compiled[name]
+
+    def calling(self, name: str, span: Span | None, compile: Callable[[], T]) -> T:
+        """Compile something this function needs; an error there names this function too."""
+        try:
+            return compile()
+        except (CompileError, FrontendError) as error:
+            error.with_note(
+                f"'{shown_name(name)}' is being compiled since it was called from "
+                f"'{shown_name(self.function_name)}'",
+                span,
+            )
+            raise
+
+    # Interfaces
+
+    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
+        """An object as a value of an interface that its class fulfils.
+
+        Raises:
+            CompileError: a method is missing or differs.
+        """
+        self.check_interface("Value", value, wanted, span)
+        return self.cast(value, wanted, span)
+
+    def check_interface(
+        self, label: str, value: Value, wanted: InterfaceType, span: Span | None
+    ) -> None:
+        assert isinstance(value.type, ClassType)
+        info, interface = self.info(value.type), self.info(wanted)
+        assert info is not None and interface is not None
+        for name in interface.methods:
+            self.class_method(value.type, name, span)
+        if (why := incompatibility(info, interface)) is not None:
+            shown = typing.message_text(wanted)
+            raise self.error(f"{label} is not of annotated type {shown}: {why}", span)
+
+    # Writing
+
+    def set_attribute(self, object: Value, name: str, value: Value, span: Span) -> None:
+        assert isinstance(object.type, ClassType)
+        info = self.info(object.type)
+        assert info is not None
+        if name in info.properties and info.properties[name][1] is not None:
+            setter = info.properties[name][1]
+            assert setter is not None
+            signature = self.class_method(info.type, setter, span)
+            assert signature is not None
+            Method(object, setter, signature).call(self, span, [value], {})
+            return
+        wanted = info.attributes.get(name)
+        if wanted is None:
+            wanted = self._new_attribute(info, name, value, span)
+        value = convert(self, value, wanted, True, span)
+        if not typing.is_subtype(value.type, wanted):
+            raise self.error(
+                "Wrong type for attribute assignment. Expected "
+                f"{typing.message_text(wanted)} but got {typing.message_text(value.type)}",
+                span,
+            )
+        self.insert("prim::SetAttr", [object, value], [], span, name=name)
+
+    def _new_attribute(self, info: ClassInfo, name: str, value: Value, span: Span) -> Attribute:
+        if not info.defining:
+            raise self.error(
+                f"Tried to set nonexistent attribute: {name}. Did you forget to initialize it in "
+                "__init__()?",
+                span,
+            )
+        if self.frame.parent is not None:
+            raise self.error(
+                "First assignment cannot be in a control-flow block. Initialize the field at the "
+                "top level first",
+                span,
+            )
+        type = TENSOR if isinstance(value.type, TensorType) else value.type
+        info.attributes[name] = type
+        return type
+
+    def annotated(self, node: ast.AnnAssign) -> None:
+        target = node.target
+        if node.value is not None and isinstance(target, ast.Attribute):
+            base = self.sugared(target.value)
+            if isinstance(base, Simple) and isinstance(base.value.type, ClassType):
+                info = self.info(base.value.type)
+                if info is not None and info.defining and target.attr not in info.attributes:
+                    info.attributes[target.attr] = self.annotation(node.annotation)
+        super().annotated(node)
+
+
+def incompatibility(info: ClassInfo, interface: ClassInfo) -> str | None:
+    """Why a class whose methods are compiled does not fulfil an interface; None if it does."""
+    for name, declare in interface.methods.items():
+        declared = interface.compiled.get(name) or declare()
+        found = info.compiled.get(name)
+        if found is None:
+            return (
+                f"Class '{info.name}' does not have method '{name}' but '{interface.name}' does.\n"
+            )
+        if not _fulfils(found, declared):
+            first, second = (signature_text(_named(s, name)) for s in (found, declared))
+            return (
+                f"Method on class '{info.name}' (1) is not compatible with interface "
+                f"'{interface.name}' (2)\n  (1) {first}\n  (2) {second}\n"
+            )
+    return None
+
+
+def _named(signature: Signature, name: str) -> Signature:
+    return Signature(name, signature.arguments, signature.returns)
+
+
+def _fulfils(found: Signature, declared: Signature) -> bool:
+    """Whether a method may stand for one of an interface: arguments wider, result narrower."""
+    pairs = list(zip(found.arguments[1:], declared.arguments[1:], strict=False))
+    return (
+        len(found.arguments) == len(declared.arguments)
+        and all(f.name == d.name and typing.is_subtype(d.type, f.type) for f, d in pairs)
+        and typing.is_subtype(found.returns[0], declared.returns[0])
+    )
+
+
+def shown_name(name: str) -> str:
+    """A qualified name as messages show it."""
+    return name.removeprefix("__torch__.")

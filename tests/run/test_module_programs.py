@@ -1,0 +1,119 @@
+"""Programs with modules: the same results, refusals, graphs and code as PyTorch."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import language_harness
+import module_programs_attributes
+import module_programs_containers
+import module_programs_hooks
+import module_programs_structure
+import pytest
+from language_harness import LanguageProgram, Refusal, close, load_program, parse_table, refusal
+
+import tensorscript
+
+PROGRAMS: dict[str, LanguageProgram] = {
+    name: program
+    for table in (
+        module_programs_attributes,
+        module_programs_structure,
+        module_programs_containers,
+        module_programs_hooks,
+    )
+    for name, program in parse_table(table.TEXT).items()
+}
+
+FILL = """
+
+def fixed(module):
+    with torch.no_grad():
+        for n, p in enumerate(module.parameters()):
+            pattern = torch.arange(p.numel(), dtype=torch.float32) % 7 - 3
+            p.copy_(pattern.reshape(p.shape) / (4 + n))
+    return module
+
+"""
+
+EXTENSIONS = {
+    "module_list_subclass": "len(self) inside a container's own method",
+    "module_dunders": "__len__, __getitem__ and __contains__ of a module are found when needed",
+    "parameter_list": "len of a ParameterList",
+    "parameter_dict": "iterating a ParameterDict",
+}
+"""Programs that PyTorch refuses and that mean one thing only."""
+
+NOT_YET = {
+    "scripted_submodule": "submodules that are scripted already",
+}
+"""Programs that do not work yet, and what they need."""
+
+
+@pytest.fixture(autouse=True)
+def _no_deprecations() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _scripted(program: LanguageProgram, root: Any, torch: Any, folder: Path) -> Any:
+    filled = LanguageProgram(program.name, FILL + program.source, program.calls)
+    module = load_program(filled, root.__name__, folder)
+    return module, torch.jit.script(module.fixed(module.M()))
+
+
+@dataclass
+class Outcome:
+    """What one side makes of a program; no texts if it is refused or has no `forward`."""
+
+    results: list[Any]
+    graph: str = ""
+    code: str = ""
+
+
+def _run(program: LanguageProgram, root: Any, torch: Any, folder: Path) -> Outcome:
+    try:
+        module, scripted = _scripted(program, root, torch, folder)
+    except Exception as error:  # noqa: BLE001  # whatever a side refuses with is compared
+        return Outcome([refusal("compile", error)])
+    out = Outcome([])
+    if hasattr(scripted, "forward"):
+        out.graph, out.code = str(scripted.graph), _plain_code(scripted.code)
+    names = {**vars(module), "T": torch.tensor, "torch": torch, "f": scripted}
+    for call in program.calls:
+        try:
+            out.results.append(language_harness.plain(eval(call, names)))
+        except Exception as error:  # noqa: BLE001  # as above
+            out.results.append(refusal("run", error))
+    return out
+
+
+def _plain_code(code: str) -> str:
+    return re.sub(r"___torch_mangle_\d+\.|language_(torch|tensorscript)_", "", code)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_equals_torch(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    torch = pytest.importorskip("torch")
+    plain_graph = pytest.importorskip("test_script_modules").plain
+    if name in NOT_YET:
+        request.applymarker(pytest.mark.xfail(reason=NOT_YET[name], strict=True))
+    expected = _run(PROGRAMS[name], torch, torch, tmp_path)
+    got = _run(PROGRAMS[name], torch, tensorscript, tmp_path)
+    if name in EXTENSIONS:
+        assert isinstance(expected.results[0], Refusal)
+        assert not any(isinstance(r, Refusal) for r in got.results)
+        return
+    assert close(got.results, expected.results), f"{got}\nbut PyTorch: {expected}"
+    assert plain_graph(got.graph) == plain_graph(expected.graph)
+    assert got.code == expected.code
+
+
+def test_the_table_is_large_and_its_lists_are_current() -> None:
+    assert len(PROGRAMS) >= 100
+    assert not (EXTENSIONS.keys() | NOT_YET.keys()) - PROGRAMS.keys()
