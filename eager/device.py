@@ -78,3 +78,8 @@ channels_last_3d = MemoryFormat("channels_last_3d", 3)
 MEMORY_FORMATS = {
     f.code: f for f in (contiguous_format, preserve_format, channels_last, channels_last_3d)
 }
+
+
+def is_device(value: object) -> bool:
+    """Whether `value` is a device, ours or PyTorch's."""
+    return isinstance(value, device) or type(value).__name__ == "device"

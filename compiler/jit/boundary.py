@@ -41,8 +41,9 @@ from tensorscript.dialects.ts.types import (
     TupleType,
     UnionType,
 )
-from tensorscript.eager.device import Layout, MemoryFormat, device
+from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.python_names import python_constant
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
@@ -52,6 +53,10 @@ class Mismatch(Exception):
     """A Python value that is not of the script type; the text says why."""
 
 
+def _no_class(name: str) -> ClassInfo:
+    raise KeyError(name)
+
+
 @dataclass
 class Classes:
     """Python classes beside the script classes they became.
@@ -59,12 +64,15 @@ class Classes:
     Attributes:
         enums: script name to Python Enum class.
         objects: Python class to the script class its instances convert to.
+        info: the declaration of a script class by name.
+        methods: the methods of a class that an archive holds, compiled by now.
         wrap: makes what Python sees of a script object.
     """
 
     enums: dict[str, type[enum.Enum]] = field(default_factory=dict)
     objects: dict[type, ClassType] = field(default_factory=dict)
-    attributes: Callable[[str], Mapping[str, Attribute]] = lambda name: {}
+    info: Callable[[str], ClassInfo] = _no_class
+    methods: Callable[[str], list[str]] = lambda name: []
     wrap: Callable[[ScriptObject], Any] = lambda target: target
 
 
@@ -217,8 +225,8 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
     match type_:
         case NoneType() if value is None:
             return None
-        case DeviceType() if isinstance(value, device | str):
-            return device(value)
+        case DeviceType() if isinstance(value, str) or is_device(value):
+            return device(str(value))
         case EnumType() if (member := _enum(value, classes)) is not None:
             if member.class_name == type_.class_name.data:
                 return member
@@ -255,7 +263,7 @@ def _object(value: Any, classes: Classes) -> ScriptObject | None:
         return None
     name = type_.class_name.data
     made = ScriptObject(name)
-    for key, kind in classes.attributes(name).items():
+    for key, kind in classes.info(name).attributes.items():
         if not hasattr(value, key):
             raise Mismatch(f"object of {type(value).__name__} has no attribute '{key}'")
         made.attributes[key] = to_script(getattr(value, key), kind, classes)

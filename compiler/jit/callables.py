@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, match_arguments, to_python
 from .failure import script_failure
+from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
 Executor = Literal["interpreter", "native"]
 _executor: ContextVar[Executor] = ContextVar("executor", default="interpreter")
@@ -203,6 +205,22 @@ class ScriptFunction(_Callable):
 
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptFunction {self.qualified_name}>"
+
+    def save(self, f: str | os.PathLike[str], _extra_files: ExtraFiles | None = None) -> None:
+        """Write the function to a `.pt` archive at a path, as a module without its defaults.
+
+        Raises:
+            CompileError: its code calls Python.
+        """
+        save_to_path(self._archived(), f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: ExtraFiles | None = None) -> bytes:
+        """The bytes of a `.pt` archive of the function; errors as `save`."""
+        return save_to_bytes(self._archived(), _extra_files)
+
+    def _archived(self) -> Archived:
+        entry = self._entry
+        return archived_function(entry.classes, entry.interpreter, entry.op)
 
     def __reduce__(self) -> Any:
         raise PickleError("ScriptFunction cannot be pickled")

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from tensorscript.dialects.ts.ops import CallMethodOp
 from tensorscript.dialects.ts.types import ClassType, EnumType
 from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.program import ClassInfo, Program
@@ -45,7 +46,7 @@ class ProgramHome:
     def __init__(self, program: Program, world: World | None = None) -> None:
         self.program = program
         self.interpreter = Interpreter(program.module, _PythonCalls(self))
-        self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
+        self.classes = Classes(info=self.class_info, methods=self.methods, wrap=self.wrap)
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
         if world is not None:
@@ -62,6 +63,19 @@ class ProgramHome:
 
     def class_info(self, name: str) -> ClassInfo:
         return self.program.classes[name]
+
+    def methods(self, name: str) -> list[str]:
+        """The compiled methods of a class, in the order in which PyTorch writes them."""
+        info = self.class_info(name)
+        if info.category == "interface":
+            for declare in info.methods.values():
+                declare()
+            return list(info.methods)
+        if info.category == "module":
+            hooks = [hook.rpartition(".")[2] for hook in (*info.hooks, *info.pre_hooks)]
+            return [*_callers_first(info, self.interpreter), *hooks]
+        accessors = [name for pair in info.properties.values() for name in pair if name]
+        return [*accessors, *sorted(info.compiled.keys() - set(accessors))]
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
         if (known := self._entries.get((id(target), method))) is not None:
@@ -88,3 +102,25 @@ class ProgramHome:
         if id(target) not in self._faces:
             self._faces[id(target)] = RecursiveScriptModule(self, target)
         return self._faces[id(target)]
+
+
+def _callers_first(info: ClassInfo, interpreter: Interpreter) -> list[str]:
+    """The compiled methods of a module: `forward`, other roots, then each called one when met."""
+    interpreter.refresh()
+    called: dict[str, list[str]] = {}
+    for method in info.compiled:
+        walk = interpreter.functions[f"{info.name}.{method}"].walk()
+        called[method] = [
+            op.method.data
+            for op in walk
+            if isinstance(op, CallMethodOp) and op.arguments[0].type == info.type
+        ]
+    inner = {callee for callees in called.values() for callee in callees}
+    order = dict.fromkeys(["forward"] if "forward" in called else [])
+    order |= dict.fromkeys(sorted(method for method in called if method not in inner))
+    todo = list(order)
+    for method in todo:
+        added = [callee for callee in called[method] if callee not in order]
+        order |= dict.fromkeys(added)
+        todo += added
+    return list(order)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorscript.base.errors import ArchiveError
 from tensorscript.dialects.ts.types import InterfaceType
-from tensorscript.eager.device import device
+from tensorscript.eager.device import device, is_device
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
@@ -26,12 +26,19 @@ class ArchiveHome:
     def __init__(self, archive: OpenArchive) -> None:
         self.archive = archive
         self.interpreter = Interpreter(archive.program.module)
-        self.classes = Classes(wrap=self.wrap, attributes=lambda n: self.class_info(n).attributes)
+        self.classes = Classes(info=self.class_info, methods=self.methods, wrap=self.wrap)
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
 
     def class_info(self, name: str) -> ClassInfo:
         return self.archive.class_info(name)
+
+    def methods(self, name: str) -> list[str]:
+        """All methods of a class, in the order of its text, compiled by now."""
+        info = self.class_info(name)
+        for method in info.methods:
+            self.archive.compile_method(name, method)
+        return list(info.methods)
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
         if (known := self._entries.get((id(target), method))) is not None:
@@ -59,11 +66,9 @@ class ArchiveHome:
 
     def compile_all(self, target: ScriptObject) -> None:
         """Compile the methods of `target`, what they call, and what interfaces may call."""
-        for method in self.class_info(target.class_name).methods:
-            self.archive.compile_method(target.class_name, method)
+        self.methods(target.class_name)
         for implementation in _behind_interfaces(self, target):
-            for method in self.class_info(implementation).methods:
-                self.archive.compile_method(implementation, method)
+            self.methods(implementation)
 
 
 def _behind_interfaces(home: ArchiveHome, root: ScriptObject) -> set[str]:
@@ -127,8 +132,7 @@ def load(
 def _device(map_location: object) -> str | None:
     if map_location is None:
         return None
-    is_device = isinstance(map_location, device) or type(map_location).__name__ == "device"
-    if not (is_device or isinstance(map_location, str)):
+    if not (isinstance(map_location, str) or is_device(map_location)):
         raise ValueError(
             "map_location should be either None, string or torch.device, but got type: "
             f"{type(map_location)}"

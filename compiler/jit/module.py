@@ -6,6 +6,7 @@ tensors are shared and whose containers are copied on the way.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, Mismatch, to_python, to_script
 from .callables import Entry, Graph, ScriptFunction, ScriptMethod
+from .save import Archived, ExtraFiles, archived_module, save_to_bytes, save_to_path
 
 MANGLED = "___torch_mangle_"
 
@@ -315,6 +317,25 @@ class RecursiveScriptModule(_Face):
         for value in self.parameters():
             value.requires_grad = requires_grad
         return self
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def save(self, f: str | os.PathLike[str], _extra_files: ExtraFiles | None = None) -> None:
+        """Write the module to a `.pt` archive at a path.
+
+        Raises:
+            CompileError: its code calls Python.
+            ArchiveError: an attribute that archives cannot hold.
+        """
+        save_to_path(self._archived(), f, _extra_files)
+
+    def save_to_buffer(self, _extra_files: ExtraFiles | None = None) -> bytes:
+        """The bytes of a `.pt` archive of the module; errors as `save`."""
+        return save_to_bytes(self._archived(), _extra_files)
+
+    def _archived(self) -> Archived:
+        home = self._home
+        return archived_module(home.classes, home.interpreter, self._script_object)
 
     # -- Python's own ----------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
       return torch.mul(torch.add(x, 1), k)
 
 A value is written inside its reader if that is its only reader, it has no name of its own, and the
-order of evaluation stays; `_Inliner` decides. Trailing arguments that equal their defaults are left
-out.
+order of evaluation stays; `code_inline` decides. Trailing arguments that equal their defaults are
+left out.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ from __future__ import annotations
 import keyword
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.core import OpResult
 
+from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import Schema, schema
 
 from .code_calls import operator_text, value_list
 from .code_constants import ConstantTable, constant_text
+from .code_inline import hint_of, inlined
 from .constants import ListLiteral, ValueAttr
+from .locations import span_of
 from .ops import (
     CallMethodOp,
     CallOp,
@@ -57,8 +61,6 @@ from .ops import (
 from .types import ListType, OptionalType, TupleType, UnionType
 from .typing import annotation_text
 
-_NEVER_INLINE = IsInstanceOp | EnterOp | ExitOp | ForkOp | ModuleContainerIndexOp
-
 LONG = 40
 """A text that reaches this column is not written inside another."""
 
@@ -86,73 +88,31 @@ def is_for(loop: LoopOp) -> bool:
     return not unbounded or bool(loop.body.block.args[0].uses.get_length())
 
 
-def _hint(value: SSAValue) -> str | None:
-    """The name that a value brings; a numbered child of a container brings `_` and its number,
-    which no name hint of xDSL can hold."""
-    owner = value.owner
-    if isinstance(owner, GetAttrOp) and owner.attribute.data.isdigit():
-        return f"_{owner.attribute.data}"
-    return value.name_hint
+@dataclass
+class CodeState:
+    """What the functions of one text share.
 
+    Attributes:
+        table: collects the constants that the text calls `CONSTANTS.cN`.
+        importable: the text is for an archive: `self` has a type, and Python cannot be called.
+        next: the next suffix of each variable name; functions go on counting.
+    """
 
-class _Inliner:
-    """Finds the operations that are written inside their readers."""
-
-    def __init__(self, function: FuncOp) -> None:
-        self.inline: set[Operation] = set()
-        self.block(function.block)
-
-    def block(self, block: Block) -> None:
-        for op in reversed(list(block.ops)):
-            self.op(op)
-
-    def op(self, op: Operation) -> None:
-        if op in self.inline:
-            return
-        for region in op.regions:
-            self.block(region.block)
-        self.operands(op, self.before(op))
-
-    def operands(self, op: Operation, point: Operation | None) -> Operation | None:
-        for operand in reversed(op.operands):
-            owner = operand.owner
-            if isinstance(owner, ConstantOp):
-                self.inline.add(owner)
-            elif owner is point and isinstance(owner, Operation) and self.fits(operand):
-                point = self.operands(owner, self.before(owner))
-                self.inline.add(owner)
-        return point
-
-    def before(self, op: Operation) -> Operation | None:
-        found = op.prev_op
-        while isinstance(found, ConstantOp):
-            found = found.prev_op
-        return found
-
-    def fits(self, value: SSAValue) -> bool:
-        owner = value.owner
-        if not isinstance(owner, Operation) or len(owner.results) != 1 or owner.regions:
-            return False
-        uses = list(value.uses)
-        if len(uses) != 1 or isinstance(owner, _NEVER_INLINE):
-            return False
-        user = uses[0].operation
-        if _hint(value) is not None and not isinstance(user, ReturnOp | YieldOp):
-            return False
-        return not (isinstance(user, LoopOp) and uses[0].index >= 2) and not isinstance(
-            user, ForkOp
-        )
+    table: ConstantTable = field(default_factory=ConstantTable)
+    importable: bool = False
+    next: dict[str, int] = field(default_factory=dict)
 
 
 class _Printer:
-    def __init__(self, function: FuncOp, table: ConstantTable, importable: bool) -> None:
+    def __init__(self, function: FuncOp, state: CodeState, level: int = 0) -> None:
         self.function = function
-        self.table = table
-        self.importable = importable
+        self.state = state
+        self.table = state.table
+        self.importable = state.importable
         self.lines: list[str] = []
-        self.level = 0
+        self.level = level
         self.used: set[str] = set()
-        self.next: dict[str, int] = {}
+        self.next = state.next
         self.texts: dict[SSAValue, str] = {}
         self.inline: set[Operation] = set()
         self.annotated: set[SSAValue] = set()
@@ -173,9 +133,9 @@ class _Printer:
         self.used.add(name)
         return name
 
-    def name(self, value: SSAValue) -> str:
+    def name(self, value: SSAValue, base: str = "") -> str:
         """Give a value its variable name."""
-        base = _hint(value) or "_"
+        base = base or hint_of(value) or "_"
         self.texts[value] = self.fresh(base if base.isidentifier() else "_")
         return self.texts[value]
 
@@ -240,7 +200,6 @@ class _Printer:
                 self._enter(op)
             case ExitOp():
                 self.level -= 1
-                self.name(op.result)
             case SetAttrOp():
                 self.split_long(op)
                 self.line(f"{self._target(op.object, op.attribute.data)} = {self.text(op.value)}")
@@ -309,6 +268,8 @@ class _Printer:
         body = op.body.block
         for output, arg in zip(op.outputs, body.args[1:], strict=True):
             self.texts[arg] = self.name(output)
+        # Every carried variable is defined in front of the loop, with its type if it needs one.
+        self.annotated.update(body.args)
         for output, initial in zip(op.outputs, op.carried, strict=True):
             shown = annotation_text(output.type)
             differs = shown != annotation_text(initial.type)
@@ -338,12 +299,11 @@ class _Printer:
 
     def _fork(self, op: ForkOp) -> None:
         body = _function(self.function, op.callee.data)
-        inner = _Printer(body, self.table, self.importable)
-        inner.inline = _Inliner(body).inline
-        inner.used, inner.next = self.used, self.next
+        inner = _Printer(body, self.state, self.level + 1)
+        inner.inline = inlined(body)
+        inner.used = self.used
         for arg, value in zip(body.block.args, op.arguments, strict=True):
             inner.texts[arg] = self.text(value)
-        inner.level = self.level + 1
         inner.body()
         name = self.fresh("__forked_function")
         self.line(f"def {name}():")
@@ -382,8 +342,6 @@ class _Printer:
                 return f"{name}({self.list(op.arguments)}{comma})"
             case TupleIndexOp():
                 return f"({self.text(op.argument)})[{self.text(op.index)}]"
-            case PythonOp():
-                return f"^{op.callee.data.rpartition('.')[2]}()({self.list(op.arguments)})"
             case TupleSliceOp():
                 return f"({self.text(op.argument)})[{op.begin.data}:{op.end.data}]"
             case UncheckedCastOp():
@@ -403,7 +361,20 @@ class _Printer:
                 is_assert = _is_constant(op.exception, None)
                 values = [op.message] if is_assert else [op.message, op.exception]
                 return f"ops.prim.RaiseException({self.list(values)})"
+            case PythonOp():
+                return self._python_call(op)
         raise TypeError(f"{op.name} has no text in code")
+
+    def _python_call(self, op: PythonOp) -> str:
+        name = op.callee.data.rpartition(".")[2]
+        if self.importable:
+            raise CompileError(
+                f"Could not export Python function call '{name}'. Remove calls to Python functions "
+                "before export. Did you forget to add @script or @script_method annotation? If "
+                "this is a nn.ModuleList, add it to __constants__",
+                span_of(op),
+            )
+        return f"^{name}()({self.list(op.arguments)})"
 
     def _arguments(self, values: Sequence[SSAValue]) -> str:
         return value_list([self.text(v) for v in values])
@@ -436,17 +407,17 @@ class _Printer:
     def signature(self) -> str:
         function = self.function
         parts: list[str] = []
-        pairs = zip(function.block.args, function.defaults, strict=True)
-        for at, (arg, default) in enumerate(pairs):
-            text = self.name(arg)
+        rows = zip(function.block.args, function.argument_names, function.defaults, strict=True)
+        for at, (arg, name, default) in enumerate(rows):
+            text = self.name(arg, name.data)
             if at or function.is_method is None or self.importable:
                 text += f": {annotation_text(arg.type)}"
             if isinstance(default, ValueAttr):
                 text += f"={constant_text(default.data, arg.type, self.table)}"
             parts.append(text)
-        name = function.sym_name.data.rpartition(".")[2]
+        short = function.sym_name.data.rpartition(".")[2]
         returned = annotation_text(function.return_type)
-        return f"def {name}({(',' + chr(10) + '    ').join(parts)}) -> {returned}:"
+        return f"def {short}({(',' + chr(10) + '    ').join(parts)}) -> {returned}:"
 
 
 def _schema(name: str) -> Schema | None:
@@ -492,18 +463,19 @@ def _functions(near: FuncOp) -> Iterator[FuncOp]:
             yield op
 
 
-def code_text(
-    function: FuncOp, table: ConstantTable | None = None, importable: bool = False
-) -> str:
+def code_text(function: FuncOp, state: CodeState | None = None, level: int = 0) -> str:
     """The code of `function`.
 
     Args:
-        table: collects the tensors that the text calls `CONSTANTS.cN`.
-        importable: write what archives need (the type of `self`).
+        state: what it shares with other functions of the same text.
+        level: how far the text is indented, in steps of two columns.
+
+    Raises:
+        CompileError: it calls Python, and the text is for an archive.
     """
-    printer = _Printer(function, table if table is not None else ConstantTable(), importable)
-    head = printer.signature()
-    printer.inline = _Inliner(function).inline
-    printer.level = 1
+    printer = _Printer(function, state or CodeState(), level)
+    printer.line(printer.signature())
+    printer.inline = inlined(function)
+    printer.level = level + 1
     printer.body()
-    return "\n".join([head, *printer.lines]) + "\n"
+    return "\n".join(printer.lines) + "\n"

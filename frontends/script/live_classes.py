@@ -83,6 +83,7 @@ class LiveClasses(LiveFunctions):
         name = self.program.unique(name)
         made = InterfaceType(StringAttr(name))
         info = ClassInfo(class_type(name), "interface")
+        info.is_module_interface = any(base.__name__ == "Module" for base in cls.__mro__[1:])
         self.classes[cls] = made
         self.program.classes[name] = info
         for key, member in vars(cls).items():

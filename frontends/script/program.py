@@ -37,6 +37,7 @@ class ClassInfo:
         methods: name to a function that compiles the method and gives its signature.
         properties: name to the names of its getter and setter methods.
         defining: `__init__` is being compiled, so that a first assignment defines an attribute.
+        is_module_interface: an interface that modules implement.
         container: list or dict, for module containers; children names their modules.
         python_methods: name to a function that gives the call of a method left in Python.
         overloads: name to the names of the methods that overload it.
@@ -58,6 +59,7 @@ class ClassInfo:
     refused: dict[str, str] = field(default_factory=dict)
     python_methods: dict[str, Callable[[], object]] = field(default_factory=dict)
     defining: bool = False
+    is_module_interface: bool = False
     container: str = ""
     children: list[str] = field(default_factory=list)
     overloads: dict[str, list[str]] = field(default_factory=dict)

@@ -129,12 +129,22 @@ class _Constants(Sugared):
 
 @dataclass
 class _TextClass(Class):
-    """A class of the text; `C.__new__(C)` makes an object without `__init__`."""
+    """A class of the text; `C.__new__(C)` makes an object without `__init__`.
+
+    A hook of a module is named as a function (`__torch__.C.hook`), and called with the module.
+    """
+
+    world: TextWorld
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
         if name == "__new__":
             return _New(self.type)
-        return super().attr(em, span, name)
+        info = self.world.program.classes[self.type.class_name.data]
+        full = f"{info.name}.{name}"
+        if full not in (*info.hooks, *info.pre_hooks):
+            return super().attr(em, span, name)
+        signature = info.compiled.get(name) or em.calling(full, span, info.methods[name])
+        return Function(full, signature)
 
 
 @dataclass
@@ -182,7 +192,7 @@ class TextWorld:
             info = self.program.classes[name]
             return EnumClass(type, {m: EnumRef(name, m) for m in info.constants})
         assert isinstance(type, ClassType)
-        return _TextClass(type)
+        return _TextClass(type, self)
 
     def function(self, name: str) -> Signature:
         """Compile the function called `name`, if it is not yet.
@@ -255,6 +265,7 @@ class TextWorld:
         category = {"Module": "module", "ModuleInterface": "interface", "Interface": "interface"}
         info = ClassInfo(class_type(name), category.get(base, "class"))
         is_interface = info.category == "interface"
+        info.is_module_interface = base == "ModuleInterface"
         self.types[name] = InterfaceType(StringAttr(name)) if is_interface else info.type
         self.program.classes[name] = info
         resolver = TextResolver(self)
@@ -264,14 +275,23 @@ class TextWorld:
                     self._attribute(info, node, resolver, text)
                 case ast.Assign([ast.Name(key)], ast.List(elements)):
                     listed = [str(e.value) for e in elements if isinstance(e, ast.Constant)]
-                    if key == "__parameters__":
-                        info.parameters = listed
-                    elif key == "__buffers__":
-                        info.buffers = listed
+                    self._listed(info, key, listed)
                 case ast.Assign([ast.Subscript(_, ast.Constant(str(key)))], value):
                     info.attributes[key] = resolver.annotation(value, text.span(node))
                 case ast.FunctionDef():
                     self._method(info, node, text)
+
+    def _listed(self, info: ClassInfo, key: str, names: list[str]) -> None:
+        """Take in `__parameters__ = [...]` and the like; hooks have qualified names."""
+        match key:
+            case "__parameters__":
+                info.parameters = names
+            case "__buffers__":
+                info.buffers = names
+            case "__forward_hooks__":
+                info.hooks = [f"{info.name}.{name}" for name in names]
+            case "__forward_pre_hooks__":
+                info.pre_hooks = [f"{info.name}.{name}" for name in names]
 
     def _attribute(
         self, info: ClassInfo, node: ast.AnnAssign, resolver: TextResolver, text: Text

@@ -56,7 +56,8 @@ class TensorStore:
         self, archive: Archive, memory: memoryview | bytearray | None, device: str | None = None
     ) -> None:
         self._archive = archive
-        self._memory = None if memory is None else np.frombuffer(memory, np.uint8)
+        self._memory = None if memory is None else memoryview(memory)
+        self._address = 0 if memory is None else np.frombuffer(memory, np.uint8).ctypes.data
         self._device = device
         self._storages: dict[str, tuple[StorageRef, Array]] = {}
         self._tensors: dict[int, tuple[TensorRef, Tensor]] = {}
@@ -99,8 +100,9 @@ class TensorStore:
             array.flags.writeable = True
             return array
         memory = self._memory
-        if memory is not None and memory.flags.writeable:
-            offset = array.ctypes.data - memory.ctypes.data
+        if memory is not None and not memory.readonly:
+            offset = array.ctypes.data - self._address
             if offset >= 0 and offset + array.nbytes <= memory.nbytes:
-                return memory[offset : offset + array.nbytes].view(array.dtype)
+                # Not a view of one array over the whole file: each storage is an array of its own.
+                return np.frombuffer(memory, array.dtype, array.size, offset)
         return array.copy()

@@ -24,6 +24,20 @@ PREFIX = "__torch__.upgraders"
 LAST_VERSION = {"div": 3, "div_": 3, "full": 4, "linspace": 7, "logspace": 8, "gelu": 9}
 """The last file version in which an operator still had its old meaning."""
 
+CHANGED_IN = {
+    f"aten::{name}{overload}": LAST_VERSION[name] + 1
+    for name, overloads in {
+        "div": (".Tensor", ".Scalar", ".Tensor_mode", ".Scalar_mode", ".out", ".out_mode"),
+        "div_": (".Tensor", ".Scalar", ".Tensor_mode", ".Scalar_mode"),
+        "full": ("", ".out"),
+        "linspace": ("", ".out"),
+        "logspace": ("", ".out"),
+        "gelu": ("", ".out"),
+    }.items()
+    for overload in overloads
+}
+"""The overloads that changed, and the file version that first had the present meaning."""
+
 _TEXT = """
 def div_tensor(self: Tensor, other: Tensor) -> Tensor:
   if torch.is_floating_point(self) or torch.is_floating_point(other):
@@ -145,6 +159,8 @@ def _full(
 ) -> tuple[Args, Kwargs]:
     """Without a dtype, `full` was of floats whatever it was filled with."""
     given = kwargs.get("dtype")
+    if "out" in kwargs:
+        return args, kwargs
     if given is not None and given.type != NONE:
         return args, kwargs
     if len(args) > 1:

@@ -26,6 +26,7 @@ from tensorscript.compiler.jit.language import (
 from tensorscript.compiler.jit.language import isinstance_of as isinstance
 from tensorscript.compiler.jit.load import load
 from tensorscript.compiler.jit.module import RecursiveScriptClass, RecursiveScriptModule
+from tensorscript.compiler.jit.save import save
 from tensorscript.compiler.jit.script import script
 from tensorscript.compiler.jit.unit import CompilationUnit
 from tensorscript.runtime.values import Future
@@ -58,6 +59,7 @@ __all__ = [
     "isinstance",
     "load",
     "optimized_execution",
+    "save",
     "script",
     "script_if_tracing",
     "set_fusion_strategy",

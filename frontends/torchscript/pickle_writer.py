@@ -1,0 +1,236 @@
+"""Writes the values of `pickled` as the pickles that archives hold (protocol 2).
+
+The opcodes and the memoising are PyTorch's: strings, globals and storages are written once and
+recalled, and so is every container, tensor and object that occurs again.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tensorscript.base.errors import ArchiveError
+
+from .pickled import (
+    DeviceRef,
+    EnumRef,
+    ObjectState,
+    StorageRef,
+    TaggedDict,
+    TaggedList,
+    TensorRef,
+    Value,
+)
+
+_TAGGED_LISTS = {
+    "List[int]": ("torch.jit._pickle", "build_intlist"),
+    "List[float]": ("torch.jit._pickle", "build_doublelist"),
+    "List[bool]": ("torch.jit._pickle", "build_boollist"),
+    "List[Tensor]": ("torch.jit._pickle", "build_tensorlist"),
+}
+
+_SHORT_TUPLES = {0: b")", 1: b"\x85", 2: b"\x86", 3: b"\x87"}
+
+
+def pickle(value: Value) -> bytes:
+    """The pickle of a value; inverse of `unpickle`.
+
+    Raises:
+        ArchiveError: an integer has over 64 bits.
+    """
+    writer = _Writer()
+    writer.value(value)
+    return b"\x80\x02" + bytes(writer.out) + b"."
+
+
+class _Writer:
+    """Appends opcodes to `out`; one method a kind of value, found by table."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+        self.memo: dict[object, int] = {}
+        # Recalled by identity, so they must stay alive while the pickle is written.
+        self.kept: list[object] = []
+
+    def value(self, value: Any) -> None:
+        # A NamedTuple is written as any tuple: its class comes from the declared type.
+        write = _Writer.tuple_ if isinstance(value, tuple) else _VALUES[type(value)]
+        write(self, value)
+
+    # The memo
+
+    def recall(self, key: object) -> bool:
+        """Whether what `key` stands for was written before; then it is recalled."""
+        at = self.memo.get(key)
+        if at is None:
+            return False
+        self.out += struct.pack("<BB", 0x68, at) if at < 256 else struct.pack("<BI", 0x6A, at)
+        return True
+
+    def memoize(self, key: object) -> None:
+        at = self.memo[key] = len(self.memo)
+        self.out += struct.pack("<BB", 0x71, at) if at < 256 else struct.pack("<BI", 0x72, at)
+
+    def recall_same(self, value: object) -> bool:
+        return self.recall(id(value))
+
+    def memoize_same(self, value: object) -> None:
+        self.kept.append(value)
+        self.memoize(id(value))
+
+    # Atoms
+
+    def global_(self, module: str, name: str) -> None:
+        if not self.recall((module, name)):
+            self.out += f"c{module}\n{name}\n".encode()
+            self.memoize((module, name))
+
+    def class_(self, qualified_name: str) -> None:
+        module, _, name = qualified_name.rpartition(".")
+        self.global_(module, name)
+
+    def text(self, value: str) -> None:
+        if not self.recall(value):
+            raw = value.encode()
+            self.out += struct.pack("<BI", 0x58, len(raw)) + raw
+            self.memoize(value)
+
+    def integer(self, value: int) -> None:
+        if 0 <= value < 256:
+            self.out += struct.pack("<BB", 0x4B, value)
+        elif 0 <= value < 65536:
+            self.out += struct.pack("<BH", 0x4D, value)
+        elif -(1 << 31) <= value < 1 << 31:
+            self.out += struct.pack("<Bi", 0x4A, value)
+        elif -(1 << 63) <= value < 1 << 63:
+            self.out += struct.pack("<BBq", 0x8A, 8, value)
+        else:
+            raise ArchiveError(f"the integer {value} has over 64 bits")
+
+    def float_(self, value: float) -> None:
+        self.out += struct.pack(">Bd", 0x47, value)
+
+    def bool_(self, value: bool) -> None:
+        self.out += b"\x88" if value else b"\x89"
+
+    def none(self, value: None) -> None:
+        self.out += b"N"
+
+    # Structure: `(`...`t` is a tuple, and `R` calls the global below the tuple on top.
+
+    def tuple_(self, values: tuple[Value, ...]) -> None:
+        short = _SHORT_TUPLES.get(len(values))
+        if short is None:
+            self.out += b"("
+        for value in values:
+            self.value(value)
+        self.out += b"t" if short is None else short
+
+    def marked(self, values: tuple[Value, ...]) -> None:
+        self.out += b"("
+        for value in values:
+            self.value(value)
+        self.out += b"t"
+
+    def complex_(self, value: complex) -> None:
+        self.global_("builtins", "complex")
+        self.tuple_((value.real, value.imag))
+        self.out += b"R"
+
+    def device(self, value: DeviceRef) -> None:
+        self.global_("torch", "device")
+        self.tuple_((value.text,))
+        self.out += b"R"
+
+    def enum(self, value: EnumRef) -> None:
+        self.class_(value.type_name)
+        self.value(value.value)
+        self.out += b"R"
+
+    def list_(self, value: TaggedList) -> None:
+        if self.recall_same(value):
+            return
+        special = _TAGGED_LISTS.get(value.type_str)
+        module, name = special or ("torch.jit._pickle", "restore_type_tag")
+        self.global_(module, name)
+        self.out += b"(]("
+        for element in value.elements:
+            self.value(element)
+        self.out += b"e"
+        if special is None:
+            self.text(value.type_str)
+        self.out += b"tR"
+        self.memoize_same(value)
+
+    def dict_(self, value: TaggedDict) -> None:
+        if self.recall_same(value):
+            return
+        self.global_("torch.jit._pickle", "restore_type_tag")
+        self.out += b"}"
+        self.items(value.items)
+        self.text(value.type_str)
+        self.out += b"\x86R"
+        self.memoize_same(value)
+
+    def items(self, items: Mapping[Any, Value]) -> None:
+        self.out += b"("
+        for key, item in items.items():
+            self.value(key)
+            self.value(item)
+        self.out += b"u"
+
+    def object(self, value: ObjectState) -> None:
+        if self.recall_same(value):
+            return
+        self.class_(value.type_name)
+        self.out += b")\x81"
+        if isinstance(value.state, dict):
+            self.out += b"}"
+            self.items(value.state)
+        else:
+            self.value(value.state)
+        self.out += b"b"
+        self.memoize_same(value)
+
+    def tensor(self, value: TensorRef) -> None:
+        if self.recall_same(value):
+            return
+        self.global_("torch._utils", "_rebuild_tensor_v2")
+        self.out += b"("
+        self.storage(value.storage)
+        self.integer(value.offset)
+        self.marked(value.size)
+        self.marked(value.stride)
+        self.bool_(value.requires_grad)
+        self.global_("collections", "OrderedDict")
+        self.out += b")RtR"
+        self.memoize_same(value)
+
+    def storage(self, ref: StorageRef) -> None:
+        if self.recall(ref):
+            return
+        self.out += b"("
+        self.text("storage")
+        self.global_("torch", f"{ref.dtype.word}Storage")
+        self.text(ref.key)
+        self.text(ref.location)
+        self.integer(ref.numel)
+        self.out += b"tQ"
+        self.memoize(ref)
+
+
+_VALUES: dict[type, Callable[[_Writer, Any], None]] = {
+    bool: _Writer.bool_,
+    int: _Writer.integer,
+    float: _Writer.float_,
+    complex: _Writer.complex_,
+    str: _Writer.text,
+    type(None): _Writer.none,
+    DeviceRef: _Writer.device,
+    EnumRef: _Writer.enum,
+    TaggedList: _Writer.list_,
+    TaggedDict: _Writer.dict_,
+    ObjectState: _Writer.object,
+    TensorRef: _Writer.tensor,
+}

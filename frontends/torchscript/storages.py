@@ -1,0 +1,120 @@
+"""Storages of the tensors that are saved: the memory they share is written once.
+
+As in PyTorch, a view is saved with the whole storage it is a view of, so that what shared memory
+still does when it is loaded.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import ArchiveError
+
+from .archive import Array
+from .pickled import StorageRef, TensorRef
+
+
+@dataclass
+class _Storage:
+    """A range of addresses that is one storage.
+
+    Attributes:
+        owners: the arrays in it that are views of no other array.
+        key: its name in the archive, once a tensor in it was referred to.
+    """
+
+    start: int
+    stop: int
+    owners: list[Array] = field(default_factory=list)
+    key: str = ""
+
+    def contents(self) -> memoryview:
+        """Its bytes: of the memory itself where one array is all of it."""
+        whole = self.owners[0]
+        if whole.nbytes == self.stop - self.start and whole.flags.c_contiguous:
+            return whole.reshape(-1).view(np.uint8).data
+        copied = np.zeros(self.stop - self.start, np.uint8)
+        for owner in self.owners:
+            place = np.ndarray(
+                owner.shape, owner.dtype, copied, byte_bounds(owner)[0] - self.start, owner.strides
+            )
+            place[...] = owner
+        return copied.data
+
+
+class StorageTable:
+    """Gives tensors their references, and the contents of the storages behind them.
+
+    Args:
+        prefix: the folder of the storages in the archive: `data` or `constants`.
+        arrays: every array that will be asked for, with its dtype. Arrays that overlap, or are
+            views of one array, share a storage; different dtypes never do.
+    """
+
+    def __init__(self, prefix: str, arrays: Iterable[tuple[Array, DType]]) -> None:
+        self._prefix = prefix
+        found: dict[DType, list[_Storage]] = {}
+        for array, dtype in arrays:
+            owner = _owner(array)
+            if owner.size:
+                found.setdefault(dtype, []).append(_Storage(*byte_bounds(owner), [owner]))
+        self._storages = {dtype: _merged(storages) for dtype, storages in found.items()}
+        self._used: list[_Storage] = []
+
+    def ref(self, array: Array, dtype: DType, requires_grad: bool = False) -> TensorRef:
+        """The reference to an array; its storage gets the next key if it has none yet.
+
+        Raises:
+            ArchiveError: the array has strides that archives cannot hold.
+        """
+        steps = tuple(s // dtype.itemsize for s in array.strides)
+        if not array.size:
+            # NumPy's strides of nothing say nothing.
+            extents = [max(extent, 1) for extent in array.shape]
+            steps = tuple(math.prod(extents[at + 1 :]) for at in range(array.ndim))
+        if any(s < 0 or s % dtype.itemsize for s in array.strides):
+            raise ArchiveError(f"a tensor with strides of {array.strides} bytes cannot be saved")
+        start = byte_bounds(array)[0]
+        storage = self._storage(start, dtype) if array.size else _Storage(start, start, [array])
+        if not storage.key:
+            storage.key = str(len(self._used))
+            self._used.append(storage)
+        numel = (storage.stop - storage.start) // dtype.itemsize
+        ref = StorageRef(self._prefix, storage.key, dtype, numel, "cpu")
+        offset = (start - storage.start) // dtype.itemsize
+        return TensorRef(ref, offset, array.shape, steps, requires_grad)
+
+    def _storage(self, address: int, dtype: DType) -> _Storage:
+        storages = self._storages[dtype]
+        return storages[bisect_right(storages, address, key=lambda s: s.start) - 1]
+
+    def contents(self) -> Iterator[tuple[str, memoryview]]:
+        """(record name, bytes) of every storage that was referred to, in order."""
+        for storage in self._used:
+            yield f"{self._prefix}/{storage.key}", storage.contents()
+
+
+def _owner(array: Array) -> Array:
+    """The array that `array` is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def _merged(storages: list[_Storage]) -> list[_Storage]:
+    """Overlapping ranges made one, in order of address; the largest owner first."""
+    out: list[_Storage] = []
+    for storage in sorted(storages, key=lambda s: (s.start, -s.stop)):
+        if out and storage.start < out[-1].stop:
+            out[-1].stop = max(out[-1].stop, storage.stop)
+            out[-1].owners += storage.owners
+        else:
+            out.append(storage)
+    return out
