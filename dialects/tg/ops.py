@@ -51,7 +51,7 @@ from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, as_expr, const, walk
 
-from .types import ScalarType, TensorType
+from .types import ScalarType, TensorType, tensor
 
 COMBINERS = ("add", "mul", "min", "max", "and", "or")
 
@@ -320,7 +320,9 @@ class ScanOp(TGOp):
 
 @irdl_op_definition
 class SortOp(TGOp):
-    """Stable sort along `axis`; results are the values and their i64 indices. NaN is greatest."""
+    """Stable sort along `axis`; results are the values and their i64 indices. NaN is greatest.
+
+    The results may be shorter than the input along `axis`: the first elements in sorted order."""
 
     name = "tg.sort"
     input = operand_def(TensorType)
@@ -333,14 +335,23 @@ class SortOp(TGOp):
     def __init__(
         self, input: SSAValue, axis: int, descending: bool, index_type: TensorType
     ) -> None:
+        assert isinstance(input.type, TensorType)
         super().__init__(
             operands=[input],
             properties={
                 "axis": IntAttr(axis),
                 "descending": UnitAttr() if descending else None,
             },
-            result_types=[input.type, index_type],
+            result_types=[tensor(input.type.dtype, index_type.shape), index_type],
         )
+
+    def verify_(self) -> None:
+        axis = self.axis.data
+        given, kept = self.input.type, self.indices.type
+        assert isinstance(given, TensorType) and isinstance(kept, TensorType)
+        same = [a is b for a, b in zip(given.shape, kept.shape, strict=True)]
+        if not all(same[:axis] + same[axis + 1 :]) or self.values.type.shape != kept.shape:
+            raise VerifyException("tg.sort changes sizes along its axis only")
 
 
 @irdl_op_definition

@@ -6,7 +6,8 @@
 | reduction, rows | collapse, fuse neighbouring inner loops, rows parallel; vectorise each inner
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
-| scan, sort, scatter | outermost independent loop parallel |
+| scan, scatter | outermost independent loop parallel |
+| sort | a merge sort or a selection per line, the outermost loop parallel |
 | (host) | iterations of counting loops as lanes |
 """
 
@@ -36,6 +37,7 @@ from .contraction import block_contraction
 from .fuse_rows import fuse_rows
 from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
+from .order import schedule_sort
 from .rebuild import substituting
 
 
@@ -172,24 +174,34 @@ def _vectorize_inside(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUPa
 
 
 def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
-    """The iterations of `loop` lie side by side in memory and those of its reductions do not."""
+    """Lanes along `loop` gather from memory less often than lanes along its reductions."""
     reductions = [op for op in loop.walk() if isinstance(op, ForOp) and op.is_reduction]
-    if not reductions:
+    size = known(loop.extent)
+    if not reductions or (size is not None and size < 4):
         return False
     trips = [known(r.extent) for r in reductions]
-    inner = [r for r in reductions if _is_innermost(r)]
     tiny = all(t is not None and t < TINY_REDUCTION for t in trips)
-    along_outer = along_inner = 0
-    for reduction in inner:
+    outer_gathers = inner_gathers = along_outer = 0
+    for reduction in (r for r in reductions if _is_innermost(r)):
         for name, indices in accesses(reduction):
             position = flat_index(buffers[name], indices)
-            outer, own = coefficient(position, loop.var), coefficient(position, reduction.var)
-            along_outer += outer is not None and outer.is_int(1)
-            along_inner += own is not None and own.is_int(1)
-    size = known(loop.extent)
-    if size is not None and size < 4:
-        return False
-    return along_outer > along_inner or (tiny and along_outer > 0) or (tiny and size is None)
+            outer_gathers += _gathers(position, loop.var)
+            inner_gathers += _gathers(position, reduction.var)
+            along_outer += _walks(position, loop.var)
+    if outer_gathers != inner_gathers:
+        return outer_gathers < inner_gathers
+    return tiny and (along_outer > 0 or size is None)
+
+
+def _walks(position: Expr, name: str) -> bool:
+    step = coefficient(position, name)
+    return step is not None and step.is_int(1)
+
+
+def _gathers(position: Expr, name: str) -> bool:
+    """Neighbouring lanes are neither one element nor neighbours in memory."""
+    step = coefficient(position, name)
+    return step is None or not (step.is_int(0) or step.is_int(1))
 
 
 def _simple_body(loop: ForOp) -> bool:
@@ -269,11 +281,16 @@ def _schedule_contraction(func: FuncOp, parameters: CPUParameters) -> None:
 
 
 def _schedule_lines(func: FuncOp, parameters: CPUParameters) -> None:
-    """Scans and sorts: lines are independent, the outermost loop takes them in parallel."""
+    """Lines are independent, the outermost loop takes them in parallel."""
     for loop in _loops(func.block):
         alone = len(list(func.block.ops)) == 1
         if alone and not loop.is_reduction:
             _make_parallel(loop, parameters)
+
+
+def _schedule_sort(func: FuncOp, parameters: CPUParameters) -> None:
+    schedule_sort(func)
+    _schedule_lines(func, parameters)
 
 
 def _schedule_scatter(func: FuncOp, parameters: CPUParameters) -> None:
@@ -291,7 +308,7 @@ _SCHEDULES = {
     "rows": _schedule_rows,
     "contraction": _schedule_contraction,
     "scan": _schedule_lines,
-    "sort": _schedule_lines,
+    "sort": _schedule_sort,
     "scatter": _schedule_scatter,
 }
 

@@ -289,6 +289,8 @@ def _sort(f: _Frame, op: tg.SortOp) -> None:
         size = wide.shape[axis]
         order = np.argsort(np.flip(wide, axis), axis=axis, kind="stable")
         order = size - 1 - np.flip(order, axis)
+    assert isinstance(op.values.type, TensorType)
+    order = np.take(order, range(f.size(op.values.type.shape[axis])), axis)
     f.values[op.values] = to_storage(np.take_along_axis(wide, order, axis), dtype)
     f.values[op.indices] = order.astype(np.int64)
 

@@ -1,9 +1,9 @@
 """Stages with an order of their own: scan, sort, scatter.
 
-Each makes a whole kernel. A scan runs along its axis with every other dimension outside. A sort
-counts ranks, O(n^2) comparisons along the axis and no data-dependent control flow: an element's
-place is the number of elements that come before it (equal ones: by position, so it is stable; NaN
-is greater than every number, as in PyTorch).
+Each makes a whole kernel. A scan runs along its axis with every other dimension outside. A sort is
+stated by ranks: an element's place is the number of elements that come before it (equal ones: by
+position, so it is stable; NaN is greater than every number, as in PyTorch). That is O(n^2) and has
+no data-dependent control flow, which suits a GPU; the CPU's schedule merges instead.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, load, unary, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg.ops import ScanOp, ScatterOp, SortOp, identity
 from tensorscript.dialects.tg.types import TensorType
 
@@ -70,9 +70,10 @@ def _comes_before(a: Expr, b: Expr, descending: bool) -> tuple[Expr, Expr]:
 
 
 def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
-    """Rank every element of a line, then store it at its rank."""
+    """Rank every element of a line, then store it at its rank if that is among those kept."""
     assert isinstance(op, SortOp)
-    type_, axis = _type(op), op.axis.data
+    assert isinstance(op.input.type, TensorType)
+    type_, axis, kept = op.input.type, op.axis.data, _type(op).shape[op.axis.data]
     source = builder.places[op.input]
     places = [builder.places.get(r) for r in (op.values, op.indices)]
     here = [var(f"i{d}") for d in range(type_.rank)]
@@ -90,9 +91,14 @@ def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
             reduction=True,
         ),
     ]
-    for place, value in zip(places, (source.read(here), here[axis]), strict=True):
-        if place is not None:
-            element.append(StoreOp(place.buffer.name, ranked, value))
+    stores: list[Operation] = [
+        StoreOp(place.buffer.name, ranked, value)
+        for place, value in zip(places, (source.read(here), here[axis]), strict=True)
+        if place is not None
+    ]
+    if kept is not type_.shape[axis]:
+        stores = [IfOp(load("rank", (), int64) < kept, stores)]
+    element += stores
     return _nest(type_.shape, -1, element)
 
 

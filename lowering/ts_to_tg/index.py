@@ -206,10 +206,16 @@ def sort(b: Builder, x: Tensor, dim: Value = -1, descending: bool = False, *_: V
     if not x.rank:
         return b.copied(x), b.full((), 0, int64)
     d = dimension(b, dim, x.rank)
+    return _first_sorted(b, x, d, descending, x.shape[d])
+
+
+def _first_sorted(b: Builder, x: Tensor, d: int, descending: bool, count: Expr) -> Value:
+    """The first `count` values in sorted order along `d`, and their indices."""
     value = b.ssa(x)
-    kind = tensor(int64, x.shape)
+    kind = tensor(int64, (*x.shape[:d], count, *x.shape[d + 1 :]))
     op = b.once(
-        ("sort", d, bool(descending), value), lambda: tg.SortOp(value, d, bool(descending), kind)
+        ("sort", d, bool(descending), count, value),
+        lambda: tg.SortOp(value, d, bool(descending), kind),
     )
     return b.fresh(op.values), b.fresh(op.indices)
 
@@ -217,13 +223,16 @@ def sort(b: Builder, x: Tensor, dim: Value = -1, descending: bool = False, *_: V
 def _topk(
     b: Builder, x: Tensor, k: Value, dim: Value = -1, largest: bool = True, *_: Value
 ) -> Value:
-    values, indices = sort(b, x, dim, largest)
     if not x.rank:
-        return values, indices
+        return sort(b, x, dim, largest)
     d = dimension(b, dim, x.rank)
-    if isinstance(k, int) and x.shape[d].op == "const" and k > int(str(x.shape[d].value)):
+    size = x.shape[d]
+    if not isinstance(k, int) or not size.is_const:
+        values, indices = sort(b, x, d, largest)
+        return b.copied(narrow(b, values, d, 0, k)), b.copied(narrow(b, indices, d, 0, k))
+    if not 0 <= k <= int(str(size)):
         b.error("selected index k out of range")
-    return b.copied(narrow(b, values, d, 0, k)), b.copied(narrow(b, indices, d, 0, k))
+    return _first_sorted(b, x, d, largest, const(k))
 
 
 def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
