@@ -35,6 +35,7 @@ from tensorscript.dialects.te.expr import (
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
+from .affine import all_buffers, coefficient, flat_index, known
 from .contraction_shape import Axis, Product, at, recognise
 from .lanes import vectorize_map
 
@@ -87,6 +88,7 @@ class _Blocked:
 
     def __init__(self, func: FuncOp, product: Product, tile: Tile, dtype: DType) -> None:
         self.func, self.p, self.tile, self.dtype = func, product, tile, dtype
+        self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
         self.depth_blocks = _ceil_div(self.k, DEPTH_BLOCK)
         self.single = self.depth_blocks.is_int(1)
@@ -108,17 +110,59 @@ class _Blocked:
         per_block = _ceil_div(self.panels_m, TASKS)
         return per_block if not per_block.is_const else const(min(16, int(str(per_block))))
 
-    def pack_y(self) -> Operation:
+    def pack_y(self) -> list[Operation]:
         if sum(not extent.is_int(1) for extent in self.p.columns.extents) > 1:
-            return self.pack_y_by_rows()
-        column = var("jp") * self.tile.columns + var("jv")
-        place = {**self.p.columns.unflatten(column), **self.p.depth.unflatten(var("kp"))}
-        value = at(self.p.y, place)
+            return [self.pack_y_by_rows()]
+        if self._y_lies_across():
+            return self.pack_y_across()
+        panel = self._pack_panel(var("jp"), "p", const(0))
+        return [ForOp("jp", self.panels_n, [panel], "parallel", grain=2)]
+
+    def _y_at(self, column: Expr, k: Expr) -> Expr:
+        return at(self.p.y, {**self.p.columns.unflatten(column), **self.p.depth.unflatten(k)})
+
+    def _pack_panel(self, panel: Expr, suffix: str, start: Expr) -> ForOp:
+        """One panel from depth `start` on, a row of it at a time; `suffix` names its loops."""
+        k, lane = start + var(f"k{suffix}"), var(f"j{suffix}v")
+        column = panel * self.tile.columns + lane
+        value = self._y_at(column, k)
         if not _divides(self.n, self.tile.columns):
             value = select(column < self.n, value, const(0, self.dtype))
-        store = StoreOp("yp", [var("jp"), var("kp"), var("jv")], value)
-        inner = ForOp("jv", self.tile.columns, [store], "vector")
-        return ForOp("jp", self.panels_n, [ForOp("kp", self.k, [inner])], "parallel", grain=2)
+        store = StoreOp("yp", [panel, k, lane], value)
+        inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
+        return ForOp(f"k{suffix}", self.k - start, [inner])
+
+    def _y_lies_across(self) -> bool:
+        """Memory runs along the depth, not along the columns, and squares of it fit."""
+        y, side = self.p.y, self._side()
+        if y.op != "load" or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
+            return False
+        position = flat_index(self.buffers[str(y.value)], y.args)
+        step = coefficient(position, self.p.depth.names[-1])
+        return step is not None and step.is_int(1)
+
+    def _side(self) -> int:
+        return 16 if self.dtype.itemsize == 4 else 8
+
+    def pack_y_across(self) -> list[Operation]:
+        """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
+        the depth, and the last panel if the columns do not fill it, go the plain way."""
+        side = self._side()
+        whole = self.n // self.tile.columns
+        column = var("jp") * self.tile.columns + var("js") * side
+        k = var("ks") * side + var("ku")
+        store = StoreOp("yp", [var("jp"), k, var("js") * side + var("jv")],
+                        self._y_at(column + var("jv"), k))  # fmt: skip
+        square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
+        squares = ForOp("js", self.tile.columns // side, [square], "unroll")
+        panel: list[Operation] = [ForOp("ks", self.k // side, [squares])]
+        if not _divides(self.k, side):
+            panel.append(self._pack_panel(var("jp"), "r", self.k // side * side))
+        out: list[Operation] = [ForOp("jp", whole, panel, "parallel", grain=2)]
+        if not _divides(self.n, self.tile.columns):
+            last = self._pack_panel(var("jl"), "l", const(0))
+            out.append(ForOp("jl", self.panels_n - whole, [last], start=whole))
+        return out
 
     def pack_y_by_rows(self) -> Operation:
         """Columns of several loops (an image): walk them as they lie in memory into one row, then
@@ -277,7 +321,7 @@ class _Blocked:
         body: list[Operation] = [AllocOp(self.yp, "stack")]
         if not self.single:
             body.append(AllocOp(self.sums, "stack"))
-        body += [self.pack_y(), ForOp("ib", self.blocks, block, "parallel", grain=1)]
+        body += [*self.pack_y(), ForOp("ib", self.blocks, block, "parallel", grain=1)]
         before: list[Operation] = []
         if self.hoisted:
             before = [AllocOp(self.xp, "stack"), self.pack_all_x()]

@@ -31,6 +31,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.tg.ops import identity
 
+from .accumulate import accumulate_rows
 from .affine import accesses, all_buffers, coefficient, expressions, flat_index, known
 from .collapse import collapse, outer_loops
 from .contraction import block_contraction
@@ -39,6 +40,7 @@ from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
 from .order import schedule_sort
 from .rebuild import substituting
+from .transpose import transpose_tiles
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,10 @@ def _schedule_pointwise(func: FuncOp, parameters: CPUParameters) -> None:
     buffers = all_buffers(func)
     collapse(func.block, buffers)
     for loop in _loops(func.block):
-        _vectorize_inside(loop, buffers, parameters)
+        if (squares := transpose_tiles(loop, buffers)) is not None:
+            _replace(loop, squares)
+        else:
+            _vectorize_inside(loop, buffers, parameters)
     for loop in _loops(func.block):
         if loop.kind.data == "serial":
             _make_parallel(loop, parameters)
@@ -224,7 +229,7 @@ def _schedule_rows(func: FuncOp, parameters: CPUParameters) -> None:
     if loops and _prefers_outer(loops[-1], buffers) and _simple_body(loops[-1]):
         last = loops[-1]
         lanes = _shrunk(_lanes(last, buffers, parameters), last.extent)
-        _replace(last, vectorize_outer(last, lanes))
+        _replace(last, accumulate_rows(last, lanes) or vectorize_outer(last, lanes))
     else:
         fuse_rows(row)
         for loop in _loops(row):

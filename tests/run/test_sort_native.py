@@ -1,4 +1,4 @@
-"""Do native sorts order as NumPy's stable sort does, whatever the length, dtype and place of NaN?"""
+"""Do native sorts order as NumPy's stable sort does, whatever the length and dtype?"""
 
 from __future__ import annotations
 

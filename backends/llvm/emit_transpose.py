@@ -1,0 +1,119 @@
+"""A vector loop in a vector loop that copies a square: whole vectors, transposed by shuffles.
+
+```
+te.for u in 0 .. 16 vector { te.for v in 0 .. 16 vector { te.store t[u, v] = x[v, u] } }
+```
+Memory is contiguous along u in what is read and along v in what is written; one vector per v is
+loaded, and log2 n rounds of interleaving the first half of the vectors with the second transpose
+them (the perfect shuffle; Stone, "Parallel Processing with the Perfect Shuffle", 1971).
+"""
+
+from __future__ import annotations
+
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.expr import Expr, add, const, var
+from tensorscript.dialects.te.ops import ForOp, StoreOp
+
+from .emit_context import Context
+from .emit_expr import evaluate_scalar
+from .emit_scope import Bound, Lane, Place, affine, flat_index
+from .emit_types import Value, memory_type, vector_of
+
+SIZES = (4, 8, 16)
+"""Sides of a square that fit the registers."""
+
+
+def emit_transposed(context: Context, op: ForOp) -> bool:
+    """Emit `op` if it copies a square across; False if it is another loop."""
+    inner = op.block.first_op
+    if context.vector is not None or not isinstance(inner, ForOp) or inner.next_op is not None:
+        return False
+    store = inner.block.first_op
+    if not isinstance(store, StoreOp) or store.next_op is not None or store.value.op != "load":
+        return False
+    size = _size(context, op)
+    if inner.kind.data != "vector" or size not in SIZES or _size(context, inner) != size:
+        return False
+    read, written = context.place(str(store.value.value)), context.place(store.buffer)
+    if read.buffer.dtype is not written.buffer.dtype:
+        return False
+    source = _along(context, op, inner, read, store.value.args)
+    target = _along(context, inner, op, written, store.indices)
+    if source is None or target is None:
+        return False
+    _emit(context, size, (read, source), (written, target))
+    return True
+
+
+def _size(context: Context, op: ForOp) -> int:
+    extent = context.resolve(op.extent)
+    return int(str(extent.value)) if extent.is_const else 0
+
+
+def _along(
+    context: Context, wide: ForOp, other: ForOp, place: Place, indices: tuple[Expr, ...]
+) -> list[Expr] | None:
+    """Where vectors along `wide` start, one per iteration of `other`; None if not contiguous."""
+    scope = context.scope
+    index = context.resolve(flat_index(place.buffer, indices, context.is_flat))
+    name = f"{wide.var}$lane"
+    scope.values[name] = Bound(Value("poison"), int64, True)
+    lane = Lane(name, _size(context, wide), {name})
+    starts = []
+    for k in range(_size(context, other)):
+        values = {
+            other.var: add(context.resolve(other.start), const(k)),
+            wide.var: add(context.resolve(wide.start), var(name)),
+        }
+        found = affine(_substituted(context, index, values), lane, scope)
+        if found is None or not found[1].is_int(1):
+            return None
+        starts.append(found[0])
+    return starts
+
+
+def _substituted(context: Context, e: Expr, values: dict[str, Expr]) -> Expr:
+    before = dict(context.scope.replaced)
+    context.scope.replaced.update(values)
+    found = context.resolve(e)
+    context.scope.replaced = before
+    return found
+
+
+def _emit(
+    context: Context, size: int, source: tuple[Place, list[Expr]], target: tuple[Place, list[Expr]]
+) -> None:
+    code = context.code
+    (read, starts), (written, ends) = source, target
+    element = memory_type(read.buffer.dtype)
+    kind, align = vector_of(element, size), read.buffer.dtype.itemsize
+    rows = []
+    for start in starts:
+        pointer = _address(context, read, start)
+        rows.append(code.let(f"load {kind}, {read.pointer_type} {pointer}, align {align}"))
+    for _ in range(size.bit_length() - 1):
+        half = size // 2
+        rows = [
+            _interleaved(context, kind, size, rows[k], rows[k + half], start)
+            for k in range(half)
+            for start in (0, half)
+        ]
+    for end, row in zip(ends, rows, strict=True):
+        pointer = _address(context, written, end)
+        code.do(f"store {kind} {row}, {written.pointer_type} {pointer}, align {align}")
+    context.new_statement()
+
+
+def _address(context: Context, place: Place, index: Expr) -> str:
+    offset = evaluate_scalar(context, index, "an address")
+    return context.code.let(
+        f"getelementptr inbounds {memory_type(place.buffer.dtype)}, "
+        f"{place.pointer_type} {place.pointer}, i64 {offset}",
+        "p",
+    )
+
+
+def _interleaved(context: Context, kind: str, size: int, a: str, b: str, start: int) -> str:
+    """a[start], b[start], a[start + 1], b[start + 1], ... (half of each)."""
+    picks = ", ".join(f"i32 {k}" for j in range(start, start + size // 2) for k in (j, size + j))
+    return context.code.let(f"shufflevector {kind} {a}, {kind} {b}, <{size} x i32> <{picks}>")

@@ -1,0 +1,144 @@
+"""Maps that read across the direction they write in: squares, transposed in registers.
+
+```
+for i in 0 .. n {                              for i_o in 0 .. n // 16 { for j_o in 0 .. m // 16 {
+  for j in 0 .. m { y[i, j] = f(x[j, i]) }  -->  for i_u vector { for j_v vector {
+}                                                  t[i_u, j_v] = x[j_o*16 + j_v, i_o*16 + i_u] } }
+                                                 for i_t { for j_t vector {
+                                                   y[..] = f(t[i_t, j_t]) } }
+                                               } }   (and the rows and columns that are left over)
+```
+A lane per j would gather one element from each of 16 cache lines, and again for the next i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, const, load, loads, replace_loads, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
+
+from .affine import coefficient, flat_index, known
+from .lanes import vectorize_map
+from .rebuild import copy_all, substituting
+
+MOST_TILES = 4
+"""Operands read across at once; each takes a square in the first cache."""
+
+
+def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operation] | None:
+    """A perfect nest of independent loops, by squares; None where nothing is read across."""
+    loops, stores = _perfect(nest)
+    if len(loops) < 2 or not stores:
+        return None
+    across = _read_across(stores, loops[-1].var, buffers)
+    row = next((f for f in loops[:-1] if across and _is_along(across, f.var, buffers)), None)
+    if row is None or len(across) > MOST_TILES:
+        return None
+    side = 8 if max(n.dtype.itemsize for n in across) == 8 else 16
+    if any((known(f.extent) or side) < side or not f.start.is_int(0) for f in (row, loops[-1])):
+        return None
+    made = _Squares(row, loops[-1], stores, across, side).build()
+    for loop in reversed([f for f in loops[:-1] if f is not row]):
+        made = [ForOp(loop.var, loop.extent, made, start=loop.start)]
+    return made
+
+
+def _perfect(nest: ForOp) -> tuple[list[ForOp], list[StoreOp]]:
+    """The loops of a perfect nest, and its innermost statements if all are stores."""
+    loops = [nest]
+    while True:
+        body = list(loops[-1].block.ops)
+        if len(body) == 1 and isinstance(body[0], ForOp):
+            loops.append(body[0])
+            continue
+        stores = [op for op in body if isinstance(op, StoreOp)]
+        return loops, stores if len(stores) == len(body) else []
+
+
+def _read_across(stores: list[StoreOp], name: str, buffers: Mapping[str, Buffer]) -> list[Expr]:
+    """Loads whose places neither stay nor follow one another along the loop `name`."""
+    found: dict[Expr, None] = {}
+    for store in stores:
+        for n in loads(store.value):
+            step = coefficient(flat_index(buffers[str(n.value)], n.args), name)
+            if step is None or not (step.is_int(0) or step.is_int(1)):
+                found[n] = None
+    return list(found)
+
+
+def _is_along(reads: list[Expr], name: str, buffers: Mapping[str, Buffer]) -> bool:
+    steps = [coefficient(flat_index(buffers[str(n.value)], n.args), name) for n in reads]
+    return all(step is not None and step.is_int(1) for step in steps)
+
+
+class _Squares:
+    """Writes the loops over squares and over what they leave."""
+
+    def __init__(
+        self, row: ForOp, column: ForOp, stores: list[StoreOp], across: list[Expr], side: int
+    ) -> None:
+        self.row, self.column = row, column
+        self.stores, self.across, self.side = stores, across, side
+
+    def build(self) -> list[Operation]:
+        i, j, side = self.row.var, self.column.var, self.side
+        rows, columns = self.row.extent, self.column.extent
+        whole = ForOp(f"{i}_o", rows // side, [ForOp(f"{j}_o", columns // side, self._square())])
+        out: list[Operation] = [whole]
+        if not _divides(columns, side):
+            start = columns // side * side
+            right = ForOp(
+                f"{j}_r", columns - start, self._body(var(f"{i}_r"), start + var(f"{j}_r"))
+            )
+            out.append(ForOp(f"{i}_r", rows // side * side, vectorize_map(right, side)))
+        if not _divides(rows, side):
+            start = rows // side * side
+            bottom = ForOp(f"{j}_b", columns, self._body(start + var(f"{i}_b"), var(f"{j}_b")))
+            out.append(ForOp(f"{i}_b", rows - start, vectorize_map(bottom, side)))
+        return out
+
+    def _at(self, i: Expr, j: Expr) -> Callable[[Expr], Expr]:
+        return substituting({self.row.var: i, self.column.var: j})
+
+    def _body(self, i: Expr, j: Expr) -> list[Operation]:
+        return copy_all(self.stores, self._at(i, j))
+
+    def _place(self, suffix: str) -> tuple[Expr, Expr]:
+        i, j = self.row.var, self.column.var
+        return (
+            var(f"{i}_o") * self.side + var(f"{i}_{suffix}"),
+            var(f"{j}_o") * self.side + var(f"{j}_{suffix}"),
+        )
+
+    def _both(self, suffix: str, body: list[Operation], kind: str) -> Operation:
+        inner = ForOp(f"{self.column.var}_{suffix}", self.side, body, "vector")
+        return ForOp(f"{self.row.var}_{suffix}", self.side, [inner], kind)
+
+    def _square(self) -> list[Operation]:
+        if len(self.stores) == 1 and self.stores[0].value is self.across[0]:
+            return [self._both("u0", self._body(*self._place("u0")), "vector")]
+        out: list[Operation] = []
+        tiles: dict[Expr, Expr] = {}
+        for number, read in enumerate(self.across):
+            name, suffix = f"square{number}", f"u{number}"
+            out.append(AllocOp(Buffer(name, read.dtype, (const(self.side),) * 2), "stack"))
+            lanes = [var(f"{self.row.var}_{suffix}"), var(f"{self.column.var}_{suffix}")]
+            copy = StoreOp(name, lanes, self._at(*self._place(suffix))(read))
+            out.append(self._both(suffix, [copy], "vector"))
+            here = [var(f"{self.row.var}_t"), var(f"{self.column.var}_t")]
+            tiles[read] = load(name, here, read.dtype)
+        stores: list[Operation] = []
+        rewrite = self._at(*self._place("t"))
+        for s in self.stores:
+            value = replace_loads(s.value, tiles.get)
+            stores.append(StoreOp(s.buffer, [rewrite(k) for k in s.indices], rewrite(value)))
+        return [*out, self._both("t", stores, "serial")]
+
+
+def _divides(size: Expr, by: int) -> bool:
+    count = known(size)
+    return count is not None and count % by == 0
