@@ -15,6 +15,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
 from tensorscript.base.errors import GuardError
+from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
@@ -25,7 +26,7 @@ from tensorscript.lowering.ts_to_tg.specialise import (
     SequenceSpec,
     TensorSpec,
 )
-from tensorscript.runtime.values import named_tuple
+from tensorscript.runtime.values import EnumValue, named_tuple
 
 
 def is_torch(value: object) -> bool:
@@ -130,6 +131,8 @@ class Binder:
             return SequenceSpec(parts, isinstance(value, tuple), fields, type(value).__name__)
         if isinstance(value, dict):
             return DictSpec(tuple((k, self.value(v, f"{name}.{k}")) for k, v in value.items()))
+        if isinstance(value, EnumValue):
+            return ConstantSpec(EnumRef(value.class_name, value.name))
         return ConstantSpec(value)
 
     def _tensor(self, value: Any, name: str) -> TensorSpec:

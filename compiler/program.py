@@ -9,12 +9,12 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tensorscript.dialects.ts.constants import TensorLiteral, ValueAttr
+from tensorscript.dialects.ts.constants import EnumRef, TensorLiteral, ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
-from tensorscript.runtime.values import ScriptObject
+from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from .stages import print_module
 
@@ -88,8 +88,12 @@ def _constant(value: Any, memo: dict[int, ObjectValue]) -> object:
             return object_value(value, memo)
         case list():
             return [_constant(v, memo) for v in value]
-        case tuple() if not hasattr(value, "_fields"):
-            return tuple(_constant(v, memo) for v in value)
+        case tuple():
+            parts = [_constant(v, memo) for v in value]
+            named: Any = getattr(value, "_make", tuple)
+            return named(parts)
+        case EnumValue():
+            return EnumRef(value.class_name, value.name)
         case dict():
             return {k: _constant(v, memo) for k, v in value.items()}
     return value

@@ -145,6 +145,11 @@ def factorial(a: int) -> int:
     return wrap_int64(math.factorial(a))
 
 
+def is_same(a: Any, b: Any) -> bool:
+    """Identity, which for numbers and strings is equality; tensors are never compared."""
+    return a is b or (isinstance(a, int | float | str) and isinstance(b, type(a)) and a == b)
+
+
 def range_length(low: int, high: int, step: int) -> int:
     if step == 0:
         raise OperatorError("range() arg 3 must not be zero")
@@ -216,8 +221,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::__lshift__.int": _shift_left,
     "aten::__rshift__.int": lambda a, b: a >> b,
     "aten::__not__": lambda a: not a,
-    "aten::__is__": lambda a, b: a is b or (a == b and isinstance(a, (int, float, str))),
-    "aten::__isnot__": lambda a, b: not (a is b or (a == b and isinstance(a, (int, float, str)))),
+    "aten::__is__": is_same,
+    "aten::__isnot__": lambda a, b: not is_same(a, b),
     **rows("Int", ("bool", "float", "Scalar", "str", "Tensor"),
            lambda x: to_int(x.item() if hasattr(x, "item") else x)),
     **rows("Float", ("bool", "int", "Scalar", "str", "Tensor"),

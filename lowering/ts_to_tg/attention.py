@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from tensorscript.base.dtypes import bool_
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
@@ -31,6 +32,27 @@ def attention(
         b.cannot("random numbers")
     if enable_gqa:
         key, value = (_repeated(b, t, query) for t in (key, value))
+    weights = _weights(b, query, key, mask, causal, scale)
+    # A row without any admissible key has no weight anywhere.
+    if mask is not None and mask.dtype is bool_:
+        weights = b.call("aten::nan_to_num", weights, 0.0)
+    return _weighted(b, weights, value)
+
+
+def _weighted(b: Builder, weights: Tensor, value: Tensor) -> Tensor:
+    """The values under the weights, in the dtype of the values."""
+    return b.cast(product_of(b, weights, b.cast(value, weights.dtype)), value.dtype)
+
+
+def _weights(
+    b: Builder,
+    query: Tensor,
+    key: Tensor,
+    mask: Tensor | None,
+    causal: bool = False,
+    scale: Value = None,
+) -> Tensor:
+    """softmax(query @ key.T * scale + mask); half types are calculated in float32."""
     wide = compute_dtype(query.dtype)
     if scale is None:
         width = query.shape[-1]
@@ -41,11 +63,8 @@ def attention(
         )
     scores = product_of(b, b.cast(query, wide), transpose(b, b.cast(key, wide), -2, -1))
     scores = _masked(b, scores, mask, causal, scale)
-    weights = b.call("aten::softmax", scores, -1, None)
-    # A row without any admissible key has no weight anywhere.
-    if mask is not None and mask.dtype is bool_:
-        weights = b.call("aten::nan_to_num", weights, 0.0)
-    return b.cast(product_of(b, weights, b.cast(value, wide)), query.dtype)
+    found: Tensor = b.call("aten::softmax", scores, -1, None)
+    return found
 
 
 def _repeated(b: Builder, x: Tensor, query: Tensor) -> Tensor:
@@ -73,4 +92,98 @@ def _masked(b: Builder, scores: Tensor, mask: Tensor | None, causal: bool, scale
     return b.compute(shape, dtype, make)
 
 
-ATTENTION: Rows = {"aten::scaled_dot_product_attention": attention}
+# PyTorch's fused operators of attention blocks, spelled out. Their masks say what is hidden.
+
+
+@dataclass(frozen=True)
+class _Projections:
+    """The weights of one attention: of query, key and value below each other, and of the result."""
+
+    heads: int
+    inner_weight: Tensor
+    inner_bias: Tensor
+    outer_weight: Tensor
+    outer_bias: Tensor
+
+    def inner(self, b: Builder, x: Tensor, which: int) -> Tensor:
+        """The queries, keys or values of x: (B, T, E) -> (B, heads, T, E / heads)."""
+        weight = b.call("aten::chunk", self.inner_weight, 3, 0)[which]
+        bias = b.call("aten::chunk", self.inner_bias, 3, 0)[which]
+        flat = b.call("aten::linear", x, weight, bias)
+        return transpose(b, b.call("aten::unflatten", flat, -1, [self.heads, -1]), 1, 2)
+
+
+def _attended(mask: Tensor | None, mask_type: Value, b: Builder) -> Tensor | None:
+    """A mask of what is hidden as one of what is attended, of rank 4."""
+    if mask is None:
+        return None
+    shown = b.apply("aten::logical_not", mask)
+    if mask_type == _SOURCE_MASK:
+        return b.apply("aten::unsqueeze", b.apply("aten::unsqueeze", shown, 0), 0)
+    if mask_type == _PADDING_MASK:
+        return b.apply("aten::unsqueeze", b.apply("aten::unsqueeze", shown, 1), 1)
+    return shown
+
+
+def _attend(
+    b: Builder, query: Tensor, key: Tensor, value: Tensor, by: _Projections, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """(B, T, E) in and out, and the weights (B, heads, T, S)."""
+    q, k, v = (by.inner(b, x, which) for which, x in enumerate((query, key, value)))
+    weights = _weights(b, q, k, mask)
+    mixed = b.call("aten::flatten", transpose(b, _weighted(b, weights, v), 1, 2), 2, -1)
+    return b.call("aten::linear", mixed, by.outer_weight, by.outer_bias), weights
+
+
+def _multi_head_attention(
+    b: Builder,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim: int,
+    heads: int,
+    *rest: Value,
+) -> Value:
+    """The result, and the weights (averaged over the heads if asked) or None."""
+    given: tuple[Value, ...] = rest[4:]
+    mask, needed, averaged, mask_type = given + _NO_MASK[len(given) :]
+    by = _Projections(heads, rest[0], rest[1], rest[2], rest[3])
+    out, found = _attend(b, query, key, value, by, _attended(mask, mask_type, b))
+    if not needed:
+        return out, None
+    return out, b.call("aten::mean.dim", found, [1]) if averaged else found
+
+
+def _encoder_layer(b: Builder, x: Tensor, embed_dim: int, heads: int, *rest: Value) -> Tensor:
+    """Self-attention and a feed-forward block, each with its residual and layer norm."""
+    by = _Projections(heads, rest[0], rest[1], rest[2], rest[3])
+    use_gelu, norm_first, eps = rest[4:7]
+    weight_1, bias_1, weight_2, bias_2, up, up_bias, down, down_bias = rest[7:15]
+    mask, mask_type = (*rest[15:], None, None)[:2]
+
+    def norm(of: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        out: Tensor = b.call("aten::layer_norm", of, [embed_dim], weight, bias, eps)
+        return out
+
+    given = norm(x, weight_1, bias_1) if norm_first else x
+    mixed, _ = _attend(b, given, given, given, by, _attended(mask, mask_type, b))
+    x = b.call("aten::add", x, mixed)
+    if norm_first:
+        given = norm(x, weight_2, bias_2)
+    else:
+        x = given = norm(x, weight_1, bias_1)
+    inner = b.call("aten::linear", given, up, up_bias)
+    inner = b.call("aten::gelu", inner) if use_gelu else b.call("aten::relu", inner)
+    x = b.call("aten::add", x, b.call("aten::linear", inner, down, down_bias))
+    return x if norm_first else norm(x, weight_2, bias_2)
+
+
+_SOURCE_MASK, _PADDING_MASK = 0, 1
+_NO_MASK: tuple[Value, ...] = (None, True, True, None)
+"""What `_native_multi_head_attention` takes where its last arguments are left out."""
+
+ATTENTION: Rows = {
+    "aten::scaled_dot_product_attention": attention,
+    "aten::_native_multi_head_attention": _multi_head_attention,
+    "aten::_transformer_encoder_layer_fwd": _encoder_layer,
+}

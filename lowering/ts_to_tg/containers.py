@@ -262,6 +262,12 @@ def _string(method: str) -> Callable[..., Value]:
     return row
 
 
+_ABSENT = (
+    "cuda", "meta", "quantized", "nested", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "sparse_csr", "xpu", "xla",
+)  # fmt: skip
+"""What no tensor of a compiled program ever is."""
+
 CONTAINER: Rows = {
     "aten::len": _length,
     "aten::__getitem__": _get_item,
@@ -301,9 +307,10 @@ CONTAINER: Rows = {
     "prim::dtype": _dtype_code,
     "prim::device": lambda ev, x: Device("cpu"),
     "prim::layout": lambda ev, x: 0,
-    "prim::is_cuda": lambda ev, x: False,
     "prim::requires_grad": lambda ev, x: False,
-    "prim::is_mps": lambda ev, x: False,
+    "prim::type": lambda ev, x: x.text.partition(":")[0],
+    "prim::is_cpu": lambda ev, x: True,
+    **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},
     "prim::data": lambda ev, x: x,
     "prim::unchecked_unwrap_optional": lambda ev, x: x,
     "aten::is_floating_point": _is_category("is_floating_point"),

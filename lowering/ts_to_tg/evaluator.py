@@ -94,9 +94,9 @@ class Evaluator:
             elements = [self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)]
             return self.imported(ListRef(), tuple(elements)) if path else self.new_list(elements)
         if isinstance(value, tuple):
-            return TupleValue(
-                tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
-            )
+            parts = tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
+            fields = tuple(getattr(value, "_fields", ()))
+            return TupleValue(parts, fields, type(value).__name__ if fields else "")
         if isinstance(value, DictLiteral | dict):
             pairs = value.items if isinstance(value, DictLiteral) else value.items()
             named = {k: self.import_value(v, f"{path}.{k}") for k, v in pairs}
