@@ -17,7 +17,8 @@ from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
 
 from .device import Layout, MemoryFormat, device
 from .random import Generator
-from .storage import TensorBase
+from .storage import TensorBase, value
+from .tracing import number_of
 
 _MISS: Any = object()
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "axes": "dims"}
@@ -27,7 +28,7 @@ def _int(v: Any, convert: bool) -> Any:
     if isinstance(v, (int, np.integer)) and not isinstance(v, bool):
         return int(v)
     if convert and isinstance(v, TensorBase) and v._array.ndim == 0 and v.dtype.is_integral:
-        return int(v._array)
+        return number_of(v, int(v._array))
     return _MISS
 
 
@@ -39,7 +40,7 @@ def _float(v: Any, convert: bool) -> Any:
     if isinstance(v, (int, np.integer)):
         return float(v)
     if isinstance(v, TensorBase) and v._array.ndim == 0:
-        return v.item()  # type: ignore[attr-defined]  # the class with operators has it
+        return value(v).item()
     return _MISS
 
 
@@ -57,7 +58,7 @@ def _scalar(v: Any, convert: bool) -> Any:
     if isinstance(v, np.generic):
         return v.item()
     if convert and isinstance(v, TensorBase) and v._array.ndim == 0:
-        return v.item()  # type: ignore[attr-defined]  # the class with operators has it
+        return number_of(v, value(v).item())
     return _MISS
 
 

@@ -27,6 +27,7 @@ from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from .binding import resolve
 from .kernels import KERNELS
 from .storage import TensorBase, to_storage, value
+from .tracing import active_tracer, traced_by
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]
@@ -63,6 +64,15 @@ def call_overload(full_name: str, bound: tuple[Any, ...]) -> Any:
 
 
 def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
+    if (tracer := active_tracer()) is None:
+        return _computed(found, bound)
+    with traced_by(None):
+        result = _computed(found, bound)
+    tracer.ran(found, bound, result)
+    return result
+
+
+def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
     run = kernel_of(found.full_name)
     try:
         with np.errstate(all="ignore"):

@@ -19,8 +19,10 @@ from tensorscript.base.schema import has_operator
 from .dispatch import call
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
-from .storage import to_storage
-from .tensor import Tensor, broadcast_shapes, from_dlpack, from_numpy
+from .storage import to_storage, value
+from .tensor import Tensor, broadcast_shapes, from_dlpack
+from .tensor import from_numpy as shared
+from .tracing import active_tracer, traced_by
 
 Face = Callable[..., Any]
 
@@ -30,7 +32,7 @@ def _inferred(found: Any, data: Any) -> DType:
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (np.ndarray, np.generic)):
-        return from_numpy(np.asarray(data)).dtype
+        return shared(np.asarray(data)).dtype
     if found.size == 0:
         return MODES.default_dtype
     if found.dtype == bool:
@@ -40,7 +42,7 @@ def _inferred(found: Any, data: Any) -> DType:
 
 def _plain(data: Any) -> Any:
     if isinstance(data, Tensor):
-        return np.asarray(data)
+        return value(data)
     if isinstance(data, (list, tuple)):
         return [_plain(x) for x in data]
     return data
@@ -61,8 +63,24 @@ def tensor(
     if found.dtype.kind not in "?biufc":
         raise ArgumentError(f"Could not infer dtype of {type(data).__name__}")
     out = dtype or _inferred(found, data)
-    made = Tensor(np.array(to_storage(found, out)), out)
+    made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
     return made.requires_grad_(requires_grad)
+
+
+def _entered(function: str, made: Tensor) -> Tensor:
+    """`made` from data by a public function: a trace goes on with a constant."""
+    if (tracer := active_tracer()) is None:
+        return made
+    return tracer.enters(function, made)  # type: ignore[no-any-return]  # a Tensor
+
+
+def from_numpy(array: Any) -> Tensor:
+    """A tensor that shares memory with `array`.
+
+    Raises:
+        ArgumentError: not an array, or no tensor dtype corresponds.
+    """
+    return _entered("from_numpy", shared(array))
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
@@ -70,9 +88,14 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
-        made = from_numpy(data)
-        return made if dtype is None else made.to(dtype)
-    return tensor(data, dtype=dtype)
+        made = shared(data)
+    else:
+        with traced_by(None):
+            made = tensor(data, dtype=dtype)
+    if dtype is not None and made.dtype is not dtype:
+        with traced_by(None):
+            made = made.to(dtype)
+    return _entered("as_tensor", made)
 
 
 def _sequence(name: str) -> Face:

@@ -6,6 +6,7 @@ method that dispatches to it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial, partialmethod
 from typing import Any, SupportsIndex
@@ -17,11 +18,13 @@ from tensorscript.base.dtypes import BY_NAME, DType, bfloat16
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
+from . import subscript
 from .device import CPU, Layout, device, strided
 from .dispatch import call
 from .indexing import gather, split
 from .printing import tensor_text
 from .storage import TENSOR_CLASS, Array, TensorBase, promoted, to_storage, value
+from .tracing import active_tracer
 
 
 class Size(tuple[int, ...]):
@@ -30,10 +33,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        out = 1
-        for n in self:
-            out *= n
-        return out
+        return math.prod(self)
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"
@@ -67,6 +67,9 @@ class Tensor(TensorBase):
     # -- what it is ---------------------------------------------------------------------------
     @property
     def shape(self) -> Size:
+        """The sizes; while traced, 0-dim tensors that stand for them."""
+        if (tracer := active_tracer()) is not None:
+            return Size(tracer.size(self, dim) for dim in range(self._array.ndim))
         return Size(self._array.shape)
 
     @property
@@ -145,7 +148,11 @@ class Tensor(TensorBase):
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dimension."""
-        return self.shape if dim is None else call("aten::size", (self, dim))
+        if dim is None:
+            return self.shape
+        if (tracer := active_tracer()) is not None:
+            return tracer.size(self, dim)
+        return call("aten::size", (self, dim))
 
     def dim(self) -> int:
         return self._array.ndim
@@ -153,6 +160,8 @@ class Tensor(TensorBase):
     ndimension = dim
 
     def numel(self) -> int:
+        if (tracer := active_tracer()) is not None:
+            return tracer.count(self)  # type: ignore[no-any-return]  # a tensor that stands for it
         return self._array.size
 
     nelement = numel
@@ -194,6 +203,15 @@ class Tensor(TensorBase):
     # -- ways out -----------------------------------------------------------------------------
     def item(self) -> Any:
         """The only element as a Python number."""
+        self._leaves("Python number")
+        return self._only()
+
+    def _leaves(self, kind: str) -> None:
+        """Tell the tracer that the value becomes a `kind`, which no trace can follow."""
+        if (tracer := active_tracer()) is not None:
+            tracer.leaves(self, kind)
+
+    def _only(self) -> Any:
         if self._array.size != 1:
             raise OperatorError(
                 f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
@@ -201,6 +219,7 @@ class Tensor(TensorBase):
         return value(self).reshape(-1)[0].item()
 
     def tolist(self) -> Any:
+        self._leaves("Python list")
         return value(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Array:
@@ -210,6 +229,7 @@ class Tensor(TensorBase):
             OperatorError: the gradient flag is set and `force` is not.
             ArgumentError: the dtype is bfloat16.
         """
+        self._leaves("NumPy array")
         if self.requires_grad and not force:
             raise OperatorError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -220,6 +240,7 @@ class Tensor(TensorBase):
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        self._leaves("NumPy array")
         found = value(self)
         return np.array(found, dtype=dtype, copy=copy)
 
@@ -233,35 +254,43 @@ class Tensor(TensorBase):
         return self
 
     def __bool__(self) -> bool:
+        self._leaves("Python boolean")
         if self._array.size != 1:
             words = "no values" if self._array.size == 0 else "more than one value"
             raise OperatorError(f"Boolean value of Tensor with {words} is ambiguous")
         return bool(value(self).reshape(-1)[0])
 
     def __int__(self) -> int:
-        return int(self.item())
+        self._leaves("Python integer")
+        return int(self._only())
 
     def __float__(self) -> float:
-        return float(self.item())
+        self._leaves("Python float")
+        return float(self._only())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        self._leaves("Python complex")
+        return complex(self._only())
 
     def __index__(self) -> int:
         if self._array.size != 1 or self.dtype.category > 1:
             raise ArgumentError(
                 "only integer tensors of a single element can be converted to an index"
             )
-        return int(self.item())
+        return int(self._only())
 
     def __len__(self) -> int:
         if self._array.ndim == 0:
             raise ArgumentError("len() of a 0-d tensor")
+        if (tracer := active_tracer()) is not None:
+            tracer.uses_length("len")
         return int(self._array.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if self._array.ndim == 0:
             raise ArgumentError("iteration over a 0-d tensor")
+        if (tracer := active_tracer()) is not None:
+            tracer.uses_length("iteration")
         return iter(self._call("unbind", 0))
 
     def __contains__(self, element: object) -> bool:
@@ -272,7 +301,7 @@ class Tensor(TensorBase):
 
     def __format__(self, spec: str) -> str:
         if self._array.ndim == 0 and spec:
-            return format(self.item(), spec)
+            return format(self._only(), spec)
         return str(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
@@ -283,12 +312,17 @@ class Tensor(TensorBase):
 
     # -- indexing -----------------------------------------------------------------------------
     def __getitem__(self, index: Any) -> Tensor:
+        if active_tracer() is not None:
+            return subscript.get(self, index)  # type: ignore[no-any-return]  # always a Tensor
         view, advanced = split(self._array, index)
         if advanced is None:
             return Tensor(view, self.dtype)
         return Tensor(gather(view, advanced), self.dtype)
 
     def __setitem__(self, index: Any, source: Any) -> None:
+        if active_tracer() is not None:
+            subscript.put(self, index, source)
+            return
         view, advanced = split(self._array, index)
         if isinstance(source, Tensor) and source.dtype is self.dtype:
             new: Array = source._array

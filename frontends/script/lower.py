@@ -1,7 +1,7 @@
 """From a finished draft to `ts` operations.
 
-Constants come first: all others in reverse order of first occurrence, then the numbers in source
-order, as in TorchScript's graphs.
+Interned constants come first: all others in reverse order of first occurrence, then the numbers in
+source order, as in TorchScript's graphs. A traced draft has its constants where they were recorded.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def _python(node: Node, inputs: _Inputs) -> Operation:
 
 
 _BUILDERS: dict[str, _Build] = {
+    draft.CONSTANT: lambda n, _: ops.ConstantOp(n.attributes["value"], _type(n)),
     "prim::ListConstruct": lambda n, v: ops.ListConstructOp(v, _type(n)),
     "prim::TupleConstruct": lambda n, v: ops.TupleConstructOp(v, _type(n)),
     "prim::DictConstruct": lambda n, v: ops.DictConstructOp(v, _type(n)),
@@ -133,14 +134,15 @@ def _hint(name: str) -> str | None:
 
 
 def _used_constants(block: Block, found: dict[Value, None]) -> None:
+    """Add the interned constants that are read; those of a trace stand in a block of their own."""
     for node in block.nodes:
         for value in node.inputs:
-            if draft.is_constant(value):
+            if draft.is_constant(value) and value.block is None:
                 found.setdefault(value)
         for inner in node.blocks:
             _used_constants(inner, found)
     for value in block.outputs:
-        if draft.is_constant(value):
+        if draft.is_constant(value) and value.block is None:
             found.setdefault(value)
 
 

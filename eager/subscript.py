@@ -1,0 +1,136 @@
+"""Indexing spelled as operators: what `x[i, 1:, mask]` is in a traced program.
+
+Numbers select, slices slice, None unsqueezes, one dimension after the other; what tensors remain is
+one `aten::index`. Outside a trace eager mode does the same on arrays in one step (`indexing.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import bool_, uint8
+from tensorscript.base.errors import DimensionError, ValueRangeError
+
+from .dispatch import call_overload
+from .storage import TensorBase, value, wrap, wrap_like
+from .tracing import number_of
+
+_END = 2**63 - 1
+
+
+def get(x: TensorBase, index: Any) -> Any:
+    """`x[index]`.
+
+    Raises:
+        DimensionError: too many indices, or one out of range.
+        ValueRangeError: a slice with a step below 1.
+    """
+    if index is Ellipsis or index == ():
+        return call_overload("aten::alias", (x,))
+    part, tensors = _selected(x, index)
+    return call_overload("aten::index.Tensor", (part, tensors)) if tensors else part
+
+
+def put(x: TensorBase, index: Any, source: Any) -> None:
+    """`x[index] = source`.
+
+    Raises:
+        DimensionError: as `get`.
+        OperatorError: the shapes do not broadcast.
+    """
+    if not isinstance(source, TensorBase):
+        source = wrap(np.asarray(source), x.dtype)
+    part, tensors = (x, []) if index is Ellipsis or index == () else _selected(x, index)
+    if tensors:
+        call_overload("aten::index_put_", (part, tensors, _without_ones(source), False))
+    elif part._array.shape == source._array.shape:
+        call_overload("aten::copy_", (part, source, False))
+    elif source._array.ndim == 0:
+        call_overload("aten::fill_.Tensor", (part, source))
+    else:
+        sizes = list(part._array.shape)
+        wide = call_overload("aten::expand", (_without_ones(source), sizes, False))
+        call_overload("aten::copy_", (part, wide, False))
+
+
+def _without_ones(source: TensorBase) -> Any:
+    """`source` without leading dimensions of size 1."""
+    shape = source._array.shape
+    first = next((at for at, n in enumerate(shape) if n != 1), len(shape))
+    return source if first == 0 else call_overload("aten::view", (source, list(shape[first:])))
+
+
+def _selected(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
+    """`x` after numbers, slices and Nones, and the index tensor of each dimension (None: all)."""
+    items = _items(index)
+    skipped = x._array.ndim - sum(map(_width, items))
+    if skipped < 0:
+        raise DimensionError(f"too many indices for tensor of dimension {x._array.ndim}")
+    tensors: list[TensorBase | None] = []
+    dim = 0
+    for item in items:
+        if item is Ellipsis:
+            dim += skipped
+        elif _is_position(item):
+            x = call_overload("aten::select.int", (x, dim, _number(item)))
+        elif isinstance(item, slice):
+            x = call_overload("aten::slice.Tensor", (x, dim, *_bounds(item)))
+            dim += 1
+        elif item is None:
+            x = call_overload("aten::unsqueeze", (x, dim))
+            dim += 1
+        else:
+            if isinstance(item, bool | np.bool_):
+                x = call_overload("aten::unsqueeze", (x, dim))
+            tensors += [None] * (dim - len(tensors))
+            tensors.append(_index_tensor(item))
+            dim += 1
+    return x, tensors
+
+
+def _items(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and any(isinstance(i, slice | type(None)) for i in index):
+        return tuple(index)
+    return (index,)
+
+
+def _width(item: Any) -> int:
+    """How many dimensions of the tensor `item` uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool | np.bool_):
+        return 0
+    is_mask = isinstance(item, TensorBase) and item.dtype in (bool_, uint8)
+    return item._array.ndim if is_mask else 1
+
+
+def _is_position(item: Any) -> bool:
+    """Whether `item` selects one position: an int, or a 0-dim tensor of integers."""
+    if isinstance(item, TensorBase):
+        return item._array.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)
+
+
+def _number(item: Any) -> Any:
+    if isinstance(item, TensorBase):
+        return number_of(item, int(value(item).item()))
+    return int(item)
+
+
+def _bounds(item: slice) -> tuple[Any, Any, Any]:
+    step = 1 if item.step is None else _number(item.step)
+    if step <= 0:
+        raise ValueRangeError("step must be greater than zero")
+    start = 0 if item.start is None else _number(item.start)
+    return start, _END if item.stop is None else _number(item.stop), step
+
+
+def _index_tensor(item: Any) -> TensorBase:
+    """The index tensor that a bool, a sequence or an array stands for."""
+    if isinstance(item, TensorBase):
+        return item
+    found = np.asarray(item)
+    made: TensorBase = wrap_like(found.astype(np.int64) if found.dtype.kind in "iu" else found)
+    return made

@@ -1,0 +1,83 @@
+"""What a tracer of eager programs is told, and where the active one stands.
+
+An operator tells the tracer that it ran. Besides, values leave and enter the tensors where no
+operator runs: a size becomes a Python number, a tensor becomes a bool, data becomes a tensor. There
+the eager code asks the active tracer. While a kernel runs, no tracer is active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from tensorscript.base.schema import Schema
+
+from .storage import TensorBase
+
+
+class Tracer(Protocol):
+    """Records a program while eager mode runs it."""
+
+    def ran(self, schema: Schema, arguments: tuple[Any, ...], result: Any) -> None:
+        """An overload has completed; the arguments stand in schema order."""
+        ...
+
+    def size(self, tensor: TensorBase, dim: int) -> Any:
+        """What `tensor.shape[dim]` is in the traced program: a 0-dim tensor."""
+        ...
+
+    def count(self, tensor: TensorBase) -> Any:
+        """What `tensor.numel()` is in the traced program: a 0-dim tensor."""
+        ...
+
+    def leaves(self, tensor: TensorBase, kind: str) -> None:
+        """The value of `tensor` becomes a Python `kind`, which no trace can follow."""
+        ...
+
+    def uses_length(self, how: str) -> None:
+        """Python takes the length of a tensor: `how` is len or iteration."""
+        ...
+
+    def enters(self, function: str, tensor: Any) -> Any:
+        """Data has become `tensor` by `torch.<function>`; gives the tensor the program goes on with."""
+        ...
+
+
+_active: list[Tracer | None] = []
+
+
+def active_tracer() -> Tracer | None:
+    """The tracer that listens now, if any."""
+    return _active[-1] if _active else None
+
+
+@contextmanager
+def traced_by(tracer: Tracer | None) -> Iterator[None]:
+    """Within, `tracer` listens; None: nobody does."""
+    _active.append(tracer)
+    try:
+        yield
+    finally:
+        _active.pop()
+
+
+class IntOf(int):
+    """A number read from a 0-dim tensor while a tracer listens; `tensor` is where it came from."""
+
+    tensor: TensorBase
+
+
+class FloatOf(float):
+    """As `IntOf`, of a floating-point tensor."""
+
+    tensor: TensorBase
+
+
+def number_of(tensor: TensorBase, number: Any) -> Any:
+    """`number`, which was read from `tensor`; remembers where it came from while traced."""
+    if active_tracer() is None or isinstance(number, (bool, complex)):
+        return number
+    made = IntOf(number) if isinstance(number, int) else FloatOf(number)
+    made.tensor = tensor
+    return made

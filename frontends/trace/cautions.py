@@ -1,0 +1,74 @@
+"""What a tracer warns of, and what it refuses, in PyTorch's words."""
+
+from __future__ import annotations
+
+import warnings
+
+from tensorscript.base.errors import GuardError
+
+from .places import in_library, user_line
+
+
+class TracerWarning(Warning):
+    """The trace may not stand for the program: it has a value of this run built in.
+
+    Raised where a tensor becomes a Python value, where data becomes a tensor, where outputs sit in
+    a list, and by the check of a trace against the program. The usual mend is to script the part
+    that depends on values, or to keep the computation in tensors.
+    """
+
+
+class TracingError(GuardError):
+    """A program or an input that cannot be traced."""
+
+
+_INCORRECT = "might cause the trace to be incorrect"
+_LENGTHS = {
+    "len": f"Using len to get tensor shape {_INCORRECT}. Recommended usage would be "
+    "tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently give "
+    "incorrect results.",
+    "iteration": f"Iterating over a tensor {_INCORRECT}. Passing a tensor of different shape won't "
+    "change the number of iterations executed (and might lead to errors or silently give incorrect "
+    "results).",
+}
+
+
+def conversion(kind: str) -> str:
+    return (
+        f"Converting a tensor to a {kind} {_INCORRECT}. We can't record the data flow of Python "
+        "values, so this value will be treated as a constant in the future. This means that the "
+        "trace might not generalize to other inputs!"
+    )
+
+
+def length(how: str) -> str:
+    return _LENGTHS[how]
+
+
+def new_constant(function: str) -> str:
+    return (
+        f"torch.{function} results are registered as constants in the trace. You can safely ignore "
+        "this warning if you use this function to create tensors out of constant variables that "
+        "would be the same every time you call this function. In any other case, this "
+        f"{_INCORRECT}."
+    )
+
+
+def container(kind: str) -> str:
+    return (
+        f"Encountering a {kind} at the output of the tracer {_INCORRECT}, this is only valid if "
+        "the container structure does not change based on the module's inputs. Consider using a "
+        "constant container instead (e.g. for `list`, use a `tuple` instead. for `dict`, use a "
+        "`NamedTuple` instead). If you absolutely need this and know the side effects, pass "
+        "strict=False to trace() to allow this behavior."
+    )
+
+
+def warn(text: str) -> None:
+    """Warn at the user's line; what the library's own code does is its own matter."""
+    if in_library():
+        return
+    if (found := user_line()) is None:
+        warnings.warn(text, TracerWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(text, TracerWarning, *found, registry={})

@@ -1,0 +1,215 @@
+"""Inputs taken apart into tensors, and outputs put together, as a trace records them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    NONE,
+    STRING,
+    TENSOR,
+    DictType,
+    ListType,
+    TensorType,
+    TupleType,
+)
+from tensorscript.base.schema import schema
+from tensorscript.eager.storage import TensorBase
+from tensorscript.frontends.script.draft import Value
+
+from . import cautions
+from .cautions import TracingError
+from .places import here
+from .tracer import Tracer, type_of
+
+_SCALARS: dict[type, Attribute] = {
+    bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
+}  # fmt: skip
+_ALLOWED = (
+    "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
+)
+_OUTPUTS = (
+    "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
+    "functions"
+)
+
+
+def input_type(value: Any) -> Attribute:
+    """The type of an example input; of tensors inside a list or dict only that they are tensors.
+
+    Raises:
+        TracingError: no such type, or a container of mixed types.
+    """
+    match value:
+        case TensorBase():
+            return type_of(value)
+        case tuple():
+            return TupleType.of(input_type(v) for v in value)
+        case list():
+            if not value:
+                raise TracingError("List trace inputs must have elements")
+            return ListType(_common([_loose(input_type(v)) for v in value], "List"))
+        case dict():
+            if not value:
+                raise TracingError("Dictionary inputs must have entries")
+            keys = _common([input_type(k) for k in value], "Dictionary")
+            return DictType(
+                keys, _common([_loose(input_type(v)) for v in value.values()], "Dictionary")
+            )
+    if (found := _SCALARS.get(type(value))) is not None:
+        return found
+    raise TracingError(
+        f"Type '{type(value).__name__}' cannot be traced. {_ALLOWED}"
+    )
+
+
+def _loose(type: Attribute) -> Attribute:
+    """Inside a list or dict: `Tensor` without sizes."""
+    match type:
+        case TensorType():
+            return TENSOR
+        case TupleType():
+            return TupleType.of(map(_loose, type.elements))
+    return type
+
+
+unshaped = _loose
+
+
+def _common(types: Sequence[Attribute], what: str) -> Attribute:
+    if any(t != types[0] for t in types):
+        plural = "types" if what == "Dictionary" else "type"
+        noun = "Dictionary inputs" if what == "Dictionary" else "List inputs"
+        raise TracingError(f"{noun} to traced functions must have consistent {plural}")
+    return types[0]
+
+
+def _is_traceable(type: Attribute) -> bool:
+    match type:
+        case TensorType():
+            return True
+        case ListType():
+            return _is_traceable(type.element)
+        case TupleType():
+            return all(map(_is_traceable, type.elements))
+        case DictType():
+            return type.key in (STRING, INT) and _is_traceable(type.value)
+    return False
+
+
+def check_inputs(values: Sequence[Any]) -> None:
+    """Raise TracingError unless all example inputs are tensors or containers of tensors."""
+    types = TupleType.of(map(input_type, values))
+    if not _is_traceable(types):
+        text = typing.annotation_text(types)
+        raise TracingError(f"Type '{text}' cannot be traced. {_ALLOWED}")
+
+
+def add_input(tracer: Tracer, value: Any, made: Value) -> Any:
+    """Make the tensors inside `value` known as parts of `made`; gives the value to call with.
+
+    A tensor that is an input already, or a parameter, is passed as a view of itself.
+    """
+    match value:
+        case TensorBase():
+            if tracer.knows(value):
+                value = type(value).view(value, *value._array.shape)  # type: ignore[attr-defined]  # every Tensor has it
+            tracer.know(value, made)
+            return value
+        case tuple():
+            parts = tracer.add("prim::TupleUnpack", [made], [input_type(v) for v in value])
+            return tuple(add_input(tracer, v, p) for v, p in zip(value, parts.outputs, strict=True))
+        case list():
+            parts = tracer.add("prim::ListUnpack", [made], [input_type(v) for v in value])
+            return [add_input(tracer, v, p) for v, p in zip(value, parts.outputs, strict=True)]
+    return {key: _entry(tracer, key, part, made) for key, part in value.items()}
+
+
+def _entry(tracer: Tracer, key: Any, part: Any, made: Value) -> Any:
+    kind = STRING if isinstance(key, str) else INT
+    at = tracer.constant(key, kind, None)
+    name = "aten::__getitem__.Dict_str" if kind == STRING else "aten::__getitem__.Dict_int"
+    found = schema(name)
+    node = tracer.add(found.name, [made, at], [input_type(part)], None, found)
+    return add_input(tracer, part, node.output)
+
+
+def output_of(tracer: Tracer, result: Any) -> Value:
+    """The value that a traced function returns.
+
+    Raises:
+        TracingError: nothing was returned, or what was is no tensor or container of tensors.
+    """
+    if result is None:
+        raise TracingError(
+            "The traced function didn't return any values! Side-effects are not captured in "
+            "traces, so it would be a no-op."
+        )
+    _check_output(result)
+    return _output(tracer, result)
+
+
+def _check_output(result: Any) -> None:
+    if isinstance(result, tuple | list | dict):
+        inside = result.values() if isinstance(result, dict) else result
+        for part in inside:
+            _check_output(part)
+        if isinstance(result, dict | list) and not result:
+            raise TracingError(_OUTPUTS)
+    elif not isinstance(result, TensorBase):
+        raise TracingError(_OUTPUTS)
+
+
+def _output(tracer: Tracer, result: Any) -> Value:
+    match result:
+        case TensorBase():
+            return tracer.output_value(result)
+        case list():
+            return _sequence(tracer, result)
+        case dict():
+            return _dictionary(tracer, result)
+    parts = [_output(tracer, part) for part in result]
+    fields: Sequence[str] = getattr(result, "_fields", ())
+    name = f"__torch__.{type(result).__name__}" if fields else ""
+    made = TupleType.of((p.type for p in parts), fields, name)
+    return tracer.add("prim::TupleConstruct", parts, [made]).output
+
+
+def _sequence(tracer: Tracer, result: list[Any]) -> Value:
+    if tracer.strict:
+        cautions.warn(cautions.container("list"))
+    parts = [_output(tracer, part) for part in result]
+    return tracer.add("prim::ListConstruct", parts, [ListType(_loose(parts[0].type))]).output
+
+
+def _dictionary(tracer: Tracer, result: dict[Any, Any]) -> Value:
+    if tracer.strict:
+        raise TracingError(cautions.container("dict"))
+    entries: list[Value] = []
+    for key, part in result.items():
+        kind = STRING if isinstance(key, str) else INT
+        entries += [tracer.constant(key, kind, here()), _output(tracer, part)]
+    type_ = DictType(entries[0].type, _loose(entries[1].type))
+    return tracer.add("prim::DictConstruct", entries, [type_]).output
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """`value` with `change` of everything in it that is no container."""
+    match value:
+        case tuple() if hasattr(value, "_fields"):
+            return type(value)(*(mapped(v, change) for v in value))
+        case tuple():
+            return tuple(mapped(v, change) for v in value)
+        case list():
+            return [mapped(v, change) for v in value]
+        case dict():
+            return {k: mapped(v, change) for k, v in value.items()}
+    return change(value)

@@ -1,0 +1,154 @@
+"""How PyTorch records a call: with which overload and which arguments.
+
+A trace shows an operator as PyTorch's Python binding hands it on. Numbers beside tensors in plain
+arithmetic are 0-dim tensors there; creation functions name their device; convolutions are one
+operator of all their parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
+from tensorscript.base.schema import Schema, has_operator, overloads, schema
+from tensorscript.eager.device import CPU
+from tensorscript.eager.storage import TensorBase
+
+Arguments = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class WrappedNumber:
+    """A Python number where a tensor stands: a 0-dim tensor that does not raise the dtype.
+
+    Attributes:
+        number: the number.
+        shown: the dtype that graphs print, the widest of its category.
+        dtype: the dtype it is kept in, so that the operator promotes as with the number.
+    """
+
+    number: bool | int | float | complex
+    shown: DType
+    dtype: DType
+
+
+_WIDEST: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+_TENSOR_ONLY = frozenset({
+    "add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "floor_divide", "floor_divide_",
+    "subtract", "subtract_", "multiply", "multiply_", "divide", "divide_", "true_divide",
+    "true_divide_",
+})  # fmt: skip
+"""Operators that take a number as a tensor."""
+_INTEGER_BY_DEFAULT = frozenset({"randint", "randperm"})
+_LIKE = ("_like", "new_")
+
+
+def spelled(found: Schema, arguments: Arguments, result: Any) -> tuple[Schema, Arguments]:
+    """The overload and the arguments that a trace shows for a call."""
+    if (respell := _RESPELLED.get(found.base_name)) is not None:
+        found, arguments = respell(found, arguments)
+    if found.base_name in _TENSOR_ONLY:
+        return _with_tensor(found, arguments, result)
+    return found, _with_options(found, arguments)
+
+
+def _with_tensor(found: Schema, arguments: Arguments, result: Any) -> tuple[Schema, Arguments]:
+    """`add(x, 1)` as `add(x, tensor(1))`."""
+    kinds = [str(a.type) for a in found.arguments[:2]]
+    if "Scalar" not in kinds or not isinstance(result, TensorBase):
+        return found, arguments
+    at = kinds.index("Scalar")
+    tensor = arguments[1 - at]
+    if not isinstance(tensor, TensorBase) or type(arguments[at]) not in _WIDEST:
+        return found, arguments
+    target = _tensor_overload(found)
+    if target is None:
+        return found, arguments
+    number = arguments[at]
+    shown = _WIDEST[type(number)]
+    promotes = tensor._array.ndim == 0 or shown.category > tensor.dtype.category
+    wrapped = WrappedNumber(number, shown, result.dtype if promotes else shown)
+    return target, (*arguments[:at], wrapped, *arguments[at + 1 :])
+
+
+def _tensor_overload(found: Schema) -> Schema | None:
+    """The overload that has a tensor for every number of `found`'s first two arguments."""
+    wanted = [a.name for a in found.arguments]
+    for other in overloads(found.name):
+        kinds = [a.type.kind for a in other.arguments[:2]]
+        if [a.name for a in other.arguments] == wanted and kinds == ["Tensor", "Tensor"]:
+            return other
+    return None
+
+
+def _with_options(found: Schema, arguments: Arguments) -> Arguments:
+    """The options of a creation function as the binding fills them in."""
+    at = {a.name: i for i, a in enumerate(found.arguments)}
+    if not {"dtype", "layout", "device", "pin_memory"} <= at.keys():
+        return arguments
+    out = list(arguments)
+    if out[at["pin_memory"]] is None and found.base_name != "to":
+        out[at["pin_memory"]] = False
+    name = found.base_name
+    is_like = name.endswith(_LIKE[0]) or name.startswith(_LIKE[1]) or name == "to"
+    if out[at["device"]] is None and not is_like:
+        out[at["device"]] = CPU
+    if out[at["dtype"]] is None and name in _INTEGER_BY_DEFAULT:
+        out[at["dtype"]] = int64
+    return tuple(out)
+
+
+def _convolution(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    given = dict(zip((a.name for a in found.arguments), arguments, strict=True))
+    size = int(found.base_name[-2])
+    if isinstance(given["padding"], str):
+        names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+        kept = tuple(_spread(given[n], size) for n in names)
+        return schema("aten::_convolution_mode"), kept
+    transposed = "transpose" in found.base_name
+    extra = given.get("output_padding", [0] * size)
+    return schema("aten::_convolution"), (
+        given["input"], given["weight"], given["bias"], _spread(given["stride"], size),
+        _spread(given["padding"], size), _spread(given["dilation"], size), transposed,
+        _spread(extra, size), given["groups"], False, False, True, True,
+    )  # fmt: skip
+
+
+def _spread(value: Any, size: int) -> Any:
+    return value * size if isinstance(value, list) and len(value) == 1 else value
+
+
+def _alias(name: str) -> Callable[[Schema, Arguments], tuple[Schema, Arguments]]:
+    """The same arguments of the operator that `name` is."""
+
+    def respell(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+        kinds = [str(a.type) for a in found.arguments]
+        for other in overloads(f"aten::{name}") if has_operator(f"aten::{name}") else ():
+            if [str(a.type) for a in other.arguments] == kinds:
+                return other, arguments
+        return found, arguments
+
+    return respell
+
+
+_ALIASES = {
+    "absolute": "abs", "absolute_": "abs_", "clip": "clamp", "clip_": "clamp_", "det": "det",
+    "divide": "div", "divide_": "div_", "greater": "gt", "greater_": "gt_", "greater_equal": "ge",
+    "greater_equal_": "ge_", "less": "lt", "less_": "lt_", "less_equal": "le", "less_equal_": "le_",
+    "multiply": "mul", "multiply_": "mul_", "negative": "neg", "negative_": "neg_",
+    "not_equal": "ne", "not_equal_": "ne_", "subtract": "sub", "subtract_": "sub_",
+    "true_divide": "div", "true_divide_": "div_", "arccos": "acos", "arccosh": "acosh",
+    "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "fix": "trunc",
+    "swapaxes": "transpose", "swapdims": "transpose", "swapaxes_": "transpose_",
+    "swapdims_": "transpose_", "moveaxis": "movedim", "row_stack": "vstack",
+    "column_stack": "column_stack", "inverse": "inverse", "ger": "outer",
+}  # fmt: skip
+"""Second names of operators: traces show the first."""
+
+_RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] = {
+    **{f"conv{n}d": _convolution for n in (1, 2, 3)},
+    **{f"conv_transpose{n}d": _convolution for n in (1, 2, 3)},
+    **{second: _alias(first) for second, first in _ALIASES.items() if first != second},
+}

@@ -1,0 +1,375 @@
+"""The tracer: listens to eager operators and writes what they do as a draft.
+
+A tensor is known by its identity: inputs, attributes of the traced module and results of operators
+have values, any other tensor becomes a constant where it is first used. An operator that gives one
+of its arguments back (in place, or a conversion that changes nothing) moves that tensor to its new
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.schema import Schema, SchemaType, schema
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    COMPLEX,
+    DEVICE,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBER,
+    STRING,
+    TENSOR,
+    ListType,
+    OptionalType,
+    TensorInfo,
+    TensorType,
+)
+from tensorscript.eager.device import CPU, Layout, MemoryFormat, device
+from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.modes import is_grad_enabled
+from tensorscript.eager.storage import TensorBase, wrap
+from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
+from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
+
+from . import cautions
+from .cautions import TracingError
+from .places import here, name_of
+from .printed import tensor_text
+from .spelling import WrappedNumber, spelled
+
+ATTRIBUTE = "prim::TracedAttr"
+"""A parameter, buffer or submodule of the traced module; `scopes` finds the way to it."""
+SCOPE = "prim::TracedModuleForward"
+"""What a submodule's `forward` did: a node with one block."""
+
+_NOT_DIFFERENTIABLE = frozenset({"detach", "detach_", "_convolution", "_convolution_mode"})
+
+
+class Tracer:
+    """Records one function or method.
+
+    Attributes:
+        block: the body being recorded; that of the innermost submodule call while one runs.
+        followers: what stands directly behind a node, or (None) at the start of the body.
+        memory: the storage a value shares, by the id of its owner.
+        strict: whether containers that may change size are refused as outputs.
+    """
+
+    def __init__(self, strict: bool = True) -> None:
+        self.strict = strict
+        self.body = self.block = Block()
+        self.followers: dict[Node | None, list[Node]] = {}
+        self.memory: dict[Value, int] = {}
+        self.attributes: dict[tuple[str, ...], Value] = {}
+        self._values: dict[int, tuple[TensorBase, Value]] = {}
+        self._differentiable: set[Value] = set()
+        self._modules: dict[int, tuple[str, ...]] = {}
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def add(
+        self,
+        kind: str,
+        inputs: Sequence[Value],
+        types: Sequence[Attribute],
+        span: Span | None = None,
+        schema: Schema | None = None,
+        **attributes: object,
+    ) -> Node:
+        """Write a node at the end of what has been recorded."""
+        node = Node(kind, inputs, types, span, schema, **attributes)
+        self.block.nodes.append(node)
+        for value in node.outputs:
+            value.block = self.block
+        return node
+
+    def constant(self, value: object, type: Attribute, span: Span | None) -> Value:
+        return self.add(CONSTANT, (), (type,), span, value=value).output
+
+    def behind(self, value: Value, node: Node) -> Value:
+        """Put `node` directly behind the definition of `value`; gives its result."""
+        self.followers.setdefault(value.node, []).insert(0, node)
+        node.output.block = value.block
+        return node.output
+
+    # -- tensors ------------------------------------------------------------------------------
+
+    def know(self, tensor: TensorBase, value: Value) -> None:
+        """From now on `tensor` is `value`."""
+        self._values[id(tensor)] = tensor, value
+        self.memory[value] = memory_of(tensor)
+        if tensor.requires_grad:
+            self._differentiable.add(value)
+
+    def knows(self, tensor: TensorBase) -> bool:
+        return id(tensor) in self._values
+
+    def value_of(self, tensor: TensorBase) -> Value:
+        """The value that `tensor` is; a tensor from outside becomes a constant.
+
+        Raises:
+            TracingError: a tensor from outside requires a gradient.
+        """
+        if (known := self._values.get(id(tensor))) is not None:
+            if not known[1].name:
+                known[1].name = name_of(tensor)
+            return known[1]
+        if tensor.requires_grad:
+            raise TracingError(
+                "Cannot insert a Tensor that requires grad as a constant. Consider making it a "
+                f"parameter or input, or detaching the gradient\nTensor:\n{tensor_text(tensor)}"
+            )
+        literal = TensorLiteral(tensor._array, tensor.dtype)
+        made = self.constant(literal, type_of(tensor), here())
+        self.know(tensor, made)
+        return made
+
+    def output_value(self, tensor: TensorBase) -> Value:
+        """The value of a tensor that the program gives back.
+
+        Raises:
+            TracingError: nothing recorded made it.
+        """
+        if (known := self._values.get(id(tensor))) is not None:
+            return known[1]
+        raise TracingError(
+            f"output 1 ({tensor_text(tensor)}) of traced region did not have observable data "
+            "dependence with trace inputs; this probably indicates your program cannot be "
+            "understood by the tracer."
+        )
+
+    # -- what eager mode tells ----------------------------------------------------------------
+
+    def ran(self, schema: Schema, arguments: tuple[Any, ...], result: Any) -> None:
+        if not _has_tensor(result):
+            return
+        schema, arguments = spelled(schema, arguments, result)
+        span = here()
+        inputs = [
+            self._argument(argument.type, value, span)
+            for argument, value in zip(schema.arguments, arguments, strict=True)
+        ]
+        is_float = schema.base_name not in _NOT_DIFFERENTIABLE and is_grad_enabled()
+        grad = is_float and any(v in self._differentiable for v in self._read(inputs))
+        results = result if isinstance(result, tuple) else (result,)
+        types = [self._result_type(r, grad) for r in results]
+        node = self.add(schema.name, inputs, types, span, schema)
+        for value, made in zip(node.outputs, results, strict=True):
+            self._name_result(value, made, grad, span)
+
+    def _read(self, inputs: Sequence[Value]) -> Iterator[Value]:
+        for value in inputs:
+            yield value
+            if value.node is not None and value.node.kind == "prim::ListConstruct":
+                yield from value.node.inputs
+
+    def _result_type(self, result: Any, grad: bool) -> Attribute:
+        if isinstance(result, TensorBase):
+            return type_of(result, grad and _is_differentiable(result))
+        if isinstance(result, list):
+            return ListType(TENSOR)
+        return _PYTHON_TYPES[type(result)]
+
+    def _name_result(self, value: Value, made: Any, grad: bool, span: Span | None) -> None:
+        if isinstance(made, TensorBase):
+            self._define(made, value, grad)
+        elif isinstance(made, list):
+            types = [self._result_type(m, grad) for m in made]
+            unpacked = self.add("prim::ListUnpack", [value], types, span)
+            for part, tensor in zip(unpacked.outputs, made, strict=True):
+                self._define(tensor, part, grad)
+
+    def _define(self, tensor: TensorBase, value: Value, grad: bool) -> None:
+        self.know(tensor, value)
+        if grad and _is_differentiable(tensor):
+            self._differentiable.add(value)
+
+    def size(self, tensor: TensorBase, dim: int) -> Any:
+        number = tensor._array.shape[dim]
+        span = here()
+        inputs = [self.value_of(tensor), self.constant(int(dim), INT, span)]
+        return self._number(self.add("aten::size", inputs, [INT], span, schema("aten::size.int")), number)
+
+    def count(self, tensor: TensorBase) -> Any:
+        node = self.add("aten::numel", [self.value_of(tensor)], [INT], here(), schema("aten::numel"))
+        return self._number(node, tensor._array.size)
+
+    def _number(self, node: Node, number: int) -> TensorBase:
+        """The 0-dim tensor that stands for the int of `node`."""
+        info = TensorInfo(int64, (), None, None, "cpu")
+        found = schema("prim::NumToTensor.Scalar")
+        made = self.add(found.name, node.outputs, [TensorType(info)], None, found)
+        tensor: TensorBase = wrap(np.asarray(number), int64)
+        self.know(tensor, made.output)
+        return tensor
+
+    def leaves(self, tensor: TensorBase, kind: str) -> None:
+        cautions.warn(cautions.conversion(kind))
+
+    def uses_length(self, how: str) -> None:
+        cautions.warn(cautions.length(how))
+
+    def enters(self, function: str, tensor: Any) -> Any:
+        cautions.warn(cautions.new_constant(function))
+        if function == "from_numpy":
+            return tensor
+        same = (tensor, CPU, tensor.dtype, False, False, None)
+        with traced_by(None):
+            made = call_overload("aten::alias", (tensor,))
+        self.ran(schema("aten::to.device"), same, made)
+        if function == "as_tensor":
+            return made
+        with traced_by(None):
+            final = call_overload("aten::alias", (made,))
+        self.ran(schema("aten::detach"), (made,), final)
+        return final
+
+    # -- arguments ----------------------------------------------------------------------------
+
+    def _argument(self, kind: SchemaType, value: Any, span: Span | None) -> Value:
+        if kind.kind == "optional" and value is not None:
+            return self._argument(kind.args[0], value, span)
+        match value:
+            case None:
+                return self.constant(None, NONE, None)
+            case TensorBase():
+                return self.value_of(value)
+            case WrappedNumber():
+                literal = np.asarray(value.number, value.dtype.numpy)
+                shown = TensorInfo(value.shown, (), None, False, "cpu")
+                held = TensorLiteral(wrap(literal, value.dtype)._array, value.dtype)
+                return self.constant(held, TensorType(shown), span)
+            case IntOf() | FloatOf():
+                return self._number_from(value, kind)
+            case list() | tuple():
+                return self._list(kind, value, span)
+        return self.constant(*_plain(value, kind), span)
+
+    def _number_from(self, value: IntOf | FloatOf, kind: SchemaType) -> Value:
+        source = self.value_of(value.tensor)
+        name, type_ = ("aten::Int.Tensor", INT) if kind.kind == "int" else (
+            ("aten::ScalarImplicit", NUMBER)
+        )  # fmt: skip
+        found = schema(name)
+        return self.behind(source, Node(found.name, [source], [type_], None, found))
+
+    def _list(self, kind: SchemaType, values: Sequence[Any], span: Span | None) -> Value:
+        element = kind.args[0]
+        optional = element.kind == "optional"
+        parts = [self._argument(element, v, span) for v in values]
+        inner: Attribute = _SCHEMA_TYPES[element.args[0].kind if optional else element.kind]
+        type_ = ListType(OptionalType(inner) if optional else inner)
+        return self.add("prim::ListConstruct", parts, [type_], None).output
+
+    # -- modules ------------------------------------------------------------------------------
+
+    def attribute(self, path: tuple[str, ...], type: Attribute) -> Value:
+        """The place of an attribute of the traced module."""
+        node = Node(ATTRIBUTE, (), (type,), None, None, path=path)
+        self.attributes[path] = node.output
+        return node.output
+
+    def submodule(self, module: object, path: tuple[str, ...]) -> None:
+        """Calls of `module` are calls of the submodule at `path`."""
+        self._modules[id(module)] = path
+
+    @contextmanager
+    def inside(self, module: object) -> Iterator[None]:
+        """Within, what runs belongs to a call of `module`."""
+        before = self.enter(module)
+        try:
+            yield
+        finally:
+            self.block = before
+
+    def enter(self, module: object) -> Block:
+        """Begin the call of a module; gives the block to go on with when it is over."""
+        before = self.block
+        if (path := self._modules.get(id(module))) is not None:
+            self.block = self.add(SCOPE, (), (), None, None, path=path, outer=before).add_block()
+        return before
+
+    def finish(self) -> Block:
+        """The body, every node in its place."""
+        self._settle(self.body, self.followers.pop(None, []))
+        return self.body
+
+    def _settle(self, block: Block, first: list[Node]) -> None:
+        nodes = list(first)
+        for node in block.nodes:
+            nodes.append(node)
+            nodes += self.followers.get(node, [])
+            for inner in node.blocks:
+                self._settle(inner, [])
+        block.nodes = nodes
+
+
+def memory_of(tensor: TensorBase) -> int:
+    """The id of the object that owns the memory of `tensor`."""
+    owner: Any = tensor._array
+    while isinstance(owner, np.ndarray) and owner.base is not None:
+        owner = owner.base
+    return id(owner)
+
+
+def type_of(tensor: TensorBase, requires_grad: bool | None = None) -> TensorType:
+    """The complete type of a tensor: dtype, sizes, strides, gradient flag, device."""
+    shape = tensor._array.shape
+    grad = tensor.requires_grad if requires_grad is None else requires_grad
+    return TensorType(TensorInfo(tensor.dtype, shape, _strides(tensor._array), grad, "cpu"))
+
+
+def _strides(array: np.ndarray) -> tuple[int, ...] | None:
+    """Strides in elements; a dimension that NumPy made up (`x[None]`) gets PyTorch's."""
+    if not array.ndim:
+        return None
+    found = [s // array.itemsize for s in array.strides]
+    for dim in reversed(range(array.ndim)):
+        if array.shape[dim] == 1 and found[dim] == 0:
+            last = dim == array.ndim - 1
+            found[dim] = 1 if last else found[dim + 1] * array.shape[dim + 1]
+    return tuple(found)
+
+
+def _is_differentiable(tensor: TensorBase) -> bool:
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
+def _has_tensor(result: Any) -> bool:
+    if isinstance(result, list | tuple):
+        return any(map(_has_tensor, result))
+    return isinstance(result, TensorBase)
+
+
+_PYTHON_TYPES: dict[type, Attribute] = {
+    bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
+}  # fmt: skip
+_SCHEMA_TYPES: dict[str, Attribute] = {
+    "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "complex": COMPLEX,
+    "Scalar": NUMBER, "str": STRING,
+}  # fmt: skip
+
+
+def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
+    """A constant argument and its type: dtypes and layouts are ints, devices have their text."""
+    if isinstance(value, DType | Layout | MemoryFormat):
+        return value.code, INT
+    if isinstance(value, device):
+        return Device(str(value)), DEVICE
+    if isinstance(value, np.generic):
+        value = value.item()
+    if (type_ := _PYTHON_TYPES.get(type(value))) is not None:
+        return value, type_
+    if kind.kind == "Generator":
+        raise TracingError("a trace cannot hold a random generator: call without `generator`")
+    raise TracingError(f"a trace cannot hold a constant of type {type(value).__name__}")
