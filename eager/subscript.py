@@ -15,7 +15,7 @@ from tensorscript.base.errors import DimensionError, ValueRangeError
 
 from .dispatch import call_overload
 from .storage import TensorBase, value, wrap, wrap_like
-from .tracing import number_of
+from .tracing import active_tracer, number_of
 
 _END = 2**63 - 1
 
@@ -133,4 +133,5 @@ def _index_tensor(item: Any) -> TensorBase:
         return item
     found = np.asarray(item)
     made: TensorBase = wrap_like(found.astype(np.int64) if found.dtype.kind in "iu" else found)
-    return made
+    tracer = active_tracer()
+    return made if tracer is None else tracer.enters("index", made)  # type: ignore[no-any-return]  # a tensor

@@ -374,7 +374,7 @@ class Tensor(TensorBase):
         self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType | None = None
     ) -> Tensor:
         """The p-norm over all dimensions or some; "fro" is the 2-norm."""
-        order = 2.0 if p in ("fro", None) else float(p)
+        order = 2 if p in ("fro", None) else p
         dims = [dim] if isinstance(dim, int) else dim
         return self._tensor("linalg_vector_norm", order, dims, keepdim, dtype=dtype)
 
@@ -418,11 +418,9 @@ class Tensor(TensorBase):
     __mul__ = partialmethod(_binary, name="aten::mul")
     __rmul__ = partialmethod(_binary, name="aten::mul")
     __truediv__ = partialmethod(_binary, name="aten::div")
-    __rtruediv__ = partialmethod(_binary, name="aten::div", swapped=True)
     __floordiv__ = partialmethod(_binary, name="aten::floor_divide")
     __rfloordiv__ = partialmethod(_binary, name="aten::floor_divide", swapped=True)
     __mod__ = partialmethod(_binary, name="aten::remainder")
-    __rmod__ = partialmethod(_binary, name="aten::remainder", swapped=True)
     __pow__ = partialmethod(_binary, name="aten::pow")
     __matmul__ = partialmethod(_binary, name="aten::matmul")
     __and__ = partialmethod(_binary, name="aten::__and__")
@@ -453,6 +451,12 @@ class Tensor(TensorBase):
 
     def __ne__(self, other: object) -> Any:
         return self._binary(other, "aten::ne")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._tensor("reciprocal") * other
+
+    def __rmod__(self, other: Any) -> Any:
+        return call("aten::remainder", (other, self))
 
     def __rpow__(self, base: Any) -> Any:
         return call("aten::pow", (base, self))

@@ -40,7 +40,11 @@ class Tracer(Protocol):
         ...
 
     def enters(self, function: str, tensor: Any) -> Any:
-        """Data has become `tensor` by `torch.<function>`; gives the tensor the program goes on with."""
+        """Data has become `tensor` by `torch.<function>`, or as an `index`.
+
+        Returns:
+            The tensor that the program goes on with.
+        """
         ...
 
 

@@ -29,9 +29,12 @@ def _callee(kind: str) -> str:
     return f"torch.{name}" if space == "aten" else f"ops.{space}.{name}"
 
 
-def operator_text(op: OperatorOp, schema: Schema | None, texts: Sequence[str]) -> str:
-    """One operator call; `texts` are the arguments that must be written."""
+def operator_text(
+    op: OperatorOp, schema: Schema | None, written: Sequence[tuple[int, str]]
+) -> str:
+    """One operator call; `written` are position and text of the arguments that must be written."""
     kind = op.node_kind
+    texts = [text for _, text in written]
     if kind in _CASTS and len(texts) == 1:
         return f"{_CASTS[kind]}({texts[0]})"
     if kind in _IMPLICIT:
@@ -49,6 +52,6 @@ def operator_text(op: OperatorOp, schema: Schema | None, texts: Sequence[str]) -
         f"{schema.arguments[i].name}={text}"
         if schema is not None and i < len(schema.arguments) and schema.arguments[i].kwarg_only
         else text
-        for i, text in enumerate(texts)
+        for i, text in written
     ]
     return f"{_callee(kind)}({', '.join(shown)})"

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.core import OpResult
 
 from tensorscript.base.errors import CompileError
-from tensorscript.base.schema import Schema, schema
+from tensorscript.base.schema import Argument, Schema, schema
 
 from .code_calls import operator_text, value_list
 from .code_constants import ConstantTable, constant_text
@@ -153,13 +153,23 @@ class _Printer:
         return len(text) + 2 * self.level >= LONG
 
     def split_long(self, op: Operation) -> None:
-        """Write out inlined operands up to the last that is too long."""
-        pending = [
-            v for v in op.operands if v.owner in self.inline and not isinstance(v.owner, ConstantOp)
-        ]
-        last = max((i for i, v in enumerate(pending) if self.is_long(self.text(v))), default=-1)
-        for value in pending[: last + 1]:
-            self.define(value, self.text(value))
+        """Write out inlined operands that are too long, each behind what is evaluated before it."""
+        for at, value in enumerate(op.operands):
+            if self.is_pending(value) and self.is_long(self.text(value)):
+                for earlier in reversed(self.evaluated(op, at)):
+                    self.define(earlier, self.text(earlier))
+
+    def is_pending(self, value: SSAValue) -> bool:
+        owner = value.owner
+        return owner in self.inline and not isinstance(owner, ConstantOp)
+
+    def evaluated(self, user: Operation, last: int) -> list[SSAValue]:
+        """Inlined operands of `user` up to `last`, and those of its readers before, latest first."""
+        out = [v for v in reversed(user.operands[: last + 1]) if self.is_pending(v)]
+        if user in self.inline:
+            use = next(iter(user.results[0].uses))
+            out += self.evaluated(use.operation, use.index - 1)
+        return out
 
     def define(self, value: SSAValue, text: str) -> None:
         self.inline.discard(value.owner)
@@ -390,7 +400,7 @@ class _Printer:
     def _operator(self, op: OperatorOp) -> str:
         found = _schema(op.schema.data)
         kept = _needed(found, op.arguments)
-        return operator_text(op, found, [self.text(v) for v in op.arguments[:kept]])
+        return operator_text(op, found, [(i, self.text(op.arguments[i])) for i in kept])
 
     # The function
 
@@ -427,27 +437,30 @@ def _schema(name: str) -> Schema | None:
         return None
 
 
-def _needed(found: Schema | None, values: Sequence[SSAValue]) -> int:
-    """How many arguments must be written."""
+def _needed(found: Schema | None, values: Sequence[SSAValue]) -> list[int]:
+    """Which arguments must be written: outputs, and what stands before the trailing defaults."""
     count = len(values)
     if found is None or found.is_vararg:
-        return count
+        return list(range(count))
+    outputs = [i for i, a in enumerate(found.arguments) if a.is_write and a.kwarg_only]
+    count -= len(outputs)
     while count:
         argument = found.arguments[count - 1]
         owner = values[count - 1].owner
         if not argument.has_default or not isinstance(owner, ConstantOp):
             break
-        if not _equals_default(owner.value.data, argument.default):
+        if not _equals_default(owner.value.data, argument):
             break
         count -= 1
-    return count
+    return [*range(count), *outputs]
 
 
-def _equals_default(value: object, default: object) -> bool:
+def _equals_default(value: object, argument: Argument) -> bool:
+    default = argument.default
     if isinstance(value, ListLiteral):
         wanted = default if isinstance(default, tuple) else (default,) * len(value.elements)
         return value.elements == wanted
-    if isinstance(value, float) and isinstance(default, int | float):
+    if isinstance(value, float) and argument.type.without_optional().kind == "float":
         return value == default and not math.isnan(value)
     return type(value) is type(default) and value == default
 

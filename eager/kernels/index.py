@@ -48,7 +48,8 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def index(self: Any, indices: Sequence[Any]) -> Any:
-    return make(gather_view(array(self), _advanced(self, indices)), self.dtype)
+    found = gather_view(array(self), _advanced(self, indices))
+    return make(np.ascontiguousarray(found).reshape(found.shape), self.dtype)
 
 
 def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:

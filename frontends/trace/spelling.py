@@ -116,6 +116,36 @@ def _convolution(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments
     )  # fmt: skip
 
 
+def _to(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    """`x.to(other)` as `x.to(other.device, other.dtype)`."""
+    if found.overload != "other":
+        return found, arguments
+    tensor, other, *rest = arguments
+    return schema("aten::to.device"), (tensor, CPU, other.dtype, *rest)
+
+
+def _spread_of(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    """`x.std()` as `x.std(None, correction=None, keepdim=False)`."""
+    given = [a.name for a in found.arguments]
+    if given != ["self", "unbiased"] or arguments[1] is not True:
+        return found, arguments
+    return schema(f"{found.name}.correction"), (arguments[0], None, None, False)
+
+
+def _resampling(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    """The overload that takes scales as a list."""
+    if found.overload == "vec" or not has_overload(f"{found.name}.vec"):
+        return found, arguments
+    target = schema(f"{found.name}.vec")
+    fixed = len(target.arguments) - 1
+    scales = [s for s in arguments[fixed:] if s is not None]
+    return target, (*arguments[:fixed], scales or None)
+
+
+def has_overload(full_name: str) -> bool:
+    return any(o.full_name == full_name for o in overloads(full_name.partition(".")[0]))
+
+
 def _spread(value: Any, size: int) -> Any:
     return value * size if isinstance(value, list) and len(value) == 1 else value
 
@@ -150,5 +180,19 @@ _ALIASES = {
 _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] = {
     **{f"conv{n}d": _convolution for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": _convolution for n in (1, 2, 3)},
+    "to": _to,
+    **{name: _spread_of for name in ("std", "var", "std_mean", "var_mean")},
+    **{
+        f"{name}{exact}": _resampling
+        for name in ("upsample_nearest", "_upsample_nearest_exact")
+        for exact in ("1d", "2d", "3d")
+    },
+    **{
+        name: _resampling
+        for name in (
+            "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d",
+            "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
+        )
+    },
     **{second: _alias(first) for second, first in _ALIASES.items() if first != second},
 }

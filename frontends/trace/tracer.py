@@ -220,14 +220,15 @@ class Tracer:
         cautions.warn(cautions.length(how))
 
     def enters(self, function: str, tensor: Any) -> Any:
-        cautions.warn(cautions.new_constant(function))
+        if function != "index":
+            cautions.warn(cautions.new_constant(function))
         if function == "from_numpy":
             return tensor
         same = (tensor, CPU, tensor.dtype, False, False, None)
         with traced_by(None):
             made = call_overload("aten::alias", (tensor,))
         self.ran(schema("aten::to.device"), same, made)
-        if function == "as_tensor":
+        if function in ("as_tensor", "index"):
             return made
         with traced_by(None):
             final = call_overload("aten::alias", (made,))

@@ -13,16 +13,7 @@ torch = pytest.importorskip("torch")
 PROGRAMS = pytest.importorskip("script_programs").PROGRAMS
 
 
-_SPLIT = pytest.mark.xfail(strict=True, reason="splits one long tuple display earlier")
-
-
-@pytest.mark.parametrize(
-    "fn",
-    [
-        pytest.param(f, marks=_SPLIT if f.__name__ == "modified_index" else (), id=f.__name__)
-        for f in PROGRAMS
-    ],
-)
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
 def test_code_equals_torch(fn: Callable[..., object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

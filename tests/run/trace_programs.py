@@ -29,7 +29,7 @@ class TracedProgram:
             if shape.startswith("l"):
                 out.append(rng.integers(0, 2, sizes))
             else:
-                out.append(rng.random(sizes, dtype=np.float32) + np.float32(0.25))
+                out.append(np.asarray(rng.random(sizes, dtype=np.float32) + np.float32(0.25)))
         return out
 
     def source(self) -> str:

@@ -22,8 +22,8 @@ def mse_loss(
 ) -> Tensor:
     """Squares of the differences."""
     code = reduction_code(reduction, size_average, reduce)
-    a, b = ts.broadcast_tensors([input, target])
-    return ts.mse_loss(a, b, code)
+    input, target = ts.broadcast_tensors([input, target])
+    return ts.mse_loss(input, target, code)
 
 
 def l1_loss(
@@ -35,8 +35,8 @@ def l1_loss(
 ) -> Tensor:
     """Absolute differences."""
     code = reduction_code(reduction, size_average, reduce)
-    a, b = ts.broadcast_tensors([input, target])
-    return ts.l1_loss(a, b, code)
+    input, target = ts.broadcast_tensors([input, target])
+    return ts.l1_loss(input, target, code)
 
 
 def soft_margin_loss(
@@ -48,8 +48,8 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets of 1 and -1."""
     code = reduction_code(reduction, size_average, reduce)
-    a, b = ts.broadcast_tensors([input, target])
-    return ts.soft_margin_loss(a, b, code)
+    input, target = ts.broadcast_tensors([input, target])
+    return ts.soft_margin_loss(input, target, code)
 
 
 def smooth_l1_loss(
@@ -62,8 +62,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squares below `beta`, absolute values above."""
     code = reduction_code(reduction, size_average, reduce)
-    a, b = ts.broadcast_tensors([input, target])
-    return ts.smooth_l1_loss(a, b, code, beta)
+    input, target = ts.broadcast_tensors([input, target])
+    return ts.smooth_l1_loss(input, target, code, beta)
 
 
 def huber_loss(
@@ -74,12 +74,12 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """Squares below `delta`, `delta` times absolute values above; elements may have weights."""
-    a, b = ts.broadcast_tensors([input, target])
+    input, target = ts.broadcast_tensors([input, target])
     if weight is None:
-        return ts.huber_loss(a, b, reduction_code(reduction), delta)
+        return ts.huber_loss(input, target, reduction_code(reduction), delta)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    return reduced(weight * ts.huber_loss(a, b, 0, delta), reduction)
+    return reduced(weight * ts.huber_loss(input, target, 0, delta), reduction)
 
 
 def kl_div(

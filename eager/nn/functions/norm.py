@@ -92,10 +92,10 @@ def normalize(
     input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None
 ) -> Tensor:
     """input / max(p-norm along `dim`, eps)."""
-    size = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
-        return input / size
-    return ts.div(input, size, out=out)
+        return input / denom
+    return ts.div(input, denom, out=out)
 
 
 def local_response_norm(
