@@ -134,4 +134,4 @@ def _index_tensor(item: Any) -> TensorBase:
     found = np.asarray(item)
     made: TensorBase = wrap_like(found.astype(np.int64) if found.dtype.kind in "iu" else found)
     tracer = active_tracer()
-    return made if tracer is None else tracer.enters("index", made)  # type: ignore[no-any-return]  # a tensor
+    return made if tracer is None else tracer.enters("index", made)

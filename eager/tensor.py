@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial, partialmethod
+from functools import partial
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -52,6 +52,28 @@ _WORDS = {
     "bool": "bool", "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 _NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """`x + y`, or with `swapped` `y + x`, as the operator `name`.
+
+    A plain function: were it a new object at each look-up, as a partial method is, Python would
+    take a subclass to have overridden it and ask the right operand first.
+    """
+
+    def run(self: Any, other: Any) -> Any:
+        return self._binary(other, name, swapped)
+
+    return run
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    """`x += y` as the operator `name`."""
+
+    def run(self: Any, other: Any) -> Any:
+        return call(name, (self, other))
+
+    return run
 
 
 class Tensor(TensorBase):
@@ -408,43 +430,40 @@ class Tensor(TensorBase):
             other = Tensor(to_storage(np.asarray(other), dtype), dtype)
         return call(name, (other, self))
 
-    def _inplace(self, other: Any, name: str) -> Any:
-        return call(name, (self, other))
-
-    __add__ = partialmethod(_binary, name="aten::add")
-    __radd__ = partialmethod(_binary, name="aten::add")
-    __sub__ = partialmethod(_binary, name="aten::sub")
-    __rsub__ = partialmethod(_binary, name="aten::rsub")
-    __mul__ = partialmethod(_binary, name="aten::mul")
-    __rmul__ = partialmethod(_binary, name="aten::mul")
-    __truediv__ = partialmethod(_binary, name="aten::div")
-    __floordiv__ = partialmethod(_binary, name="aten::floor_divide")
-    __rfloordiv__ = partialmethod(_binary, name="aten::floor_divide", swapped=True)
-    __mod__ = partialmethod(_binary, name="aten::remainder")
-    __pow__ = partialmethod(_binary, name="aten::pow")
-    __matmul__ = partialmethod(_binary, name="aten::matmul")
-    __and__ = partialmethod(_binary, name="aten::__and__")
-    __rand__ = partialmethod(_binary, name="aten::__and__")
-    __or__ = partialmethod(_binary, name="aten::__or__")
-    __ror__ = partialmethod(_binary, name="aten::__or__")
-    __xor__ = partialmethod(_binary, name="aten::__xor__")
-    __rxor__ = partialmethod(_binary, name="aten::__xor__")
-    __lshift__ = partialmethod(_binary, name="aten::__lshift__")
-    __rshift__ = partialmethod(_binary, name="aten::__rshift__")
-    __lt__ = partialmethod(_binary, name="aten::lt")
-    __le__ = partialmethod(_binary, name="aten::le")
-    __gt__ = partialmethod(_binary, name="aten::gt")
-    __ge__ = partialmethod(_binary, name="aten::ge")
-    __iadd__ = partialmethod(_inplace, name="aten::add_")
-    __isub__ = partialmethod(_inplace, name="aten::sub_")
-    __imul__ = partialmethod(_inplace, name="aten::mul_")
-    __itruediv__ = partialmethod(_inplace, name="aten::div_")
-    __ifloordiv__ = partialmethod(_inplace, name="aten::floor_divide_")
-    __imod__ = partialmethod(_inplace, name="aten::remainder_")
-    __ipow__ = partialmethod(_inplace, name="aten::pow_")
-    __iand__ = partialmethod(_inplace, name="aten::__iand__")
-    __ior__ = partialmethod(_inplace, name="aten::__ior__")
-    __ixor__ = partialmethod(_inplace, name="aten::__ixor__")
+    __add__ = _operator("aten::add")
+    __radd__ = _operator("aten::add")
+    __sub__ = _operator("aten::sub")
+    __rsub__ = _operator("aten::rsub")
+    __mul__ = _operator("aten::mul")
+    __rmul__ = _operator("aten::mul")
+    __truediv__ = _operator("aten::div")
+    __floordiv__ = _operator("aten::floor_divide")
+    __rfloordiv__ = _operator("aten::floor_divide", swapped=True)
+    __mod__ = _operator("aten::remainder")
+    __pow__ = _operator("aten::pow")
+    __matmul__ = _operator("aten::matmul")
+    __and__ = _operator("aten::__and__")
+    __rand__ = _operator("aten::__and__")
+    __or__ = _operator("aten::__or__")
+    __ror__ = _operator("aten::__or__")
+    __xor__ = _operator("aten::__xor__")
+    __rxor__ = _operator("aten::__xor__")
+    __lshift__ = _operator("aten::__lshift__")
+    __rshift__ = _operator("aten::__rshift__")
+    __lt__ = _operator("aten::lt")
+    __le__ = _operator("aten::le")
+    __gt__ = _operator("aten::gt")
+    __ge__ = _operator("aten::ge")
+    __iadd__ = _in_place("aten::add_")
+    __isub__ = _in_place("aten::sub_")
+    __imul__ = _in_place("aten::mul_")
+    __itruediv__ = _in_place("aten::div_")
+    __ifloordiv__ = _in_place("aten::floor_divide_")
+    __imod__ = _in_place("aten::remainder_")
+    __ipow__ = _in_place("aten::pow_")
+    __iand__ = _in_place("aten::__iand__")
+    __ior__ = _in_place("aten::__ior__")
+    __ixor__ = _in_place("aten::__ixor__")
 
     def __eq__(self, other: object) -> Any:
         return self._binary(other, "aten::eq")

@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
+from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.overloads import add_overload
 from tensorscript.runtime.values import Future
 
@@ -47,7 +48,7 @@ def is_scripting() -> bool:
 
 def is_tracing() -> bool:
     """Whether a trace is being recorded."""
-    return False
+    return active_tracer() is not None
 
 
 def _marked(fn: T, modifier: str) -> T:

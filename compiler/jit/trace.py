@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tensorscript.base.errors import GuardError
 from tensorscript.compiler.arguments import is_array, tensor_of
-from tensorscript.frontends.script.modules import is_module
+from tensorscript.eager.modes import no_grad
+from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.module_attributes import is_module
 from tensorscript.frontends.script.program import Program
 from tensorscript.frontends.script.python_names import qualified_name
+from tensorscript.frontends.trace.check import Recording, check
+from tensorscript.frontends.trace.modules import ModuleTree
 from tensorscript.frontends.trace.nesting import mapped
 from tensorscript.frontends.trace.record import (
     Example,
     keyword_example,
     parameter_names,
     record_function,
+    record_method,
 )
+from tensorscript.lowering.ts.inline import inline_calls
 
-from .callables import ScriptFunction
+from .callables import ScriptFunction, ScriptMethod
+from .enabled import jit_enabled
+from .home import ProgramHome
 from .module import RecursiveScriptModule
-from .script import ProgramHome, jit_enabled
+from .traced import TopLevelTracedModule, TracedHome
 
 
 def _tensors(value: Any) -> Any:
@@ -49,6 +59,34 @@ def trace(
     example_kwarg_inputs: Mapping[str, Any] | None = None,
     _store_inputs: bool = True,
 ) -> Any:
+    """Run a function or module once, and keep what it did as TorchScript.
+
+    Control flow is not recorded: branches are those of this run, loops are unrolled. Sizes that the
+    program computes with stay symbolic.
+
+    Args:
+        func: a function, a module, or the `forward` of a module.
+        example_inputs: a tuple of arguments, or the only one: tensors, and tuples, lists and dicts
+            of tensors; NumPy arrays and PyTorch tensors do for tensors.
+        check_trace: trace again, run both, and compare.
+        check_inputs: tuples of arguments to check with, instead of `example_inputs`.
+        check_tolerance: relative tolerance of the check.
+        strict: refuse dicts as outputs and warn of lists.
+        example_kwarg_inputs: arguments by keyword, instead of `example_inputs`.
+
+    Returns:
+        A ScriptFunction, or for a module a TopLevelTracedModule that shares its tensors.
+
+    Raises:
+        TracingError: an input or output that cannot be traced, or a tensor from outside that
+            requires a gradient.
+        TracingCheckError: the check found another program or other constants.
+        NameError: a keyword that is no parameter.
+        AttributeError: a method other than `forward`.
+    """
+    if not jit_enabled():
+        return func
+    _note_optimize(optimize)
     if isinstance(func, RecursiveScriptModule):
         warnings.warn(
             "The input to trace is already a ScriptModule, tracing it is a no-op. Returning the "
@@ -56,16 +94,97 @@ def trace(
             stacklevel=2,
         )
         return func
-    example = _function_example(func, example_inputs, example_kwarg_inputs, strict)
-    return _traced_function(func, example)
+    owner = getattr(func, "__self__", None)
+    module = func if is_module(func) else owner if _is_forward(func, owner) else None
+    options = Options(strict, check_trace, check_tolerance)
+    if module is not None:
+        given = _given_inputs(example_inputs, example_kwarg_inputs)
+        checks = None if check_inputs is None else [{"forward": c} for c in check_inputs]
+        by_keyword = example_kwarg_inputs is not None
+        return _trace_module(module, {"forward": given}, checks, by_keyword, options)
+    if is_module(owner):
+        raise AttributeError(
+            "trace doesn't support compiling individual module's functions.\n"
+            "Please use trace_module"
+        )
+    given = _given_inputs(example_inputs, example_kwarg_inputs)
+    by_keyword = example_kwarg_inputs is not None
+    return _traced_function(func, given, check_inputs, by_keyword, options)
 
 
-def _function_example(
-    func: Callable[..., Any], inputs: Any, keywords: Mapping[str, Any] | None, strict: bool
-) -> Example:
+def trace_module(
+    mod: Any,
+    inputs: Mapping[str, Any],
+    optimize: Any = None,
+    check_trace: bool = True,
+    check_inputs: Sequence[Mapping[str, Any]] | None = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    _force_outplace: bool = False,
+    _module_class: Any = None,
+    _compilation_unit: Any = None,
+    example_inputs_is_kwarg: bool = False,
+    _store_inputs: bool = True,
+) -> Any:
+    """Trace several methods of a module, each with its own inputs.
+
+    Args:
+        mod: a module.
+        inputs: example inputs by the method's name.
+        check_inputs: such dictionaries to check with, instead of `inputs`.
+        example_inputs_is_kwarg: the inputs are dictionaries of keyword arguments.
+
+    Other arguments, the result and errors are as of `trace`.
+
+    Raises:
+        AttributeError: `mod` is no module, or `inputs` no dictionary.
+    """
+    if not jit_enabled():
+        return mod
+    _note_optimize(optimize)
+    if not is_module(mod):
+        raise AttributeError("expected torch.nn.Module as the first argument")
+    if not isinstance(inputs, dict):
+        raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    options = Options(strict, check_trace, check_tolerance)
+    return _trace_module(mod, inputs, check_inputs, example_inputs_is_kwarg, options)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to trace and check."""
+
+    strict: bool
+    check: bool
+    tolerance: float
+
+
+def _note_optimize(optimize: Any) -> None:
+    if optimize is not None:
+        warnings.warn(
+            "`optimize` is deprecated and has no effect. Use `with "
+            "torch.jit.optimized_execution()` instead",
+            FutureWarning,
+            stacklevel=3,
+        )
+
+
+def _is_forward(func: Any, owner: Any) -> bool:
+    return is_module(owner) and getattr(func, "__name__", "") == "forward"
+
+
+def _given_inputs(inputs: Any, keywords: Any) -> Any:
+    if inputs is not None:
+        return inputs
+    if not isinstance(keywords, dict):
+        raise GuardError("example_kwarg_inputs should be a dict")
+    return keywords
+
+
+def _example(func: Callable[..., Any], inputs: Any, by_keyword: bool, strict: bool) -> Example:
     names = parameter_names(func)
-    if keywords is not None:
-        return keyword_example(_tensors(dict(keywords)), names, strict)
+    if by_keyword and isinstance(inputs, dict):
+        return keyword_example(_tensors(dict(inputs)), names, strict)
     return Example(_tensors(_positional(inputs)), names, None, strict)
 
 
@@ -75,7 +194,91 @@ def _function_name(func: Callable[..., Any]) -> str:
     return qualified_name(func).replace("<lambda>", "_lambda")
 
 
-def _traced_function(func: Callable[..., Any], example: Example) -> ScriptFunction:
+def _recorded_function(func: Callable[..., Any], example: Example) -> ScriptFunction:
     program = Program()
     compiled = record_function(program, _function_name(func), func, example)
-    return ScriptFunction(ProgramHome(program).function(compiled.name))
+    made = ScriptFunction(ProgramHome(program).function(compiled.name))
+    made.__doc__ = func.__doc__
+    return made
+
+
+def _traced_function(
+    func: Callable[..., Any], given: Any, checks: Sequence[Any] | None, by_keyword: bool,
+    options: Options,
+) -> ScriptFunction:  # fmt: skip
+    made = _recorded_function(func, _example(func, given, by_keyword, options.strict))
+    for inputs in ([given] if checks is None else checks) if options.check else ():
+        example = _example(func, inputs, by_keyword, options.strict)
+        again = _recorded_function(func, replace(example, values=_copied(example.values)))
+        _check((_recording(made), _recording(again)), func, example, options)
+    return made
+
+
+def _copied(inputs: Any) -> Any:
+    """Inputs with a copy of every tensor."""
+    return mapped(inputs, lambda v: v.clone() if isinstance(v, Tensor) else v)
+
+
+def _recording(function: ScriptFunction | ScriptMethod) -> Recording:
+    entry = function._entry
+    flat = inline_calls(entry.op, entry.interpreter.functions)
+    return Recording(function, entry.op, flat)
+
+
+def _check(
+    recordings: tuple[Recording, Recording],
+    python: Callable[..., Any],
+    example: Example,
+    options: Options,
+) -> None:
+    def call(function: Callable[..., Any]) -> Any:
+        return example.call(function, [_copied(v) for v in example.values])
+
+    with no_grad():
+        check(*recordings, python, call, options.tolerance)
+
+
+class _Conversions:
+    """Parameters and buffers as eager tensors; one that occurs twice is one tensor."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[Any, Tensor]] = {}
+
+    def __call__(self, tensor: Any) -> Tensor:
+        if id(tensor) not in self._made:
+            self._made[id(tensor)] = tensor, tensor_of(tensor)
+        return self._made[id(tensor)][1]
+
+
+def _recorded_module(
+    module: Any, inputs: Mapping[str, Any], by_keyword: bool, strict: bool
+) -> TopLevelTracedModule:
+    program = Program()
+    tree = ModuleTree(program, module, _Conversions(), lambda program, child: None)
+    for name, given in inputs.items():
+        method = getattr(module, name)
+        example = _example(method, given, by_keyword, strict)
+        record_method(program, tree, name, module if name == "forward" else method, example)
+    program.declare_classes()
+    home = TracedHome(program, tree)
+    made: TopLevelTracedModule = home.wrap(home.root)
+    return made
+
+
+def _trace_module(
+    module: Any,
+    inputs: Mapping[str, Any],
+    checks: Sequence[Mapping[str, Any]] | None,
+    by_keyword: bool,
+    options: Options,
+) -> TopLevelTracedModule:
+    made = _recorded_module(module, inputs, by_keyword, options.strict)
+    for given in ([inputs] if checks is None else checks) if options.check else ():
+        copied = _copied(_tensors(dict(given)))
+        again = _recorded_module(module, copied, by_keyword, options.strict)
+        for name, example in given.items():
+            method = getattr(module, name)
+            recordings = _recording(getattr(made, name)), _recording(getattr(again, name))
+            values = _example(method, example, by_keyword, options.strict)
+            _check(recordings, module if name == "forward" else method, values, options)
+    return made

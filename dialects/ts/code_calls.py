@@ -29,9 +29,7 @@ def _callee(kind: str) -> str:
     return f"torch.{name}" if space == "aten" else f"ops.{space}.{name}"
 
 
-def operator_text(
-    op: OperatorOp, schema: Schema | None, written: Sequence[tuple[int, str]]
-) -> str:
+def operator_text(op: OperatorOp, schema: Schema | None, written: Sequence[tuple[int, str]]) -> str:
     """One operator call; `written` are position and text of the arguments that must be written."""
     kind = op.node_kind
     texts = [text for _, text in written]

@@ -156,20 +156,19 @@ class _Printer:
         """Write out inlined operands that are too long, each behind what is evaluated before it."""
         for at, value in enumerate(op.operands):
             if self.is_pending(value) and self.is_long(self.text(value)):
-                for earlier in reversed(self.evaluated(op, at)):
+                for earlier in [*self.evaluated(op, at)][::-1]:
                     self.define(earlier, self.text(earlier))
 
     def is_pending(self, value: SSAValue) -> bool:
         owner = value.owner
         return owner in self.inline and not isinstance(owner, ConstantOp)
 
-    def evaluated(self, user: Operation, last: int) -> list[SSAValue]:
-        """Inlined operands of `user` up to `last`, and those of its readers before, latest first."""
-        out = [v for v in reversed(user.operands[: last + 1]) if self.is_pending(v)]
+    def evaluated(self, user: Operation, last: int) -> Iterator[SSAValue]:
+        """Inlined operands of `user` up to `last` and of its readers before, latest first."""
+        yield from filter(self.is_pending, reversed(user.operands[: last + 1]))
         if user in self.inline:
             use = next(iter(user.results[0].uses))
-            out += self.evaluated(use.operation, use.index - 1)
-        return out
+            yield from self.evaluated(use.operation, use.index - 1)
 
     def define(self, value: SSAValue, text: str) -> None:
         self.inline.discard(value.owner)

@@ -101,12 +101,16 @@ def value_text(value: object) -> str:
 
 
 class _Names:
-    """Unique names of values."""
+    """Unique names of values: `x.1`, `x.3`, ... for the hint `x`.
 
-    def __init__(self) -> None:
+    In a trace the last value of a hint has the bare name: each gave it up to the next.
+    """
+
+    def __init__(self, function: FuncOp) -> None:
         self.names: dict[SSAValue, str] = {}
         self.counts: dict[str, int] = {}
         self.number = 0
+        self.last = _last_of_hint(function) if function.is_traced is not None else {}
 
     def define(self, value: SSAValue) -> str:
         hint = value.name_hint
@@ -115,7 +119,8 @@ class _Names:
         else:
             seen = self.counts.get(hint, 1)
             self.counts[hint] = seen + 2
-            name = hint if hint == "self" and seen == 1 else f"{hint}.{seen}"
+            is_bare = self.last.get(hint) is value or (hint == "self" and seen == 1)
+            name = hint if is_bare else f"{hint}.{seen}"
         self.number += 1
         self.names[value] = name
         return name
@@ -125,11 +130,22 @@ class _Names:
         return str(self.number - 1)
 
 
+def _last_of_hint(function: FuncOp) -> dict[str, SSAValue]:
+    """The last value that has a hint."""
+    out: dict[str, SSAValue] = {}
+    values = [*function.block.args, *(r for op in function.block.ops for r in op.results)]
+    for value in values:
+        if value.name_hint is not None:
+            out[value.name_hint] = value
+    return out
+
+
 class _Printer:
     def __init__(self, names: _Names, locations: bool) -> None:
         self.names = names
         self.locations = locations
         self.lines: list[str] = []
+        self.starts: list[tuple[Operation, int]] = []
         self.forks: list[ForkOp] = []
         self.callees: dict[str, str] = {}
 
@@ -190,6 +206,7 @@ class _Printer:
             if isinstance(op, ReturnOp | YieldOp):
                 continue
             assert isinstance(op, TSOp)
+            self.starts.append((op, len(self.lines)))
             self.line(op, indent)
             if isinstance(op, IfOp | LoopOp):
                 for at, region in enumerate(op.regions):
@@ -204,14 +221,14 @@ class _Printer:
         self.lines.append(f"{indent}  -> ({self.use(last.values)})")
 
 
-def _graph(function: FuncOp, locations: bool, head: str) -> tuple[list[str], list[ForkOp]]:
-    printer = _Printer(_Names(), locations)
+def _printed(function: FuncOp, locations: bool, head: str) -> _Printer:
+    printer = _Printer(_Names(function), locations)
     params = ",\n      ".join(map(printer.define, function.block.args))
     printer.lines.append(f"{head}graph({params}):")
     printer.function_constants(function)
     printer.block(function.block, "  ")
     printer.lines.append(f"  return ({printer.use(function.return_op.values)})")
-    return printer.lines, printer.forks
+    return printer
 
 
 def _functions(function: FuncOp) -> Iterator[FuncOp]:
@@ -223,9 +240,16 @@ def _functions(function: FuncOp) -> Iterator[FuncOp]:
 
 def graph_text(function: FuncOp, locations: bool = True) -> str:
     """The graph of `function`; forked bodies follow as `with prim::fork_N = graph(...)`."""
-    lines, forks = _graph(function, locations, "")
+    printer = _printed(function, locations, "")
+    lines, forks = printer.lines, printer.forks
     symbols = {f.sym_name.data: f for f in _functions(function)} if forks else {}
     for at, fork in enumerate(forks):
         body = symbols[fork.callee.data]
-        lines += _graph(body, locations, f"with prim::fork_{at} = ")[0]
+        lines += _printed(body, locations, f"with prim::fork_{at} = ").lines
     return "\n".join(lines) + "\n"
+
+
+def node_texts(function: FuncOp) -> list[tuple[Operation, str]]:
+    """The first line of each node of the graph, inner blocks' too, without indentation."""
+    printer = _printed(function, True, "")
+    return [(op, printer.lines[at].strip()) for op, at in printer.starts]

@@ -52,7 +52,8 @@ class TSOp(IRDLOperation):
 @irdl_op_definition
 class FuncOp(TSOp):
     """A function or method. `argument_names`, `defaults` (a ts.value or unit per argument) and the
-    result annotation make its schema; `self` is the first argument of a method."""
+    result annotation make its schema; `self` is the first argument of a method. A traced one prints
+    its names as tracing gives them."""
 
     name = "ts.func"
     sym_name = prop_def(StringAttr)
@@ -60,6 +61,7 @@ class FuncOp(TSOp):
     defaults = prop_def(ArrayAttr[Attribute])
     return_type = prop_def(Attribute)
     is_method = opt_prop_def(Attribute)
+    is_traced = opt_prop_def(Attribute)
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
 

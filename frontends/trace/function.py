@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import UnitAttr
+
 from tensorscript.frontends.script.draft import Block, Draft, Value
 from tensorscript.frontends.script.lower import lower_function
 from tensorscript.frontends.script.program import Compiled
@@ -18,6 +20,7 @@ def compiled_block(name: str, body: Block, is_method: bool = False) -> Compiled:
         formals.append(Formal(_argument_name(param, at, taken), unshaped(param.type)))
     signature = Signature(name, tuple(formals), (unshaped(body.outputs[0].type),))
     op = lower_function(Draft(body), signature, is_method)
+    op.is_traced = UnitAttr()
     return Compiled(name, signature, op)
 
 

@@ -17,8 +17,8 @@ from xdsl.ir import Attribute
 from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
-from tensorscript.frontends.script.python_names import qualified_name
 from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
+from tensorscript.frontends.script.python_names import qualified_name
 
 from .function import compiled_block
 from .tracer import Tracer
@@ -65,6 +65,11 @@ class ModuleTree:
     def root(self) -> ClassInfo:
         return self.member.info
 
+    @property
+    def class_names(self) -> frozenset[str]:
+        """The classes that were made for this trace."""
+        return frozenset(self._by_class)
+
     def _member(self, module: Any, path: Path) -> Member:
         if module._backward_hooks:
             raise ValueError(
@@ -77,7 +82,10 @@ class ModuleTree:
         self._modules.append((module, path))
         made = Member(module, info)
         seen: set[int] = set()
-        for table, names in ((module._parameters, info.parameters), (module._buffers, info.buffers)):
+        for table, names in (
+            (module._parameters, info.parameters),
+            (module._buffers, info.buffers),
+        ):
             for key, tensor in table.items():
                 if tensor is not None:
                     self._tensor(made, key, tensor, path, seen)

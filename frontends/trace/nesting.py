@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.schema import schema
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -21,7 +22,6 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
-from tensorscript.base.schema import schema
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Value
 
@@ -33,9 +33,7 @@ from .tracer import Tracer, type_of
 _SCALARS: dict[type, Attribute] = {
     bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
 }  # fmt: skip
-_ALLOWED = (
-    "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
-)
+_ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _OUTPUTS = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
     "functions"
@@ -66,9 +64,7 @@ def input_type(value: Any) -> Attribute:
             )
     if (found := _SCALARS.get(type(value))) is not None:
         return found
-    raise TracingError(
-        f"Type '{type(value).__name__}' cannot be traced. {_ALLOWED}"
-    )
+    raise TracingError(f"Type '{type(value).__name__}' cannot be traced. {_ALLOWED}")
 
 
 def _loose(type: Attribute) -> Attribute:

@@ -57,9 +57,7 @@ def parameter_names(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in found if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 
 
-def keyword_example(
-    given: Mapping[str, Any], names: Sequence[str], strict: bool = True
-) -> Example:
+def keyword_example(given: Mapping[str, Any], names: Sequence[str], strict: bool = True) -> Example:
     """The call by keyword, in the order of the parameters.
 
     Raises:
@@ -83,8 +81,7 @@ def record_function(
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(example.strict)
-    tracer.program = program
+    tracer = Tracer(program, example.strict)
     trace_entry(tracer, function, example)
     body = tracer.finish()
     sweep(body, tracer.memory)
@@ -99,8 +96,7 @@ def record_method(
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(example.strict)
-    tracer.program = program
+    tracer = Tracer(program, example.strict)
     tracer.block.add_param(tree.types[()], "self")
     tree.introduce(tracer)
     with tree.observed(tracer):

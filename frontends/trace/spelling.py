@@ -190,8 +190,12 @@ _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] =
     **{
         name: _resampling
         for name in (
-            "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d",
-            "upsample_bicubic2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
+            "upsample_linear1d",
+            "upsample_bilinear2d",
+            "upsample_trilinear3d",
+            "upsample_bicubic2d",
+            "_upsample_bilinear2d_aa",
+            "_upsample_bicubic2d_aa",
         )
     },
     **{second: _alias(first) for second, first in _ALIASES.items() if first != second},

@@ -40,6 +40,7 @@ from tensorscript.eager.modes import is_grad_enabled
 from tensorscript.eager.storage import TensorBase, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
+from tensorscript.frontends.script.program import Program
 
 from . import cautions
 from .cautions import TracingError
@@ -59,13 +60,15 @@ class Tracer:
     """Records one function or method.
 
     Attributes:
+        program: takes in what is called.
         block: the body being recorded; that of the innermost submodule call while one runs.
         followers: what stands directly behind a node, or (None) at the start of the body.
         memory: the storage a value shares, by the id of its owner.
         strict: whether containers that may change size are refused as outputs.
     """
 
-    def __init__(self, strict: bool = True) -> None:
+    def __init__(self, program: Program, strict: bool = True) -> None:
+        self.program = program
         self.strict = strict
         self.body = self.block = Block()
         self.followers: dict[Node | None, list[Node]] = {}
@@ -198,10 +201,14 @@ class Tracer:
         number = tensor._array.shape[dim]
         span = here()
         inputs = [self.value_of(tensor), self.constant(int(dim), INT, span)]
-        return self._number(self.add("aten::size", inputs, [INT], span, schema("aten::size.int")), number)
+        return self._number(
+            self.add("aten::size", inputs, [INT], span, schema("aten::size.int")), number
+        )
 
     def count(self, tensor: TensorBase) -> Any:
-        node = self.add("aten::numel", [self.value_of(tensor)], [INT], here(), schema("aten::numel"))
+        node = self.add(
+            "aten::numel", [self.value_of(tensor)], [INT], here(), schema("aten::numel")
+        )
         return self._number(node, tensor._array.size)
 
     def _number(self, node: Node, number: int) -> TensorBase:

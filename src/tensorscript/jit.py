@@ -28,7 +28,11 @@ from tensorscript.compiler.jit.load import load
 from tensorscript.compiler.jit.module import RecursiveScriptClass, RecursiveScriptModule
 from tensorscript.compiler.jit.save import save
 from tensorscript.compiler.jit.script import script
+from tensorscript.compiler.jit.trace import trace, trace_module
+from tensorscript.compiler.jit.traced import TopLevelTracedModule, TracedModule
 from tensorscript.compiler.jit.unit import CompilationUnit
+from tensorscript.frontends.trace.cautions import TracerWarning
+from tensorscript.frontends.trace.check import TracingCheckError
 from tensorscript.runtime.values import Future
 
 ScriptModule = RecursiveScriptModule
@@ -47,6 +51,10 @@ __all__ = [
     "ScriptFunction",
     "ScriptMethod",
     "ScriptModule",
+    "TopLevelTracedModule",
+    "TracedModule",
+    "TracerWarning",
+    "TracingCheckError",
     "annotate",
     "executor",
     "export",
@@ -64,6 +72,8 @@ __all__ = [
     "script_if_tracing",
     "set_fusion_strategy",
     "strict_fusion",
+    "trace",
+    "trace_module",
     "unused",
     "wait",
 ]

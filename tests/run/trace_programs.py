@@ -40,7 +40,11 @@ class TracedProgram:
 
     def function(self, library: Any, filename: str) -> Any:
         """The program over `library` (a module named `torch` in the text)."""
-        space: dict[str, Any] = {"torch": library, "F": library.nn.functional, "__name__": "programs"}
+        space: dict[str, Any] = {
+            "torch": library,
+            "F": library.nn.functional,
+            "__name__": "programs",
+        }
         exec(compile(self.source(), filename, "exec"), space)
         return space["program"]
 
@@ -52,13 +56,13 @@ def _one(text: str, *shapes: str) -> TracedProgram:
 _EXPRESSIONS = [
     "2 * x + y; 3; 3", "1 - x", "2 / x", "x / 2", "x // 2", "x % 2", "2 % x", "x ** 2", "2 ** x",
     "x * True", "x - 1", "-x", "abs(x)", "x @ x.t()", "x > 1", "x == 1", "x * 2.5", "x + 1.5; l2 3",
-    "x / 2; l2 3", "x & 1; l2 3", "x | x; l2 3", "x ^ 1; l2 3", "x << 1; l2 3", "~x; l2 3", "x * 0.5; ",
-    "x.float()", "x.double()", "x.to(torch.float64)", "x.type(torch.float64)", "x.half()",
-    "x.bool()", "x.int()", "x.long()", "x.to(x)", "x.contiguous()", "x.detach()", "x.T",
+    "x / 2; l2 3", "x & 1; l2 3", "x | x; l2 3", "x ^ 1; l2 3", "x << 1; l2 3", "~x; l2 3",
+    "x * 0.5; ", "x.float()", "x.double()", "x.to(torch.float64)", "x.type(torch.float64)",
+    "x.half()", "x.bool()", "x.int()", "x.long()", "x.to(x)", "x.contiguous()", "x.detach()", "x.T",
     "x.norm()", "torch.norm(x, dim=1)", "x.std()", "x.var(0)", "x.mean()", "x.mean(1)", "x.sum()",
     "x.sum(1, keepdim=True)", "x.max()", "x.max(1)[0]", "torch.max(x, x)", "x.argmax(1)",
-    "x.topk(2)[0]", "x.sort()[0]", "torch.cumsum(x, 0)", "x.clamp(0, 1)", "x.clamp(min=0)",
-    "x[0]", "x[:, 1:2]", "x[None]", "x[..., 0]", "x[x > 0.5]", "x[:, None]", "x[1, 2]", "x[-1]",
+    "x.topk(2)[0]", "x.sort()[0]", "torch.cumsum(x, 0)", "x.clamp(0, 1)", "x.clamp(min=0)", "x[0]",
+    "x[:, 1:2]", "x[None]", "x[..., 0]", "x[x > 0.5]", "x[:, None]", "x[1, 2]", "x[-1]",
     "x[:, [0, 2]]", "x[::2]", "x[x.shape[0] - 1]", "x[:x.shape[0] - 1]", "x.view(3, -1)",
     "x.view(x.size(0) * x.size(1))", "x.reshape(x.size(0), -1)", "x.flatten()", "x.flatten(1)",
     "x.permute(1, 0)", "x.transpose(0, 1)", "x.unsqueeze(0)", "x.squeeze()", "x.expand(2, 2, 3)",
@@ -75,14 +79,15 @@ _EXPRESSIONS = [
     "F.softplus(x)", "F.leaky_relu(x)", "F.hardtanh(x)", "F.relu6(x)", "F.softmax(x, 1)",
     "F.log_softmax(x, -1)", "F.layer_norm(x, (3,))", "F.linear(x, y, z); 2 3; 4 3; 4",
     "F.dropout(x, 0.5, False)", "F.embedding(x, y); l3; 5 2", "F.mse_loss(x, y); 2 3; 2 3",
-    "F.cross_entropy(x, y); 2 3; l2", "F.normalize(x)", "F.batch_norm(x, None, None, training=True)",
-    "F.conv2d(x, y, padding=1); 1 2 4 4; 3 2 3 3", "F.conv1d(x, y, z); 1 2 3; 4 2 1; 4",
-    "F.conv_transpose2d(x, y); 1 2 3 3; 2 1 2 2", "F.max_pool2d(x, 2); 1 2 4 4",
-    "F.avg_pool2d(x, 2); 1 2 4 4", "F.adaptive_avg_pool2d(x, (1, 1)); 1 2 4 4", "F.pad(x, (1, 1))",
+    "F.cross_entropy(x, y); 2 3; l2", "F.normalize(x)",
+    "F.batch_norm(x, None, None, training=True)", "F.conv2d(x, y, padding=1); 1 2 4 4; 3 2 3 3",
+    "F.conv1d(x, y, z); 1 2 3; 4 2 1; 4", "F.conv_transpose2d(x, y); 1 2 3 3; 2 1 2 2",
+    "F.max_pool2d(x, 2); 1 2 4 4", "F.avg_pool2d(x, 2); 1 2 4 4",
+    "F.adaptive_avg_pool2d(x, (1, 1)); 1 2 4 4", "F.pad(x, (1, 1))",
     "F.interpolate(x, scale_factor=2.); 1 2 4 4", "F.group_norm(x, 1); 2 2 3", "F.glu(x); 2 4",
     "F.interpolate(x, size=(4, 4), mode='bilinear'); 1 1 3 3", "F.pixel_shuffle(x, 2); 1 4 2 2",
-    "F.scaled_dot_product_attention(x, x, x); 1 2 3", "F.one_hot(x, 3); l2", "x.abs_()", "x.zero_()",
-    "(x, x + 1)", "(x, (x + 1, x * 2))", "x.unbind(0)",
+    "F.scaled_dot_product_attention(x, x, x); 1 2 3", "F.one_hot(x, 3); l2", "x.abs_()",
+    "x.zero_()", "(x, x + 1)", "(x, (x + 1, x * 2))", "x.unbind(0)",
 ]  # fmt: skip
 
 _BODIES = {

@@ -1,0 +1,75 @@
+"""What tracing a module gives: its script object and the faces of the module and its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.errors import GuardError
+from tensorscript.frontends.script.program import Program
+from tensorscript.frontends.trace.modules import Member, ModuleTree
+from tensorscript.runtime.values import ScriptObject
+
+from .home import ProgramHome
+from .module import RecursiveScriptModule
+
+
+class TracedModule(RecursiveScriptModule):
+    """A submodule of a traced module: it holds parameters, and only the trace runs it."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse.
+
+        Raises:
+            GuardError: always; what a call recorded is a method of this class, `forward` among
+                them, that the outer trace calls.
+        """
+        raise GuardError("Trace submodules cannot be called.")
+
+    def __repr__(self) -> str:
+        name = self.original_name
+        lines = []
+        for key, child in self.named_children():
+            text = repr(child).replace("\n", "\n  ")
+            lines.append(f"  ({key}): {text}\n")
+        if not lines:
+            return f"{name}(original_name={name})"
+        return f"{name}(\n  original_name={name}\n{''.join(lines)})"
+
+
+class TopLevelTracedModule(TracedModule):
+    """A traced module: callable, with `graph` and `code` of its recorded `forward`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the recorded `forward`."""
+        return RecursiveScriptModule.__call__(self, *args, **kwargs)
+
+
+class TracedHome(ProgramHome):
+    """The program of a traced module."""
+
+    def __init__(self, program: Program, tree: ModuleTree) -> None:
+        super().__init__(program)
+        self._traced = tree.class_names
+        self.root = self._object(tree.member)
+
+    def _object(self, member: Member) -> ScriptObject:
+        made = ScriptObject(member.info.name)
+        for name in member.info.attributes:
+            if name == "training":
+                made.attributes[name] = bool(member.module.training)
+            elif name in member.tensors:
+                made.attributes[name] = member.tensors[name]
+            else:
+                child = member.children[name]
+                made.attributes[name] = (
+                    self._object(child) if isinstance(child, Member) else child._script_object
+                )
+        return made
+
+    def wrap(self, target: ScriptObject) -> Any:
+        if target.class_name not in self._traced:
+            return super().wrap(target)
+        if id(target) not in self._faces:
+            face = TopLevelTracedModule if target is self.root else TracedModule
+            self._faces[id(target)] = face(self, target)
+        return self._faces[id(target)]

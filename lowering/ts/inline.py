@@ -1,0 +1,64 @@
+"""Calls replaced by the bodies of what they call.
+
+    %1 = ts.call @f(%x)        -->        the ops of @f with %x for its argument
+
+Methods are found by the declared class of their object; calls through an interface stay, for only
+the object itself knows which method they mean. The bodies keep their own constants, as
+TorchScript's inlined graphs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation, SSAValue
+
+from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncOp, ReturnOp
+from tensorscript.dialects.ts.types import NONE, ClassType
+
+
+def inline_calls(function: FuncOp, functions: Mapping[str, FuncOp]) -> FuncOp:
+    """A copy of `function` without calls.
+
+    Args:
+        functions: the functions of its module by name.
+    """
+    copy = function.clone()
+    todo = list(copy.walk())
+    while todo:
+        op = todo.pop()
+        if isinstance(op, CallOp | CallMethodOp) and (callee := functions.get(_callee(op))):
+            todo += _inline(op, callee)
+    return copy
+
+
+def _callee(op: CallOp | CallMethodOp) -> str:
+    if isinstance(op, CallOp):
+        return op.callee.data
+    declared = op.arguments[0].type
+    owner = declared.class_name.data if isinstance(declared, ClassType) else ""
+    return f"{owner}.{op.method.data}"
+
+
+def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
+    """Put the body of `callee` in the place of `call`; gives the ops that came in."""
+    block = call.parent_block()
+    assert block is not None
+    values: dict[SSAValue, SSAValue] = dict(zip(callee.block.args, call.arguments, strict=True))
+    made: list[Operation] = []
+    for op in callee.block.ops:
+        if not isinstance(op, ReturnOp):
+            copied = op.clone(values)
+            block.insert_op_before(copied, call)
+            made += copied.walk()
+    returned = callee.return_op.values
+    if returned:
+        result = values.get(returned[0], returned[0])
+    else:
+        none = ConstantOp(None, NONE)
+        block.insert_op_before(none, call)
+        result = none.result
+    call.result.replace_all_uses_with(result)
+    call.detach()
+    call.erase()
+    return made
