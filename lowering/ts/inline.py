@@ -59,6 +59,5 @@ def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
         block.insert_op_before(none, call)
         result = none.result
     call.result.replace_all_uses_with(result)
-    call.detach()
     call.erase()
     return made
