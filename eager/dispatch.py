@@ -22,6 +22,7 @@ from tensorscript.base.errors import (
     OperatorError,
     TensorScriptError,
 )
+from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
@@ -115,8 +116,25 @@ def kernel_of(full_name: str) -> Kernel:
         MissingKernelError: there is none.
     """
     if (found := _find(full_name)) is not None:
-        return found
+        return _checked(full_name, found)
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
+
+
+def _checked(full_name: str, run: Kernel) -> Kernel:
+    """The kernel, after a look at the dtypes of its tensors where it does not take all."""
+    if (demand := demand_of(full_name)) is None:
+        return run
+    names = [a.name for a in schema(full_name).arguments]
+    at = names.index("dtype") if "dtype" in names else None
+
+    def checked(*bound: Any) -> Any:
+        asked = None if at is None else bound[at]
+        dtypes = [v.dtype for v in bound if isinstance(v, TensorBase)] if asked is None else [asked]
+        if message := demand.refusal(dtypes):
+            raise OperatorError(message)
+        return run(*bound)
+
+    return checked
 
 
 def _find(full_name: str) -> Kernel | None:

@@ -83,9 +83,6 @@ def softmax_array(x: Array, axis: int, log: bool) -> Array:
 def softmax(log: bool) -> Kernel:
     def run(self: Any, dim: int, dtype: Any = None) -> Any:
         out = dtype or self.dtype
-        if not out.is_floating_point:
-            name = "log_softmax" if log else "softmax"
-            raise OperatorError(f"\"{name}_lastdim_kernel_impl\" not implemented for '{out.word}'")
         x = cast(self, out)
         return wrap(softmax_array(x, normal_dim(dim, x.ndim), log), out)
 

@@ -104,9 +104,11 @@ def digamma(x: Any) -> Float:
         shift = np.where(small, shift - 1.0 / z, shift)
         z = np.where(small, z + 1.0, z)
     f = 1.0 / (z * z)
-    tail = f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - f * (1 / 132)))))
+    last = f * (1 / 132 - f * (691 / 32760 - f / 12))
+    tail = f * (1 / 12 - f * (1 / 120 - f * (1 / 252 - f * (1 / 240 - last))))
     out = shift + np.log(z) - 0.5 / z - tail
-    out = np.where(reflect, out - np.pi / np.tan(np.pi * x), out)
+    turn = x - np.round(x)  # exact, where pi * x is not
+    out = np.where(reflect, out - np.pi / np.tan(np.pi * turn), out)
     out = np.where(reflect & (x == np.floor(x)), np.nan, out)
     return np.where(x == 0, np.copysign(np.inf, -x), out)
 

@@ -68,7 +68,7 @@ def _prelu(b: Builder, x: Tensor, weight: Tensor, *_: Value) -> Tensor:
     if weight.rank == 1 and not weight.shape[0].is_int(1):
         shape = [const(1)] * x.rank
         shape[1] = weight.shape[0]
-        weight = b.call("aten::view", weight, shape)
+        weight = b.call("tg::view", weight, shape)
     return b.pointwise(lambda e, w: select(e > 0, e, w * e), x, weight)
 
 

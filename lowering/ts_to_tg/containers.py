@@ -251,7 +251,7 @@ def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
 
 
 def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
-    return ev.b.call("aten::scalar_tensor", x)
+    return ev.b.call("aten::tensor", x)
 
 
 def _string(method: str) -> Callable[..., Value]:

@@ -87,10 +87,20 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     return b.compute((size,), kind, make)
 
 
+def _end(b: Builder, value: Value) -> Value:
+    if isinstance(value, Tensor) and value.rank:
+        b.error(
+            "linspace only supports 0-dimensional start and end tensors, but got"
+            f" {value.rank}-dimensional"
+        )
+    return b.item(value) if isinstance(value, Tensor) else value
+
+
 def _linspace(
     b: Builder, start: Value, end: Value, steps: Value, dtype: Value = None, *_: Value
 ) -> Tensor:
     kind = dtype_of(dtype, b.default_dtype)
+    start, end = (_end(b, v) for v in (start, end))
     (size,) = sizes_of(b, [steps])
     wide = float64 if kind is float64 else compute_dtype(kind)
     if not wide.is_floating_point:
@@ -136,8 +146,8 @@ def _tensor(b: Builder, data: Value, dtype: Value = None, *_: Value) -> Tensor:
     shape = collect(data)
     if any(isinstance(v, Expr | Tensor) for v in numbers):
         kind = dtype_of(dtype, natural_dtype(b, numbers[0]))
-        parts = [b.call("aten::view", b.full((), v, kind), [1]) for v in numbers]
-        return b.apply("aten::view", b.apply("aten::cat", parts, 0), shape)
+        parts = [b.call("tg::view", b.full((), v, kind), [1]) for v in numbers]
+        return b.apply("tg::view", b.apply("aten::cat", parts, 0), shape)
     kind = dtype_of(dtype, natural_dtype(b, numbers[0]) if numbers else b.default_dtype)
     array = np.array(numbers).reshape(shape) if numbers else np.zeros(shape)
     if kind.name == "bfloat16":
@@ -208,7 +218,7 @@ def triangle(lower: bool) -> Callable[..., Tensor]:
 
 
 def _scalar_tensor(b: Builder, value: Value, dtype: Value = None, *_: Value) -> Tensor:
-    return b.full((), value, dtype_of(dtype, natural_dtype(b, value)))
+    return b.full((), value, dtype_of(dtype, b.default_dtype))
 
 
 CREATION: Rows = {
@@ -230,14 +240,6 @@ CREATION: Rows = {
         b, start, end, step, dtype
     ),
     "aten::linspace": _linspace,
-    **dict.fromkeys(
-        (
-            "aten::linspace.Tensor_Tensor",
-            "aten::linspace.Tensor_Scalar",
-            "aten::linspace.Scalar_Tensor",
-        ),
-        lambda b, *_: b.cannot("tensors as ends"),
-    ),
     "aten::eye": lambda b, n, dtype=None, *_: _eye(b, n, n, dtype),
     "aten::eye.m": lambda b, n, m, dtype=None, *_: _eye(b, n, m, dtype),
     "aten::tensor": _tensor,

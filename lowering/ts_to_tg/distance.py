@@ -49,9 +49,7 @@ def pairwise_distance(
     keepdim: Value = False,
     *_: Value,
 ) -> Tensor:
-    dtype = b.result_type(x, y)
-    wide = compute_dtype(dtype)
-    gap = b.pointwise(lambda m, n, e: m - n + e, x, y, eps, dtype=dtype, compute=wide)
+    gap = b.call("aten::add", b.call("aten::sub", x, y), eps)
     return norm(b, gap, p, [-1], keepdim)
 
 

@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import bool_ as tt_bool
-from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.dtypes import float32, float64, int64
+from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -25,6 +27,7 @@ from tensorscript.dialects.ts.constants import (
 from tensorscript.dialects.ts.locations import span_of
 
 from .builder import Builder, Rows
+from .dims import dtype_of
 from .elements import as_expr, known
 from .values import (
     DictRef,
@@ -192,7 +195,11 @@ class Evaluator:
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
+        if any(isinstance(a, complex) for a in plain):
+            b.cannot("complex numbers")
         tensors = has_tensor(plain)
+        if tensors:
+            self.check_dtypes(name, plain)
         # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
         row = self.tensor_rows.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
@@ -204,6 +211,16 @@ class Evaluator:
             return self.in_place(name, base, plain)
         return b.cannot("has no native form")
 
+    def check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
+        """Refuse elements that the operator does not take."""
+        if (demand := demand_of(name)) is None:
+            return
+        names = [a.name for a in schema(name).arguments]
+        asked = dict(zip(names, arguments, strict=False)).get("dtype")
+        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor)]
+        if message := demand.refusal(dtypes if asked is None else [dtype_of(asked, float32)]):
+            self.b.error(message)
+
     def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""
         b = self.b
@@ -214,6 +231,12 @@ class Evaluator:
         if row is None:
             return b.cannot("has no native form")
         x: Tensor = arguments[0]
+        if overlaps_itself(x):
+            b.error(
+                "unsupported operation: more than one element of the written-to tensor refers to a"
+                " single memory location. Please clone() the tensor before performing the"
+                " operation."
+            )
         new = row(b, *arguments)
         assert isinstance(new, Tensor)
         if new.dtype.category > x.dtype.category:
@@ -268,6 +291,16 @@ class Evaluator:
         if test is None:
             self.b.cannot(f"isinstance of {type_}")
         return test(value)
+
+
+def overlaps_itself(x: Tensor) -> bool:
+    """An argument that repeats elements by a stride of 0."""
+    strides = x.storage.strides or ()
+    sizes = x.storage.shape
+    return any(
+        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
+        for s, n in zip(strides, sizes, strict=False)
+    )
 
 
 _RESHAPING = {

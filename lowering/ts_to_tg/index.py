@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import int32 as int32_
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
@@ -147,7 +148,11 @@ def index_put(
 
 
 def scatter(combiner: str) -> Callable[..., Tensor]:
-    def row(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Value, *_: Value) -> Tensor:
+    def row(
+        b: Builder, x: Tensor, dim: Value, index: Tensor, source: Value, reduce: str = "", *_: Value
+    ) -> Tensor:
+        if reduce and reduce not in REDUCE:
+            b.error("reduce argument must be either add or multiply.")
         d = dimension(b, dim, x.rank)
         check_bounds(b, index, x.shape[d], "index out of bounds for dimension", low=False)
 
@@ -158,9 +163,13 @@ def scatter(combiner: str) -> Callable[..., Tensor]:
                 return where, body.read(source, at, x.dtype)
             return where, body.scalar(source, x.dtype)
 
-        return b.scatter(x, index.shape, make, combiner)
+        return b.scatter(x, index.shape, make, REDUCE.get(reduce, combiner))
 
     return row
+
+
+REDUCE = {"add": "add", "multiply": "mul"}
+"""The words of `scatter(..., reduce=)`."""
 
 
 def along(combiner: str) -> Callable[..., Tensor]:
@@ -247,17 +256,41 @@ def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
     return b.compute((*x.shape, const(classes)), int64, make)
 
 
-def _search(b: Builder, bounds: Tensor, x: Tensor, right: bool) -> Tensor:
+def _search(b: Builder, bounds: Tensor, x: Value, int32: bool, right: bool) -> Tensor:
     """How many bounds lie before each value (bounds along the last dimension)."""
     wide = compute_dtype(b.result_type(bounds, x))
-    op = "le" if right else "lt"
+    shape = x.shape if isinstance(x, Tensor) else ()
+    # NaN is above every number: it lies behind each bound that is not above it.
+    op = "gt" if right else "ge"
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         lead = [] if bounds.rank == 1 else i[:-1]
-        before = binary(op, body.read(bounds, [*lead, r[0]], wide), body.read(x, i, wide))
-        return select(before, const(1), const(0))
+        sought = body.read(x, i, wide) if isinstance(x, Tensor) else body.scalar(x, wide)
+        behind = binary(op, body.read(bounds, [*lead, r[0]], wide), sought)
+        return select(behind, const(0), const(1))
 
-    return b.reduce(x.shape, [bounds.shape[-1]], int64, "add", make)
+    found = b.reduce(shape, [bounds.shape[-1]], int64, "add", make)
+    return b.cast(found, int32_) if int32 else found
+
+
+def _searchsorted(
+    b: Builder,
+    bounds: Tensor,
+    x: Value,
+    int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+    *_: Value,
+) -> Tensor:
+    if side == "left" and right:
+        b.error(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left"
+            " while right was True"
+        )
+    if sorter is not None:
+        bounds = b.apply("aten::gather", bounds, -1, sorter)
+    return _search(b, bounds, x, int32, right or side == "right")
 
 
 def _repeat_interleave(b: Builder, x: Tensor, times: Value, dim: Value = None, *_: Value) -> Tensor:
@@ -296,9 +329,9 @@ INDEX: Rows = {
     )[1],
     "aten::topk": _topk,
     "aten::one_hot": _one_hot,
-    "aten::bucketize": lambda b, x, bounds, int32=False, right=False: _search(b, bounds, x, right),
-    "aten::searchsorted": lambda b, bounds, x, int32=False, right=False, *_: _search(
-        b, bounds, x, right
+    "aten::bucketize": lambda b, x, bounds, int32=False, right=False: _search(
+        b, bounds, x, int32, right
     ),
+    "aten::searchsorted": _searchsorted,
     "aten::repeat_interleave": _repeat_interleave,
 }

@@ -65,7 +65,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     right = unsqueeze(b, y, 1) if y.rank == 1 else y
     out = product_of(b, left, right)
     if x.rank == 1 and y.rank == 1:
-        return b.apply("aten::view", out, [])
+        return b.apply("tg::view", out, [])
     if x.rank == 1:
         return b.apply("aten::squeeze", out, -2)
     return b.call("aten::squeeze", out, -1) if y.rank == 1 else out

@@ -17,6 +17,11 @@ from .values import Tensor, Value
 def reduced(b: Builder, x: Tensor, reduction: int) -> Tensor:
     if reduction == 0:
         return x
+    if reduction == 1 and not x.dtype.is_floating_point:
+        b.error(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or"
+            f" complex dtype. Got: {x.dtype.word}"
+        )
     return b.apply("aten::mean" if reduction == 1 else "aten::sum", x)
 
 

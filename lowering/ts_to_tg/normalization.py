@@ -18,8 +18,6 @@ def softmax(log: bool) -> Callable[..., Tensor]:
 
     def row(b: Builder, x: Tensor, dim: Value, dtype: Value = None, *_: Value) -> Tensor:
         kind = dtype_of(None if isinstance(dtype, bool) else dtype, x.dtype)
-        if not kind.is_floating_point:
-            b.error(f"\"softmax_lastdim_kernel_impl\" not implemented for '{kind.word}'")
         wide = compute_dtype(kind)
         at = [dimension(b, dim, x.rank)] if x.rank else []
         top = combine(b, x, at, True, "max", wide, wide=wide)
@@ -99,7 +97,7 @@ def rms_norm(
 
 def per_channel(b: Builder, t: Tensor, rank: int) -> Tensor:
     """A vector as (C, 1, 1, ...) to broadcast over a tensor of `rank` with channels second."""
-    return b.call("aten::view", t, [t.shape[0], *([1] * (rank - 2))]) if rank > 2 else t
+    return b.call("tg::view", t, [t.shape[0], *([1] * (rank - 2))]) if rank > 2 else t
 
 
 def batch_norm(
@@ -155,7 +153,7 @@ def _batch_norm_training(
     now, spread = moments(b, x, dims, True, 0)
     if mean is not None and var is not None:
         n = b.call("aten::numel", x) // x.shape[1]
-        flat = [b.call("aten::view", t, [x.shape[1]]) for t in (now, spread)]
+        flat = [b.call("tg::view", t, [x.shape[1]]) for t in (now, spread)]
         blend = momentum
         new_mean = b.pointwise(lambda o, m: o * (1 - blend) + m * blend, mean, flat[0])
         new_var = b.pointwise(
@@ -178,14 +176,14 @@ def group_norm(
     *_: Value,
 ) -> Tensor:
     n, c = x.shape[0], x.shape[1]
-    split = b.call("aten::view", x, [n, groups, c // groups, *x.shape[2:]])
+    split = b.call("tg::view", x, [n, groups, c // groups, *x.shape[2:]])
     mean, var = moments(b, split, list(range(2, split.rank)), True, 0)
     w, o = (
-        None if t is None else b.call("aten::view", t, [groups, c // groups, *([1] * (x.rank - 2))])
+        None if t is None else b.call("tg::view", t, [groups, c // groups, *([1] * (x.rank - 2))])
         for t in (weight, bias)
     )
     out = scaled_and_shifted(b, split, mean, var, w, o, eps)
-    return b.apply("aten::view", out, list(x.shape))
+    return b.apply("tg::view", out, list(x.shape))
 
 
 def instance_norm(

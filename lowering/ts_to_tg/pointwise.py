@@ -10,6 +10,7 @@ from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, const,
 
 from .builder import Builder, Rows
 from .elements import compute_dtype
+from .functions import elementary, hypot
 from .values import Tensor, Value
 
 Element = Callable[..., Expr]
@@ -30,46 +31,8 @@ def unary_float(fn: Element) -> Callable[..., Tensor]:
     return row
 
 
-def _asinh(x: Expr) -> Expr:
-    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))): no cancellation near 0."""
-    size = call("abs", x)
-    square = size * size
-    value = call("log1p", size + square / (1 + call("sqrt", 1 + square)))
-    large = call("log", size) + math.log(2)  # the square would overflow
-    return call("copysign", select(size > 1e15, large, value), x)
-
-
-def _acosh(x: Expr) -> Expr:
-    above = x - 1
-    value = call("log1p", above + call("sqrt", above * (above + 2)))
-    return select(x > 1e15, call("log", x) + math.log(2), value)
-
-
-def _atanh(x: Expr) -> Expr:
-    size = call("abs", x)
-    return call("copysign", 0.5 * call("log1p", 2 * size / (1 - size)), x)
-
-
-def _hypot(x: Expr, y: Expr) -> Expr:
-    """large sqrt(1 + (small / large)^2): squares neither overflow nor vanish."""
-    p, q = call("abs", x), call("abs", y)
-    large, small = binary("max", p, q), binary("min", p, q)
-    ratio = small / large
-    value = large * call("sqrt", 1 + ratio * ratio)
-    infinite = binary("or", call("isinf", x), call("isinf", y))
-    value = select(infinite, const(math.inf, x.dtype), value)
-    return select(large.equals(0), large, value)
-
-
-_COMPOSED: dict[str, Callable[[Expr], Expr]] = {
-    "asinh": _asinh,
-    "acosh": _acosh,
-    "atanh": _atanh,
-}
-
-
 def math_call(name: str) -> Callable[..., Tensor]:
-    return unary_float(_COMPOSED.get(name) or (lambda x: call(name, x)))
+    return unary_float(elementary(name))
 
 
 def rounding(name: str) -> Callable[..., Tensor]:
@@ -91,12 +54,6 @@ def _add(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
 
 
 def _sub(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
-    if b.result_type(x, y) is bool_:
-        b.error(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. "
-            "Use the `^` or `logical_xor()` operator instead."
-        )
-
     def fn(p: Expr, q: Expr, *scale: Expr) -> Expr:
         return p - (q * scale[0] if scale else q)
 
@@ -343,6 +300,8 @@ POINTWISE: Rows = {
     "aten::div.Tensor_mode": _div_mode,
     "aten::div.Scalar_mode": _div_mode,
     "aten::divide": true_div,
+    "aten::divide.Tensor_mode": _div_mode,
+    "aten::divide.Scalar_mode": _div_mode,
     "aten::true_divide": true_div,
     "aten::floor_divide": floor_div,
     "aten::floordiv": floor_div,
@@ -374,7 +333,7 @@ POINTWISE: Rows = {
     "aten::logaddexp": binary_float(logaddexp),
     "aten::xlogy": binary_float(_xlogy),
     "aten::atan2": binary_float(lambda p, q: call("atan2", p, q)),
-    "aten::hypot": binary_float(_hypot),
+    "aten::hypot": binary_float(hypot),
     "aten::copysign": binary_float(lambda p, q: call("copysign", p, q)),
     "aten::maximum": extremum("max"),
     "aten::minimum": extremum("min"),

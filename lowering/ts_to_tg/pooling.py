@@ -132,7 +132,8 @@ def avg_pool(n: int) -> Callable[..., Tensor]:
                     part = const(sizes[d])
                 count = count * part
             by = const(divisor, wide) if divisor else cast(simplify(count), wide)
-            return body.read(total, i, wide) / by
+            sum_ = body.read(total, i, wide)
+            return sum_ / by if wide.is_floating_point else binary("truncdiv", sum_, by)
 
         return b.compute(full, x.dtype, mean)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.dialects.te.expr import Expr, call, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, const
 
 from .builder import Builder, Rows
 from .control import loop
@@ -182,7 +182,7 @@ def _one_step(cell: Cell, is_lstm: bool = False) -> Callable[..., Value]:
 
 
 def _relu(e: Expr) -> Expr:
-    return select(e > 0, e, const(0, e.dtype))
+    return binary("max", e, const(0, e.dtype))
 
 
 RECURRENT: Rows = {

@@ -118,7 +118,7 @@ def moments(
     var = b.pointwise(scale, summed, n, correction, dtype=wide, compute=wide)
     if not keepdim:
         shape = list(keep(x.shape, dims, False)) if x.rank else []
-        mean = b.call("aten::view", mean, shape)
+        mean = b.call("tg::view", mean, shape)
     return mean, var
 
 
@@ -259,6 +259,7 @@ def norm(
 
 
 def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Value) -> Tensor:
+    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
     found = dimensions(b, dims, x.rank)
     wide = compute_dtype(x.dtype)
     top = combine(b, x, found, True, "max", wide)
@@ -268,7 +269,7 @@ def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Va
     out = b.pointwise(lambda s, m: call("log", s) + m, total, finite, dtype=x.dtype, compute=wide)
     if keepdim:
         return out
-    return b.apply("aten::view", out, list(keep(x.shape, found, False)) if x.rank else [])
+    return b.apply("tg::view", out, list(keep(x.shape, found, False)) if x.rank else [])
 
 
 def _aminmax(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:

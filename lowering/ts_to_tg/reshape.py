@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from tensorscript.dialects.te.expr import Expr, const, mul, var
 
@@ -10,7 +11,7 @@ from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
-from .view import is_contiguous, view
+from .view import is_contiguous, strides_of, view
 
 
 def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...]:
@@ -83,6 +84,27 @@ def _digits(linear: Expr, shape: Sequence[Expr], bounds: dict[str, Expr]) -> lis
     return out
 
 
+def _strides(
+    x: Tensor, shape: Sequence[Expr], groups: Sequence[tuple[list[int], list[int]]]
+) -> tuple[Expr, ...] | None:
+    """The strides of a view of `x`, None where its elements do not lie regularly enough.
+
+    Each group of old dimensions has to be one run of memory (the rule of PyTorch's computeStride).
+    """
+    have = strides_of(x)
+    out = [const(1)] * len(shape)
+    for old, new in groups:
+        wide = [d for d in old if not x.shape[d].is_int(1)]
+        for outer, inner in pairwise(wide):
+            if not same_size(have[outer], simplify(mul(have[inner], x.shape[inner]))):
+                return None
+        step = have[wide[-1]] if wide else const(1)
+        for d in reversed(new):
+            out[d] = step
+            step = simplify(mul(step, shape[d]))
+    return tuple(out)
+
+
 def reshaped(b: Builder, x: Tensor, shape: tuple[Expr, ...]) -> Tensor:
     """The same elements in row-major order under another shape, as a view of `x`."""
     if len(shape) == x.rank and all(map(same_size, shape, x.shape)):
@@ -94,16 +116,37 @@ def reshaped(b: Builder, x: Tensor, shape: tuple[Expr, ...]) -> Tensor:
         parts = _digits(_linear(new, shape), [x.shape[d] for d in old], bounds)
         for d, e in zip(old, parts, strict=True):
             at[d] = e
-    return view(x, shape, at)
+    return view(x, shape, at, _strides(x, shape, groups) if x.strides else None)
 
 
-def _view(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
+def _is_view(x: Tensor, shape: tuple[Expr, ...]) -> bool:
+    """Whether `x` can be seen in another shape without a copy."""
+    if is_contiguous(x) or any(s.is_int(0) for s in shape):
+        return True
+    groups = _groups(x.shape, shape)
+    return groups is not None and _strides(x, shape, groups) is not None
+
+
+def _seen_as(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
     return reshaped(b, x, _inferred(b, x, shape))
 
 
+def _view(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
+    """A view as programs ask for it. How PyTorch would lay out what was computed here is not
+    known, so only views of the caller's own tensors are refused."""
+    sizes = _inferred(b, x, shape)
+    if x.storage.origin and not _is_view(x, sizes):
+        b.error(
+            "view size is not compatible with input tensor's size and stride (at least one"
+            " dimension spans across two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return reshaped(b, x, sizes)
+
+
 def _reshape(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
-    out = reshaped(b, x, _inferred(b, x, shape))
-    return out if is_contiguous(x) else b.copied(out)
+    sizes = _inferred(b, x, shape)
+    out = reshaped(b, x, sizes)
+    return out if _is_view(x, sizes) else b.copied(out)
 
 
 def _flatten(b: Builder, x: Tensor, start: Value = 0, end: Value = -1, *_: Value) -> Tensor:
@@ -130,6 +173,7 @@ def atleast(rank: int) -> Callable[..., Tensor]:
 
 
 RESHAPE: Rows = {
+    "tg::view": _seen_as,
     "aten::view": _view,
     "aten::_unsafe_view": _view,
     "aten::reshape": _reshape,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.dtypes import float32 as _F32
-from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
@@ -108,10 +108,10 @@ def _target(
     return out, list(factors)
 
 
-def _ratio(old: Expr, new: Expr, factor: float | None) -> Expr:
-    """Input steps per output step, in float32."""
-    from_sizes = cast(old, _F32) / cast(new, _F32)
-    return const(1 / factor, _F32) if factor else from_sizes
+def _ratio(old: Expr, new: Expr, factor: float | None, kind: DType = _F32) -> Expr:
+    """Input steps per output step, in `kind`."""
+    from_sizes = cast(old, kind) / cast(new, kind)
+    return const(1 / factor, kind) if factor else from_sizes
 
 
 def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
@@ -136,15 +136,22 @@ def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
     return row
 
 
-def _source(i: Expr, old: Expr, new: Expr, align: bool, factor: float | None, clamp: bool) -> Expr:
+def _place(x: Tensor) -> DType:
+    """The dtype in which input positions are computed."""
+    return float64 if x.dtype is float64 else _F32
+
+
+def _source(
+    i: Expr, old: Expr, new: Expr, align: bool, factor: float | None, clamp: bool, kind: DType
+) -> Expr:
     """The (fractional) input position of output position i."""
-    e = cast(i, _F32)
+    e = cast(i, kind)
     if align:
         if new.is_int(1):
-            return const(0, _F32)
-        return e * (cast(simplify(old - 1), _F32) / cast(simplify(new - 1), _F32))
-    position = (e + 0.5) * _ratio(old, new, factor) - 0.5
-    return binary("max", position, const(0, _F32)) if clamp else position
+            return const(0, kind)
+        return e * (cast(simplify(old - 1), kind) / cast(simplify(new - 1), kind))
+    position = (e + 0.5) * _ratio(old, new, factor, kind) - 0.5
+    return binary("max", position, const(0, kind)) if clamp else position
 
 
 def linear(n: int) -> Callable[..., Tensor]:
@@ -157,17 +164,17 @@ def linear(n: int) -> Callable[..., Tensor]:
             scales = [v if isinstance(v, float) else None for v in rest[:n]]
             scales += [None] * (n - len(scales))
         lead = x.rank - n
-        wide = compute_dtype(x.dtype)
+        wide, kind = compute_dtype(x.dtype), _place(x)
 
         def make(body: Body, i: list[Expr]) -> Expr:
             def part(d: int, at: list[Expr]) -> Expr:
                 if d == n:
                     return body.read(x, at, wide)
                 old = x.shape[lead + d]
-                position = _source(i[lead + d], old, sizes[d], align, scales[d], True)
+                position = _source(i[lead + d], old, sizes[d], align, scales[d], True, kind)
                 low = binary("min", cast(position, int64), old - 1)
                 high = binary("min", low + 1, old - 1)
-                weight = cast(position - cast(low, _F32), wide)
+                weight = cast(position - cast(low, kind), wide)
                 first, second = part(d + 1, [*at, low]), part(d + 1, [*at, high])
                 return first * (1 - weight) + second * weight
 
@@ -190,14 +197,14 @@ def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> T
     factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
     sizes, scales = _target(b, x, size, factors, 2)
     lead = x.rank - 2
-    wide = compute_dtype(x.dtype)
+    wide, kind = compute_dtype(x.dtype), _place(x)
 
     def make(body: Body, i: list[Expr]) -> Expr:
         def part(d: int, at: list[Expr]) -> Expr:
             if d == 2:
                 return body.read(x, at, wide)
             old = x.shape[lead + d]
-            position = _source(i[lead + d], old, sizes[d], align, scales[d], False)
+            position = _source(i[lead + d], old, sizes[d], align, scales[d], False, kind)
             base = call("floor", position)
             total: Expr | None = None
             for k in range(-1, 3):
@@ -216,7 +223,7 @@ def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> T
 def _pixel_shuffle(b: Builder, x: Tensor, r: int, *_: Value) -> Tensor:
     lead, (c, h, w) = list(x.shape[:-3]), x.shape[-3:]
     n = len(lead)
-    split = b.call("aten::view", x, [*lead, c // (r * r), r, r, h, w])
+    split = b.call("tg::view", x, [*lead, c // (r * r), r, r, h, w])
     order = [*range(n), n, n + 3, n + 1, n + 4, n + 2]
     return b.apply(
         "aten::reshape", b.call("aten::permute", split, order), [*lead, c // (r * r), h * r, w * r]

@@ -11,10 +11,11 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr, binary, call, select, unary
+from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
+from .functions import elementary
 from .values import Tensor, TupleValue, UnknownString, Value
 
 
@@ -93,6 +94,28 @@ def _floor(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]
         return known(binary(op, p, q))
 
     return row
+
+
+def _float_pair(fn: Callable[[Expr, Expr], Expr]) -> Callable[..., Value]:
+    """A function of two numbers as floats, which gives a float."""
+
+    def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        return known(fn(convert(as_expr(x), float64), convert(as_expr(y), float64)))
+
+    return row
+
+
+def _logarithm(b: Builder, x: Value, base: Value = None, *_: Value) -> Value:
+    """log of one number, or of a number to a base."""
+    log = math_function("log", math.log)
+    return log(b, x) if base is None else _true_div(b, log(b, x), log(b, base))
+
+
+def _angle(b: Builder, x: Value) -> Value:
+    """pi for negative numbers, 0 for others, NaN for NaN."""
+    e = convert(as_expr(x), float64)
+    turned = select(e < 0, const(math.pi, float64), const(0.0, float64))
+    return known(select(call("isnan", e), e, turned))
 
 
 def _power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
@@ -229,7 +252,7 @@ def extremum(op: str, fn: Callable[..., Value]) -> Callable[..., Value]:
 def math_function(name: str, fn: Callable[[float], float]) -> Callable[..., Value]:
     def row(b: Builder, x: Value, *_: Value) -> Value:
         if isinstance(x, Expr):
-            return known(call(name, convert(x, float64)))
+            return known(elementary(name)(convert(x, float64)))
         try:
             return fn(float(x))
         except OverflowError:
@@ -361,6 +384,11 @@ SCALAR: Rows = {
     "aten::ceil": to_whole("ceil", math.ceil),
     "aten::round": math_function("round", lambda x: float(round(x))),
     **{f"aten::{n}": math_function(n, f) for n, f in _FUNCTIONS.items()},
+    "aten::log": _logarithm,
+    "aten::atan2": _float_pair(lambda x, y: call("atan2", x, y)),
+    "aten::copysign": _float_pair(lambda x, y: call("copysign", x, y)),
+    "aten::ldexp": _float_pair(lambda x, n: x * call("exp2", n)),
+    "aten::angle": _angle,
     "aten::__range_length": _range_length,
     "aten::__derive_index": lambda b, i, start, step: known(
         as_expr(start) + as_expr(i) * as_expr(step)

@@ -110,7 +110,8 @@ def slice_at(
 
 def narrow(b: Builder, x: Tensor, dim: Value, start: Value, length: Value, *_: Value) -> Tensor:
     d = dimension(b, dim, x.rank)
-    first, size = as_expr(start), size_of(length)
+    first = as_expr(b.item(start) if isinstance(start, Tensor) else start)
+    size = size_of(length)
     if first.op == "const" and int(str(first.value)) < 0:
         first = x.shape[d] + first
     b.check(

@@ -16,6 +16,7 @@ from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
 from .distance import DISTANCE
+from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
@@ -69,7 +70,7 @@ _ROWS: Rows = {
     **SPECIAL,
 }
 
-BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS)
+BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
 

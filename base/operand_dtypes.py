@@ -1,0 +1,253 @@
+"""Operators that take only some dtypes of elements, and how PyTorch words the refusal.
+
+One row an operator, under the dtypes it refuses: its name (all overloads) or `name.overload`, and
+the name of PyTorch's kernel, which its message shows (`"mish_cpu" not implemented for 'Long'`), or
+the whole message where it has another. The dtype that counts is the common one of all tensors
+among the arguments, or the argument `dtype` where it is given. Rows were taken from PyTorch 2.13 on
+a CPU by calling each operator with each dtype.
+
+Both the eager kernels and the native rows ask here before they run; decompositions, which call
+rows of other operators, do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from .dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    uint8,
+)
+
+_INTEGERS = frozenset((uint8, int8, int16, int32, int64))
+_FLOATS = frozenset((float16, bfloat16, float32, float64))
+_BOOL = frozenset((bool_,))
+
+_VECTOR_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input."
+
+FLOATING = {
+    "_log_softmax": "log_softmax_lastdim_kernel_impl",
+    "_softmax": "softmax_lastdim_kernel_impl",
+    "_weight_norm": "weight_norm_kernel",
+    "adaptive_avg_pool1d": "adaptive_avg_pool2d",
+    "adaptive_avg_pool2d": "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
+    "adaptive_max_pool1d": "adaptive_max_pool2d",
+    "adaptive_max_pool2d": "adaptive_max_pool2d",
+    "adaptive_max_pool3d": "adaptive_max_pool3d_cpu",
+    "batch_norm": "batch_norm",
+    "binary_cross_entropy": "binary_cross_entropy",
+    "binary_cross_entropy_with_logits": "log_sigmoid_cpu",
+    "cdist": "cdist only supports floating-point dtypes",
+    "celu": "elu_cpu",
+    "cosine_similarity": "expected common dtype to be floating point",
+    "cross_entropy_loss": "log_softmax_lastdim_kernel_impl",
+    "elu": "elu_cpu",
+    "frac": "frac_cpu",
+    "gelu": "GeluKernelImpl",
+    "glu": "glu_cpu",
+    "grid_sampler": "grid_sampler_2d_cpu_kernel_impl",
+    "grid_sampler_2d": "grid_sampler_2d_cpu_kernel_impl",
+    "grid_sampler_3d": "grid_sampler3d_cpu",
+    "group_norm": "GroupNormKernelImpl",
+    "gru_cell": "addmm_impl_cpu_",
+    "hardshrink": "hardshrink_cpu",
+    "hardsigmoid": "hardsigmoid_cpu",
+    "hardswish": "hardswish_cpu",
+    "histc": "histogram_cpu",
+    "huber_loss": "huber_cpu",
+    "hypot": "hypot_cpu",
+    "instance_norm": "batch_norm",
+    "kl_div": "kl_div: Integral inputs not supported.",
+    "layer_norm": "LayerNormKernelImpl",
+    "leaky_relu": "leaky_relu_cpu",
+    "lerp.Scalar": "lerp_kernel_scalar",
+    "lerp.Tensor": "lerp_kernel_tensor",
+    "linalg_vector_norm": _VECTOR_NORM,
+    "log_sigmoid": "log_sigmoid_cpu",
+    "log_softmax": "log_softmax_lastdim_kernel_impl",
+    "logaddexp": "logaddexp_cpu",
+    "logaddexp2": "logaddexp2_cpu",
+    "logcumsumexp": "logcumsumexp_out_cpu",
+    "lstm_cell": "addmm_impl_cpu_",
+    "max_pool1d": "max_pool1d_impl",
+    "mish": "mish_cpu",
+    "mse_loss": "mse_cpu",
+    "native_group_norm": "GroupNormKernelImpl",
+    "native_layer_norm": "LayerNormKernelImpl",
+    "nextafter": "nextafter_cpu",
+    "nll_loss": "nll_loss_out_frame",
+    "nll_loss2d": "nll_loss2d_forward_out_frame",
+    "nll_loss_nd": "nll_loss_out_frame",
+    "norm": "norm(): input dtype should be either floating point or complex.",
+    "rand_like": "check_uniform_bounds",
+    "randn_like": "normal_kernel_cpu",
+    "renorm": _VECTOR_NORM,
+    "rms_norm": "rms_norm",
+    "round.decimals": "round_cpu",
+    "rrelu": "leaky_relu_cpu",
+    "scaled_dot_product_attention": "softmax_lastdim_kernel_impl",
+    "selu": "elu_cpu",
+    "silu": "silu_cpu",
+    "smooth_l1_loss": "smooth_l1_cpu",
+    "softmax": "softmax_lastdim_kernel_impl",
+    "softplus": "softplus_cpu",
+    "softshrink": "softshrink_check",
+    "special_log_softmax": "log_softmax_lastdim_kernel_impl",
+    "special_softmax": "softmax_lastdim_kernel_impl",
+    "upsample_linear1d": "compute_indices_weights_linear",
+    "upsample_trilinear3d": "compute_indices_weights_linear",
+}
+"""Floating-point numbers only."""
+
+FLOATING_OR_BYTE = {
+    "_upsample_nearest_exact1d": "compute_indices_weights_nearest",
+    "_upsample_nearest_exact2d": "upsample_nearest2d_channels_last",
+    "_upsample_nearest_exact3d": "compute_indices_weights_nearest",
+    "upsample_bicubic2d": "compute_indices_weights_cubic",
+    "upsample_bilinear2d": "upsample_bilinear2d_channels_last",
+    "upsample_nearest1d": "compute_indices_weights_nearest",
+    "upsample_nearest2d": "upsample_nearest2d_channels_last",
+    "upsample_nearest3d": "compute_indices_weights_nearest",
+}
+"""Floating-point numbers and the bytes of images."""
+
+FLOATING_OR_LONG = {
+    "avg_pool1d": "avg_pool2d",
+    "avg_pool2d": "avg_pool2d",
+    "avg_pool3d": "avg_pool3d_out_frame",
+}
+FLOATING_OR_BOOL = {
+    "col2im": "col2im_out_cpu",
+    "im2col": "im2col_out_cpu",
+}
+
+NOT_BOOL = {
+    "abs": "abs_cpu",
+    "absolute": "abs_cpu",
+    "addbmm": "addmm_impl_cpu_",
+    "addcmul": "addcmul_cpu_out",
+    "addmm": "addmm_impl_cpu_",
+    "addmv": "addmv_impl_cpu",
+    "argmax": "argmax(): does not support bool input",
+    "argmin": "argmin(): does not support bool input",
+    "baddbmm": "baddbmm",
+    "bilinear": "bmm",
+    "bmm": "bmm",
+    "ceil": "ceil_vml_cpu",
+    "chain_matmul": "addmm_impl_cpu_",
+    "clamp.Tensor": "clamp_cpu",
+    "clip.Tensor": "clamp_cpu",
+    "conv1d": "slow_conv2d_cpu",
+    "conv2d": "slow_conv2d_cpu",
+    "conv3d": "compute_columns3d",
+    "conv_tbc": "addmm_impl_cpu_",
+    "cross": "cross",
+    "dot": "dot",
+    "fix": "trunc_vml_cpu",
+    "floor": "floor_vml_cpu",
+    "inner": "dot",
+    "isin": "Unsupported input type encountered for isin(): Bool",
+    "kthvalue": "kthvalue_cpu",
+    "linalg_cross": "cross",
+    "linalg_matmul": "dot",
+    "linalg_matrix_power": "addmm_impl_cpu_",
+    "linear": "addmm_impl_cpu_",
+    "matmul": "dot",
+    "matrix_power": "addmm_impl_cpu_",
+    "max_pool1d_with_indices": "max_pool2d",
+    "max_pool2d": "max_pool2d",
+    "max_pool2d_with_indices": "max_pool2d",
+    "max_pool3d": "max_pool3d",
+    "max_pool3d_with_indices": "max_pool3d",
+    "median": "median_cpu",
+    "mm": "addmm_impl_cpu_",
+    "mv": "addmv_impl_cpu",
+    "nanmedian": "median_cpu",
+    "positive": "The `+` operator, on a bool tensor is not supported.",
+    "pow.Tensor_Tensor": "pow",
+    "reflection_pad1d": "reflection_pad1d",
+    "reflection_pad2d": "reflection_pad2d",
+    "reflection_pad3d": "reflection_pad3d",
+    "relu": "Boolean inputs not supported for relu",
+    "relu6": "Bool inputs not supported for hardtanh",
+    "hardtanh": "Bool inputs not supported for hardtanh",
+    "replication_pad1d": "replication_pad1d",
+    "replication_pad2d": "replication_pad2d",
+    "replication_pad3d": "replication_pad3d",
+    "round": "round_vml_cpu",
+    "tensordot": "addmm_impl_cpu_",
+    "threshold": "threshold_cpu",
+    "topk": "topk does not support bool dtypes on CPU",
+    "trace": "trace",
+    "trunc": "trunc_vml_cpu",
+    "vdot": "dot",
+}
+"""All numbers."""
+
+WHOLE_NUMBERS = {
+    "__lshift__": "lshift_cpu",
+    "__rshift__": "rshift_cpu",
+    "bitwise_left_shift": "lshift_cpu",
+    "bitwise_right_shift": "rshift_cpu",
+    "gcd": "gcd_cpu",
+    "lcm": "lcm_cpu",
+}
+"""Integers only."""
+
+_REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
+    (FLOATING, _INTEGERS | _BOOL),
+    (FLOATING_OR_BYTE, (_INTEGERS | _BOOL) - {uint8}),
+    (FLOATING_OR_LONG, (_INTEGERS | _BOOL) - {int64}),
+    (FLOATING_OR_BOOL, _INTEGERS),
+    (NOT_BOOL, _BOOL),
+    (WHOLE_NUMBERS, _FLOATS | _BOOL),
+)
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What one operator refuses."""
+
+    kernel: str
+    refused: frozenset[DType]
+
+    def refusal(self, dtypes: Iterable[DType]) -> str:
+        """The message for tensors of these dtypes; empty where they are taken."""
+        common: DType | None = None
+        for dtype in dtypes:
+            common = dtype if common is None else promote_types(common, dtype)
+        if common not in self.refused:
+            return ""
+        if " " in self.kernel:
+            return self.kernel
+        return f"\"{self.kernel}\" not implemented for '{common.word}'"
+
+
+@cache
+def demand_of(full_name: str) -> Demand | None:
+    """The demand of an overload (`aten::mish`, `aten::silu_`, `aten::__iand__.Tensor`)."""
+    name = full_name.partition("::")[2]
+    base, dot, overload = name.partition(".")
+    pure = base
+    if base.startswith("__i") and base.endswith("__"):
+        pure = f"__{base[3:]}"
+    elif base.endswith("_") and not base.endswith("__"):
+        pure = base[:-1]
+    for rows, refused in _REFUSED:
+        kernel = rows.get(f"{pure}{dot}{overload}") or rows.get(pure)
+        if kernel is not None:
+            return Demand(kernel, refused)
+    return None

@@ -1,0 +1,149 @@
+"""Elementary and special functions composed of those that the code generators have.
+
+Each takes and gives element expressions of one float dtype. What is computed in more than its own
+precision says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import float64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+Function = Callable[[Expr], Expr]
+
+
+def _asinh(x: Expr) -> Expr:
+    """sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))): no cancellation near 0."""
+    size = call("abs", x)
+    square = size * size
+    value = call("log1p", size + square / (1 + call("sqrt", 1 + square)))
+    large = call("log", size) + math.log(2)  # the square would overflow
+    return call("copysign", select(size > 1e15, large, value), x)
+
+
+def _acosh(x: Expr) -> Expr:
+    above = x - 1
+    value = call("log1p", above + call("sqrt", above * (above + 2)))
+    return select(x > 1e15, call("log", x) + math.log(2), value)
+
+
+def _atanh(x: Expr) -> Expr:
+    size = call("abs", x)
+    return call("copysign", 0.5 * call("log1p", 2 * size / (1 - size)), x)
+
+
+def hypot(x: Expr, y: Expr) -> Expr:
+    """large sqrt(1 + (small / large)^2): squares neither overflow nor vanish."""
+    p, q = call("abs", x), call("abs", y)
+    large, small = binary("max", p, q), binary("min", p, q)
+    ratio = small / large
+    value = large * call("sqrt", 1 + ratio * ratio)
+    infinite = binary("or", call("isinf", x), call("isinf", y))
+    value = select(infinite, const(math.inf, x.dtype), value)
+    return select(large.equals(0), large, value)
+
+
+def _wide(fn: Function) -> Function:
+    """`fn` computed in float64: sums that cancel would leave nothing of float32."""
+    return lambda x: cast(fn(cast(x, float64)), x.dtype)
+
+
+def _over(number: float, x: Expr) -> Expr:
+    return const(number, x.dtype) / x
+
+
+def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
+    """Horner's scheme, lowest power first."""
+    out = const(coefficients[-1], x.dtype)
+    for c in reversed(coefficients[:-1]):
+        out = out * x + c
+    return out
+
+
+# Lanczos's approximation with g = 7 (Godfrey's nine terms): 15 digits of gamma.
+_LANCZOS = (
+    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
+    -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
+    1.5056327351493116e-7,
+)  # fmt: skip
+
+
+def _lgamma(x: Expr) -> Expr:
+    """log |gamma(x)|; below 1/2 by reflection, log(pi / |sin(pi x)|) - lgamma(1 - x)."""
+    low = x < 0.5
+    z = select(low, 1 - x, x) - 1
+    series = const(_LANCZOS[0], x.dtype)
+    for k, c in enumerate(_LANCZOS[1:], 1):
+        series = series + _over(c, z + k)
+    t = z + 7.5
+    above = (z + 0.5) * call("log", t) - t + (0.5 * math.log(2 * math.pi)) + call("log", series)
+    # sin(pi x) of the distance to the next integer: exact for large |x|.
+    turn = x - call("round", x)
+    below = math.log(math.pi) - call("log", call("abs", call("sin", turn * math.pi))) - above
+    pole = binary("and", x <= 0, x.equals(call("floor", x)))
+    value = select(low, below, above)
+    value = select(binary("or", x.equals(1), x.equals(2)), const(0, x.dtype), value)
+    return select(binary("or", pole, call("isinf", x)), const(math.inf, x.dtype), value)
+
+
+# The asymptotic series of digamma in 1/z^2: B(2k) / (2k).
+_DIGAMMA = (
+    1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12,
+)  # fmt: skip
+
+
+def _digamma(x: Expr) -> Expr:
+    """The recurrence up to 10 and above, then the asymptotic series; reflected below 0."""
+    low = x < 0
+    z = select(low, 1 - x, x)
+    steps = const(0.0, x.dtype)
+    for k in range(10):
+        steps = steps + _over(1.0, z + k)
+    near = z < 10
+    top = select(near, z + 10, z)
+    inverse = _over(1.0, top * top)
+    tail = call("log", top) - _over(0.5, top) - inverse * polynomial(inverse, _DIGAMMA)
+    value = select(near, tail - steps, tail)
+    turn = (x - call("round", x)) * math.pi
+    reflected = value - _over(math.pi, call("tan", turn))
+    pole = binary("and", low, x.equals(call("floor", x)))
+    value = select(pole, const(math.nan, x.dtype), select(low, reflected, value))
+    value = select(x.equals(0), call("copysign", const(math.inf, x.dtype), -x), value)
+    return select(x.equals(math.inf), x, value)
+
+
+def _erfinv(x: Expr) -> Expr:
+    """Rational starts (|x| <= 0.7 and the tails) and two steps of Newton's method."""
+    size = call("abs", x)
+    square = x * x
+    middle = x * polynomial(square, (0.886226899, -1.645349621, 0.914624893, -0.140543331))
+    middle = middle / polynomial(
+        square, (1.0, -2.118377725, 1.442710462, -0.329097515, 0.012229801)
+    )
+    z = call("sqrt", -call("log", (1 - size) * 0.5))
+    tail = polynomial(z, (-1.970840454, -1.624906493, 3.429567803, 1.641345311))
+    tail = call("copysign", tail / polynomial(z, (1.0, 3.543889200, 1.637067800)), x)
+    out = select(size <= 0.7, middle, tail)
+    for _step in range(2):
+        slope = (2 / math.sqrt(math.pi)) * call("exp", -(out * out))
+        out = out - (call("erf", out) - x) / slope
+    end = call("copysign", const(math.inf, x.dtype), x)
+    return select(size.equals(1), end, select(size > 1, const(math.nan, x.dtype), out))
+
+
+COMPOSED: dict[str, Function] = {
+    "asinh": _asinh,
+    "acosh": _acosh,
+    "atanh": _atanh,
+    "lgamma": _wide(_lgamma),
+    "digamma": _wide(_digamma),
+    "erfinv": _wide(_erfinv),
+}
+
+
+def elementary(name: str) -> Function:
+    """The function called `name` in `te`, or what it is composed of."""
+    return COMPOSED.get(name) or (lambda x: call(name, x))
