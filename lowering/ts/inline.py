@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncOp, ReturnOp
 from tensorscript.dialects.ts.types import NONE, ClassType
@@ -59,5 +60,5 @@ def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
         block.insert_op_before(none, call)
         result = none.result
     call.result.replace_all_uses_with(result)
-    call.erase()
+    Rewriter.erase_op(call)
     return made

@@ -1,0 +1,186 @@
+"""Traced modules: submodule calls are methods, tensors are shared, and a second trace agrees."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import nn
+from tensorscript.nn import functional as F
+
+
+class Linear(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(ts.arange(inputs * outputs).float().view(outputs, inputs) / 7)
+        self.bias = nn.Parameter(ts.ones(outputs))
+
+    def forward(self, input):
+        return F.linear(input, self.weight, self.bias)
+
+
+class Relu(nn.Module):
+    def forward(self, input):
+        return F.relu(input)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seq = nn.Sequential(Linear(4, 4), Relu(), Linear(4, 4))
+        self.w = nn.Parameter(ts.ones(4))
+        self.register_buffer("b", ts.zeros(4))
+        self.lin = Linear(4, 4)
+        self.k = 3
+
+    def forward(self, x):
+        y = self.seq(x)
+        y = self.seq(y) * self.w + self.b * self.k
+        return y + self.lin(x) + self.lin.weight.sum()
+
+    def other(self, x):
+        return self.w * x
+
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", ts.zeros(1))
+
+    def forward(self, x):
+        self.count += 1
+        return x + self.count
+
+
+class Pair(nn.Module):
+    def forward(self, x):
+        return x + 1, x * 2
+
+
+class Unpacks(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair = Pair()
+
+    def forward(self, x):
+        a, b = self.pair(x)
+        return a * b
+
+
+def example() -> ts.Tensor:
+    return ts.arange(8).float().view(2, 4) / 5
+
+
+def lines(graph: object) -> str:
+    return re.sub(r"(, scope: \S+)? # .*", "", str(graph))
+
+
+def test_submodule_calls_become_methods() -> None:
+    traced = ts.jit.trace(Net(), example())
+    assert traced.code == (
+        "def forward(self,\n    x: Tensor) -> Tensor:\n"
+        "  lin = self.lin\n  weight = lin.weight\n  lin0 = self.lin\n  b = self.b\n"
+        "  w = self.w\n  seq = self.seq\n"
+        "  _0 = torch.mul((seq).forward1((seq).forward(x, ), ), w)\n"
+        "  y = torch.add(_0, torch.mul(b, CONSTANTS.c0))\n"
+        "  _1 = torch.add(torch.add(y, (lin0).forward(x, )), torch.sum(weight))\n"
+        "  return _1\n"
+    )
+    assert traced.seq.code == (
+        "def forward(self,\n    x: Tensor) -> Tensor:\n"
+        '  _2 = getattr(self, "2")\n  _1 = getattr(self, "1")\n  _0 = getattr(self, "0")\n'
+        "  _3 = (_2).forward((_1).forward((_0).forward(x, ), ), )\n"
+        "  return _3\n"
+    )
+
+
+def test_a_traced_module_computes_and_compiles_as_the_module_does() -> None:
+    net, x = Net(), example()
+    traced = ts.jit.trace(net, x)
+    wanted = net(x)
+    np.testing.assert_array_equal(traced(x).numpy(), wanted.detach().numpy())
+    native = ts.compile(traced, (x,), fallback="error")
+    np.testing.assert_allclose(native(x).numpy(), wanted.detach().numpy(), rtol=1e-5)
+
+
+def test_a_traced_module_shares_tensors_and_has_their_names() -> None:
+    net = Net()
+    traced = ts.jit.trace(net, example())
+    assert [n for n, _ in traced.named_parameters()] == [n for n, _ in net.named_parameters()]
+    assert list(traced.state_dict()) == list(net.state_dict())
+    assert traced.original_name == "Net" and traced.training
+    traced.eval()
+    assert not traced.training and not traced.seq.training
+    with ts.no_grad():
+        net.w.fill_(0.0)
+    assert float(traced.w.sum()) == 0.0
+
+
+def test_the_tree_prints_its_original_names() -> None:
+    assert repr(ts.jit.trace(Unpacks(), example())) == (
+        "Unpacks(\n  original_name=Unpacks\n  (pair): Pair(original_name=Pair)\n)"
+    )
+
+
+def test_several_results_of_a_submodule_are_a_tuple() -> None:
+    traced = ts.jit.trace(Unpacks(), example())
+    assert "prim::TupleUnpack" in str(traced.graph)
+    np.testing.assert_array_equal(traced(example()).numpy(), Unpacks()(example()).numpy())
+
+
+def test_only_the_traced_module_itself_is_called() -> None:
+    traced = ts.jit.trace(Net(), example())
+    with pytest.raises(RuntimeError, match="Trace submodules cannot be called"):
+        traced.seq(example())
+
+
+def test_trace_module_records_each_method() -> None:
+    net = Net()
+    traced = ts.jit.trace_module(net, {"forward": example(), "other": ts.ones(4)})
+    assert "torch.mul(w, x)" in traced.other.code
+    assert str(traced.forward.schema).endswith("Tensor x) -> Tensor")
+    np.testing.assert_array_equal(traced.other(ts.ones(4)).numpy(), np.ones(4))
+
+
+@pytest.mark.filterwarnings("ignore::tensorscript.jit.TracerWarning")
+def test_buffers_change_in_place() -> None:
+    traced = ts.jit.trace(Counting(), example(), check_trace=False)
+    assert "aten::add_" in str(traced.graph)
+    before = float(traced.count)
+    traced(example())
+    assert float(traced.count) == before + 1
+
+
+def test_the_bound_forward_is_the_module() -> None:
+    net = Net()
+    assert ts.jit.trace(net.forward, example()).code == ts.jit.trace(net, example()).code
+    with pytest.raises(AttributeError, match="Please use trace_module"):
+        ts.jit.trace(net.other, ts.ones(4))
+
+
+def test_refusals() -> None:
+    with pytest.raises(AttributeError, match=r"expected torch\.nn\.Module as the first argument"):
+        ts.jit.trace_module(lambda x: x, {"forward": example()})
+    with pytest.raises(AttributeError, match=r"expected a dictionary of \(method_name, input\)"):
+        ts.jit.trace_module(Net(), example())
+    with pytest.raises(NameError, match=r"'q' is not in forward\(\) method's arguments"):
+        ts.jit.trace(Net(), example_kwarg_inputs={"q": example()})
+    traced = ts.jit.trace(Net(), example())
+    with pytest.warns(UserWarning, match="already a ScriptModule, tracing it is a no-op"):
+        assert ts.jit.trace(traced, example()) is traced
+
+
+def test_a_parameter_twice_in_one_module_is_refused() -> None:
+    net = Relu()
+    net.a = nn.Parameter(ts.ones(2))
+    net.b = net.a
+    with pytest.raises(ValueError, match="TracedModules don't support parameter sharing"):
+        ts.jit.trace(net, example())
+
+
+def test_keywords_name_the_inputs() -> None:
+    traced = ts.jit.trace(Net(), example_kwarg_inputs={"x": example()})
+    np.testing.assert_array_equal(traced(x=example()).numpy(), traced(example()).numpy())
