@@ -89,6 +89,14 @@ class ValueRangeError(OperatorError, ValueError):
     """An argument of the right type whose value makes no sense."""
 
 
+class LinearAlgebraError(OperatorError):
+    """A matrix that is singular or not positive-definite (as `torch.linalg.LinAlgError`)."""
+
+
+class UnsupportedDtypeError(OperatorError, NotImplementedError):
+    """An operator that exists and does not take tensors of this dtype."""
+
+
 class MissingKernelError(OperatorError, NotImplementedError):
     """An operator that exists in TorchScript and that TensorScript cannot compute yet."""
 

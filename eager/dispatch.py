@@ -2,7 +2,7 @@
 
 `call` resolves the overload on values, `call_overload` is handed one. Both look the kernel up in
 the merged table, derive in-place and `out=` forms from the functional kernel where there is no row
-of their own, and tell the listeners.
+of their own, answer for the second spellings of `torch.special` and for `view_copy` and its kind, and tell the listeners.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from tensorscript.base.dtypes import bool_
 from tensorscript.base.errors import (
     DimensionError,
+    LinearAlgebraError,
     MissingKernelError,
     OperatorError,
     TensorScriptError,
@@ -27,7 +28,7 @@ from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
 from .kernels import KERNELS
-from .storage import TensorBase, to_storage, value
+from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
 
 Kernel = Callable[..., Any]
@@ -80,6 +81,8 @@ def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
             result = run(*bound)
     except TensorScriptError:
         raise
+    except np.linalg.LinAlgError as error:
+        raise LinearAlgebraError(f"{found.base_name.replace('_', '.', 1)}: {error}") from error
     except (
         ValueError,
         OverflowError,
@@ -150,7 +153,21 @@ def _find(full_name: str) -> Kernel | None:
     if wanted.is_mutable and (name := _functional_name(wanted)) is not None:
         pure = _counterpart(wanted, name)
         return None if pure is None else _in_place(pure)
+    if (name := _twin_name(wanted.base_name)) is not None:
+        return _counterpart(wanted, name)
+    if wanted.base_name.endswith("_copy"):
+        view = _counterpart(wanted, wanted.name.removesuffix("_copy"))
+        return None if view is None else _copied(view)
     return None
+
+
+_SPECIAL_TWINS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
+
+
+def _twin_name(base: str) -> str | None:
+    """The plain operator that `special_<name>` is another spelling of."""
+    plain = base.removeprefix("special_")
+    return None if plain == base else f"aten::{_SPECIAL_TWINS.get(plain, plain)}"
 
 
 def _functional_name(wanted: Schema) -> str | None:
@@ -203,6 +220,17 @@ def _in_place(pure: Kernel) -> Kernel:
         return self
 
     return run
+
+
+def _copied(view: Kernel) -> Kernel:
+    """`view_copy` and its kind: what the view shows, in memory of its own."""
+
+    def fresh(found: Any) -> Any:
+        if isinstance(found, TensorBase):
+            return make(np.array(found._array), found.dtype)
+        return [fresh(x) for x in found]
+
+    return lambda *bound: fresh(view(*bound))
 
 
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:

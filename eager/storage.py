@@ -168,6 +168,11 @@ def wrap_int64(number: int) -> int:
     return ((number + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
 
 
+def rounded(values: Array, dtype: DType) -> Array:
+    """`values` after a step whose result PyTorch stores: half types round, others stay."""
+    return compute(wrap(values, dtype)) if dtype in (float16, bfloat16) else values
+
+
 def is_tensor(x: object) -> bool:
     return isinstance(x, TensorBase)
 

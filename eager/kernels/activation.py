@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..random import DEFAULT_GENERATOR
-from ..storage import Array, cast, compute, wrap
+from ..storage import Array, array, cast, compute, floating, wrap
 from .elementwise import logistic
 from .shapes import normal_dim
 from .special import erf
@@ -89,6 +90,19 @@ def softmax(log: bool) -> Kernel:
     return run
 
 
+def softmax_backward(grad: Any, output: Any, dim: int, dtype: DType) -> Any:
+    g, y = compute(grad), compute(output)
+    return wrap(y * (g - (g * y).sum(axis=normal_dim(dim, y.ndim), keepdims=True)), dtype)
+
+
+def safe_softmax(self: Any, dim: int, dtype: DType | None = None) -> Any:
+    """softmax whose rows of nothing but -inf are 0."""
+    x = compute(self)
+    found = softmax(log=False)(self, dim, dtype)
+    empty = np.isneginf(x).all(axis=normal_dim(dim, x.ndim), keepdims=True)
+    return wrap(np.where(empty, 0, compute(found)), found.dtype)
+
+
 def keep_mask(shape: tuple[int, ...], p: float) -> Array:
     """Bernoulli(1 - p) as bool."""
     if not 0 <= p <= 1:
@@ -122,7 +136,51 @@ def feature_dropout(self: Any, p: float, train: bool) -> Any:
     if not train or p == 0:
         return self
     x = compute(self)
-    return wrap(_dropped(x, p, (*x.shape[:2], *[1] * (x.ndim - 2))), self.dtype)
+    return wrap(_dropped(x, p, _by_channel(x.shape)), self.dtype)
+
+
+def _by_channel(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:2], *[1] * (len(shape) - 2))
+
+
+_ALPHA_PRIME = -SELU_ALPHA * SELU_SCALE
+"""What SELU tends to far below 0, and what alpha dropout puts for an element."""
+
+
+def alpha_dropout(shape_of: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Kernel:
+    """Dropout that keeps mean and variance of SELU's output (Klambauer and others, 2017);
+    `shape_of` the shape that one draw covers."""
+
+    def run(self: Any, p: float, train: bool) -> Any:
+        if not 0 <= p <= 1:
+            raise OperatorError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if not train or p == 0:
+            return self
+        x = compute(self)
+        if p == 1:
+            return wrap(np.zeros_like(x), self.dtype)
+        mask = keep_mask(shape_of(x.shape), p)
+        scale = 1 / np.sqrt((_ALPHA_PRIME**2 * p + 1) * (1 - p))
+        out = np.where(mask, x, _ALPHA_PRIME) * scale - scale * p * _ALPHA_PRIME
+        return wrap(out.astype(x.dtype), self.dtype)
+
+    return run
+
+
+def native_dropout(self: Any, p: float, train: bool | None) -> Any:
+    """The scaled elements and the mask of those kept."""
+    x = compute(self)
+    if train is False:
+        return wrap(x.copy(), self.dtype), wrap(np.ones(x.shape, bool), bool_)
+    mask = keep_mask(x.shape, p)
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    return wrap((x * mask * scale).astype(x.dtype), self.dtype), wrap(mask, bool_)
+
+
+def native_dropout_backward(grad: Any, mask: Any, scale: float) -> Any:
+    dtype = floating(grad.dtype)
+    g = cast(grad, dtype)
+    return wrap(g * array(mask) * g.real.dtype.type(scale), dtype)
 
 
 def hardtanh(self: Any, lower: Any = -1, upper: Any = 1) -> Any:
@@ -175,4 +233,10 @@ KERNELS: dict[str, Kernel] = {
     "aten::dropout": dropout,
     "aten::dropout_": dropout_,
     "aten::feature_dropout": feature_dropout,
+    "aten::alpha_dropout": alpha_dropout(lambda shape: shape),
+    "aten::feature_alpha_dropout": alpha_dropout(_by_channel),
+    "aten::native_dropout": native_dropout,
+    "aten::native_dropout_backward": native_dropout_backward,
+    "aten::_softmax_backward_data": softmax_backward,
+    "aten::_safe_softmax": safe_softmax,
 }  # fmt: skip

@@ -77,16 +77,6 @@ def combined(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return make(x[at], self.dtype)
 
 
-def histc(self: Any, bins: int = 100, low: Any = 0, high: Any = 0) -> Any:
-    x = compute(self).reshape(-1)
-    if low == high:
-        low, high = (x.min(initial=np.inf), x.max(initial=-np.inf)) if x.size else (0, 1)
-        low, high = (low - 1, high + 1) if low == high else (low, high)
-    inside = x[(x >= low) & (x <= high)]
-    cells = np.minimum(((inside - low) / (high - low) * bins).astype(np.int64), bins - 1)
-    return wrap(np.bincount(cells, minlength=bins), self.dtype)
-
-
 def _gaps(y: Array, x: Any, axis: int) -> Array:
     """Areas of the trapezoids; `x` is the common width or the places."""
     low = np.take(y, np.arange(max(y.shape[axis] - 1, 0)), axis)
@@ -117,28 +107,6 @@ def cumulative_trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
     return wrap(np.cumsum(_gaps(y, x, axis), axis), dtype)
 
 
-def max_unpool(n: int) -> Kernel:
-    """Values back to the places they were pooled from; zero elsewhere."""
-
-    def run(self: Any, indices: Any, output_size: Sequence[int], *_: Any) -> Any:
-        x, at = array(self), array(indices)
-        if x.shape != at.shape:
-            raise OperatorError(
-                "Expected shape of indices to be same as that of the input tensor "
-                f"({list(x.shape)}) but got indices tensor with shape: {list(at.shape)}"
-            )
-        lead = x.shape[:-n]
-        out = np.zeros((*lead, int(np.prod(output_size))), x.dtype)
-        flat = at.reshape(*lead, -1)
-        if flat.size and (flat.min() < 0 or flat.max() >= out.shape[-1]):
-            raise OperatorError("Found an invalid max index: output volumes are of size "
-                                + "x".join(map(str, output_size)))  # fmt: skip
-        np.put_along_axis(out, flat, x.reshape(*lead, -1), -1)
-        return make(out.reshape(*lead, *output_size), self.dtype)
-
-    return run
-
-
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     weights = [None if w is None else array(w) for w in (fweights, aweights)]
     dtype = floating(self.dtype)
@@ -154,15 +122,12 @@ KERNELS: dict[str, Kernel] = {
     "aten::block_diag": block_diag,
     "aten::cartesian_prod": cartesian_prod,
     "aten::combinations": combined,
-    "aten::histc": histc,
     "aten::trapz.dx": trapezoid,
     "aten::trapz.x": trapezoid,
     "aten::trapezoid.dx": trapezoid,
     "aten::trapezoid.x": trapezoid,
     "aten::cumulative_trapezoid.dx": cumulative_trapezoid,
     "aten::cumulative_trapezoid.x": cumulative_trapezoid,
-    "aten::max_unpool2d": max_unpool(2),
-    "aten::max_unpool3d": max_unpool(3),
     "aten::cov": cov,
     "aten::corrcoef": lambda self: wrap(np.corrcoef(compute(self)), floating(self.dtype)),
 }

@@ -141,7 +141,9 @@ def im2col(self: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints)
     lead = cells.ndim - 5
     order = (*range(lead + 1), lead + 3, lead + 4, lead + 1, lead + 2)
     flat = cells.transpose(order)
-    return wrap(flat.reshape(*x.shape[:lead], x.shape[lead] * k[0] * k[1], -1), self.dtype)
+    places = cells.shape[lead + 1] * cells.shape[lead + 2]
+    rows = x.shape[lead] * k[0] * k[1]
+    return wrap(np.ascontiguousarray(flat).reshape(*x.shape[:lead], rows, places), self.dtype)
 
 
 def col2im(self: Any, output_size: Ints, kernel: Ints, dilation: Ints, padding: Ints,
@@ -151,7 +153,7 @@ def col2im(self: Any, output_size: Ints, kernel: Ints, dilation: Ints, padding: 
     sizes = [m + 2 * a for m, a in zip(output_size, p, strict=True)]
     counts = [(m - di * (ki - 1) - 1) // si + 1
               for m, ki, si, di in zip(sizes, k, s, d, strict=True)]  # fmt: skip
-    cells = x.reshape(*x.shape[:-2], -1, *k, *counts)
+    cells = x.reshape(*x.shape[:-2], x.shape[-2] // (k[0] * k[1]), *k, *counts)
     out = np.zeros((*cells.shape[:-4], *sizes), x.dtype)
     for i, j in product(range(k[0]), range(k[1])):
         rows = slice(i * d[0], i * d[0] + s[0] * counts[0], s[0])

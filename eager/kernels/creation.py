@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.dtypes import DType, bool_, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError
@@ -122,6 +123,55 @@ def window(coefficients: tuple[float, ...]) -> Kernel:
     return run
 
 
+def bartlett(length: int, periodic: bool = True, dtype: DType | None = None, *_: Any) -> Any:
+    """A triangle from 0 to 0."""
+    n = length if periodic else length - 1
+    out = 1 - np.abs(2 * np.arange(length) / max(n, 1) - 1)
+    return wrap(out if length != 1 else np.ones(1), dtype or MODES.default_dtype)
+
+
+def kaiser(
+    length: int, periodic: bool = True, beta: float = 12.0, dtype: DType | None = None, *_: Any
+) -> Any:
+    n = length if periodic else length - 1
+    place = 2 * np.arange(length) / max(n, 1) - 1
+    out = np.i0(beta * np.sqrt(np.maximum(1 - place * place, 0))) / np.i0(beta)
+    return wrap(out if length != 1 else np.ones(1), dtype or MODES.default_dtype)
+
+
+def range_(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *_: Any) -> Any:
+    """As `arange`, the end included; floating point unless a dtype is given."""
+    if step == 0:
+        raise OperatorError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise OperatorError("upper bound and lower bound inconsistent with step sign")
+    count = int((end - start) / step) + 1
+    return wrap(start + step * np.arange(count, dtype=np.float64), dtype or MODES.default_dtype)
+
+
+def strided(size: Sequence[int], stride: Sequence[int], dtype: DType) -> Any:
+    """Zeros with the given strides (in elements)."""
+    if len(size) != len(stride):
+        raise OperatorError(
+            f"mismatch in length of strides and shape: {len(size)} sizes, {len(stride)} strides"
+        )
+    extent = 1 + sum((n - 1) * s for n, s in zip(_shape(size), stride, strict=True) if n)
+    memory = np.zeros(extent if all(size) else 0, dtype.numpy)
+    steps = tuple(s * memory.itemsize for s in stride)
+    return make(as_strided(memory, tuple(size), steps), dtype)
+
+
+def permuted(size: Sequence[int], layout: Sequence[int], dtype: DType) -> Any:
+    """Zeros whose dimensions lie in memory in the order of `layout`."""
+    if sorted(layout) != list(range(len(size))):
+        raise OperatorError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(layout)}"
+        )
+    memory = np.zeros([size[d] for d in layout], dtype.numpy)
+    return make(memory.transpose(np.argsort(layout)), dtype)
+
+
 def _window_rows(name: str, coefficients: tuple[float, ...]) -> dict[str, Kernel]:
     run = window(coefficients)
     return {
@@ -189,9 +239,24 @@ KERNELS: dict[str, Kernel] = {
     "aten::full": full,
     "aten::full_like": full_like,
     "aten::new_full": new_full,
-    "aten::empty_strided": lambda size, stride, dtype=None, *_: filled(
-        size, 0, dtype or MODES.default_dtype
+    "aten::empty_strided": lambda size, stride, dtype=None, *_: strided(
+        size, stride, dtype or MODES.default_dtype
     ),
+    "aten::new_empty_strided": lambda self, size, stride, dtype=None, *_: strided(
+        size, stride, dtype or self.dtype
+    ),
+    "aten::empty_permuted": lambda size, layout, dtype=None, *_: permuted(
+        size, layout, dtype or MODES.default_dtype
+    ),
+    "aten::bartlett_window": lambda n, dtype=None, *_: bartlett(n, True, dtype),
+    "aten::bartlett_window.periodic": bartlett,
+    "aten::kaiser_window": lambda n, dtype=None, *_: kaiser(n, True, 12.0, dtype),
+    "aten::kaiser_window.periodic": lambda n, periodic, dtype=None, *_: kaiser(
+        n, periodic, 12.0, dtype
+    ),
+    "aten::kaiser_window.beta": kaiser,
+    "aten::range": lambda start, end, dtype=None, *_: range_(start, end, 1, dtype),
+    "aten::range.step": range_,
     "aten::arange": lambda end, dtype=None, *_: arange(0, end, 1, dtype),
     "aten::arange.start": lambda start, end, dtype=None, *_: arange(start, end, 1, dtype),
     "aten::arange.start_step": lambda start, end, step, dtype=None, *_: arange(

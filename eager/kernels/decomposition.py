@@ -1,62 +1,40 @@
-"""Matrix factorisations and norms, through LAPACK as NumPy reaches it."""
+"""Matrix factorisations, through LAPACK as NumPy reaches it, and the matrix exponential."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.dtypes import int32
+from tensorscript.base.errors import LinearAlgebraError, OperatorError
 
-from ..storage import Array, cast, compute, real_dtype, wrap, wrap_like
-from .reduction import vector_norm
-from .shapes import normal_dims
+from ..storage import Array, complex_dtype, compute, wrap, wrap_like
+from .matrices import matrix, square, stack_of, turned
 
 Kernel = Callable[..., Any]
 
 
-def _matrix(self: Any, name: str) -> Array:
-    x = compute(self)
-    if x.ndim < 2:
-        raise OperatorError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    return x
-
-
-def _square(self: Any, name: str) -> Array:
-    x = _matrix(self, name)
-    if x.shape[-1] != x.shape[-2]:
-        raise OperatorError(
-            f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by "
-            f"{x.shape[-1]} matrices"
-        )
-    return x
-
-
-def _turned(x: Array) -> Array:
-    return np.asarray(np.conj(np.swapaxes(x, -1, -2)))
-
-
 def linalg_svd(self: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
-    parts = np.linalg.svd(_matrix(self, "linalg.svd"), full_matrices)
+    parts = np.linalg.svd(matrix(self, "linalg.svd"), full_matrices)
     return tuple(wrap_like(part) for part in parts)
 
 
 def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """The older form: V and not its transpose; without vectors, zeros."""
-    x = _matrix(self, "svd")
+    x = matrix(self, "svd")
     if not compute_uv:
         m, n = x.shape[-2:]
         zeros = [np.zeros((*x.shape[:-2], k, k), x.dtype) for k in (m, n)]
         values = np.linalg.svd(x, compute_uv=False)
         return wrap_like(zeros[0]), wrap_like(values), wrap_like(zeros[1])
     u, s, vh = np.linalg.svd(x, not some)
-    return wrap_like(u), wrap_like(s), wrap_like(_turned(vh))
+    return wrap_like(u), wrap_like(s), wrap_like(turned(vh))
 
 
 def qr(self: Any, mode: str = "reduced") -> Any:
-    x = _matrix(self, "linalg.qr")
+    x = matrix(self, "linalg.qr")
     if mode == "r":
         return wrap_like(np.zeros(0, x.dtype)), wrap_like(np.linalg.qr(x, "r"))
     if mode not in ("reduced", "complete"):
@@ -66,20 +44,89 @@ def qr(self: Any, mode: str = "reduced") -> Any:
     return wrap_like(q), wrap_like(r)
 
 
-def cholesky(self: Any, upper: bool = False) -> Any:
+def cholesky_ex(self: Any, upper: bool = False, check_errors: bool = False) -> Any:
+    """The factor and, per matrix, the order of the first minor that is not positive (or 0)."""
+    x = square(self, "linalg.cholesky")
+    kept = np.tril(x) if not upper else turned(np.triu(x))
+    lead, n = x.shape[:-2], x.shape[-1]
+    flat = stack_of(kept, lead, n, n)
+    out, info = np.zeros_like(flat), np.zeros(flat.shape[0], np.int32)
+    for k, a in enumerate(flat):
+        info[k] = _first_bad_minor(a)
+        good = info[k] - 1 if info[k] else n
+        out[k, :good, :good] = np.linalg.cholesky(a[:good, :good])
+        if info[k]:
+            out[k, good:] = a[good:]
+    if check_errors and info.any():
+        element = f"(Batch element {int(info.argmax())}): " if lead else ""
+        raise LinearAlgebraError(
+            f"linalg.cholesky: {element}The factorization could not be completed because the input "
+            f"is not positive-definite (the leading minor of order {int(info[info > 0][0])} is not "
+            "positive-definite)."
+        )
+    found = out.reshape(x.shape)
+    return wrap_like(turned(found) if upper else found), wrap(info.reshape(lead), int32)
+
+
+def _first_bad_minor(a: Array) -> int:
+    """0 where the lower triangle's matrix is positive-definite."""
+    if _is_positive(a):
+        return 0
+    return next(k for k in range(1, a.shape[0] + 1) if not _is_positive(a[:k, :k]))
+
+
+def _is_positive(a: Array) -> bool:
     try:
-        found = np.linalg.cholesky(_square(self, "linalg.cholesky"))
-    except np.linalg.LinAlgError as error:
-        raise OperatorError("linalg.cholesky: The factorization could not be completed because the "
-                            "input is not positive-definite.") from error  # fmt: skip
-    return wrap_like(_turned(found) if upper else found)
+        np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def cholesky(self: Any, upper: bool = False) -> Any:
+    return cholesky_ex(self, upper, check_errors=True)[0]
+
+
+def eig(self: Any) -> Any:
+    """Eigenvalues and eigenvectors, always complex."""
+    values, vectors = np.linalg.eig(_finite(square(self, "linalg.eig")))
+    out = complex_dtype(self.dtype)
+    return wrap(values, out), wrap(vectors, out)
+
+
+def eigvals(self: Any) -> Any:
+    found = np.linalg.eigvals(_finite(square(self, "linalg.eigvals")))
+    return wrap(found, complex_dtype(self.dtype))
+
+
+def _finite(x: Array) -> Array:
+    if not np.isfinite(x).all():
+        raise OperatorError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    return x
+
+
+def eigh(self: Any, uplo: str = "L") -> Any:
+    found = np.linalg.eigh(square(self, "linalg.eigh"), _triangle(uplo, "linalg.eigh"))
+    return tuple(wrap_like(part) for part in found)
+
+
+def eigvalsh(self: Any, uplo: str = "L") -> Any:
+    x = square(self, "linalg.eigvalsh")
+    return wrap_like(np.linalg.eigvalsh(x, _triangle(uplo, "linalg.eigvalsh")))
+
+
+def _triangle(uplo: str, name: str) -> Literal["L", "U"]:
+    if uplo.upper() not in ("L", "U"):
+        raise OperatorError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    return "U" if uplo in "Uu" else "L"
 
 
 def matrix_exp(self: Any) -> Any:
     """Scaling and squaring of the Taylor series, to the precision of float64."""
-    x = _square(self, "linalg.matrix_exp")
+    if (x := compute(self)).ndim < 2 or x.shape[-1] != x.shape[-2]:
+        x = square(self, "linalg.matrix_exp")
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    if not np.isfinite(wide).all():
+    if not bool(np.isfinite(wide).all()):
         return wrap(np.full(x.shape, np.nan), self.dtype)
     size = float(np.abs(wide).sum(-1).max(initial=0.0))
     halvings = max(0, int(np.ceil(np.log2(size))) + 1) if size else 0
@@ -94,129 +141,21 @@ def matrix_exp(self: Any) -> Any:
     return wrap(out, self.dtype)
 
 
-def least_squares(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> Any:
-    """Solution, residuals, rank and singular values of each matrix of a batch."""
-    x, y = _matrix(self, "linalg.lstsq"), compute(b)
-    vector = y.ndim == x.ndim - 1
-    solution = np.linalg.pinv(x) @ (y[..., None] if vector else y)
-    solution = solution[..., 0] if vector else solution
-    m, n = x.shape[-2:]
-    rank = np.linalg.matrix_rank(x)
-    residuals = np.zeros(0, x.dtype)
-    if driver not in (None, "gelsy") and m > n and not vector and bool((rank == n).all()):
-        residuals = np.square(np.abs(y - x @ solution)).sum(-2)
-    if driver == "gels":
-        rank = np.zeros(0, np.int64)
-    by_values = driver in ("gelss", "gelsd")
-    spectrum = np.linalg.svd(x, compute_uv=False) if by_values else np.zeros(0, x.real.dtype)
-    parts = wrap(solution, self.dtype), wrap_like(residuals)
-    return (*parts, wrap(np.asarray(rank), int64), wrap_like(spectrum))
-
-
-def matrix_norm(
-    self: Any, order: Any, dim: Sequence[int] = (-2, -1), keepdim: bool = False, dtype: Any = None
-) -> Any:
-    """fro, nuc, 1, -1, 2, -2, inf, -inf of the matrices that two dimensions span."""
-    source = dtype or self.dtype
-    x = cast(self, source)
-    rows, columns = normal_dims(dim, x.ndim)
-    word: Any = (
-        {"inf": np.inf, "-inf": -np.inf}.get(order, order) if isinstance(order, str) else order
-    )
-    try:
-        found = np.linalg.norm(x, word, (rows, columns), keepdim)
-    except ValueError as error:
-        raise OperatorError(f"linalg.matrix_norm: Order {order} not supported.") from error
-    return wrap(found, real_dtype(source))
-
-
-def norm(
-    self: Any, order: Any = None, dim: Any = None, keepdim: bool = False, dtype: Any = None
-) -> Any:
-    """The 2-norm of everything, or a vector or matrix norm by the number of dimensions."""
-    ndim = compute(self).ndim
-    dims = None if dim is None else list(dim)
-    if order is None:
-        return vector_norm(self, 2, dims, keepdim, dtype)
-    over = list(range(ndim)) if dims is None else dims
-    if len(over) == 2:
-        return matrix_norm(self, order, over, keepdim, dtype)
-    if len(over) != 1 or (isinstance(order, str) and order in ("fro", "nuc")):
-        raise OperatorError(
-            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got "
-            f"{ndim}D."
-        )
-    return vector_norm(self, order, over, keepdim, dtype)
-
-
-def solve(self: Any, other: Any, left: bool = True) -> Any:
-    """`self` X = other; vectors where `other` has one dimension less."""
-    a, b = _square(self, "linalg.solve"), compute(other)
-    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
-    right = b[..., None] if vector else b
-    try:
-        if left:
-            out = np.linalg.solve(a, right)
-        else:
-            out = np.swapaxes(
-                np.linalg.solve(np.swapaxes(a, -1, -2), np.swapaxes(right, -1, -2)), -1, -2
-            )
-    except np.linalg.LinAlgError as error:
-        raise OperatorError("linalg.solve: The solver failed because the input matrix is "
-                            "singular.") from error  # fmt: skip
-    return wrap(out[..., 0] if vector else out, self.dtype)
-
-
-def triangular_solve(
-    self: Any, other: Any, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Any:
-    a, b = _square(self, "linalg.solve_triangular"), compute(other)
-    kept = np.triu(a) if upper else np.tril(a)
-    if unitriangular:
-        eye = np.eye(a.shape[-1], dtype=a.dtype)
-        kept = kept * (1 - eye) + eye
-    return solve(wrap(kept, self.dtype), wrap(b, other.dtype), left)
-
-
-def pinv(self: Any, rcond: float = 1e-15, hermitian: bool = False) -> Any:
-    return wrap(np.linalg.pinv(_matrix(self, "linalg.pinv"), rcond, hermitian), self.dtype)
-
-
-def logdet(self: Any) -> Any:
-    sign, log = np.linalg.slogdet(_square(self, "logdet"))
-    return wrap(np.where(sign > 0, log, np.where(sign < 0, np.nan, -np.inf)), self.dtype)
-
-
-def slogdet(self: Any) -> Any:
-    return tuple(wrap_like(part) for part in np.linalg.slogdet(_square(self, "linalg.slogdet")))
-
-
 KERNELS: dict[str, Kernel] = {
     "aten::linalg_svd": linalg_svd,
     "aten::linalg_svdvals": lambda self, driver=None: wrap_like(
-        np.linalg.svd(_matrix(self, "linalg.svdvals"), compute_uv=False)
+        np.linalg.svd(matrix(self, "linalg.svdvals"), compute_uv=False)
     ),
     "aten::svd": svd,
     "aten::linalg_qr": qr,
     "aten::qr": lambda self, some=True: qr(self, "reduced" if some else "complete"),
     "aten::linalg_cholesky": cholesky,
     "aten::cholesky": cholesky,
-    "aten::linalg_eigvalsh": lambda self, uplo="L": wrap_like(
-        np.linalg.eigvalsh(_square(self, "linalg.eigvalsh"), "U" if uplo in "Uu" else "L")
-    ),
+    "aten::linalg_cholesky_ex": cholesky_ex,
+    "aten::linalg_eig": eig,
+    "aten::linalg_eigvals": eigvals,
+    "aten::linalg_eigh": eigh,
+    "aten::linalg_eigvalsh": eigvalsh,
     "aten::matrix_exp": matrix_exp,
     "aten::linalg_matrix_exp": matrix_exp,
-    "aten::linalg_lstsq": least_squares,
-    "aten::linalg_matrix_norm": matrix_norm,
-    "aten::linalg_matrix_norm.str_ord": lambda self, order="fro", *rest: matrix_norm(
-        self, order, *rest
-    ),
-    "aten::linalg_norm": norm,
-    "aten::linalg_norm.ord_str": norm,
-    "aten::linalg_solve": solve,
-    "aten::linalg_solve_triangular": triangular_solve,
-    "aten::linalg_pinv": pinv,
-    "aten::pinverse": pinv,
-    "aten::logdet": logdet,
-    "aten::linalg_slogdet": slogdet,
 }

@@ -41,6 +41,18 @@ def several(fn: Callable[..., Any], default: Sequence[int] | None, real: bool = 
     return run
 
 
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _hfftn(x: Any, s: Any, dims: Any, norm: str | None) -> Any:
+    """The real transform of a half-Hermitian signal: an inverse of its conjugate."""
+    return np.fft.irfftn(np.conj(x), s, dims, _SWAPPED[norm])
+
+
+def _ihfftn(x: Any, s: Any, dims: Any, norm: str | None) -> Any:
+    return np.conj(np.fft.rfftn(x, s, dims, _SWAPPED[norm]))
+
+
 def shifted(fn: Callable[..., Any]) -> Kernel:
     return lambda self, dim=None: wrap(fn(cast(self, self.dtype), dim), self.dtype)
 
@@ -63,6 +75,12 @@ KERNELS: dict[str, Kernel] = {
     "aten::fft_irfft2": several(lambda *a: np.fft.irfft2(*a), (-2, -1), real=True),
     "aten::fft_fftn": several(lambda *a: np.fft.fftn(*a), None),
     "aten::fft_ifftn": several(lambda *a: np.fft.ifftn(*a), None),
+    "aten::fft_rfftn": several(lambda *a: np.fft.rfftn(*a), None),
+    "aten::fft_irfftn": several(lambda *a: np.fft.irfftn(*a), None, real=True),
+    "aten::fft_hfftn": several(lambda *a: _hfftn(*a), None, real=True),
+    "aten::fft_hfft2": several(lambda *a: _hfftn(*a), (-2, -1), real=True),
+    "aten::fft_ihfftn": several(lambda *a: _ihfftn(*a), None),
+    "aten::fft_ihfft2": several(lambda *a: _ihfftn(*a), (-2, -1)),
     "aten::fft_fftshift": shifted(lambda *a: np.fft.fftshift(*a)),
     "aten::fft_ifftshift": shifted(lambda *a: np.fft.ifftshift(*a)),
     "aten::fft_fftfreq": frequencies(lambda *a: np.fft.fftfreq(*a)),

@@ -12,7 +12,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..indexing import check_index, check_mask
 from ..indexing import gather as gather_view
-from ..storage import Array, array, make, to_storage, value, wrap
+from ..storage import Array, array, compute, make, to_storage, value, wrap
 from .bag import reduce_at
 from .shapes import check_broadcast, normal_dim
 
@@ -252,6 +252,16 @@ def embedding(
     return make(rows[at], weight.dtype)
 
 
+def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """Rows that are named and longer than `max_norm` shortened to it, in place."""
+    at = np.unique(_index_array(indices, "embedding_renorm_"))
+    rows = compute(self)[at]
+    size = (np.abs(rows) ** norm_type).sum(-1, keepdims=True) ** (1 / norm_type)
+    scale = np.where(size > max_norm, max_norm / (size + 1e-7), 1)
+    array(self)[at] = to_storage((rows * scale).astype(rows.dtype), self.dtype)
+    return self
+
+
 def one_hot(self: Any, num_classes: int = -1) -> Any:
     at = array(self)
     if self.dtype is not int64:
@@ -322,6 +332,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::nonzero_numpy": nonzero_numpy,
     "aten::where": nonzero_numpy,
     "aten::embedding": embedding,
+    "aten::embedding_renorm_": embedding_renorm_,
     "aten::one_hot": one_hot,
     "aten::searchsorted.Tensor": searchsorted,
     "aten::searchsorted.Scalar": searchsorted,

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import float32, float64
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, wrap
-from .shapes import check_broadcast
+from ..storage import Array, array, cast, compute, floating, make, promoted, sum_dtype, value, wrap
+from .reduction import vector_norm
+from .shapes import check_broadcast, normal_dim
+from .view import diagonal
 
 Kernel = Callable[..., Any]
 
@@ -193,10 +194,24 @@ def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
 
 
 def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
-    return wrap(
-        np.tensordot(compute(self), compute(other), (tuple(dims_self), tuple(dims_other))),
-        self.dtype,
-    )
+    """Sums over pairs of dimensions; a pair in which one has size 1 broadcasts."""
+    a, b = compute(self), compute(other)
+    first = [normal_dim(d, a.ndim) for d in dims_self]
+    second = [normal_dim(d, b.ndim) for d in dims_other]
+    if len(first) != len(second):
+        raise OperatorError("both dimension lists should have same length")
+    for i, j in zip(first, second, strict=True):
+        m, n = a.shape[i], b.shape[j]
+        if m == 1 != n:
+            b = b.sum(j, keepdims=True, dtype=b.dtype)
+        elif n == 1 != m:
+            a = a.sum(i, keepdims=True, dtype=a.dtype)
+        elif m != n:
+            raise OperatorError(
+                f"contracted dimensions need to match, but first has size {m} in dim {i} and "
+                f"second has size {n} in dim {j}"
+            )
+    return wrap(np.tensordot(a, b, (first, second)), self.dtype)
 
 
 def triangle(fn: Callable[..., Any]) -> Kernel:
@@ -229,12 +244,42 @@ def trace(self: Any) -> Any:
 
 
 def cdist(first: Any, second: Any, p: float = 2.0, mode: Any = None) -> Any:
+    """first (*, P, M), second (*, R, M) -> p-norms of all differences (*, P, R)."""
+    if p < 0:
+        raise OperatorError("cdist only supports non-negative p values")
     difference = np.abs(compute(first)[..., :, None, :] - compute(second)[..., None, :, :])
+    return wrap(distances(difference, p), first.dtype)
+
+
+def distances(difference: Array, p: float) -> Array:
+    """The p-norm of absolute differences over the last dimension."""
     if p == float("inf"):
-        return wrap(difference.max(-1), first.dtype)
+        return np.asarray(difference.max(-1, initial=0))
     if p == 0:
-        return wrap((difference != 0).sum(-1), first.dtype)
-    return wrap((difference**p).sum(-1) ** (1 / p), first.dtype)
+        return np.asarray((difference != 0).sum(-1))
+    if p in (1.0, 2.0):
+        total = (difference if p == 1 else difference * difference).sum(-1)
+        return np.asarray(total if p == 1 else np.sqrt(total))
+    return np.asarray((difference**p).sum(-1) ** (1 / p))
+
+
+def pdist(self: Any, p: float = 2.0) -> Any:
+    """(N, M) -> p-norms of the differences of all pairs of rows (N (N - 1) / 2)."""
+    x = compute(self)
+    if x.ndim != 2:
+        raise OperatorError(f"pdist only supports 2D tensors, got: {x.ndim}D")
+    if p < 0:
+        raise OperatorError("pdist only supports non-negative p values")
+    i, j = np.triu_indices(x.shape[0], 1)
+    return wrap(distances(np.abs(x[i] - x[j]), p), self.dtype)
+
+
+def dist(self: Any, other: Any, p: Any = 2) -> Any:
+    """The p-norm of the difference of all elements."""
+    dtype = floating(promoted(self, other))
+    a, b = cast(self, dtype), cast(other, dtype)
+    check_broadcast(a, b)
+    return vector_norm(wrap(a - b, dtype), p)
 
 
 def kron(self: Any, other: Any) -> Any:
@@ -254,24 +299,44 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     return wrap(np.moveaxis(out, -1, axis), self.dtype)
 
 
-def lapack(fn: Callable[..., Any]) -> Kernel:
-    """A NumPy linear algebra function; singular inputs are refused in its words."""
-
-    def run(*operands: Any) -> Any:
-        try:
-            out = fn(*(compute(x) for x in operands))
-        except np.linalg.LinAlgError as error:
-            raise OperatorError(f"linalg: {error}") from error
-        if isinstance(out, tuple):
-            return tuple(_at_precision(o, operands[0].dtype) for o in out)
-        return wrap(out, operands[0].dtype)
-
-    return run
+def vecdot(x: Any, y: Any, dim: int = -1) -> Any:
+    """sum of conj(x) * y along `dim`."""
+    dtype = promoted(x, y)
+    a, b = cast(x, dtype), cast(y, dtype)
+    check_broadcast(a, b)
+    return wrap((np.conj(a) * b).sum(dim), dtype)
 
 
-def _at_precision(out: Array, dtype: Any) -> Any:
-    real = out.dtype.kind == "f" and dtype.is_complex
-    return wrap(out, (float64 if dtype.bits == 128 else float32) if real else dtype)
+def multi_dot(tensors: Sequence[Any]) -> Any:
+    """The product of several matrices; the first and the last may be vectors."""
+    if len(tensors) < 2:
+        raise OperatorError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    arrays = [compute(x) for x in tensors]
+    for k, a in enumerate(arrays):
+        edge = k in (0, len(arrays) - 1)
+        if a.ndim != 2 and not (edge and a.ndim == 1):
+            wanted = "1D or 2D" if edge else "2D"
+            raise OperatorError(f"multi_dot(): tensor {k} must be {wanted} but got {a.ndim}D")
+    out = arrays[0]
+    for a in arrays[1:]:
+        _check_inner(out if out.ndim == 2 else out[None], a if a.ndim == 2 else a[:, None])
+        out = _product(out, a)
+    return wrap(out, tensors[0].dtype)
+
+
+def vander(x: Any, n: int | None = None, increasing: bool = True) -> Any:
+    """Powers 0 to n - 1 of each element along a new last dimension."""
+    a = np.atleast_1d(value(x))
+    count = a.shape[-1] if n is None else n
+    dtype = sum_dtype(x.dtype)
+    powers = np.atleast_1d(cast(x, dtype))[..., None] ** np.arange(count)
+    return wrap(powers if increasing else np.flip(powers, -1), dtype)
+
+
+def linalg_vander(x: Any, n: int | None = None) -> Any:
+    if n is not None and n <= 1:
+        raise OperatorError("N must be greater than 1.")
+    return vander(x, n)
 
 
 def matrix_power(self: Any, n: int) -> Any:
@@ -303,20 +368,22 @@ KERNELS: dict[str, Kernel] = {
     "aten::diag_embed": diag_embed,
     "aten::trace": trace,
     "aten::cdist": cdist,
+    "aten::pdist": pdist,
+    "aten::dist": dist,
     "aten::kron": kron,
     "aten::cross": cross,
     "aten::linalg_cross": lambda a, b, dim=-1: cross(a, b, dim),
     "aten::chain_matmul": lambda ts: wrap(
         np.linalg.multi_dot([compute(x) for x in ts]), ts[0].dtype
     ),
-    "aten::inverse": lapack(np.linalg.inv),
-    "aten::linalg_inv": lapack(np.linalg.inv),
-    "aten::det": lapack(np.linalg.det),
-    "aten::linalg_det": lapack(np.linalg.det),
-    "aten::slogdet": lapack(lambda x: tuple(np.linalg.slogdet(x))),
-    "aten::linalg_eigh": lambda self, uplo="L": lapack(lambda x: tuple(np.linalg.eigh(x, uplo)))(
-        self
-    ),
     "aten::matrix_power": matrix_power,
+    "aten::linalg_matmul": matmul,
+    "aten::linalg_vecdot": vecdot,
+    "aten::linalg_multi_dot": multi_dot,
+    "aten::linalg_vander": linalg_vander,
+    "aten::vander": lambda x, n=None, increasing=False: vander(x, n, increasing),
+    "aten::linalg_diagonal": lambda self, offset=0, dim1=-2, dim2=-1: diagonal(
+        self, offset, dim1, dim2
+    ),
     "aten::linalg_matrix_power": matrix_power,
 }

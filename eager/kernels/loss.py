@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, array, cast, compute, floating, promoted, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, real_dtype, wrap
 from .activation import softmax_array
 from .shapes import check_broadcast
 
@@ -17,8 +18,14 @@ Kernel = Callable[..., Any]
 NONE, MEAN, SUM = 0, 1, 2
 
 
-def reduced(x: Array, reduction: int) -> Array:
+def reduced(x: Array, reduction: int, dtype: DType | None = None) -> Array:
+    """`dtype`, where given, must be one that has a mean."""
     if reduction == MEAN:
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise OperatorError(
+                "mean(): could not infer output dtype. Input dtype must be either a floating point "
+                f"or complex dtype. Got: {dtype.word}"
+            )
         return np.asarray(np.divide(x.sum(dtype=x.dtype), x.dtype.type(x.size)))
     return np.asarray(x.sum(dtype=x.dtype)) if reduction == SUM else x
 
@@ -30,12 +37,10 @@ def pairwise(fn: Callable[..., Array]) -> Kernel:
         dtype = promoted(self, target)
         a, b = cast(self, dtype), cast(target, dtype)
         check_broadcast(a, b)
-        if reduction == MEAN and not dtype.is_floating_point:
-            raise OperatorError(
-                "mean(): could not infer output dtype. Input dtype must be either a floating point "
-                f"or complex dtype. Got: {dtype.word}"
-            )
-        return wrap(reduced(np.asarray(fn(a, b, *parameters), a.dtype), reduction), dtype)
+        found = fn(a, b, *parameters)
+        out = real_dtype(dtype) if found.dtype.kind == "f" else dtype
+        found = np.asarray(found, np.result_type(a.real.dtype if out is not dtype else a.dtype))
+        return wrap(reduced(found, reduction, out), out)
 
     return run
 
@@ -150,66 +155,17 @@ def _uniform(log_p: Array, at: Array, weight: Any, reduction: int, ignore: int, 
     return np.asarray(out.sum(dtype=log_p.dtype)) if reduction == SUM else out
 
 
-def cosine_similarity(first: Any, second: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    dtype = promoted(first, second)
-    a, b = np.broadcast_arrays(cast(first, dtype), cast(second, dtype))
-    small = a.dtype.type(eps)
-    na = np.maximum(np.sqrt((a * a).sum(dim, keepdims=True)), small)
-    nb = np.maximum(np.sqrt((b * b).sum(dim, keepdims=True)), small)
-    return wrap(((a / na) * (b / nb)).sum(dim), dtype)
-
-
-def pairwise_distance(
-    first: Any, second: Any, p: float = 2, eps: float = 1e-6, keepdim: bool = False
-) -> Any:
-    dtype = floating(promoted(first, second))
-    a, b = cast(first, dtype), cast(second, dtype)
-    d = np.abs(a - b + a.dtype.type(eps))
-    return wrap((d**p).sum(-1, keepdims=keepdim) ** (1 / p), dtype)
-
-
-def margin_ranking(
-    first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
-) -> Any:
-    dtype = floating(promoted(first, second, target))
-    a, b, y = cast(first, dtype), cast(second, dtype), cast(target, dtype)
-    return wrap(reduced(np.maximum(-y * (a - b) + a.dtype.type(margin), 0), reduction), dtype)
-
-
-def cosine_embedding(
-    first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
-) -> Any:
-    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
-    a, b, y = compute(first), compute(second), compute(target)
-    small = a.dtype.type(1e-12)
-    size = ((a * a).sum(-1) + small) * ((b * b).sum(-1) + small)
-    cos = (a * b).sum(-1) / np.sqrt(size)
-    out = np.where(y == 1, 1 - cos, np.where(y == -1, np.maximum(cos - margin, 0), 0))
-    return wrap(reduced(out.astype(a.dtype), reduction), first.dtype)
-
-
-def triplet_margin(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
-    eps: float = 1e-6, swap: bool = False, reduction: int = MEAN,
-) -> Any:  # fmt: skip
-    near = compute(pairwise_distance(anchor, positive, p, eps))
-    far = compute(pairwise_distance(anchor, negative, p, eps))
-    if swap:
-        far = np.minimum(far, compute(pairwise_distance(positive, negative, p, eps)))
-    return wrap(reduced(np.maximum(near - far + near.dtype.type(margin), 0), reduction),
-                anchor.dtype)  # fmt: skip
-
-
 def poisson_nll(
     self: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
 ) -> Any:
     """`full` adds Stirling's approximation of log(target!)."""
-    x, y = compute(self), compute(target)
+    dtype = floating(promoted(self, target))
+    x, y = cast(self, dtype), cast(target, dtype)
     out = np.exp(x) - y * x if log_input else x - y * np.log(x + x.dtype.type(eps))
     if full:
         stirling = y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y)
         out = out + np.where(y > 1, stirling, 0)
-    return wrap(reduced(out.astype(x.dtype), reduction), self.dtype)
+    return wrap(reduced(out.astype(x.dtype), reduction), dtype)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -230,10 +186,5 @@ KERNELS: dict[str, Kernel] = {
     "aten::nll_loss2d": nll_loss,
     "aten::nll_loss_nd": nll_loss,
     "aten::cross_entropy_loss": cross_entropy,
-    "aten::cosine_similarity": cosine_similarity,
-    "aten::pairwise_distance": pairwise_distance,
-    "aten::margin_ranking_loss": margin_ranking,
-    "aten::cosine_embedding_loss": cosine_embedding,
-    "aten::triplet_margin_loss": triplet_margin,
     "aten::poisson_nll_loss": poisson_nll,
 }

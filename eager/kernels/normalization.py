@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import uint8
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, compute, wrap
+from ..storage import Array, array, compute, to_storage, wrap
 from .activation import dropout, softmax_array
 from .reduction import variance
 
@@ -29,30 +30,63 @@ def _standard(x: Array, over: tuple[int, ...], eps: float) -> tuple[Array, Array
     return (x - mean) * scale, mean, scale
 
 
+def _move(statistic: Any, momentum: float, new: Array) -> None:
+    """A running statistic a step towards the batch's, in place."""
+    mixed = (1 - momentum) * compute(statistic) + momentum * new
+    array(statistic)[...] = to_storage(mixed, statistic.dtype)
+
+
+def _batch_norm(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
+    eps: float,
+) -> tuple[Any, Array, Array]:  # fmt: skip
+    """The result, and the batch's mean and inverse deviation (empty unless training)."""
+    x = compute(self)
+    shape = (1, -1, *[1] * (x.ndim - 2))
+    if x.ndim < 2:
+        if x.size:
+            raise OperatorError(f"Expected at least 2 dimensions, but got {x.ndim}")
+        return wrap(x.copy(), self.dtype), x, x
+    if not training:
+        scale = 1 / np.sqrt(compute(var) + np.float32(eps))
+        out = (x - compute(mean).reshape(shape)) * scale.reshape(shape).astype(x.dtype)
+        none = np.zeros(0, x.dtype)
+        return wrap(_affine(out, weight, bias, shape), self.dtype), none, none
+    over = (0, *range(2, x.ndim))
+    out, centre, inverse = _standard(x, over, eps)
+    if mean is not None:
+        _move(mean, momentum, centre.reshape(-1))
+        _move(var, momentum, variance(x, over, 1, False))
+    return wrap(_affine(out, weight, bias, shape), self.dtype), centre, inverse
+
+
 def batch_norm(
     self: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
     eps: float, cudnn: bool = True,
 ) -> Any:  # fmt: skip
     """x (N, C, *). Training uses the batch and moves the running statistics in place."""
-    x = compute(self)
-    shape = (1, -1, *[1] * (x.ndim - 2))
-    if training:
-        over = (0, *range(2, x.ndim))
-        count = x.size // x.shape[1] if x.shape[1] else 0
-        if count <= 1:
-            raise OperatorError(
-                "Expected more than 1 value per channel when training, got input size "
-                f"torch.Size({list(x.shape)})"
-            )
-        out, centre, _ = _standard(x, over, eps)
-        if mean is not None:
-            spread = variance(x, over, 1, False)
-            mean._array[...] = (1 - momentum) * mean._array + momentum * centre.reshape(-1)
-            var._array[...] = (1 - momentum) * var._array + momentum * spread
-    else:
-        scale = 1 / np.sqrt(compute(var) + np.float32(eps))
-        out = (x - compute(mean).reshape(shape)) * scale.reshape(shape).astype(x.dtype)
-    return wrap(_affine(out, weight, bias, shape), self.dtype)
+    return _batch_norm(self, weight, bias, mean, var, training, momentum, eps)[0]
+
+
+def native_batch_norm(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
+    eps: float,
+) -> Any:  # fmt: skip
+    """Also the batch's mean and inverse deviation."""
+    out, *saved = _batch_norm(self, weight, bias, mean, var, training, momentum, eps)
+    kept = (
+        self.dtype
+        if weight is None and mean is None
+        else (mean if weight is None else weight).dtype
+    )
+    return out, *(wrap(part.reshape(-1), kept) for part in saved)
+
+
+def _with_update(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
+) -> Any:
+    parts = native_batch_norm(self, weight, bias, mean, var, True, momentum, eps)
+    return (*parts, wrap(np.zeros(0, np.uint8), uint8))
 
 
 def layer_norm(
@@ -73,11 +107,8 @@ def layer_norm(
 def native_layer_norm(self: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
     x = compute(self)
     _, mean, scale = _standard(x, tuple(range(-len(shape), 0)), eps)
-    return (
-        layer_norm(self, shape, weight, bias, eps),
-        wrap(mean, self.dtype),
-        wrap(scale, self.dtype),
-    )
+    kept = self.dtype if weight is None or weight.dtype is self.dtype else weight.dtype
+    return layer_norm(self, shape, weight, bias, eps), wrap(mean, kept), wrap(scale, kept)
 
 
 def rms_norm(
@@ -101,10 +132,27 @@ def group_norm(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(x.shape)} and num_groups={groups}"
         )
+    return _group_norm(self, groups, weight, bias, eps)[0]
+
+
+def _group_norm(
+    self: Any, groups: int, weight: Any, bias: Any, eps: float
+) -> tuple[Any, Array, Array]:
+    """The result, and mean and inverse deviation (N, groups)."""
+    x = compute(self)
     grouped = x.reshape(x.shape[0], groups, x[:1].size // groups if x.size else 0)
-    out, _, _ = _standard(grouped, (2,), eps)
+    out, mean, scale = _standard(grouped, (2,), eps)
     shape = (1, -1, *[1] * (x.ndim - 2))
-    return wrap(_affine(out.reshape(x.shape), weight, bias, shape), self.dtype)
+    found = wrap(_affine(out.reshape(x.shape), weight, bias, shape), self.dtype)
+    return found, mean[..., 0], scale[..., 0]
+
+
+def native_group_norm(
+    self: Any, weight: Any, bias: Any, n: int, c: int, size: int, groups: int, eps: float
+) -> Any:
+    out, *parts = _group_norm(self, groups, weight, bias, eps)
+    kept = self.dtype if weight is None else weight.dtype
+    return out, *(wrap(part, kept) for part in parts)
 
 
 def instance_norm(
@@ -117,11 +165,8 @@ def instance_norm(
     over = tuple(range(2, x.ndim))
     out, centre, _ = _standard(x, over, eps)
     if mean is not None:
-        spread = variance(x, over, 1, False).mean(0)
-        mean._array[...] = (1 - momentum) * mean._array + momentum * centre.reshape(
-            x.shape[:2]
-        ).mean(0)
-        var._array[...] = (1 - momentum) * var._array + momentum * spread
+        _move(mean, momentum, centre.reshape(x.shape[:2]).mean(0))
+        _move(var, momentum, variance(x, over, 1, False).mean(0))
     return wrap(_affine(out, weight, bias, (1, -1, *[1] * (x.ndim - 2))), self.dtype)
 
 
@@ -161,6 +206,16 @@ KERNELS: dict[str, Kernel] = {
     "aten::layer_norm": layer_norm,
     "aten::native_layer_norm": native_layer_norm,
     "aten::rms_norm": rms_norm,
+    "aten::native_batch_norm": native_batch_norm,
+    "aten::_native_batch_norm_legit": native_batch_norm,
+    "aten::_native_batch_norm_legit.no_stats": lambda self, weight, bias, *rest: native_batch_norm(
+        self, weight, bias, None, None, *rest
+    ),
+    "aten::_native_batch_norm_legit_no_training": lambda *given: native_batch_norm(
+        *given[:5], False, *given[5:]
+    ),
+    "aten::_batch_norm_with_update": _with_update,
+    "aten::native_group_norm": native_group_norm,
     "aten::group_norm": group_norm,
     "aten::instance_norm": instance_norm,
     "aten::_weight_norm": weight_norm,

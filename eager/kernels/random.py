@@ -85,6 +85,73 @@ def exponential_(self: Any, lambd: float = 1.0, generator: Any = None) -> Any:
     return _store(self, -np.log1p(-u) / lambd)
 
 
+def _fill_from(fn: Callable[..., Array]) -> Kernel:
+    """An in-place sampler: `fn(uniforms, *parameters)` of numbers drawn in [0, 1)."""
+
+    def run(self: Any, *given: Any) -> Any:
+        *parameters, generator = given
+        u = _draw("uniform", array(self).shape, float64, generator)
+        return _store(self, fn(u, *parameters))
+
+    return run
+
+
+def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, generator: Any = None) -> Any:
+    if std <= 0:
+        raise OperatorError(f"log_normal_ expects std > 0.0, but found std={std}")
+    z = _draw("normal", array(self).shape, float64, generator)
+    return _store(self, np.exp(z * std + mean))
+
+
+def _geometric(u: Array, p: float) -> Array:
+    if not 0 < p < 1:
+        raise OperatorError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return np.asarray(np.ceil(np.log1p(-u) / np.log1p(-p)).clip(1))
+
+
+def _cauchy(u: Array, median: float, sigma: float) -> Array:
+    if sigma <= 0:
+        raise OperatorError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    return np.asarray(median + sigma * np.tan(np.pi * (u - 0.5)))
+
+
+def poisson(self: Any, generator: Any = None) -> Any:
+    """Counts with the elements as rates, by inversion of the distribution function."""
+    rate = compute(self).astype(np.float64)
+    if (rate < 0).any():
+        raise OperatorError("invalid Poisson rate, expected rate to be non-negative")
+    u = _draw("uniform", rate.shape, float64, generator)
+    out, term = np.zeros_like(rate), np.exp(-rate)
+    total = term.copy()
+    while bool((pending := (u >= total) & (out < 10 * rate + 100)).any()):
+        out = out + pending
+        term = np.where(pending, term * rate / np.maximum(out, 1), term)
+        total = np.where(pending, total + term, total)
+    return wrap(out, self.dtype)
+
+
+def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
+    """How many of `count` draws fall below `prob`."""
+    n, p = np.broadcast_arrays(compute(count), compute(prob))
+    most = int(n.max(initial=0))
+    u = _draw("uniform", (most, *n.shape), float64, generator)
+    tries = np.arange(most).reshape(-1, *[1] * n.ndim) < n
+    return wrap(((u < p) & tries).sum(0), count.dtype)
+
+
+def randint_like(self: Any, low: Any, high: Any, dtype: DType | None = None, *_: Any) -> Any:
+    low, high = (int(compute(v)) if hasattr(v, "dtype") else v for v in (low, high))
+    return randint(low, high, array(self).shape, dtype or self.dtype)
+
+
+def normal_numbers(
+    mean: float, std: float, size: Sequence[int], generator: Any = None,
+    dtype: DType | None = None, *_: Any,
+) -> Any:  # fmt: skip
+    out = dtype or MODES.default_dtype
+    return wrap(_draw("normal", size, out, generator) * std + mean, out)
+
+
 def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
     if not 0 <= p <= 1:
         raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -156,7 +223,16 @@ KERNELS: dict[str, Kernel] = {
     "aten::normal.Tensor_float": normal_tensors,
     "aten::normal.float_Tensor": normal_tensors,
     "aten::normal.Tensor_Tensor": normal_tensors,
+    "aten::normal.float_float": normal_numbers,
     "aten::exponential_": exponential_,
+    "aten::log_normal_": log_normal_,
+    "aten::geometric_": _fill_from(_geometric),
+    "aten::cauchy_": _fill_from(_cauchy),
+    "aten::poisson": poisson,
+    "aten::binomial": binomial,
+    "aten::randint_like": lambda self, high, *rest: randint_like(self, 0, high, *rest),
+    "aten::randint_like.Tensor": lambda self, high, *rest: randint_like(self, 0, high, *rest),
+    "aten::randint_like.low_dtype": randint_like,
     "aten::bernoulli": bernoulli,
     "aten::bernoulli.p": bernoulli_p,
     "aten::bernoulli_.float": bernoulli_in_place,

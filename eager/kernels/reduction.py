@@ -194,7 +194,7 @@ def logsumexp(self: Any, dim: Dims, keepdim: bool = False) -> Any:
     dtype = floating(self.dtype)
     x = cast(self, dtype)
     over = axes(dim, x.ndim)
-    top = x.max(axis=over, keepdims=True, initial=-np.inf)
+    top = x.real.max(axis=over, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0).astype(x.dtype)
     out = np.log(np.exp(x - top).sum(axis=over, keepdims=True)) + top
     return wrap(out if keepdim else out.squeeze(over), dtype)

@@ -35,15 +35,20 @@ def constant_pad(self: Any, pad: Sequence[int], number: Any = 0) -> Any:
                 f"The input size {n}, plus negative padding {low} and {high} resulted in a negative"
                 " output size"
             )
-    crop = tuple(slice(max(0, -b), n - max(0, -e)) for n, (b, e) in zip(a.shape, widths,
-                                                                        strict=True))  # fmt: skip
     cell = to_storage(np.asarray(number or 0), self.dtype)
-    grow = [(max(0, b), max(0, e)) for b, e in widths]
-    return make(np.pad(a[crop], grow, constant_values=cell.item()), self.dtype)
+    kept, grow = _cropped(a, widths)
+    return make(np.pad(kept, grow, constant_values=cell.item()), self.dtype)
+
+
+def _cropped(a: Array, widths: list[tuple[int, int]]) -> tuple[Array, list[tuple[int, int]]]:
+    """What negative widths leave of `a`, and the widths that remain."""
+    inside = tuple(slice(max(0, -b), n - max(0, -e))
+                   for n, (b, e) in zip(a.shape, widths, strict=True))  # fmt: skip
+    return a[inside], [(max(0, b), max(0, e)) for b, e in widths]
 
 
 def pad_by(mode: str) -> Kernel:
-    """`mode` in NumPy's words: reflect, edge, wrap."""
+    """`mode` in NumPy's words: reflect, edge, wrap. Negative widths crop what has been padded."""
 
     def run(self: Any, padding: Sequence[int]) -> Any:
         a = array(self)
@@ -54,7 +59,12 @@ def pad_by(mode: str) -> Kernel:
                     "Padding size should be less than the corresponding input dimension, but got: "
                     f"padding ({low}, {high}) at dimension {d} of input {list(a.shape)}"
                 )
-        return make(np.pad(a, widths, mode=mode), self.dtype)  # type: ignore[call-overload]  # mode is a word
+        if mode == "wrap":
+            a, widths = _cropped(a, widths)
+        grow = [(max(0, b), max(0, e)) for b, e in widths]
+        wide = np.pad(a, grow, mode=mode)  # type: ignore[call-overload]  # mode is a word
+        crop = [(min(0, b), min(0, e)) for b, e in widths]
+        return make(np.ascontiguousarray(_cropped(wide, crop)[0]), self.dtype)
 
     return run
 

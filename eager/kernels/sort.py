@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, cast, compute, floating, make, sum_dtype, value, wrap
+from .elementwise import log_add_exp
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -42,44 +43,6 @@ def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
         return sort(self)
     at = np.take(order(x, axis, largest), np.arange(k), axis)
     return make(np.take_along_axis(array(self), at, axis), self.dtype), wrap(at, int64)
-
-
-def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    x = value(self)
-    axis = normal_dim(dim, x.ndim)
-    at = np.take(order(x, axis, False), [k - 1], axis)
-    found = np.take_along_axis(array(self), at, axis)
-    if not keepdim:
-        at, found = at.squeeze(axis), found.squeeze(axis)
-    return make(found, self.dtype), wrap(at, int64)
-
-
-def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
-    """The lower of the two middle elements; the first NaN where there is one."""
-    x = value(self)
-    axis = normal_dim(dim, x.ndim)
-    if x.ndim == 0:
-        return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
-    if not x.shape[axis]:
-        raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
-    at = np.take(order(x, axis, False), [(x.shape[axis] - 1) // 2], axis)
-    if x.dtype.kind == "f":
-        empty = np.isnan(x)
-        first = np.expand_dims(empty.argmax(axis), axis)
-        at = np.where(np.expand_dims(empty.any(axis), axis), first, at)
-    found = np.take_along_axis(array(self), at, axis)
-    if not keepdim:
-        at, found = at.squeeze(axis), found.squeeze(axis)
-    return make(found, self.dtype), wrap(at, int64)
-
-
-def median(self: Any) -> Any:
-    flat = np.sort(array(self).reshape(-1))
-    if not flat.size:
-        return wrap(np.asarray(np.nan), self.dtype)
-    if flat.dtype.kind == "f" and np.isnan(flat[-1:]).any():
-        return wrap(flat[-1], self.dtype)
-    return make(flat[(flat.size - 1) // 2].reshape(()), self.dtype)
 
 
 def scan(fn: Callable[..., Any]) -> Kernel:
@@ -114,13 +77,28 @@ def logcumsumexp(self: Any, dim: int) -> Any:
     dtype = floating(self.dtype)
     x = cast(self, dtype)
     axis = normal_dim(dim, x.ndim)
-    return wrap(np.logaddexp.accumulate(x, axis=axis) if x.ndim else x.copy(), dtype)
+    if not x.ndim:
+        return wrap(x.copy(), dtype)
+    if x.dtype.kind == "c":
+        rows = np.moveaxis(x.copy(), axis, 0)
+        for k in range(1, rows.shape[0]):
+            rows[k] = log_add_exp(rows[k - 1], rows[k])
+        return wrap(np.moveaxis(rows, 0, axis), dtype)
+    return wrap(np.logaddexp.accumulate(x, axis=axis), dtype)
 
 
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours, n times over; of bools, where they differ."""
+    if n < 0:
+        raise OperatorError(f"order must be non-negative but got {n}")
+    if array(self).ndim == 0:
+        raise OperatorError("diff expects input to be at least one-dimensional")
+    axis = normal_dim(dim, array(self).ndim)
+    if n == 0:
+        return make(array(self).copy(), self.dtype)
     parts = [compute(p) for p in (prepend, self, append) if p is not None]
-    x = np.concatenate(parts, normal_dim(dim, parts[0].ndim))
-    return wrap(np.diff(x, n, axis=dim), self.dtype)
+    x = np.concatenate(parts, axis)
+    return wrap(np.diff(x, min(n, x.shape[axis]), axis=axis), self.dtype)
 
 
 def unique(
@@ -150,17 +128,21 @@ def unique_dim(
 def unique_consecutive(
     self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
+    """Runs of equal elements (of equal slices along `dim`) made one."""
     x = value(self)
-    flat = x.reshape(-1)
-    new = np.ones(flat.shape, bool)
-    new[1:] = flat[1:] != flat[:-1]
+    rows = x.reshape(-1) if dim is None else np.moveaxis(x, normal_dim(dim, x.ndim), 0)
+    new = np.ones(rows.shape[0], bool)
+    other = rows[1:] != rows[:-1]
+    new[1:] = other.any(axis=tuple(range(1, other.ndim)))
     starts = np.flatnonzero(new)
-    counts = np.diff(np.append(starts, flat.size))
-    inverse = (np.cumsum(new) - 1).reshape(x.shape) if return_inverse else np.zeros(0)
+    none = np.zeros(0, np.int64)
+    inverse, counts = np.cumsum(new) - 1, np.diff(np.append(starts, rows.shape[0]))
+    kept = rows[new] if dim is None else np.moveaxis(rows[new], 0, normal_dim(dim, x.ndim))
+    shaped = inverse.reshape(x.shape) if dim is None else inverse
     return (
-        wrap(flat[new], self.dtype),
-        wrap(inverse, int64),
-        wrap(counts if return_counts else np.zeros(0), int64),
+        wrap(kept, self.dtype),
+        wrap(shaped if return_inverse else none, int64),
+        wrap(counts if return_counts else none, int64),
     )
 
 
@@ -175,9 +157,6 @@ KERNELS: dict[str, Kernel] = {
     )[1],
     "aten::msort": lambda self: sort(self, 0)[0],
     "aten::topk": topk,
-    "aten::kthvalue": kthvalue,
-    "aten::median": median,
-    "aten::median.dim": median_dim,
     "aten::cumsum": scan(np.cumsum),
     "aten::cumprod": scan(np.cumprod),
     "aten::cummax": scan_extremum(np.maximum),

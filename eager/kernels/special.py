@@ -7,7 +7,6 @@ continued fraction of erfc beyond (7.1.14, evaluated backward). lgamma: Lanczos'
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -30,12 +29,16 @@ def _erf_series(x: Float) -> Float:
     return np.asarray(2.0 / np.sqrt(np.pi) * np.exp(-x * x) * total)
 
 
-def _erfc_fraction(x: Float) -> Float:
-    """erfc of x >= 2.5 by exp(-x^2)/sqrt(pi) * 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + ...))))."""
+def erfc_scaled_fraction(x: Float) -> Float:
+    """exp(x^2) erfc(x) for x >= 2.5: 1/sqrt(pi) * 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + ...))))."""
     tail = x.copy()
     for k in range(_FRACTION_TERMS, 0, -1):
         tail = x + (k / 2.0) / tail
-    return np.asarray(np.exp(-x * x) / (np.sqrt(np.pi) * tail))
+    return np.asarray(1 / (np.sqrt(np.pi) * tail))
+
+
+def _erfc_fraction(x: Float) -> Float:
+    return np.asarray(np.exp(-x * x) * erfc_scaled_fraction(x))
 
 
 def erf(x: Any) -> Float:
@@ -111,26 +114,3 @@ def digamma(x: Any) -> Float:
     out = np.where(reflect, out - np.pi / np.tan(np.pi * turn), out)
     out = np.where(reflect & (x == np.floor(x)), np.nan, out)
     return np.where(x == 0, np.copysign(np.inf, -x), out)
-
-
-def i0(x: Any) -> Float:
-    """The modified Bessel function of order 0."""
-    return np.asarray(np.i0(np.asarray(x, np.float64))).reshape(np.shape(x))
-
-
-def polygamma(n: int, x: Any) -> Float:
-    """The n-th derivative of digamma for x > 0: recurrence up to 20, then the asymptotic series
-    (Abramowitz and Stegun, 6.4.11)."""
-    if n == 0:
-        return digamma(x)
-    at = np.asarray(x, np.float64).copy()
-    total = np.zeros_like(at)
-    for _ in range(20):
-        small = at < 20
-        total += np.where(small, math.factorial(n) / np.where(small, at, 1) ** (n + 1), 0)
-        at = np.where(small, at + 1, at)
-    tail = math.factorial(n - 1) / at**n + math.factorial(n) / (2 * at ** (n + 1))
-    for k, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730), 1):
-        factor = math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-        tail = tail + bernoulli * factor / at ** (2 * k + n)
-    return np.asarray((-1) ** (n + 1) * (total + tail))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, array, compute, make, wrap
+from ..storage import Array, array, compute, make, value, wrap
 from .shapes import normal_dim
+from .sort import order
 
 Kernel = Callable[..., Any]
 _METHODS: dict[str, Any] = {
@@ -34,7 +35,7 @@ def quantile(fn: Callable[..., Any]) -> Kernel:
                 "quantile() interpolation must be one of linear, lower, higher, midpoint or "
                 f"nearest, but got {interpolation}"
             )
-        axis = None if dim is None else normal_dim(dim, x.ndim)
+        axis = None if dim is None or not x.ndim else normal_dim(dim, x.ndim)
         found = fn(x, at, axis=axis, keepdims=keepdim, method=_METHODS[interpolation])
         return wrap(np.asarray(found, x.dtype), self.dtype)
 
@@ -44,19 +45,68 @@ def quantile(fn: Callable[..., Any]) -> Kernel:
 def mode(self: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent value along `dim` (the smallest of several) and its last place."""
     x = compute(self)
-    if x.ndim == 0:
-        return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
     axis = normal_dim(dim, x.ndim)
+    if x.ndim == 0:
+        return _only(self)
     moved = np.moveaxis(x, axis, -1)
     at = np.empty(moved.shape[:-1], np.int64)
     for place in np.ndindex(*at.shape):
         found, counts = np.unique(moved[place], return_counts=True)
         at[place] = np.flatnonzero(moved[place] == found[counts.argmax()])[-1]
-    at = np.expand_dims(at, axis)
+    return chosen(self, axis, np.expand_dims(at, axis), keepdim)
+
+
+def chosen(self: Any, axis: int, at: Array, keepdim: bool) -> tuple[Any, Any]:
+    """The elements at the places `at` (size 1 along `axis`), and the places."""
     values = np.take_along_axis(array(self), at, axis)
     if not keepdim:
         at, values = at.squeeze(axis), values.squeeze(axis)
-    return make(values, self.dtype), wrap(at, int64)
+    return make(np.asarray(values), self.dtype), wrap(at, int64)
+
+
+def _only(self: Any) -> tuple[Any, Any]:
+    """What every order statistic of a 0-dim tensor is."""
+    return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
+
+
+def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    """The k-th smallest (from 1) and its place."""
+    x = value(self)
+    axis = normal_dim(dim, x.ndim)
+    if not 1 <= k <= (x.shape[axis] if x.ndim else 1):
+        raise OperatorError(f"kthvalue(): selected number k out of range for dimension {axis}")
+    if x.ndim == 0:
+        return _only(self)
+    return chosen(self, axis, np.take(order(x, axis, False), [k - 1], axis), keepdim)
+
+
+def median(self: Any) -> Any:
+    """The lower of the two middle elements; NaN where there is one."""
+    x = value(self).reshape(-1)
+    if not x.size:
+        return wrap(np.asarray(np.nan), self.dtype)
+    at = _lower_middle(x, 0)
+    return make(array(self).reshape(-1)[at].reshape(()), self.dtype)
+
+
+def _lower_middle(x: Array, axis: int) -> Array:
+    """Places of the lower medians; the first NaN where there is one."""
+    at = np.take(order(x, axis, False), [(x.shape[axis] - 1) // 2], axis)
+    if x.dtype.kind != "f":
+        return at
+    empty = np.isnan(x)
+    first = np.expand_dims(empty.argmax(axis), axis)
+    return np.where(np.expand_dims(empty.any(axis), axis), first, at)
+
+
+def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
+    x = value(self)
+    axis = normal_dim(dim, x.ndim)
+    if x.ndim == 0:
+        return _only(self)
+    if not x.shape[axis]:
+        raise DimensionError(f"median(): Expected reduction dim {axis} to have non-zero size.")
+    return chosen(self, axis, _lower_middle(x, axis), keepdim)
 
 
 def _middle(x: Array) -> int:
@@ -66,22 +116,21 @@ def _middle(x: Array) -> int:
 
 
 def nanmedian(self: Any) -> Any:
-    flat = compute(self).reshape(-1)
+    flat = value(self).reshape(-1)
     if not flat.size:
         return wrap(np.asarray(np.nan), self.dtype)
-    return make(array(self).reshape(-1)[_middle(flat)].reshape(()), self.dtype)
+    return make(array(self).reshape(-1)[[_middle(flat)]].reshape(()), self.dtype)
 
 
 def nanmedian_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
-    x = compute(self)
+    x = value(self)
     axis = normal_dim(dim, x.ndim)
     if x.ndim == 0:
-        return make(array(self).copy(), self.dtype), wrap(np.zeros((), np.int64), int64)
+        return _only(self)
+    if not x.shape[axis]:
+        raise DimensionError(f"nanmedian(): Expected reduction dim {axis} to have non-zero size.")
     at = np.expand_dims(np.apply_along_axis(_middle, axis, x), axis)
-    values = np.take_along_axis(array(self), at, axis)
-    if not keepdim:
-        at, values = at.squeeze(axis), values.squeeze(axis)
-    return make(values, self.dtype), wrap(at, int64)
+    return chosen(self, axis, at, keepdim)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -90,6 +139,9 @@ KERNELS: dict[str, Kernel] = {
     "aten::nanquantile": quantile(np.nanquantile),
     "aten::nanquantile.scalar": quantile(np.nanquantile),
     "aten::mode": mode,
+    "aten::kthvalue": kthvalue,
+    "aten::median": median,
+    "aten::median.dim": median_dim,
     "aten::nanmedian": nanmedian,
     "aten::nanmedian.dim": nanmedian_dim,
 }

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 from tensorscript.base.dtypes import BY_CODE, DType
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import array, complex_dtype, make, promoted, real_dtype, to_storage, value
+from ..storage import Array, array, complex_dtype, make, promoted, real_dtype, to_storage, value
 from .shapes import normal_dim, normal_dims, whole_shape
 
 Kernel = Callable[..., Any]
@@ -207,6 +207,8 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> list[Any]:
 
 def tensor_split(self: Any, sections: int, dim: int = 0) -> list[Any]:
     n = array(self).shape[normal_dim(dim, array(self).ndim)]
+    if sections <= 0:
+        raise OperatorError(f"number of sections must be larger than 0, got {sections}")
     small, larger = divmod(n, sections)
     return split_with_sizes(self, [small + (k < larger) for k in range(sections)], dim)
 
@@ -274,10 +276,16 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
     a = array(self)
     axis = normal_dim(dimension, a.ndim)
     n = a.shape[axis] if a.ndim else 1
+    if size < 0:
+        raise OperatorError(f"size is {size} but must be >= 0")
     if size > n:
         raise OperatorError(
             f"maximum size for tensor at dimension {axis} is {n} but size is {size}"
         )
+    if step <= 0:
+        raise OperatorError(f"step is {step} but must be > 0")
+    if a.ndim == 0:
+        return make(strided_view(a, (size,), (a.itemsize,)), self.dtype)
     shape = [*a.shape, size]
     strides = [*a.strides, a.strides[axis]]
     shape[axis] = (n - size) // step + 1
@@ -288,8 +296,12 @@ def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
 def as_strided(
     self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:
-    """A view by explicit strides (in elements); it must stay inside the tensor's memory."""
-    flat = array(self).reshape(-1)[storage_offset or 0 :]
+    """A view by explicit strides (in elements) of the memory that `self` is a view of; it must
+    stay inside. The default offset is that of `self`."""
+    if len(size) != len(stride):
+        raise OperatorError("mismatch in length of strides and shape")
+    memory, own = memory_of(array(self))
+    flat = memory[own if storage_offset is None else storage_offset :]
     reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
     if all(size) and reach > flat.size:
         raise OperatorError(
@@ -297,6 +309,23 @@ def as_strided(
         )
     out = strided_view(flat, tuple(size), tuple(s * flat.itemsize for s in stride))
     return make(out, self.dtype)
+
+
+def memory_of(a: Array) -> tuple[Array, int]:
+    """The elements that `a` is a view of in the order of memory, and where `a` starts in them."""
+    owner = a
+    while isinstance(owner.base, np.ndarray) and owner.base.dtype == a.dtype:
+        owner = owner.base
+    if not owner.flags.forc:
+        return a.reshape(-1), 0
+    start = a.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return owner.reshape(-1, order="A"), start // max(a.itemsize, 1)
+
+
+def adjoint(self: Any) -> Any:
+    """The conjugate transpose of the last two dimensions."""
+    turned = transpose(self, -2, -1)
+    return make(np.conj(array(turned)), self.dtype) if self.dtype.is_complex else turned
 
 
 def contiguous(self: Any, memory_format: Any = None) -> Any:
@@ -527,6 +556,9 @@ KERNELS: dict[str, Kernel] = {
     "aten::swapdims": transpose,
     "aten::t": t,
     "aten::numpy_T": lambda self: make(array(self).T, self.dtype),
+    "aten::adjoint": adjoint,
+    "aten::mH": adjoint,
+    "aten::row_stack": stacked(atleast(2), lambda x: 0),
     "aten::mT": lambda self: transpose(self, -2, -1),
     "aten::movedim.intlist": movedim,
     "aten::movedim.int": movedim,

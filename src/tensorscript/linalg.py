@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from tensorscript.base.errors import LinearAlgebraError as LinAlgError
 from tensorscript.eager.namespace import lookup
+
+__all__ = ["LinAlgError"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,223 @@
+"""Public functions that are no operator, or whose Python face takes other arguments than it.
+
+Each is made of dispatched operators, so a tracer sees its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
+
+from .dispatch import call, call_overload
+from .tensor import Tensor
+
+Face = Callable[..., Any]
+
+
+def op(name: str, *args: Any, **kwargs: Any) -> Any:
+    return call(f"aten::{name}", args, kwargs)
+
+
+def variadic(name: str) -> Face:
+    """`f(a, b)` and `f([a, b])` are the same."""
+
+    def run(*tensors: Any, **options: Any) -> Any:
+        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        found = op(name, list(given), **options)
+        return tuple(found) if isinstance(found, list) else found
+
+    run.__name__ = name
+    return run
+
+
+def atleast(ndim: int) -> Face:
+    """One tensor, or each of several."""
+    name = f"atleast_{ndim}d"
+
+    def run(*tensors: Any) -> Any:
+        several = len(tensors) != 1 or isinstance(tensors[0], (list, tuple))
+        given = tensors[0] if several and len(tensors) == 1 else tensors
+        return tuple(op(name, x) for x in given) if several else op(name, tensors[0])
+
+    return run
+
+
+def only_tensors(*tensors: Any) -> Any:
+    """`block_diag(*tensors)`: numbers and lists are refused."""
+    for x in tensors:
+        if not isinstance(x, Tensor):
+            raise ArgumentError(
+                f"torch.block_diag: expected Tensors but found {type(x).__name__}"
+            )
+    return op("block_diag", list(tensors))
+
+
+_CDIST_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
+
+
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
+    if compute_mode not in _CDIST_MODES:
+        raise ValueRangeError(f"{compute_mode} is not a valid value for compute_mode")
+    return op("cdist", x1, x2, float(p), _CDIST_MODES[compute_mode])
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """`dims`: a number of trailing/leading dimensions, or a pair of lists."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise OperatorError(
+                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
+            )
+        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+    first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
+    return op("tensordot", a, b, first, second, **({} if out is None else {"out": out}))
+
+
+def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
+    if as_tuple:
+        return tuple(op("nonzero_numpy", input))
+    return op("nonzero", input, **({} if out is None else {"out": out}))
+
+
+def norm(
+    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The p-norm over all dimensions or some; "fro" is the 2-norm, "nuc" the sum of the singular
+    values of a matrix."""
+    dims = [dim] if isinstance(dim, int) else dim
+    if p == "nuc":
+        source = input if dtype is None else input.to(dtype)
+        return op("linalg_matrix_norm", source, "nuc", [-2, -1] if dims is None else dims, keepdim)
+    if isinstance(p, str) and p != "fro":
+        raise OperatorError(
+            f"only valid string values are 'fro' and 'nuc', found {p}"
+        )
+    order = 2.0 if p in ("fro", None) else p
+    target = {} if out is None else {"out": out}
+    return op("linalg_vector_norm", input, order, dims, keepdim, dtype=dtype, **target)
+
+
+def stft(
+    input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Any = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
+    onesided: bool | None = None, return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    return call_overload("aten::stft.center", (
+        input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
+        return_complex, align_to_window,
+    ))  # fmt: skip
+
+
+def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
+    """Central differences; `spacing` a number, or one number or coordinate vector a dimension."""
+    given = list(spacing) if isinstance(spacing, tuple) else spacing
+    dims = [dim] if isinstance(dim, int) and isinstance(given, list) else dim
+    dims = list(dims) if isinstance(dims, tuple) else dims
+    return tuple(op("gradient", input, spacing=given, dim=dims, edge_order=edge_order))
+
+
+def unravel_index(indices: Any, shape: Any) -> Any:
+    """Places in a flat order as one tensor of coordinates a dimension."""
+    if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype.name == "bool":
+        raise ValueRangeError(
+            f"expected 'indices' to be integer dtype, but got {indices.dtype}"
+        )
+    sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
+    if any(n < 0 for n in sizes):
+        raise ValueRangeError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    out, rest = [], indices
+    for size in reversed(sizes):
+        out.append(op("remainder", rest, size))
+        rest = op("floor_divide", rest, size)
+    return tuple(reversed(out))
+
+
+def lu(
+    input: Any, pivot: bool = True, get_infos: bool = False, out: Any = None
+) -> Any:
+    """The packed LU factorisation and its pivots; with `get_infos` also where it is singular."""
+    found = op("_lu_with_info", input, pivot, not get_infos)
+    return tuple(found) if get_infos else tuple(found[:2])
+
+
+def _basis(a: Any, count: int, rounds: int, centre: Any) -> Any:
+    """An orthonormal basis of about the range of `a` (Halko and others, 2011, algorithm 4.4)."""
+    def product(x: Any, turned: bool = False) -> Any:
+        left = a if centre is None else a - centre
+        return op("matmul", left.mH if turned else left, x)
+
+    columns = op("randn", [a.shape[-1], count], dtype=a.dtype)
+    found = op("linalg_qr", product(columns))[0]
+    for _ in range(rounds):
+        found = op("linalg_qr", product(found, turned=True))[0]
+        found = op("linalg_qr", product(found))[0]
+    return found
+
+
+def svd_lowrank(a: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+    """The leading singular vectors and values of `a` (less `M`) by a random range finder."""
+    count = 6 if q is None else q
+    m, n = a.shape[-2:]
+    if M is not None:
+        M = M.broadcast_to(a.shape)
+    if m < n:
+        u, s, v = svd_lowrank(a.mH, count, niter, None if M is None else M.mH)
+        return v, s, u
+    basis = _basis(a, count, niter or 0, M)
+    small = op("matmul", basis.mH, a if M is None else a - M)
+    u, s, vh = op("linalg_svd", small, False)
+    return op("matmul", basis, u), s, vh.mH
+
+
+def pca_lowrank(a: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """`svd_lowrank` of the rows of `a` less their mean."""
+    m, n = a.shape[-2:]
+    count = min(6, m, n) if q is None else q
+    if not 0 <= count <= min(m, n):
+        raise ValueRangeError(
+            f"q(={count}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
+        )
+    if niter < 0:
+        raise ValueRangeError(f"niter(={niter}) must be non-negative integer")
+    centred = a - op("mean", a, [-2], True) if center else a
+    return svd_lowrank(centred, count, niter)
+
+
+def segment_reduce(data: Any, reduce: str, **options: Any) -> Any:
+    return op("segment_reduce", data, reduce, **options)
+
+
+FACES: dict[str, Face] = {
+    "atleast_1d": atleast(1),
+    "atleast_2d": atleast(2),
+    "atleast_3d": atleast(3),
+    "meshgrid": variadic("meshgrid"),
+    "broadcast_tensors": variadic("broadcast_tensors"),
+    "block_diag": only_tensors,
+    "cartesian_prod": variadic("cartesian_prod"),
+    "chain_matmul": variadic("chain_matmul"),
+    "cdist": cdist,
+    "tensordot": tensordot,
+    "nonzero": nonzero,
+    "norm": norm,
+    "stft": stft,
+    "gradient": gradient,
+    "unravel_index": unravel_index,
+    "lu": lu,
+    "svd_lowrank": svd_lowrank,
+    "pca_lowrank": pca_lowrank,
+    "_segment_reduce": segment_reduce,
+}

@@ -1,0 +1,113 @@
+"""Splitting by one of the first dimensions, stacking columns, and writing into a strided view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import array, cast, make, promoted, sum_dtype, to_storage, value
+from .shapes import normal_dim
+from .view import as_strided, cat, reshape, tensor_split, tensor_split_at
+
+Kernel = Callable[..., Any]
+
+
+def _split_rows(name: str, least: int, dim: int) -> dict[str, Kernel]:
+    """hsplit, vsplit, dsplit: tensors of at least `least` dimensions, cut along `dim`."""
+
+    def refuse_small(self: Any) -> int:
+        ndim = array(self).ndim
+        if ndim < least:
+            raise OperatorError(
+                f"torch.{name} requires a tensor with at least {least} dimension"
+                f"{'' if least == 1 else 's'}, but got a tensor with {ndim} dimensions!"
+            )
+        return dim if ndim > 1 else 0
+
+    def by_count(self: Any, sections: int) -> list[Any]:
+        axis = refuse_small(self)
+        if sections <= 0 or array(self).shape[axis] % sections:
+            raise OperatorError(
+                f"torch.{name} attempted to split along dimension {axis}, but the size of the "
+                f"dimension {array(self).shape[axis]} is not divisible by the split_size "
+                f"{sections}!"
+            )
+        return tensor_split(self, sections, axis)
+
+    def by_places(self: Any, indices: Sequence[int]) -> list[Any]:
+        return tensor_split_at(self, indices, refuse_small(self))
+
+    return {f"aten::{name}.int": by_count, f"aten::{name}.array": by_places}
+
+
+def _column(x: Any) -> Any:
+    return reshape(x, [array(x).size, 1]) if array(x).ndim <= 1 else x
+
+
+def diagflat(self: Any, offset: int = 0) -> Any:
+    return make(np.diagflat(array(self), offset), self.dtype)
+
+
+def as_strided_scatter(
+    self: Any,
+    src: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None = None,
+) -> Any:
+    """A copy of `self` with `src` in the places that the strided view names."""
+    out = make(np.array(array(self)), self.dtype)
+    target = array(as_strided(out, size, stride, storage_offset))
+    if target.shape != array(src).shape:
+        raise OperatorError(
+            "expected src to have a size equal to the slice of self. src size = "
+            f"{list(array(src).shape)}, slice size = {list(target.shape)}"
+        )
+    target[...] = to_storage(value(src), self.dtype)
+    return out
+
+
+def chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> Any:
+    """Every tensor cut (the last chunk filled with zeros), the chunks side by side."""
+    dtype = promoted(*tensors)
+    axis = normal_dim(dim, array(tensors[0]).ndim)
+    parts = []
+    for x in tensors:
+        a = cast(x, dtype)
+        size = -(-a.shape[axis] // num_chunks)
+        fill = [(0, 0)] * a.ndim
+        fill[axis] = (0, size * num_chunks - a.shape[axis])
+        wide = np.pad(a, fill)
+        parts.append(wide.reshape(*a.shape[:axis], num_chunks, -1))
+    return make(to_storage(np.concatenate(parts, axis + 1), dtype), dtype)
+
+
+def sum_to_size(self: Any, size: Sequence[int]) -> Any:
+    """Sums over what broadcasting `size` to the shape of `self` would repeat."""
+    x = value(self)
+    lead = x.ndim - len(size)
+    pairs = list(zip(x.shape[max(lead, 0) :], size, strict=False))
+    if lead < 0 or any(m != n and n != 1 for m, n in pairs):
+        raise OperatorError(f"size {{{list(size)}}} is not expandable to size {{{list(x.shape)}}}.")
+    over = (*range(lead), *(lead + k for k, (m, n) in enumerate(pairs) if n == 1 != m))
+    if size and not over:
+        return self
+    out = sum_dtype(self.dtype)
+    total = cast(self, out).sum(over, keepdims=True)
+    return make(to_storage(total, out).reshape(tuple(size)), out)
+
+
+KERNELS: dict[str, Kernel] = {
+    **_split_rows("hsplit", 1, 1),
+    **_split_rows("vsplit", 2, 0),
+    **_split_rows("dsplit", 3, 2),
+    "aten::column_stack": lambda tensors: cat([_column(x) for x in tensors], 1),
+    "aten::diagflat": diagflat,
+    "aten::as_strided_scatter": as_strided_scatter,
+    "aten::_chunk_cat": chunk_cat,
+    "aten::sum_to_size": sum_to_size,
+}
