@@ -24,7 +24,8 @@ def variadic(name: str) -> Face:
     """`f(a, b)` and `f([a, b])` are the same."""
 
     def run(*tensors: Any, **options: Any) -> Any:
-        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        one = len(tensors) == 1 and isinstance(tensors[0], (list, tuple))
+        given = tensors[0] if one else tensors
         found = op(name, list(given), **options)
         return tuple(found) if isinstance(found, list) else found
 
@@ -48,9 +49,7 @@ def only_tensors(*tensors: Any) -> Any:
     """`block_diag(*tensors)`: numbers and lists are refused."""
     for x in tensors:
         if not isinstance(x, Tensor):
-            raise ArgumentError(
-                f"torch.block_diag: expected Tensors but found {type(x).__name__}"
-            )
+            raise ArgumentError(f"torch.block_diag: expected Tensors but found {type(x).__name__}")
     return op("block_diag", list(tensors))
 
 
@@ -76,9 +75,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
         if dims < 0:
             raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
-            raise OperatorError(
-                f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}"
-            )
+            raise OperatorError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     return op("tensordot", a, b, first, second, **({} if out is None else {"out": out}))
@@ -90,23 +87,9 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
     return op("nonzero", input, **({} if out is None else {"out": out}))
 
 
-def norm(
-    input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None,
-    dtype: Any = None,
-) -> Any:  # fmt: skip
-    """The p-norm over all dimensions or some; "fro" is the 2-norm, "nuc" the sum of the singular
-    values of a matrix."""
-    dims = [dim] if isinstance(dim, int) else dim
-    if p == "nuc":
-        source = input if dtype is None else input.to(dtype)
-        return op("linalg_matrix_norm", source, "nuc", [-2, -1] if dims is None else dims, keepdim)
-    if isinstance(p, str) and p != "fro":
-        raise OperatorError(
-            f"only valid string values are 'fro' and 'nuc', found {p}"
-        )
-    order = 2.0 if p in ("fro", None) else p
-    target = {} if out is None else {"out": out}
-    return op("linalg_vector_norm", input, order, dims, keepdim, dtype=dtype, **target)
+def norm(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    found = input.norm(*args, **kwargs)
+    return found if out is None else op("copy_", out.resize_(list(found.shape)), found)
 
 
 def stft(
@@ -132,9 +115,7 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Places in a flat order as one tensor of coordinates a dimension."""
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype.name == "bool":
-        raise ValueRangeError(
-            f"expected 'indices' to be integer dtype, but got {indices.dtype}"
-        )
+        raise ValueRangeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
     if any(n < 0 for n in sizes):
         raise ValueRangeError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
@@ -145,9 +126,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     return tuple(reversed(out))
 
 
-def lu(
-    input: Any, pivot: bool = True, get_infos: bool = False, out: Any = None
-) -> Any:
+def lu(input: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """The packed LU factorisation and its pivots; with `get_infos` also where it is singular."""
     found = op("_lu_with_info", input, pivot, not get_infos)
     return tuple(found) if get_infos else tuple(found[:2])
@@ -155,6 +134,7 @@ def lu(
 
 def _basis(a: Any, count: int, rounds: int, centre: Any) -> Any:
     """An orthonormal basis of about the range of `a` (Halko and others, 2011, algorithm 4.4)."""
+
     def product(x: Any, turned: bool = False) -> Any:
         left = a if centre is None else a - centre
         return op("matmul", left.mH if turned else left, x)

@@ -2,7 +2,8 @@
 
 `call` resolves the overload on values, `call_overload` is handed one. Both look the kernel up in
 the merged table, derive in-place and `out=` forms from the functional kernel where there is no row
-of their own, answer for the second spellings of `torch.special` and for `view_copy` and its kind, and tell the listeners.
+of their own, answer for the second spellings of `torch.special` and for `view_copy` and its kind,
+and tell the listeners.
 """
 
 from __future__ import annotations

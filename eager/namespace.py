@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import DType, bool_, promote_types, scalar_dtype
 from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import has_operator
 
+from . import composites
 from .dispatch import call
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
@@ -98,26 +99,9 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     return _entered("as_tensor", made)
 
 
-def _sequence(name: str) -> Face:
-    """`f(a, b)` and `f([a, b])` are the same."""
-
-    def run(*tensors: Any, **options: Any) -> Any:
-        given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-        return tuple(call(name, (list(given),), options))
-
-    return run
-
-
 def einsum(equation: str, *operands: Any) -> Any:
     one = len(operands) == 1 and isinstance(operands[0], (list, tuple))
     return call("aten::einsum", (equation, list(operands[0] if one else operands)))
-
-
-def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """`dims`: a number of trailing/leading dimensions, or a pair of lists."""
-    if isinstance(dims, int):
-        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
-    return call("aten::tensordot", (a, b, list(dims[0]), list(dims[1])))
 
 
 def unique(
@@ -140,10 +124,6 @@ def unique_consecutive(
     asked = (True, return_inverse, return_counts)
     kept = [f for f, wanted in zip(found, asked, strict=True) if wanted]
     return kept[0] if len(kept) == 1 else tuple(kept)
-
-
-def norm(x: Any, *args: Any, **kwargs: Any) -> Any:
-    return x.norm(*args, **kwargs)
 
 
 def where(condition: Any, *operands: Any) -> Any:
@@ -189,6 +169,7 @@ def result_type(a: Any, b: Any) -> DType:
 
 
 FACES: dict[str, Face] = {
+    **composites.FACES,
     "tensor": tensor,
     "as_tensor": as_tensor,
     "asarray": as_tensor,
@@ -196,13 +177,9 @@ FACES: dict[str, Face] = {
     "from_dlpack": from_dlpack,
     "arange": range_face,
     "einsum": einsum,
-    "tensordot": tensordot,
     "unique": unique,
     "unique_consecutive": unique_consecutive,
-    "norm": norm,
     "where": where,
-    "meshgrid": _sequence("aten::meshgrid"),
-    "broadcast_tensors": _sequence("aten::broadcast_tensors"),
     "broadcast_shapes": broadcast_shapes,
     "split": _parts("split", "split", "split_with_sizes"),
     "chunk": _parts("chunk", "chunk", "chunk"),
@@ -237,6 +214,8 @@ def lookup(name: str) -> Face:
     def run(*args: Any, **kwargs: Any) -> Any:
         grad = kwargs.pop("requires_grad", False)
         result = call(full, args, kwargs)
+        if type(result) is list:  # several tensors are a tuple to Python callers
+            return tuple(result)
         return result.requires_grad_() if grad else result
 
     run.__name__ = run.__qualname__ = name

@@ -76,7 +76,25 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
     return run
 
 
-class Tensor(TensorBase):
+class _Operators(type):
+    """`Tensor.add(x, y)`: a method taken from the class is the operator itself."""
+
+    def __getattr__(cls, name: str) -> Callable[..., Any]:
+        if name.startswith("__") or not _is_method(name):
+            raise AttributeError(f"type object 'Tensor' has no attribute '{name}'")
+        return partial(_unbound, name)
+
+
+def _unbound(name: str, self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    return getattr(self, name)(*args, **kwargs)
+
+
+def _is_method(name: str) -> bool:
+    known = name not in _NOT_METHODS and has_operator(f"aten::{name}")
+    return name in _WORDS or known
+
+
+class Tensor(TensorBase, metaclass=_Operators):
     """Elements of one dtype in `shape`; views share memory with their base.
 
     Every `aten` operator whose first argument takes a tensor is a method.
@@ -158,7 +176,17 @@ class Tensor(TensorBase):
 
     @property
     def H(self) -> Tensor:
-        return self._tensor("t")._tensor("conj_physical")
+        """The conjugate transpose of a matrix (or of a 0-dim tensor)."""
+        if self._array.ndim not in (0, 2):
+            raise OperatorError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self._array.ndim}-D "
+                "tensor."
+            )
+        return self._tensor("adjoint") if self._array.ndim else self
+
+    @property
+    def mH(self) -> Tensor:
+        return self._tensor("adjoint")
 
     @property
     def real(self) -> Tensor:
@@ -395,9 +423,13 @@ class Tensor(TensorBase):
     def norm(
         self, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: DType | None = None
     ) -> Tensor:
-        """The p-norm over all dimensions or some; "fro" is the 2-norm."""
-        order = 2 if p in ("fro", None) else p
+        """The p-norm over all dimensions or some; "fro" is the 2-norm, "nuc" the sum of the
+        singular values of a matrix."""
         dims = [dim] if isinstance(dim, int) else dim
+        if p == "nuc":
+            source = self if dtype is None else self.to(dtype)
+            return source._tensor("linalg_matrix_norm", "nuc", dims or [-2, -1], keepdim)
+        order = 2 if p in ("fro", None) else p
         return self._tensor("linalg_vector_norm", order, dims, keepdim, dtype=dtype)
 
     def unbind(self, dim: int = 0) -> Any:
@@ -413,7 +445,7 @@ class Tensor(TensorBase):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if (word := _WORDS.get(name)) is not None:
             return partial(self.to, BY_NAME[word])
-        if name.startswith("__") or name in _NOT_METHODS or not has_operator(f"aten::{name}"):
+        if name.startswith("__") or not _is_method(name):
             raise AttributeError(f"'Tensor' object has no attribute '{name}'")
         return partial(call_method, self, f"aten::{name}")
 
@@ -510,7 +542,8 @@ def strides(t: TensorBase) -> tuple[int, ...]:
 
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
     """A generated method: the operator on `self` and the arguments."""
-    return call(name, (self, *args), kwargs)
+    result = call(name, (self, *args), kwargs)
+    return tuple(result) if type(result) is list else result
 
 
 def from_numpy(array: Array) -> Tensor:

@@ -305,7 +305,7 @@ def log_add_exp(a: Array, b: Array) -> Array:
     smaller = np.where(a.real >= b.real, b, a)
     grown = larger + np.log1p(np.exp(smaller - larger))
     same = np.isinf(larger.real) & (larger.real == smaller.real)
-    return np.where(same, np.log(np.exp(a) + np.exp(b)), grown).astype(a.dtype)
+    return np.asarray(np.where(same, np.log(np.exp(a) + np.exp(b)), grown), a.dtype)
 
 
 def in_double(fn: Callable[[Array], Array]) -> Callable[[Array], Array]:

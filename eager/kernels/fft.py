@@ -41,7 +41,9 @@ def several(fn: Callable[..., Any], default: Sequence[int] | None, real: bool = 
     return run
 
 
-_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+_SWAPPED: dict[str | None, Any] = {
+    None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho",
+}  # fmt: skip
 
 
 def _hfftn(x: Any, s: Any, dims: Any, norm: str | None) -> Any:

@@ -108,7 +108,8 @@ def multi_margin(
         terms = terms * compute(weight)[at][:, None]
     np.put_along_axis(terms, at[:, None], 0, 1)
     loss = (terms.sum(1) / x.shape[1]).astype(x.dtype)
-    loss = loss[0] if array(target).ndim == 0 or compute(self).ndim < 2 and not reduction else loss
+    single = array(target).ndim == 0 or compute(self).ndim < 2
+    loss = loss[0] if single else loss
     return wrap(reduced(loss, reduction), self.dtype)
 
 

@@ -82,6 +82,18 @@ def native_batch_norm(
     return out, *(wrap(part.reshape(-1), kept) for part in saved)
 
 
+def _without_statistics(
+    self: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> Any:
+    return native_batch_norm(self, weight, bias, None, None, training, momentum, eps)
+
+
+def _without_training(
+    self: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
+) -> Any:
+    return native_batch_norm(self, weight, bias, mean, var, False, momentum, eps)
+
+
 def _with_update(
     self: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: float, eps: float
 ) -> Any:
@@ -208,12 +220,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::rms_norm": rms_norm,
     "aten::native_batch_norm": native_batch_norm,
     "aten::_native_batch_norm_legit": native_batch_norm,
-    "aten::_native_batch_norm_legit.no_stats": lambda self, weight, bias, *rest: native_batch_norm(
-        self, weight, bias, None, None, *rest
-    ),
-    "aten::_native_batch_norm_legit_no_training": lambda *given: native_batch_norm(
-        *given[:5], False, *given[5:]
-    ),
+    "aten::_native_batch_norm_legit.no_stats": _without_statistics,
+    "aten::_native_batch_norm_legit_no_training": _without_training,
     "aten::_batch_norm_with_update": _with_update,
     "aten::native_group_norm": native_group_norm,
     "aten::group_norm": group_norm,

@@ -27,7 +27,7 @@ def geqrf(self: Any) -> Any:
 
 def _vectors(packed: Array) -> Array:
     m, n = packed.shape[-2:]
-    return np.tril(packed, -1) + np.eye(m, n, dtype=packed.dtype)
+    return np.asarray(np.tril(packed, -1) + np.eye(m, n, dtype=packed.dtype))
 
 
 def _reflect(v: Array, tau: Array, target: Array) -> Array:

@@ -120,7 +120,8 @@ def _margin_ranking(
     reduction: int = 1,
     *_: Value,
 ) -> Tensor:
-    out = b.pointwise(lambda p, q, t, m: binary("max", -t * (p - q) + m, 0), x, y, target, margin)
+    apart = b.pointwise(lambda p, q, t: -t * (p - q), x, y, target)
+    out = b.pointwise(lambda e, m: binary("max", e + m, 0), apart, margin)
     return reduced(b, out, reduction)
 
 

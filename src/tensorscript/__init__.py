@@ -10,7 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = frozenset({"fft", "jit", "linalg", "nn", "special"})
+_MODULES = frozenset({"fft", "jit", "linalg", "masked", "nn", "ops", "signal", "special"})
 _EAGER = "tensorscript.eager"
 _NAMES: dict[str, str] = {
     "Tensor": f"{_EAGER}.tensor",
