@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, floating, make, promoted, sum_dtype, value, wrap
+from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, value, wrap
+from .elementwise import sub
 from .reduction import vector_norm
 from .shapes import check_broadcast, normal_dim
 from .view import diagonal
@@ -276,10 +277,7 @@ def pdist(self: Any, p: float = 2.0) -> Any:
 
 def dist(self: Any, other: Any, p: Any = 2) -> Any:
     """The p-norm of the difference of all elements."""
-    dtype = floating(promoted(self, other))
-    a, b = cast(self, dtype), cast(other, dtype)
-    check_broadcast(a, b)
-    return vector_norm(wrap(a - b, dtype), p)
+    return vector_norm(sub(self, other), p)
 
 
 def kron(self: Any, other: Any) -> Any:

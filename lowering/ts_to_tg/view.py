@@ -166,6 +166,8 @@ def _diagonal(
 
 
 def _unfold(b: Builder, x: Tensor, dim: Value, size: int, step: int, *_: Value) -> Tensor:
+    if not x.rank:
+        return view(x, [const(size)], [], [const(1)])
     d = dimension(b, dim, x.rank)
     length = simplify((x.shape[d] - size) // step + 1)
     at = [var(f"i{k}") for k in range(x.rank)]
