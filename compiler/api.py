@@ -16,8 +16,7 @@ from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, ScalarSpec
 from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTensorSpec
 
 from . import specs
-from .arguments import bind, fill_defaults
-from .convert import convert
+from .arguments import fill_defaults
 from .function import CompiledFunction
 from .jit.load import load
 from .jit.script import script_module
@@ -65,7 +64,7 @@ def _argument(function: CompiledFunction, at: int, spec: Any) -> ArgumentSpec:
         return LoweredTensorSpec(spec.dtype, spec.shape, spec.strides)
     if isinstance(spec, specs.ScalarSpec):
         return ScalarSpec(_SCALARS[spec.kind])
-    return bind([function.program.names[at]], [convert(function.schema, at, spec)]).specs[0]
+    return function.spec_of(at, spec)
 
 
 def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[ArgumentSpec]:
@@ -120,5 +119,9 @@ def compile(  # the name users know from torch.compile
     found, name = program_of(program)
     made = CompiledFunction(found, options_from_environment(chosen), name)
     if example_inputs is not None:
-        made.specialise(argument_specs(made, list(example_inputs)))
+        specs = argument_specs(made, list(example_inputs))
+        if made.specialise(specs) is None:
+            again = argument_specs(made, list(example_inputs))
+            if again != specs:
+                made.specialise(again)
     return made

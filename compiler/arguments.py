@@ -21,12 +21,15 @@ from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
     ConstantSpec,
     DictSpec,
+    ListSpec,
     OutputTree,
     ScalarSpec,
     SequenceSpec,
     TensorSpec,
 )
 from tensorscript.runtime.values import EnumValue, named_tuple
+
+from .lists import list_leaves, rows
 
 
 def is_torch(value: object) -> bool:
@@ -112,8 +115,11 @@ class Binder:
     def __init__(self) -> None:
         self.out = Bound()
 
-    def value(self, value: Any, name: str) -> ArgumentSpec:
+    def value(self, value: Any, name: str, listed: ListSpec | None = None) -> ArgumentSpec:
         """The spec of an argument; its leaves are collected.
+
+        Args:
+            listed: what it is if it is a list of any length.
 
         Raises:
             GuardError: a value that no compiled function can take.
@@ -125,6 +131,10 @@ class Binder:
                 raise GuardError(f"argument {name!r}: Overflow when unpacking long")
             self.out.leaves.append(value)
             return ScalarSpec(dtype)
+        found = list_leaves(value, listed) if listed and type(value) is list else None
+        if listed is not None and found is not None:
+            self.out.leaves += found
+            return listed
         if isinstance(value, tuple | list):
             parts = tuple(self.value(v, f"{name}.{k}") for k, v in enumerate(value))
             fields = tuple(getattr(value, "_fields", ()))
@@ -155,11 +165,15 @@ def _kind(value: Any) -> str:
     )
 
 
-def bind(names: Sequence[str], values: Sequence[Any]) -> Bound:
-    """Take apart positional values, one per name."""
+def bind(
+    names: Sequence[str], values: Sequence[Any], listed: Mapping[str, ListSpec] | None = None
+) -> Bound:
+    """Take apart positional values, one per name; `listed` are arguments that are lists of any
+    length."""
     binder = Binder()
     out = binder.out
-    out.specs = [binder.value(v, n) for n, v in zip(names, values, strict=True)]
+    lists = listed or {}
+    out.specs = [binder.value(v, n, lists.get(n)) for n, v in zip(names, values, strict=True)]
     out.key = tuple(out.specs)
     return out
 
@@ -182,17 +196,19 @@ def _to_torch(array: np.ndarray, dtype: DType) -> Any:
 def rebuild(
     tree: OutputTree,
     leaves: Sequence[Any],
-    tensor: Callable[[int], Any],
+    tensor: Callable[[int, np.ndarray | None], Any],
 ) -> Any:
     """The result that an output tree describes.
 
     Args:
         leaves: results of the native call.
-        tensor: the wrapped tensor of a leaf number.
+        tensor: the wrapped tensor of a leaf number, or of a part of it.
     """
     match tree.kind:
         case "tensor":
-            return tensor(tree.leaf)
+            return tensor(tree.leaf, None)
+        case "each":
+            return rows(tree.children[0], leaves, tensor)
         case "scalar":
             return leaves[tree.leaf]
         case "constant":

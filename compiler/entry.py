@@ -128,7 +128,7 @@ def _described(module: ModuleOp, path: Path) -> Specialised:
 
 
 def _leaves(tree: OutputTree) -> list[int]:
-    own = [tree.leaf] if tree.kind in ("tensor", "scalar") else []
+    own = [tree.leaf] if tree.leaf >= 0 else []
     return own + [leaf for child in tree.children for leaf in _leaves(child)]
 
 

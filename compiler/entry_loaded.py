@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
@@ -10,9 +11,10 @@ import numpy as np
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import bool_, float64
 from tensorscript.base.errors import GuardError
-from tensorscript.lowering.ts_to_tg.specialise import OutputTree
+from tensorscript.lowering.ts_to_tg.specialise import ListSpec, OutputTree
 
 from .arguments import rebuild
+from .lists import list_leaves
 from .native import Loaded, NativeCode
 
 
@@ -25,7 +27,7 @@ def flat_tree(scalars: Sequence[bool]) -> OutputTree:
 def rebuilt(tree: OutputTree, results: Any) -> Any:
     """The value that a tree makes of native results."""
     leaves = results if isinstance(results, tuple) else (results,)
-    return rebuild(tree, leaves, lambda leaf: leaves[leaf])
+    return rebuild(tree, leaves, lambda leaf, part: leaves[leaf] if part is None else part)
 
 
 class LoadedEntry:
@@ -54,7 +56,7 @@ class LoadedEntry:
         raise GuardError(f"{self.name} was compiled for ({wanted}) and cannot take ({given})")
 
     def __call__(self, *values: Any) -> Any:
-        leaves = list(_leaves(values))
+        leaves = list(_leaves(values, deque(self.signature.inputs)))
         if len(leaves) != len(self.signature.inputs):
             self.refuse(*values)
         pairs = zip(leaves, self.signature.inputs, strict=True)
@@ -73,19 +75,37 @@ def load_entry(name: str, code: NativeCode, arrays: dict[str, np.ndarray]) -> Lo
     return LoadedEntry(name, code.signature, lambda miss: Loaded(name, code, arrays, miss))
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: Any, specs: deque[ValueSpec]) -> Iterator[Any]:
     """Arrays and numbers of a program's arguments in order; what is neither (text, None) was part
-    of the specialisation and is no input of its code."""
+    of the specialisation and is no input of its code. A list goes in as arrays where the code
+    takes one of any length.
+
+    Args:
+        specs: of the inputs that are still to come.
+    """
     match value:
+        case list() if specs and isinstance(specs[0], ArraySpec) and specs[0].listed:
+            yield from _list_leaves(value, specs)
         case tuple() | list():
             for item in value:
-                yield from _leaves(item)
+                yield from _leaves(item, specs)
         case dict():
-            yield from _leaves(list(value.values()))
+            yield from _leaves(tuple(value.values()), specs)
         case None | str():
             return
         case _:
+            if specs:
+                specs.popleft()
             yield value
+
+
+def _list_leaves(value: list[Any], specs: deque[ValueSpec]) -> Iterator[Any]:
+    spec = specs.popleft()
+    nested = bool(specs) and specs[0].name == f"{spec.name}_lengths"
+    if nested:
+        specs.popleft()
+    found = list_leaves(value, ListSpec(spec.dtype, 1 + nested))
+    yield from [value] if found is None else found
 
 
 def _fitted(value: Any, spec: ValueSpec) -> Any:

@@ -3,6 +3,8 @@
 ```
 tree ::= tensor(0) | number(1)                leaf of the native results
        | value(5)                             a constant (text of `dialects/ts/constants.py`)
+       | each(elements) | each(elements, 2)   a run-time list; with how many each has in leaf 2
+       | column(0) | boxes(0, tree, ..)       of numbers; of tensors: their numbers, counts, sizes
        | (tree, tree) | [tree] | {value(k): tree} | named("Point", x=tree, y=tree)
 ```
 """
@@ -30,6 +32,12 @@ def results_text(tree: OutputTree) -> str:
         case "constant":
             return f"value({text_of(tree.value)})"
     inside = [results_text(child) for child in tree.children]
+    if tree.kind == "column":
+        return f"column({tree.leaf})"
+    if tree.kind == "each":
+        return f"each({inside[0]})" if tree.leaf < 0 else f"each({inside[0]}, {tree.leaf})"
+    if tree.kind == "boxes":
+        return f"boxes({', '.join([str(tree.leaf), *inside])})"
     if tree.kind == "list":
         return f"[{', '.join(inside)}]"
     if tree.kind == "dict":
@@ -65,6 +73,14 @@ def _read(node: ast.expr) -> OutputTree:
             children = tuple(_read(k.value) for k in keywords)
             fields = tuple(str(k.arg) for k in keywords)
             return OutputTree("tuple", children=children, fields=fields, class_name=name)
+        case ast.Call(ast.Name("column"), [ast.Constant(int(leaf))]):
+            return OutputTree("column", leaf)
+        case ast.Call(ast.Name("each"), [child]):
+            return OutputTree("each", children=(_read(child),))
+        case ast.Call(ast.Name("each"), [child, ast.Constant(int(leaf))]):
+            return OutputTree("each", leaf, (_read(child),))
+        case ast.Call(ast.Name("boxes"), [ast.Constant(int(leaf)), *children]):
+            return OutputTree("boxes", leaf, tuple(map(_read, children)))
         case ast.Tuple(elements):
             return OutputTree("tuple", children=tuple(map(_read, elements)))
         case ast.List(elements):

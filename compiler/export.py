@@ -62,12 +62,21 @@ _DECLARATIONS = (
     "declare void @ts_set_num_threads(i32)",
     "declare void @ts_set_error(i32, ptr)",
     "declare void @ts_clear_error()",
+    "declare void @ts_free(ptr)",
 )
 
 
-def _tail(name: str) -> str:
-    """The error and thread functions of an exported program."""
-    return f"""
+def _tail(name: str, signature: Signature) -> str:
+    """The error and thread functions of an exported program, and what frees grown results."""
+    free = f"""
+define void @{name}_free(ptr %data) {{
+  call void @ts_free(ptr %data)
+  ret void
+}}
+"""
+    return (
+        (free if signature.has_grown else "")
+        + f"""
 define ptr @{name}_error() {{
   %message = call ptr @ts_error_message()
   ret ptr %message
@@ -78,6 +87,7 @@ define void @{name}_set_num_threads(i64 %count) {{
   ret void
 }}
 """
+    )
 
 
 def object_text(lowered: Lowered, function: Exportable, name: str) -> tuple[str, Signature]:
@@ -94,7 +104,7 @@ def object_text(lowered: Lowered, function: Exportable, name: str) -> tuple[str,
         raise UserError(f"the C name {name!r} is taken by a kernel; give another name")
     body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
     body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
-    own = c_entries(name, inner, signature) + _tail(name)
+    own = c_entries(name, inner, signature) + _tail(name, signature)
     missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in own]
     return "\n".join([body, *missing, own]), signature
 

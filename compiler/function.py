@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,8 @@ from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
+    ListSpec,
+    Options,
     TensorSpec,
     specialise,
 )
@@ -43,6 +45,7 @@ from .cache import DiskCache, cache_key, compiler_identity
 from .convert import convert, schema_of
 from .export import export_library, export_object
 from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
+from .lists import list_spec
 from .lowered import Lowered
 from .native import Kernel, Loaded, NativeCode, NativeModule
 from .observe import Report, dump, run_passes
@@ -115,6 +118,7 @@ class CompiledFunction:
         self._cache = DiskCache(options.cache_dir)
         self._on_gpu = targets.parse(options.target, options.cpu).is_ptx
         self._names = program.names
+        self._listed: Mapping[str, ListSpec] = {} if self._on_gpu else self._list_specs()
         self._known: dict[tuple[object, ...], Specialisation | None] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
         self._latest: Specialisation | None = None
@@ -140,14 +144,17 @@ class CompiledFunction:
             values = fill_defaults(
                 self._names, self.program.defaults, args, kwargs, self.declaration
             )
-        bound = bind(self._names, values)
+        bound = bind(self._names, values, self._listed)
         if bound.key not in self._known:
             values = [convert(self.schema, at, value) for at, value in enumerate(values)]
-            bound = bind(self._names, values)
+            bound = bind(self._names, values, self._listed)
         if self._on_gpu:
             bound.specs = contiguous(bound.specs)
             bound.key = tuple(bound.specs)
         found = self._lookup(bound)
+        if found is None and _has_lists(bound.specs):
+            bound = bind(self._names, values, self._listed)
+            found = self._lookup(bound)
         if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
@@ -164,6 +171,16 @@ class CompiledFunction:
         """The arguments' names and types, without `self`."""
         program = self.program
         return schema_of(program.function, self.__name__, int(program.receiver is not None))
+
+    def _list_specs(self) -> dict[str, ListSpec]:
+        """Arguments that may be lists of any length."""
+        found = ((a.name, list_spec(a.type)) for a in self.schema.arguments)
+        return {name: spec for name, spec in found if spec is not None}
+
+    def spec_of(self, at: int, value: Any) -> ArgumentSpec:
+        """The spec of a value for argument `at`."""
+        fitted = convert(self.schema, at, value)
+        return bind([self._names[at]], [fitted], self._listed).specs[0]
 
     def _lookup(self, bound: Bound) -> Specialisation | None:
         if bound.key in self._known:
@@ -187,10 +204,10 @@ class CompiledFunction:
         same = dict(own.aliases)
         dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
-        def tensor(leaf: int) -> Any:
+        def tensor(leaf: int, part: np.ndarray | None) -> Any:
             if (path := same.get(leaf)) in bound.given:
                 return bound.given[path]
-            return wrap(results[leaf], dtypes[leaf])
+            return wrap(results[leaf] if part is None else part, dtypes[leaf])
 
         return rebuild(own.output, results, tensor)
 
@@ -211,7 +228,8 @@ class CompiledFunction:
     # -- compiling -------------------------------------------------------------------------------
 
     def specialise(self, specs: Sequence[ArgumentSpec]) -> Specialisation | None:
-        """Compile for arguments of these specs; None if the interpreter has to run them.
+        """Compile for arguments of these specs; None if the interpreter has to run them, or if
+        lists of any length do not do and the caller has to ask again for those at hand.
 
         Raises:
             NotCompilable: no native form, with `fallback="error"`.
@@ -223,6 +241,11 @@ class CompiledFunction:
         try:
             found = self._compile(specs)
         except NotCompilable as refusal:
+            if _has_lists(specs):
+                # Lists of any length do not do: from now on, one specialisation for each length.
+                self._listed = {}
+                self._known[key] = None
+                return None
             if self.options.fallback == "error":
                 raise
             self.stats.fallbacks.append(f"{_spec_text(specs)}: {refusal.message}")
@@ -249,7 +272,8 @@ class CompiledFunction:
         if receiver is not None:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
-        own = specialise(self.program.module, self.program.entry, arguments)
+        wanted = Options(lists=not self._on_gpu)
+        own = specialise(self.program.module, self.program.entry, arguments, wanted)
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
             dump(self.program.module, "ts", options.dump_dir, self.__name__)
@@ -309,7 +333,7 @@ class CompiledFunction:
         # With no input nothing tells the builtin in which kind results are wanted.
         if self._on_gpu or own.has_effects or not flat or not own.inputs:
             return None
-        if not is_plain(own.output):
+        if _has_lists(found.specs) or not is_plain(own.output):
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
@@ -374,6 +398,11 @@ def overlap(leaves: Sequence[Any]) -> bool:
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
     pairs = itertools.combinations(arrays, 2)
     return any(np.may_share_memory(a, b) for a, b in pairs)
+
+
+def _has_lists(specs: Sequence[ArgumentSpec]) -> bool:
+    """A list of any length is among the arguments."""
+    return any(isinstance(spec, ListSpec) for spec in specs)
 
 
 def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:

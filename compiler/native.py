@@ -19,7 +19,13 @@ from tensorscript.backends.cpu.jit import (
 )
 from tensorscript.backends.cpu.runtime import runtime_symbols, runtime_text, take_error
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
-from tensorscript.backends.cpu.thunk import DECLARATIONS, METADATA, Builtin, thunk_text
+from tensorscript.backends.cpu.thunk import (
+    DECLARATIONS,
+    GROWN_DECLARATIONS,
+    METADATA,
+    Builtin,
+    thunk_text,
+)
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
@@ -107,7 +113,9 @@ class NativeModule(ScheduledModule):
         body = emit_module(self.module, self.target, entries, emit)
         long = any(k.category in ("contraction", "sort") for k in kernels_of(self.module))
         thunk = thunk_text(THUNK, ENTRY, self.signature, release_gil=long)
-        return body + DECLARATIONS + thunk + METADATA
+        used = [d for d in GROWN_DECLARATIONS.split("\n") if d and d not in body]
+        more = "\n".join(used) if self.signature.has_grown else ""
+        return body + DECLARATIONS + more + thunk + METADATA
 
     @property
     def optimization(self) -> Optimization:

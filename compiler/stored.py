@@ -76,14 +76,15 @@ def _spec_out(spec: ValueSpec) -> list[Any]:
     if isinstance(spec, ScalarSpec):
         return [spec.name, spec.dtype.short]
     shape, strides = _exprs_out(spec.shape), _exprs_out(spec.strides)
-    return [spec.name, spec.dtype.short, shape, strides, spec.updated]
+    flags = [spec.updated, spec.listed, spec.grown]
+    return [spec.name, spec.dtype.short, shape, strides, *flags]
 
 
 def _spec_in(raw: list[Any]) -> ValueSpec:
     name, dtype = raw[0], BY_SHORT[raw[1]]
     if len(raw) == 2:
         return ScalarSpec(name, dtype)
-    return ArraySpec(name, dtype, _exprs_in(raw[2]) or (), _exprs_in(raw[3]), raw[4])
+    return ArraySpec(name, dtype, _exprs_in(raw[2]) or (), _exprs_in(raw[3]), *raw[4:])
 
 
 def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:

@@ -112,6 +112,43 @@ class _Writer:
 
     def tensor(self, spec: ArraySpec) -> str:
         """Check a DLTensor argument; its data pointer."""
+        self._kind(spec)
+        argument = f"%{spec.name}"
+        if spec.shape:
+            self._shape(argument, spec)
+        data = self.at(argument, DATA, "ptr")
+        offset = self.at(argument, OFFSET, "i64")
+        return self.new(f"getelementptr i8, ptr {data}, i64 {offset}")
+
+    def grown(self, spec: ArraySpec) -> str:
+        """Check the DLTensor that takes a grown result; the cells for the entry."""
+        self._kind(spec)
+        shape = self.new(f"icmp ne ptr {self.at(f'%{spec.name}', SHAPE, 'ptr')}, null")
+        message = f"argument '{spec.name}' has no room for its shape"
+        self.require(_Check(shape, Status.NULL, message))
+        cells = self.new(f"alloca [{1 + len(spec.shape)} x i64]")
+        self.emit(f"store ptr null, ptr {cells}")
+        return cells
+
+    def deliver(self, spec: ArraySpec, cells: str, failed: str) -> None:
+        """Hand a grown result over: row-major, its memory the caller's."""
+        argument = f"%{spec.name}"
+        made = self.new(f"load ptr, ptr {cells}")
+        waste = self.new(f"select i1 {failed}, ptr {made}, ptr null")
+        self.emit(f"call void @ts_free(ptr {waste})")
+        data = self.new(f"select i1 {failed}, ptr null, ptr {made}")
+        for offset, value in ((DATA, f"ptr {data}"), (STRIDES, "ptr null"), (OFFSET, "i64 0")):
+            self.emit(f"store {value}, ptr {self._field(argument, offset)}")
+        shape = self.at(argument, SHAPE, "ptr")
+        for axis in range(len(spec.shape)):
+            size = self.at(cells, 8 * (axis + 1), "i64")
+            self.emit(f"store i64 {size}, ptr {self._field(shape, 8 * axis)}")
+
+    def _field(self, base: str, offset: int) -> str:
+        return self.new(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def _kind(self, spec: ArraySpec) -> None:
+        """Check device, dtype and rank."""
         name, dtype, argument = spec.name, spec.dtype, f"%{spec.name}"
         given = self.new(f"icmp ne ptr {argument}, null")
         self.require(_Check(given, Status.NULL, f"argument '{name}' is NULL"))
@@ -123,11 +160,6 @@ class _Writer:
         rank = len(spec.shape)
         ndim = self.new(f"icmp eq i32 {self.at(argument, NDIM, 'i32')}, {rank}")
         self.require(_Check(ndim, Status.RANK, f"argument '{name}': expected {rank} dimension(s)"))
-        if rank:
-            self._shape(argument, spec)
-        data = self.at(argument, DATA, "ptr")
-        offset = self.at(argument, OFFSET, "i64")
-        return self.new(f"getelementptr i8, ptr {data}, i64 {offset}")
 
     def _shape(self, argument: str, spec: ArraySpec) -> None:
         shape = self.at(argument, SHAPE, "ptr")
@@ -135,6 +167,8 @@ class _Writer:
         for axis, (size, have) in enumerate(zip(spec.shape, found, strict=True)):
             if size.op == "var" and str(size.value) not in self.sizes:
                 self.sizes[str(size.value)] = have
+                if spec.listed:
+                    continue
                 least = self.new(f"icmp sgt i64 {have}, 1")
                 self.require(
                     _Check(
@@ -188,15 +222,23 @@ class _Writer:
         ]
         for name in signature.sizes:
             pointers.append(self._cell(len(pointers), "i64", self.sizes[name]))
+        grown: list[tuple[ArraySpec, str]] = []
         for spec in signature.outputs:
             if isinstance(spec, ScalarSpec) or raw:
                 pointers.append(f"%{spec.name}")
+            elif spec.grown:
+                pointers.append(self.grown(spec))
+                grown.append((spec, pointers[-1]))
             else:
                 pointers.append(self.tensor(spec))
         for number, pointer in enumerate(pointers):
             slot = self.new(f"getelementptr ptr, ptr %pointers, i64 {number}")
             self.emit(f"store ptr {pointer}, ptr {slot}")
-        self.emit(f"ret i32 {self.new(f'call i32 @{self.entry}(ptr %pointers)')}")
+        status = self.new(f"call i32 @{self.entry}(ptr %pointers)")
+        failed = self.new(f"icmp ne i32 {status}, 0")
+        for spec, cells in grown:
+            self.deliver(spec, cells, failed)
+        self.emit(f"ret i32 {status}")
         head = ", ".join(
             [_argument(s, False) for s in signature.inputs]
             + [_argument(s, True) for s in signature.outputs]

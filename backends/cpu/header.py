@@ -44,6 +44,10 @@ def _scalar_type(dtype: DType) -> str:
 
 
 def _describe(spec: ArraySpec) -> str:
+    if spec.listed:
+        return f"{spec.dtype.name} of any length"
+    if spec.grown:
+        return f"{spec.dtype.name} of {len(spec.shape)} dimension(s), of memory made by the call"
     shape = "x".join(str(s) for s in spec.shape) or "0-dim"
     return f"{shape} {spec.dtype.name}"
 
@@ -71,6 +75,17 @@ def _comment(signature: Signature) -> str:
     return "\n".join(lines)
 
 
+def _giving_back(name: str, signature: Signature) -> list[str]:
+    """The function that frees grown results, if there are any."""
+    if not signature.has_grown:
+        return []
+    return [
+        "/* Gives back the data of a result that the call made. The caller sets ndim, dtype\n"
+        " * and room for the shape; the call sets data (NULL if it fails) and the shape. */",
+        f"void {name}_free(void *data);\n",
+    ]
+
+
 def header_text(name: str, signature: Signature) -> str:
     """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`."""
     guard = re.sub(r"\W", "_", name).upper() + "_H"
@@ -93,6 +108,7 @@ def header_text(name: str, signature: Signature) -> str:
         f"const char *{name}_error(void);\n",
         "/* Threads that a call may use; 0 is all. */",
         f"void {name}_set_num_threads(int64_t count);\n",
+        *_giving_back(name, signature),
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
     ]

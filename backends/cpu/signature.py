@@ -4,6 +4,10 @@ Entry ABI: `i32 entry(ptr args)`, where `args` points to one pointer per te.func
 of an array, or a cell of 8 bytes (i64, double) or 1 byte (bool) holding a scalar. Parameters come
 as inputs, then symbolic sizes (i64), then outputs; a scalar output is a cell to be written.
 Status 0 is success.
+
+A result whose sizes are found by the program (`grown`) is a block of 1 + rank cells: the entry
+stores a pointer to fresh memory, which the caller gives back by `ts_free`, and the sizes. The
+caller sets the pointer to null before the call.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ class ArraySpec:
         shape: expressions over symbolic sizes; an input's are integers or plain symbols.
         strides: of an input, in elements; None for row-major contiguous. Outputs are contiguous.
         updated: the entry also writes to it.
+        listed: the elements of a list argument; its length may be anything.
+        grown: a result whose sizes the entry finds; names in its shape stand for those.
     """
 
     name: str
@@ -34,6 +40,8 @@ class ArraySpec:
     shape: tuple[Expr, ...]
     strides: tuple[Expr, ...] | None = None
     updated: bool = False
+    listed: bool = False
+    grown: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,12 @@ class Signature:
 
     @property
     def is_static(self) -> bool:
-        return not self.sizes
+        return not self.sizes and not self.has_grown
+
+    @property
+    def has_grown(self) -> bool:
+        """A result's memory is made by the entry."""
+        return any(isinstance(o, ArraySpec) and o.grown for o in self.outputs)
 
 
 SCALARS = (int64, float64, bool_)
@@ -69,14 +82,23 @@ def signature_of(func: FuncOp) -> Signature:
     Outputs of rank 0 come as arrays: te does not tell a 0-dim tensor from a scalar, the caller does
     (`with_scalar_outputs`).
     """
-    symbols = {n for b in func.buffers for size in b.shape for n in size.free}
+    given = [b for b in func.buffers if b.mode != "grown"]
+    symbols = {n for b in given for size in b.shape for n in size.free}
     inputs: list[ValueSpec] = []
     outputs: list[ValueSpec] = []
     sizes: list[str] = []
     for p in func.params:
         if isinstance(p, Buffer):
-            spec = ArraySpec(p.name, p.dtype, p.shape, p.strides, p.mode == "inout")
-            (outputs if p.mode == "out" else inputs).append(spec)
+            spec = ArraySpec(
+                p.name,
+                p.dtype,
+                p.shape,
+                p.strides,
+                updated=p.mode == "inout",
+                listed=p.mode == "list",
+                grown=p.mode == "grown",
+            )
+            (outputs if p.mode in ("out", "grown") else inputs).append(spec)
         elif p.name in symbols:
             sizes.append(p.name)
         elif p.dtype in SCALARS:

@@ -52,6 +52,12 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 """
 
+GROWN_DECLARATIONS = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @ts_free(ptr)
+"""
+"""What a thunk with grown results calls besides."""
+
 _FIXED = ("array_type", "long_type", "float_type", "bool_type", "true", "miss", "error", "empty")
 
 
@@ -179,6 +185,11 @@ class _Writer:
         for axis, size in enumerate(spec.shape):
             slot = self.new(f"getelementptr i64, ptr {place}, i64 {axis}")
             self.emit(f"store i64 {self.size(size)}, ptr {slot}")
+        return self._empty(spec, place)
+
+    def _empty(self, spec: ArraySpec, place: str) -> str:
+        """A new array with the sizes at `place`."""
+        rank = len(spec.shape)
         descr = self.table(spec.dtype.short)
         self.emit(f"call void @Py_IncRef(ptr {descr})")  # PyArray_Empty takes a reference
         empty = self.table("empty")
@@ -210,7 +221,13 @@ class _Writer:
     def _call(self, pointers: list[str], cells: list[str]) -> tuple[list[str], str]:
         arrays: list[str] = []
         for number, spec in enumerate(self.signature.outputs, len(pointers)):
-            if isinstance(spec, ArraySpec):
+            if isinstance(spec, ArraySpec) and spec.grown:
+                cell = self.new(f"alloca [{1 + len(spec.shape)} x i64]")
+                self.emit(f"store ptr null, ptr {cell}")
+                cells[number] = cell
+                arrays.append("")
+                pointers.append(cell)
+            elif isinstance(spec, ArraySpec):
                 made = self.allocate(spec)
                 arrays.append(made)
                 pointers.append(self.at(made, DATA, "ptr"))
@@ -233,6 +250,9 @@ class _Writer:
         for array in arrays:
             if array:
                 self.emit(f"call void @Py_DecRef(ptr {array})")
+        for spec, cell in zip(self.signature.outputs, self._result_cells(cells), strict=True):
+            if isinstance(spec, ArraySpec) and spec.grown:
+                self.emit(f"call void @ts_free(ptr {self.new(f'load ptr, ptr {cell}')})")
         wide = self.new(f"sext i32 {status} to i64")
         code = self.new(f"call ptr @PyLong_FromLongLong(i64 {wide})")
         slot = self.new("alloca ptr")
@@ -246,11 +266,8 @@ class _Writer:
         self._return(arrays, cells)
 
     def _return(self, arrays: list[str], cells: list[str]) -> None:
-        offset = len(self.signature.inputs) + len(self.signature.sizes)
-        values = [
-            array or self._boxed(spec, cells[offset + number])
-            for number, (array, spec) in enumerate(zip(arrays, self.signature.outputs, strict=True))
-        ]
+        outputs = zip(arrays, self.signature.outputs, self._result_cells(cells), strict=True)
+        values = [array or self._boxed(spec, cell) for array, spec, cell in outputs]
         if len(values) == 1:
             self.emit(f"ret ptr {values[0]}")
             return
@@ -259,7 +276,25 @@ class _Writer:
             self.new(f"call i32 @PyTuple_SetItem(ptr {result}, i64 {number}, ptr {value})")
         self.emit(f"ret ptr {result}")
 
+    def _result_cells(self, cells: list[str]) -> list[str]:
+        return cells[len(self.signature.inputs) + len(self.signature.sizes) :]
+
+    def _grown(self, spec: ArraySpec, cell: str) -> str:
+        """A new array with a copy of a grown result, which is given back."""
+        data = self.new(f"load ptr, ptr {cell}")
+        sizes = self.new(f"getelementptr i64, ptr {cell}, i64 1")
+        made = self._empty(spec, sizes)
+        count = str(spec.dtype.itemsize)
+        for axis in range(len(spec.shape)):
+            count = self.new(f"mul i64 {count}, {self.at(sizes, 8 * axis, 'i64')}")
+        to = self.at(made, DATA, "ptr")
+        self.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {data}, i64 {count}, i1 false)")
+        self.emit(f"call void @ts_free(ptr {data})")
+        return made
+
     def _boxed(self, spec: ArraySpec | ScalarSpec, cell: str) -> str:
+        if isinstance(spec, ArraySpec):
+            return self._grown(spec, cell)
         if spec.dtype is bool_:
             value = self.new(f"load i8, ptr {cell}")
             return self.new(f"call ptr @PyBool_FromLong(i64 {self.new(f'zext i8 {value} to i64')})")

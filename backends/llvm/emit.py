@@ -1,7 +1,8 @@
 """te modules to LLVM IR text for the CPU: the module level and the table of statements.
 
 Every te.func becomes an internal function that gives a status; entries are exported wrappers. Names
-of the run-time support it calls: ts_malloc, ts_free, ts_set_error, ts_par_for, ts_get_num_threads.
+of the run-time support it calls: ts_malloc, ts_free, ts_set_error, ts_par_for, ts_get_num_threads,
+ts_list_* (`dialects/te/lists.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tensorscript.backends.target import Target
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.lists import BindOp, GiveOp, InvokeOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssertOp,
@@ -39,6 +41,7 @@ from .emit_call import INTEGER_POWER
 from .emit_context import Context, EmitOptions, Row
 from .emit_entry import emit_entry
 from .emit_expr import evaluate_scalar
+from .emit_lists import emit_bind, emit_give, emit_invoke, list_library
 from .emit_loops import emit_for, emit_serial, emit_unrolled, emit_vector, emit_while
 from .emit_parallel import emit_parallel, finish
 from .emit_scope import Bound, Place, Scope, element_count, sizes_of
@@ -80,6 +83,9 @@ STATEMENTS: dict[type[Operation], Row] = {
     UpdateOp: emit_update_op,
     CallOp: emit_call_op,
     AssertOp: emit_assert,
+    InvokeOp: emit_invoke,
+    BindOp: emit_bind,
+    GiveOp: emit_give,
 }
 
 
@@ -192,5 +198,6 @@ def library(text: ModuleText, target: Target) -> list[str]:
     """Definitions of the support functions that the module's text calls; notes declarations."""
     found = [INTEGER_POWER] if any("@ts_ipow(" in f for f in text.functions) else []
     declarations, definitions = closure_parts(text.math, target)
-    text.declare_lines(declarations)
-    return [*found, *definitions]
+    accesses, needed = list_library(text.functions)
+    text.declare_lines([*declarations, *needed])
+    return [*found, *definitions, *accesses]

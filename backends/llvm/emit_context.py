@@ -49,6 +49,7 @@ class Context:
         status: the slot that error exits store to before they branch to the label `exit`.
         heap: slots of all runtime allocations; `live` those of open te blocks.
         arena: the block that holds planned allocations.
+        frame: the ring of the lists of this call.
         callees: parameters of the module's functions.
         symbols: their LLVM names where these differ.
         gpu: one thread of a GPU; `launch` has the extents of its grid and block.
@@ -69,6 +70,7 @@ class Context:
     heap: list[str] = field(default_factory=list)
     live: list[str] = field(default_factory=list)
     arena: str = ""
+    frame: str = ""
     callees: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict)
     symbols: Mapping[str, str] = field(default_factory=dict)
     outlined: int = 0

@@ -145,6 +145,8 @@ def finish(context: Context) -> None:
     code = context.code
     code.start("exit")
     release(context, context.heap)
+    if context.frame:
+        code.call("void", "ts_list_sweep", [("ptr", context.frame)])
     if context.status:
         code.end(f"ret i32 {code.let(f'load i32, ptr {context.status}')}")
     else:

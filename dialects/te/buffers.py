@@ -1,7 +1,9 @@
 """Buffers and scalar parameters of `te`, and the attributes that hold them.
 
 Text: `x: f32[1024, N]` (contiguous), `x: f32[4, 8]{16, 2}` (strides in elements), `n: i64`.
-A parameter list puts `out` before a buffer the function writes and `inout` before one it updates.
+A parameter list puts `out` before a buffer the function writes, `inout` before one it updates,
+`list` before one that holds a list argument (its length may be anything), and `grown` before a
+result whose sizes the function finds: names in its shape stand for those.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def split_commas(source: str) -> list[str]:
 
 
 _PARAMETER = re.compile(
-    r"(?:(?P<mode>out|inout) )?(?P<name>[\w.$]+): (?P<dtype>\w+)"
+    r"(?:(?P<mode>out|inout|list|grown) )?(?P<name>[\w.$]+): (?P<dtype>\w+)"
     r"(?:\[(?P<shape>[^\]]*)\](?:\{(?P<strides>[^}]*)\})?)?$"
 )
 

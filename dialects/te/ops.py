@@ -14,6 +14,9 @@ stmt ::= te.alloc stack t: f32[16]                        visible to the end of 
        | te.call @callee(x, y, 3 + n)    buffers by name, scalars by expression, in order
        | te.assert condition, "message"  a false condition ends the function with an error status
        | te.sync shared
+       | te.invoke h: i64 = @list_new(8, 0)                the run-time support, see lists.py
+       | te.bind b: i64[n] = h      the data of a list as a buffer, until the list changes
+       | te.give out0 = b           a `grown` result: a copy of b that the caller will free
 te.constant @w: f32[10, 64] = "hex"      module level: data of a buffer that any te.func may read
 ```
 
@@ -32,7 +35,6 @@ kernels, and holds control flow; every te.func can be called by te.call.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -65,7 +67,8 @@ from .buffers import (
 )
 from .data import DataAttr
 from .expr import Expr, ExprLike, as_expr, parse, text, var
-from .syntax import HeadOp
+from .lists import BindOp, GiveOp, InvokeOp
+from .syntax import HeadOp, match_head
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bx", "by", "bz", "tx", "ty", "tz")
 COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
@@ -75,12 +78,6 @@ LEVELS = ("logical", "scheduled", "flat")
 
 def _region(statements: Sequence[Operation]) -> Region:
     return Region(Block(list(statements)))
-
-
-def _match(pattern: str, head: str) -> re.Match[str]:
-    if found := re.match(pattern + r"\Z", head, re.DOTALL):
-        return found
-    raise ValueError(f"malformed: {head}")
 
 
 @irdl_op_definition
@@ -145,7 +142,7 @@ class FuncOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> FuncOp:
-        found = _match(r"@(\S+) (\w+) (\w+)( \w+)? \((.*)\)", head)
+        found = match_head(r"@(\S+) (\w+) (\w+)( \w+)? \((.*)\)", head)
         parameters = [parse_parameter(p) for p in split_commas(found[5])]
         category = (found[4] or "").strip()
         return cls(found[1], parameters, (), found[2], found[3], category)
@@ -171,7 +168,7 @@ class ConstantOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> ConstantOp:
-        found = _match(r"@(.*?) = (.*)", head)
+        found = match_head(r"@(.*?) = (.*)", head)
         buffer = parse_parameter(found[1])
         if not isinstance(buffer, Buffer):
             raise ValueError("a constant is a buffer")
@@ -300,7 +297,7 @@ class ForOp(HeadOp):
     @classmethod
     def from_head(cls, head: str) -> ForOp:
         kinds = "|".join(LOOP_KINDS)
-        found = _match(rf"(\S+) in (.*) \.\. (.*) ({kinds})( reduce)?( grain \d+)?", head)
+        found = match_head(rf"(\S+) in (.*) \.\. (.*) ({kinds})( reduce)?( grain \d+)?", head)
         start, extent = parse(found[2]), parse(found[3])
         grain = int(found[6].split()[1]) if found[6] else None
         return cls(found[1], extent, (), found[4], start, bool(found[5]), grain)
@@ -399,7 +396,7 @@ class _Binding(HeadOp):
 
     @classmethod
     def _parts(cls, head: str) -> tuple[str, Expr]:
-        found = _match(r"(\S+): (\w+) = (.*)", head)
+        found = match_head(r"(\S+): (\w+) = (.*)", head)
         value = parse(found[3])
         if BY_SHORT.get(found[2]) is not value.dtype:
             raise ValueError(f"{found[2]} is not the dtype of {found[3]}")
@@ -452,7 +449,7 @@ class AssignOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> AssignOp:
-        found = _match(r"(\S+) = (.*)", head)
+        found = match_head(r"(\S+) = (.*)", head)
         return cls(found[1], parse(found[2]))
 
 
@@ -499,7 +496,7 @@ class StoreOp(_Access):
 
     @classmethod
     def from_head(cls, head: str) -> StoreOp:
-        found = _match(r"([\w.$]+)\[(.*?)\] = (.*)", head)
+        found = match_head(r"([\w.$]+)\[(.*?)\] = (.*)", head)
         indices = [parse(p) for p in split_commas(found[2])]
         return cls(found[1], indices, parse(found[3]))
 
@@ -536,7 +533,7 @@ class UpdateOp(_Access):
 
     @classmethod
     def from_head(cls, head: str) -> UpdateOp:
-        found = _match(r"([\w.$]+)\[(.*?)\] (\w+)= (.*)", head)
+        found = match_head(r"([\w.$]+)\[(.*?)\] (\w+)= (.*)", head)
         indices = [parse(p) for p in split_commas(found[2])]
         return cls(found[1], indices, found[3], parse(found[4]))
 
@@ -570,7 +567,7 @@ class CallOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> CallOp:
-        found = _match(r"@([\w.$]+)\((.*)\)", head)
+        found = match_head(r"@([\w.$]+)\((.*)\)", head)
         return cls(found[1], [parse(p) for p in split_commas(found[2])])
 
 
@@ -600,7 +597,7 @@ class AssertOp(HeadOp):
 
     @classmethod
     def from_head(cls, head: str) -> AssertOp:
-        found = _match(r"(.*?), message (.*)", head)
+        found = match_head(r"(.*?), message (.*)", head)
         return cls(parse(found[1]), str(ast.literal_eval(found[2])))
 
 
@@ -626,7 +623,7 @@ TE = Dialect(
     "te",
     [
         FuncOp, ConstantOp, AllocOp, ForOp, WhileOp, IfOp, LetOp, VarOp, AssignOp, StoreOp,
-        UpdateOp, CallOp, AssertOp, SyncOp,
+        UpdateOp, CallOp, AssertOp, SyncOp, InvokeOp, BindOp, GiveOp,
     ],
     [ExprAttr, ExprsAttr, ParametersAttr, BufferAttr, DataAttr],
 )  # fmt: skip

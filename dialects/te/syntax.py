@@ -7,6 +7,7 @@ else to the end of the line, a trailing ` loc(...)` left to the parser.
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from typing import ClassVar, Self
 
@@ -28,6 +29,17 @@ def _raw_head(parser: Parser, opens_region: bool) -> str:
     parser.lexer.pos = end
     parser._parser_state.current_token = parser.lexer.lex()
     return content[start:end].strip()
+
+
+def match_head(pattern: str, head: str) -> re.Match[str]:
+    """The match of a whole head.
+
+    Raises:
+        ValueError: it does not match.
+    """
+    if found := re.match(pattern + r"\Z", head, re.DOTALL):
+        return found
+    raise ValueError(f"malformed: {head}")
 
 
 class HeadOp(IRDLOperation):

@@ -18,6 +18,8 @@ tg.scatter   %base, %x.. {extents, indices, body, combiner}  base with element [
                                                    combined, for d0, d1 .. over extents in order
 tg.constant  {data}            tg.scalar %n {body = a0 + 1} -> scalar
 tg.if %c -> types {..} {..}    tg.loop %max_trip, %condition (carried) {..}    tg.yield
+tg.list "push" %l, %v          actions on lists that grow (`lists.py`)
+tg.size "n" %v                 a number as a size: `n` stands for it in shapes made after it
 tg.assert %c {message}         tg.kernel %x, %y {..}: what one kernel computes (after fusion)
 ```
 `tg.view`, `tg.gather` and `tg.pointwise` mean the same thing; the names tell the fuser what to
@@ -51,7 +53,8 @@ from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, as_expr, const, walk
 
-from .types import ScalarType, TensorType, tensor
+from .lists import LIST_OPS
+from .types import ListType, ScalarType, TensorType, tensor
 
 COMBINERS = ("add", "mul", "min", "max", "and", "or")
 
@@ -523,9 +526,9 @@ TG = Dialect(
     "tg",
     [
         FuncOp, ReturnOp, YieldOp, PointwiseOp, ViewOp, GatherOp, ReduceOp, ContractOp, ScanOp,
-        SortOp, ScatterOp, ConstantOp, ScalarOp, IfOp, LoopOp, AssertOp, KernelOp,
+        SortOp, ScatterOp, ConstantOp, ScalarOp, IfOp, LoopOp, AssertOp, KernelOp, *LIST_OPS,
     ],
-    [TensorType, ScalarType],
+    [TensorType, ScalarType, ListType],
 )  # fmt: skip
 
 

@@ -1,6 +1,8 @@
-"""Types of `tg`: ranked tensors of known dtype whose sizes are expressions, and scalars.
+"""Types of `tg`: ranked tensors of known dtype whose sizes are expressions, scalars, and
+references to lists that grow.
 
-Text: `!tg.tensor<"f32[1024, N * 2]">`, `!tg.scalar<"i64">`.
+Text: `!tg.tensor<"f32[1024, N * 2]">`, `!tg.scalar<"i64">`, `!tg.list<"i64">` (a list of numbers),
+`!tg.list<"i64[]">` (a list of such lists).
 """
 
 from __future__ import annotations
@@ -77,6 +79,49 @@ class ScalarType(Data[DType], TypeAttribute):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string_literal(self.data.short)
+
+
+@dataclass(frozen=True)
+class ListSpec:
+    """dtype of the numbers, and how many lists stand around each."""
+
+    dtype: DType
+    depth: int = 1
+
+    def __str__(self) -> str:
+        return self.dtype.short + "[]" * (self.depth - 1)
+
+
+@irdl_attr_definition
+class ListType(Data[ListSpec], TypeAttribute):
+    """A reference to a list of numbers, or of lists of the next smaller depth."""
+
+    name = "tg.list"
+
+    @classmethod
+    def of(cls, dtype: DType, depth: int = 1) -> ListType:
+        return cls(ListSpec(dtype, depth))
+
+    @property
+    def dtype(self) -> DType:
+        return self.data.dtype
+
+    @property
+    def depth(self) -> int:
+        return self.data.depth
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ListSpec:
+        with parser.in_angle_brackets():
+            text = parser.parse_str_literal()
+        word = text.rstrip("[]")
+        if word not in BY_SHORT:
+            parser.raise_error("expected the element of a list such as i64 or i64[]")
+        return ListSpec(BY_SHORT[word], 1 + (len(text) - len(word)) // 2)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(str(self.data))
 
 
 def tensor(dtype: DType, shape: tuple[Expr, ...]) -> TensorType:

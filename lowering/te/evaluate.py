@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation
 from tensorscript.base.dtypes import DType, bool_
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.lists import BindOp, GiveOp, InvokeOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssertOp,
@@ -38,7 +39,7 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
-Value = bool | int | float
+from .evaluate_lists import List, Lists, Value
 
 
 class EvaluationError(AssertionError):
@@ -98,6 +99,19 @@ def _fit(value: Value, dtype: DType) -> Value:
         return float(dtype.numpy.type(value))
 
 
+@dataclass
+class Grown:
+    """What a program hands over for a `grown` parameter."""
+
+    array: np.ndarray | None = None
+
+
+def _written(held: List, shape: tuple[int, ...]) -> np.ndarray:
+    """A list made with a length has no values yet when it is first bound."""
+    fresh, held.is_fresh = held.is_fresh, False
+    return np.full(shape, not fresh)
+
+
 class Evaluator:
     """Runs one function. `seed` decides the order of unordered loops."""
 
@@ -108,6 +122,8 @@ class Evaluator:
         self.random = random.Random(seed)
         self.storage: dict[str, Storage] = {}
         self.values: dict[str, Value] = {}
+        self.lists = Lists()
+        self.grown: dict[str, Grown] = {}
 
     def run(self, func: FuncOp, arguments: Mapping[str, object]) -> None:
         """Run with arrays and numbers by parameter name; `out` arrays start as poison."""
@@ -121,11 +137,15 @@ class Evaluator:
                 self.values[p.name] = given  # type: ignore[assignment]  # a number, by contract
             elif isinstance(given, Storage):
                 self.storage[p.name] = given
+            elif isinstance(given, Grown):
+                self.grown[p.name] = given
             else:
                 array = np.asarray(given)
                 filled = np.full(array.shape, p.mode != "out")
                 self.storage[p.name] = Storage(array, filled)
         self.block(func.block)
+        if self.lists.held:
+            raise EvaluationError(f"{len(self.lists.held)} lists are never released")
 
     # --- statements
 
@@ -159,10 +179,27 @@ class Evaluator:
                     raise EvaluationError(f"assertion: {op.message}")
             case CallOp():
                 self._call(op)
+            case InvokeOp():
+                result = self.lists.invoke(op.function, [self.value(a) for a in op.arguments])
+                if result is not None:
+                    self.values[op.var] = result
+            case BindOp():
+                self._bind(op)
+            case GiveOp():
+                self.grown[op.target].array = self.storage[op.source].array.copy()
             case SyncOp():
                 pass
             case _:
                 raise EvaluationError(f"cannot evaluate {op.name}")
+
+    def _bind(self, op: BindOp) -> None:
+        held = self.lists[self._int(op.handle)]
+        shape = tuple(self._int(s) for s in op.buffer.shape)
+        count = math.prod(shape)
+        if count * op.buffer.dtype.itemsize > len(held.data):
+            raise EvaluationError(f"{op.buffer} is larger than the list of {held.length}")
+        array = held.data[: count * op.buffer.dtype.itemsize].view(op.buffer.dtype.numpy)
+        self.storage[op.buffer.name] = Storage(array.reshape(shape), _written(held, shape))
 
     def _loop(self, op: ForOp) -> None:
         start, extent = self._int(op.start), self._int(op.extent)

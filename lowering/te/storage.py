@@ -24,6 +24,7 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, ExprAttr
 from tensorscript.dialects.te.expr import const
+from tensorscript.dialects.te.lists import GiveOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
     CallOp,
@@ -80,6 +81,8 @@ def _used(op: Operation) -> Iterator[str]:
             yield str(n.value)
     if isinstance(op, (StoreOp, UpdateOp)):
         yield op.buffer
+    elif isinstance(op, GiveOp):
+        yield op.source
     elif isinstance(op, CallOp):
         yield from (str(a.value) for a in op.arguments if a.op == "var")
 

@@ -19,7 +19,9 @@ from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.errors import InternalError, ScriptError
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.tg import ops as tg
-from tensorscript.dialects.tg.types import ScalarType, TensorType
+from tensorscript.dialects.tg.types import TensorType
+
+from .evaluate_lists import LIST_ROWS
 
 Array = np.ndarray
 Number = Any
@@ -218,7 +220,7 @@ def _grid(prefix: str, extents: Sequence[int], total: int, offset: int) -> dict[
 class _Frame:
     """Values of SSA names while a function runs."""
 
-    sizes: Mapping[str, int]
+    sizes: dict[str, int]
     values: dict[SSAValue, Any] = field(default_factory=dict)
 
     def size(self, e: Expr) -> int:
@@ -368,6 +370,7 @@ _RUN: dict[type[Operation], Callable[[_Frame, Any], None]] = {
     tg.LoopOp: _loop,
     tg.AssertOp: _assert,
     tg.KernelOp: _kernel,
+    **LIST_ROWS,
 }
 
 
@@ -394,6 +397,6 @@ def evaluate(func: tg.FuncOp, arguments: Sequence[Any]) -> list[Any]:
     frame = _Frame(sizes)
     given = [*arguments, *(sizes[n] for n in func.size_names)]
     for arg, value in zip(func.block.args, given, strict=True):
-        is_scalar = isinstance(arg.type, ScalarType)
-        frame.values[arg] = value if is_scalar else np.asarray(value)
+        is_tensor = isinstance(arg.type, TensorType)
+        frame.values[arg] = np.asarray(value) if is_tensor else value
     return frame.block(func.block)

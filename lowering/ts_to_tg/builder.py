@@ -7,7 +7,8 @@ expressions of tensors (views are index maps, so a transposed operand is read tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from tensorscript.dialects.te.expr import (
     walk,
 )
 from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
 
 from .elements import as_expr, compute_dtype, convert, number
@@ -136,6 +138,8 @@ class Builder:
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
         self.kept: list[np.ndarray] = []
+        self.symbols: dict[str, Expr] = {}
+        self.taken: set[str] = set()
 
     # --- refusing ---------------------------------------------------------------------------------
 
@@ -152,6 +156,19 @@ class Builder:
     def emit(self, op: _Op) -> _Op:
         self.block.add_op(op)
         return op
+
+    @contextmanager
+    def at_start(self) -> Iterator[None]:
+        """What is emitted inside stands at the start of the function."""
+        block, scopes = self.block, self.scopes
+        self.block, self.scopes = Block(), [{}]
+        try:
+            yield
+        finally:
+            for op in list(self.block.ops):
+                op.detach()
+                self.prologue.append(op)
+            self.block, self.scopes = block, scopes
 
     def once(self, key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
         """The op already emitted under `key` in this or an enclosing scope, or a new one."""
@@ -206,6 +223,27 @@ class Builder:
         if value.dtype is float64 or sum(1 for _ in walk(value)) > 24:
             return self.scalar_of(self.scalar_operand(value))
         return value
+
+    def size(self, e: Expr) -> Expr:
+        """A size as it stands in shapes: what the program computes gets a name (tg.size). That it
+        is not negative is for the caller to check."""
+        if not any(n.startswith("$") for n in e.free):
+            return e
+        value = self.scalar_operand(e)
+        op = self.once(("size", value), lambda: SizeOp(self._symbol(), value))
+        self.symbols.setdefault(op.symbol, self.scalar_of(value))
+        return var(op.symbol)
+
+    def _symbol(self) -> str:
+        number = len(self.symbols)
+        while (name := f"size{number}") in self.taken:
+            number += 1
+        self.taken.add(name)
+        return name
+
+    def unsized(self, e: Expr) -> Expr:
+        """A size as a scalar, which may outlive the block that named it."""
+        return simplify(substitute(e, self.symbols)) if e.free & self.symbols.keys() else e
 
     def item(self, x: Tensor) -> Expr:
         """The only element of `x` as a scalar.

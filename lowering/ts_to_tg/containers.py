@@ -10,8 +10,9 @@ from tensorscript.dialects.ts.constants import Device
 
 from .builder import Rows
 from .evaluator import Evaluator
+from .lists import grow, repeat
 from .merge import same_value
-from .scalars import row_eq
+from .scalars import SCALAR, row_eq
 from .structure import enum_member
 from .values import DictRef, FutureValue, ListRef, Tensor, TupleValue, Value
 
@@ -21,8 +22,10 @@ def _contents(ev: Evaluator, x: Value) -> Value:
 
 
 def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
+    if x.shared and isinstance(x, ListRef):
+        grow(ev, x, "changing a list that may be the same as another one")
     if x.shared:
-        ev.b.cannot("changing a list or dict that may be the same as another one")
+        ev.b.cannot("changing a dict that may be the same as another one")
     ev.b.heap[x] = content
 
 
@@ -38,7 +41,7 @@ def _length(ev: Evaluator, x: Value) -> Value:
 
 def _position(ev: Evaluator, index: Value, size: int) -> int:
     if not isinstance(index, int):
-        ev.b.cannot("a list index that is not known")
+        ev.b.cannot("an index that is not known")
     if not -size <= index < size:
         ev.b.error("list index out of range")
     return index % size if size else 0
@@ -55,8 +58,8 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
     if isinstance(x, str):
         return x[_position(ev, key, len(x))]
     items = ev.b.heap[x]
-    if isinstance(key, Expr) and items and all(isinstance(v, int) for v in items):
-        ev.b.cannot("a list index that is not known")
+    if isinstance(key, Expr):
+        grow(ev, x, "a list index that is not known")
     return items[_position(ev, key, len(items))]
 
 
@@ -67,6 +70,8 @@ def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
             ev.b.cannot("a dict key that is not known")
         _change(ev, x, {**content, key: value})
         return None
+    if isinstance(key, Expr):
+        grow(ev, x, "a list index that is not known", value)
     at = _position(ev, key, len(content))
     _change(ev, x, (*content[:at], value, *content[at + 1 :]))
     return x
@@ -82,7 +87,9 @@ def _extend(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
     return None
 
 
-def _insert(ev: Evaluator, x: ListRef, at: int, value: Value) -> Value:
+def _insert(ev: Evaluator, x: ListRef, at: Value, value: Value) -> Value:
+    if isinstance(at, Expr):
+        grow(ev, x, "inserting at an index that is not known", value)
     items = list(ev.b.heap[x])
     items.insert(at, value)
     _change(ev, x, tuple(items))
@@ -96,6 +103,8 @@ def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
             return default[0] if default else ev.b.error("KeyError: " + str(key))
         _change(ev, x, {k: v for k, v in content.items() if k != key})
         return content[key]
+    if isinstance(key, Expr):
+        grow(ev, x, "a list index that is not known")
     at = _position(ev, key, len(content))
     _change(ev, x, content[:at] + content[at + 1 :])
     return content[at]
@@ -124,7 +133,7 @@ def _sort(ev: Evaluator, x: ListRef, reverse: bool = False, *_: Value) -> Value:
 def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
     items = list(ev.b.heap[x])
     if any(isinstance(v, Expr | Tensor) for v in items):
-        ev.b.cannot("the order of values that are not known")
+        grow(ev, x, "the order of values that are not known")
     return items
 
 
@@ -141,7 +150,9 @@ def _slice(
     ev: Evaluator, x: Value, start: Value = None, stop: Value = None, step: Value = 1
 ) -> Value:
     if any(isinstance(v, Expr) for v in (start, stop, step)):
-        ev.b.cannot("a slice of a list with unknown ends")
+        if isinstance(x, ListRef):
+            grow(ev, x, "a slice of a list with unknown ends")
+        ev.b.cannot("a slice of a string with unknown ends")
     part = _contents(ev, x)[slice(start, stop, step)]
     return part if isinstance(x, str) else ev.new_list(part)
 
@@ -153,9 +164,10 @@ def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
     answers = [row_eq(ev.b, v, value) for v in content]
     if any(a is True for a in answers):
         return True
-    if any(isinstance(a, Expr) for a in answers):
-        ev.b.cannot("membership of values that are not known")
-    return False
+    found: Value = False
+    for answer in answers:
+        found = SCALAR["aten::__or__"](ev.b, found, answer)
+    return found
 
 
 def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
@@ -187,9 +199,13 @@ def _concatenated(
     return run
 
 
+KNOWN_LENGTH = 256
+"""A longer list made by repeating is a run-time list at once."""
+
+
 def _repeat(ev: Evaluator, x: ListRef, times: Value) -> Value:
-    if not isinstance(times, int):
-        ev.b.cannot("a list repeated an unknown number of times")
+    if not isinstance(times, int) or len(ev.b.heap[x]) * times > KNOWN_LENGTH:
+        return repeat(ev, x, times)
     return ev.new_list(ev.b.heap[x] * times)
 
 

@@ -22,10 +22,12 @@ from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import NotCompilable, OperatorError
 from tensorscript.dialects.te.expr import Expr, unary
 from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder, Heap, Ref
 from .elements import as_expr
+from .grown import ListGrows
 from .merge import (
     Join,
     LeafType,
@@ -35,13 +37,17 @@ from .merge import (
     flatten,
     leaf_ssa,
     leaf_type,
+    require_alike,
+    require_alike_contents,
     same_type,
     same_value,
 )
-from .values import UNINITIALIZED, Tensor, Value, is_scalar
+from .values import UNINITIALIZED, ListRef, Tensor, Value, is_scalar
 
 UNROLL_OPS = 192
 """A loop is unrolled at once if trips x ops of its body stay below this."""
+UNROLL_LISTS = 2048
+"""So many ops a loop may become, rather than have a list that it changes be a run-time list."""
 UNROLL_TRIPS = 2048
 """A loop that cannot be a tg.loop is unrolled up to so many iterations."""
 
@@ -85,7 +91,7 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _T
         results = evaluate()
     except Raised as error:
         raised = error.message
-    except NotCompilable:
+    except (NotCompilable, ListGrows):
         discard(block)
         raise
     finally:
@@ -131,7 +137,7 @@ def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Val
     join = Join(b, condition, b.heap, known_scalars, left.heap, right.heap)
     plans = [join.value(t, f) for t, f in zip(left.results, right.results, strict=True)]
     refs = changed_refs(b.heap, left.heap, right.heap)
-    contents = [join.content(left.heap[r], right.heap[r]) for r in refs]
+    contents = [join.content(r, left.heap[r], right.heap[r]) for r in refs]
     outputs = _emit_if(b, condition, left, right, join.leaves)
     it = iter(outputs)
     values = [p(it) for p in plans]
@@ -186,7 +192,9 @@ def _within(b: Builder, trial: _Trial, run: Callable[[], list[Value]]) -> list[V
 
 
 def _has_effect(block: Block) -> bool:
-    return any(isinstance(op, tg.AssertOp) for op in block.walk())
+    return any(
+        isinstance(op, tg.AssertOp) or (isinstance(op, ListOp) and op.writes) for op in block.walk()
+    )
 
 
 def loop(
@@ -204,8 +212,8 @@ def loop(
             pass
     try:
         return _dynamic(b, max_trip, condition, carried, body)
-    except NotCompilable as error:
-        if not is_known:
+    except (NotCompilable, ListGrows) as error:
+        if not is_known or (isinstance(error, ListGrows) and max_trip * size > UNROLL_LISTS):
             raise
         try:
             return _unrolled(b, max_trip, carried, body)
@@ -251,7 +259,8 @@ def _dynamic(
     b: Builder, max_trip: Value, condition: Value, carried: list[Value], body: Evaluate
 ) -> list[Value]:
     """A tg.loop over what an iteration changes."""
-    state = _LoopState(b, list(carried), {k for k, v in enumerate(carried) if _may_vary(v)}, [])
+    varying = {k for k, v in enumerate(carried) if _may_vary(v)}
+    state = _LoopState(b, list(carried), varying, [], b.heap)
     for _ in range(len(carried) + len(b.heap) + 2):
         if (done := state.iterate(max_trip, condition, body)) is not None:
             return done
@@ -266,6 +275,7 @@ class _LoopState:
     initial: list[Value]
     varying: set[int]
     refs: list[Ref]
+    before: Heap
 
     def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
         """One evaluation of the body; None if the assumption had to grow."""
@@ -335,8 +345,11 @@ class _LoopState:
         b = self.b
         leaves: list[Value] = []
         for k in sorted(self.varying):
+            require_alike(b, self.before, self.initial[k], trial.heap, after[k])
             flatten(b, after[k], leaves)
         for ref in self.refs:
+            if isinstance(ref, ListRef):
+                require_alike_contents(b, self.before, ref, trial.heap, ref)
             content_leaves(b, trial.heap[ref], leaves)
         if len(leaves) != len(types):
             b.cannot("the structure of what a loop carries changes")

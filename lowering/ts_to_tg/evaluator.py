@@ -29,11 +29,14 @@ from tensorscript.dialects.ts.locations import span_of
 from .builder import Builder, Rows
 from .dims import dtype_of
 from .elements import as_expr, known
+from .grown import Hints, fill, joined, new_grown, of_type, of_values
 from .values import (
     DictRef,
+    Grown,
     ListRef,
     ObjectRef,
     ObjectValue,
+    Site,
     Tensor,
     TupleValue,
     UnknownString,
@@ -64,8 +67,12 @@ class Evaluator:
         builder: Builder,
         tables: Mapping[str, Rows],
         handlers: Mapping[type[Operation], Callable[[Evaluator, Operation, Env], None]],
+        hints: Hints,
     ) -> None:
         self.b = builder
+        self.hints = hints
+        self.op: Operation | None = None
+        self.calls: Site = ()
         self.handlers = handlers
         self.functions: dict[str, ts.FuncOp] = {}
         self.classes: dict[str, ts.ClassOp] = {}
@@ -75,6 +82,7 @@ class Evaluator:
             elif isinstance(op, ts.ClassOp):
                 self.classes[op.sym_name.data] = op
         self.containers = tables["container"]
+        self.grown_rows = tables["grown"]
         self.scalar_rows = tables["scalar"]
         self.tensor_rows = tables["tensor"]
         self.depth = 0
@@ -95,7 +103,7 @@ class Evaluator:
         if isinstance(value, ListLiteral | list):
             items = value.elements if isinstance(value, ListLiteral) else value
             elements = [self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)]
-            return self.imported(ListRef(), tuple(elements)) if path else self.new_list(elements)
+            return self._import_list(elements, path) if path else self.new_list(elements)
         if isinstance(value, tuple):
             parts = tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
             fields = tuple(getattr(value, "_fields", ()))
@@ -121,10 +129,44 @@ class Evaluator:
         self.b.heap.imported[made] = _Lazy(self, value.attributes, prefix)
         return made
 
-    def new_list(self, elements: Sequence[Value]) -> ListRef:
-        made = ListRef()
-        self.b.heap[made] = tuple(elements)
+    def _import_list(self, elements: Sequence[Value], path: str) -> ListRef:
+        """A list of the caller: constant, so a run-time one is made at the start."""
+        site: Site = ("import", path)
+        made = ListRef((site,), frozen=True)
+        content: Value = tuple(elements)
+        if site in self.hints.elements:
+            with self.b.at_start():
+                content = self._grown(site, made, content)
+        self.imported(made, content)
         return made
+
+    @property
+    def site(self) -> Site:
+        """The place in the program under evaluation."""
+        return (*self.calls, id(self.op))
+
+    def new_list(
+        self, elements: Sequence[Value], type_: Attribute | None = None, site: Site | None = None
+    ) -> ListRef:
+        """A new list; a run-time one where the hints ask for it.
+
+        Args:
+            type_: ts type of an element.
+        """
+        site = site or self.site
+        made = ListRef((site,), type_)
+        self.b.heap[made] = content = tuple(elements)
+        if site in self.hints.elements:
+            self.b.heap[made] = self._grown(site, made, content)
+        return made
+
+    def _grown(self, site: Site, ref: ListRef, content: tuple[Value, ...]) -> Grown:
+        own = of_values(self.b, content) if content else of_type(ref.type)
+        wanted = self.hints.elements[site]
+        element = joined(wanted, own) if wanted is not None and own is not None else wanted or own
+        if element is None:
+            self.b.cannot("a list that grows, of such elements")
+        return fill(self.b, new_grown(self.b, element), content)
 
     def new_dict(self, items: Mapping[Value, Value]) -> DictRef:
         made = DictRef()
@@ -134,8 +176,15 @@ class Evaluator:
     def plain(self, value: Value) -> Value:
         """Lists as Python lists, for rows that only read."""
         if isinstance(value, ListRef):
-            return [self.plain(v) for v in self.b.heap[value]]
+            content = self.b.heap[value]
+            if isinstance(content, Grown):
+                self.b.cannot("a list whose length is not known")
+            return [self.plain(v) for v in content]
         return value
+
+    def is_grown(self, value: Value) -> bool:
+        """A run-time list."""
+        return isinstance(value, ListRef) and isinstance(self.b.heap[value], Grown)
 
     def boxed(self, value: Value) -> Value:
         """Python lists as references."""
@@ -143,7 +192,9 @@ class Evaluator:
             return self.new_list([self.boxed(v) for v in value])
         if isinstance(value, tuple):
             return TupleValue(tuple(self.boxed(v) for v in value))
-        return self.b.shortened(known(value)) if isinstance(value, Expr) else value
+        if not isinstance(value, Expr):
+            return value
+        return self.b.shortened(known(self.b.unsized(value)))
 
     # --- functions and blocks ---------------------------------------------------------------------
 
@@ -159,10 +210,12 @@ class Evaluator:
             self.b.cannot(f"recursion in {name}")
         env: Env = dict(zip(func.block.args, arguments, strict=True))
         self.depth += 1
+        before, self.calls = self.calls, self.site
         try:
             self.run_block(func.block, env)
         finally:
             self.depth -= 1
+            self.calls = before
         values = [env[v] for v in func.return_op.values]
         return values[0] if values else None
 
@@ -171,6 +224,7 @@ class Evaluator:
         for op in block.ops:
             if isinstance(op, ts.YieldOp | ts.ReturnOp):
                 return
+            self.op = op
             self.b.span = span_of(op) or self.b.span
             handler = self.handlers.get(type(op))
             if handler is None:
@@ -192,6 +246,11 @@ class Evaluator:
         b = self.b
         b.operator = name
         base = name.partition(".")[0]
+        grown = [self.is_grown(a) for a in arguments]
+        if any(grown[:1]) or (any(grown) and base in _OF_TWO_LISTS):
+            if row := self.grown_rows.get(name) or self.grown_rows.get(base):
+                return row(self, *arguments)
+            b.cannot("has no native form on a list whose length is not known")
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
@@ -271,9 +330,7 @@ class Evaluator:
         if isinstance(type_, tt.UnionType):
             return any(self.is_instance(value, m) for m in type_.members)
         if isinstance(type_, tt.ListType):
-            return isinstance(value, ListRef) and all(
-                self.is_instance(v, type_.element) for v in self.b.heap[value]
-            )
+            return isinstance(value, ListRef) and self._holds(value, type_.element)
         if isinstance(type_, tt.TupleType):
             return (
                 isinstance(value, TupleValue)
@@ -291,6 +348,16 @@ class Evaluator:
         if test is None:
             self.b.cannot(f"isinstance of {type_}")
         return test(value)
+
+    def _holds(self, value: ListRef, type_: Attribute) -> bool:
+        content = self.b.heap[value]
+        if isinstance(content, Grown):
+            return bool(of_type(type_) == content.element)
+        return all(self.is_instance(v, type_) for v in content)
+
+
+_OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", "eq", "ne", "mul"))
+"""Operators in which the second argument may be the only run-time list."""
 
 
 def overlaps_itself(x: Tensor) -> bool:

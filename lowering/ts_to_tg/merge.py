@@ -13,16 +13,19 @@ from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, select
-from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
+from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, tensor
 
 from .builder import Builder, Heap, Ref
 from .elements import as_expr, known
+from .grown import joined, must_grow, of_type, of_values, perform
 from .sizes import same_size
 from .values import (
     UNINITIALIZED,
     DictRef,
+    Grown,
     ListRef,
     ObjectRef,
+    Site,
     Tensor,
     TupleValue,
     UnknownString,
@@ -30,21 +33,28 @@ from .values import (
     is_scalar,
 )
 
-LeafType = TensorType | ScalarType
+LeafType = TensorType | ScalarType | ListType
 Rebuild = Callable[[Iterator[SSAValue]], Value]
 
 
 def leaf_type(value: Value) -> LeafType:
+    if isinstance(value, SSAValue):
+        assert isinstance(value.type, ListType)
+        return value.type
     if isinstance(value, Tensor):
         return tensor(value.dtype, value.shape)
     return ScalarType(as_expr(value).dtype)
 
 
 def leaf_value(b: Builder, ssa: SSAValue) -> Value:
+    if isinstance(ssa.type, ListType):
+        return ssa
     return b.fresh(ssa) if isinstance(ssa.type, TensorType) else b.scalar_of(ssa)
 
 
 def leaf_ssa(b: Builder, value: Value) -> SSAValue:
+    if isinstance(value, SSAValue):
+        return value
     return b.ssa(value) if isinstance(value, Tensor) else b.scalar_operand(value)
 
 
@@ -55,11 +65,13 @@ def same_type(a: LeafType, b: LeafType) -> bool:
             and a.rank == b.rank
             and all(same_size(x, y) for x, y in zip(a.shape, b.shape, strict=True))
         )
-    return type(a) is type(b) and a.dtype is b.dtype
+    return a == b
 
 
 def default_of(b: Builder, value: Value) -> Value:
     """Any value of the type of `value`, where nothing will read it."""
+    if isinstance(value, SSAValue):
+        return perform(b, "new", (), value.type)
     if isinstance(value, Tensor):
         return b.full(value.shape, 0, value.dtype)
     return {bool_: False, int64: 0, float64: 0.0}[as_expr(value).dtype]
@@ -110,11 +122,16 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
         parts = [flatten(b, v, leaves) for v in value.elements]
         return lambda it: TupleValue(tuple(p(it) for p in parts), value.fields, value.class_name)
     if isinstance(value, ListRef):
+        content = b.heap[value]
+        if isinstance(content, Grown):
+            leaves.extend(content.columns)
+            return lambda it: grown_list(b, content, it, value.sites)
         value.shared = True
-        parts = [flatten(b, v, leaves) for v in b.heap[value]]
+        parts = [flatten(b, v, leaves) for v in content]
 
         def rebuild_list(it: Iterator[SSAValue]) -> Value:
-            made = ListRef()
+            made = ListRef(value.sites, value.type)
+            made.shared = True
             b.heap[made] = tuple(p(it) for p in parts)
             return made
 
@@ -122,6 +139,48 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
     if isinstance(value, DictRef | ObjectRef):
         b.cannot("a dict or an object that a loop replaces")
     return lambda it: value
+
+
+def grown_list(
+    b: Builder, like: Grown, leaves: Iterator[SSAValue], sites: tuple[Site, ...]
+) -> ListRef:
+    """A run-time list of the kind of `like` with other columns."""
+    made = ListRef(sites)
+    b.heap[made] = Grown(like.element, tuple(next(leaves) for _ in like.columns))
+    return made
+
+
+def require_alike(b: Builder, before: Heap, old: Value, after: Heap, new: Value) -> None:
+    """What a loop carries keeps its form.
+
+    Raises:
+        ListGrows: a list does not, as a known one; it has to be a run-time list.
+    """
+    if isinstance(old, TupleValue) and isinstance(new, TupleValue):
+        for p, q in zip(old.elements, new.elements, strict=False):
+            require_alike(b, before, p, after, q)
+    if isinstance(old, ListRef) and isinstance(new, ListRef):
+        require_alike_contents(b, before, old, after, new)
+
+
+def require_alike_contents(
+    b: Builder, before: Heap, old: ListRef, after: Heap, new: ListRef
+) -> None:
+    """`require_alike` for the contents of lists, which may be those of one list at two times."""
+    left, right = before[old], after[new]
+    known_left, known_right = (not isinstance(c, Grown) for c in (left, right))
+    if known_left and known_right and len(left) == len(right):
+        for p, q in zip(left, right, strict=True):
+            require_alike(b, before, p, after, q)
+        return
+    if not known_left and not known_right and left.element == right.element:
+        return
+    sites = (*(old.sites if known_left or not known_right else ()), *new.sites)
+    elements = [
+        c.element if isinstance(c, Grown) else of_values(b, c) if c else of_type(r.type)
+        for r, c in ((old, left), (new, right))
+    ]
+    must_grow(b, sites, joined(*elements), "a list whose length a loop changes")
 
 
 def content_leaves(b: Builder, content: Value, leaves: list[Value]) -> Rebuild:
@@ -233,7 +292,40 @@ class Join:
             tuple(p(it) for p in parts), present.fields, present.class_name
         )
 
+    def _grown(self, yes: Value, no: Value, like: Grown) -> Rebuild:
+        """Two lists, of which at least one is a run-time list."""
+        sites: tuple[Site, ...] = ()
+        element = like.element
+        columns: list[Sequence[Value]] = []
+        for side, heap in ((yes, self.yes), (no, self.no)):
+            content = None if side is UNINITIALIZED else heap[side]
+            if content is None:
+                columns.append([UNINITIALIZED] * len(like.columns))
+                continue
+            found = content.element if isinstance(content, Grown) else like.element
+            element = joined(element, found) or element
+            sites = (*sites, *side.sites)
+            columns.append(content.columns if isinstance(content, Grown) else ())
+        if element != like.element or any(len(c) != len(like.columns) for c in columns):
+            must_grow(self.b, sites, element, "the branches of an if give lists of different kinds")
+        parts = [self._leaf(t, f) for t, f in zip(*columns, strict=True)]
+        return lambda it: grown_list(self.b, like, (p(it) for p in parts), sites)
+
     def _list(self, yes: Value, no: Value) -> Rebuild:
+        heaps = ((yes, self.yes), (no, self.no))
+        contents = [heap[side] for side, heap in heaps if side is not UNINITIALIZED]
+        like = next((c for c in contents if isinstance(c, Grown)), None)
+        if like is not None:
+            return self._grown(yes, no, like)
+        if len(contents) == 2 and len(contents[0]) != len(contents[1]):
+            sites = (*yes.sites, *no.sites)
+            found = [of_values(self.b, c) if c else None for c in contents]
+            must_grow(
+                self.b,
+                sites,
+                joined(*found),
+                "the branches of an if give lists of different lengths",
+            )
         left = None if yes is UNINITIALIZED else self.yes[yes]
         right = None if no is UNINITIALIZED else self.no[no]
         size = len(left if left is not None else right or ())
@@ -245,8 +337,11 @@ class Join:
             right if right is not None else (UNINITIALIZED,) * size,
         )
 
+        sites = tuple(s for v in (yes, no) if v is not UNINITIALIZED for s in v.sites)
+
         def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = ListRef()
+            made = ListRef(sites)
+            made.shared = True
             self.b.heap[made] = tuple(p(it) for p in parts)
             return made
 
@@ -257,8 +352,13 @@ class Join:
             self.b.cannot("the branches of an if give lists of different lengths")
         return [self.value(t, f) for t, f in zip(left, right, strict=True)]
 
-    def content(self, yes: Value, no: Value) -> Rebuild:
+    def content(self, ref: Ref, yes: Value, no: Value) -> Rebuild:
         """The plan for the contents of one reference."""
+        if isinstance(ref, ListRef) and len(yes) != len(no):
+            found = joined(*(of_values(self.b, c) if c else of_type(ref.type) for c in (yes, no)))
+            must_grow(
+                self.b, ref.sites, found, "the branches of an if give lists of different lengths"
+            )
         if isinstance(yes, SSAValue):
             self.leaves.append((yes, no))
             return next

@@ -13,24 +13,41 @@ Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 
 from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.tg import ops as tg
-from tensorscript.dialects.tg.types import ScalarType, tensor
+from tensorscript.dialects.tg.lists import element_of
+from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder
 from .control import Raised
+from .elements import as_expr, known
 from .evaluator import Evaluator
+from .grown import (
+    Element,
+    Hints,
+    ListElement,
+    ListGrows,
+    NumberElement,
+    TensorElement,
+    TupleElement,
+    perform,
+)
+from .grown import (
+    columns as columns_of,
+)
 from .structure import HANDLERS, script_error
 from .table import TABLES
 from .values import (
     DictRef,
+    Grown,
     ListRef,
     ObjectRef,
     ObjectValue,
@@ -78,19 +95,34 @@ class SequenceSpec:
 
 
 @dataclass(frozen=True)
+class ListSpec:
+    """A list of any length of int64, float64 or bool_, or (depth 2) of such lists."""
+
+    dtype: DType
+    depth: int = 1
+
+
+@dataclass(frozen=True)
 class DictSpec:
     """A dict argument with known keys."""
 
     items: tuple[tuple[object, ArgumentSpec], ...]
 
 
-ArgumentSpec = TensorSpec | ScalarSpec | ConstantSpec | SequenceSpec | DictSpec | ObjectValue
+ArgumentSpec = (
+    TensorSpec | ScalarSpec | ConstantSpec | SequenceSpec | ListSpec | DictSpec | ObjectValue
+)
 
 
 @dataclass(frozen=True)
 class OutputTree:
     """How the caller rebuilds a result. `kind` is "tensor" or "scalar" (leaf number `leaf` of the
-    function's results), "tuple", "list", "dict" (with `keys`) or "constant" (with `value`)."""
+    function's results), "tuple", "list", "dict" (with `keys`) or "constant" (with `value`).
+
+    A run-time list is "each", whose child says by column what its elements are: "column" (a leaf
+    with one number for each), a "tuple" of these, "boxes" (a leaf with all numbers of the tensors
+    and, as children, how many numbers each has and its sizes), or "each" again, with how many
+    elements each has in `leaf`."""
 
     kind: str
     leaf: int = -1
@@ -105,9 +137,11 @@ class OutputTree:
 class Options:
     """Attributes:
     default_dtype: dtype of float tensors made from Python floats.
+    lists: whether there is run-time support for lists.
     """
 
     default_dtype: DType | None = None
+    lists: bool = True
 
 
 @dataclass
@@ -168,7 +202,9 @@ class _Session:
                 values = [self.argument(s, f"{path}.{i}") for i, s in enumerate(elements)]
                 if is_tuple:
                     return TupleValue(tuple(values), fields, class_name)
-                return self.evaluator.new_list(values)
+                return self.evaluator.new_list(values, site=("argument", path))
+            case ListSpec(dtype, depth):
+                return self.list_argument(dtype, depth, path)
             case DictSpec(items):
                 return self.evaluator.new_dict(
                     {k: self.argument(s, f"{path}.{k}") for k, s in items}
@@ -184,6 +220,19 @@ class _Session:
         self.strides.append(strides)
         block = self.builder.entry
         return block.insert_arg(type_, len(block.args))
+
+    def list_argument(self, dtype: DType, depth: int, path: str) -> ListRef:
+        """A list argument: a block argument, for a list of lists its numbers and lengths."""
+        number: Element = NumberElement(dtype)
+        column = self.block_argument(ListType.of(dtype), path, None)
+        if depth == 2:
+            lengths = self.block_argument(ListType.of(int64), f"{path}.lengths", None)
+            nested = ListType.of(dtype, depth)
+            column = perform(self.builder, "split", [column, lengths], nested)
+            number = ListElement(number)
+        made = ListRef()
+        self.builder.heap[made] = Grown(number, (column,))
+        return made
 
     def tensor(self, spec: TensorSpec, path: str) -> Tensor:
         if spec.dtype.is_complex:
@@ -201,11 +250,12 @@ class _Session:
         return made
 
     def leaf(self, value: Value) -> int:
-        ssa = (
-            self.builder.ssa(value)
-            if isinstance(value, Tensor)
-            else self.builder.scalar_operand(value)
-        )
+        if isinstance(value, SSAValue):
+            ssa = value
+        elif isinstance(value, Tensor):
+            ssa = self.builder.ssa(value)
+        else:
+            ssa = self.builder.scalar_operand(value)
         self.leaves.append(ssa)
         return len(self.leaves) - 1
 
@@ -225,7 +275,11 @@ class _Session:
                 "tuple", children=children, fields=value.fields, class_name=value.class_name
             )
         if isinstance(value, ListRef):
-            return OutputTree("list", children=tuple(map(self.tree, heap[value])))
+            content = heap[value]
+            if isinstance(content, Grown):
+                child = self.elements(content.element, iter(content.columns))
+                return OutputTree("each", children=(child,))
+            return OutputTree("list", children=tuple(map(self.tree, content)))
         if isinstance(value, DictRef):
             items = heap[value]
             return OutputTree(
@@ -238,6 +292,37 @@ class _Session:
             self.builder.operator = "return"
             self.builder.cannot("returning an object")
         return OutputTree("constant", value=value)
+
+    def elements(self, element: Element, columns: Iterator[SSAValue]) -> OutputTree:
+        """The tree over the columns of a run-time list; its leaves become results."""
+        b = self.builder
+        match element:
+            case NumberElement():
+                return OutputTree("column", self.leaf(next(columns)))
+            case TupleElement(parts, fields, class_name):
+                children = tuple(self.elements(part, columns) for part in parts)
+                return OutputTree("tuple", children=children, fields=fields, class_name=class_name)
+            case TensorElement(dtype, shape):
+                boxes = next(columns)
+                counts = perform(b, "lengths", [boxes], ListType.of(int64))
+                values = self.leaf(perform(b, "join", [boxes], ListType.of(dtype)))
+                trees = [OutputTree("column", self.leaf(counts))]
+                for size in shape:
+                    column = size is None
+                    tree = OutputTree("column", self.leaf(next(columns))) if column else None
+                    trees.append(tree or self.tree(known(as_expr(size))))
+                return OutputTree("boxes", values, tuple(trees))
+            case ListElement(inner):
+                nested = [next(columns) for _ in columns_of(inner)]
+                counts = perform(b, "lengths", nested[:1], ListType.of(int64))
+                lengths_leaf = self.leaf(counts)
+                parts_ = [perform(b, "join", [c], element_of(_list(c))) for c in nested]
+                return OutputTree("each", lengths_leaf, (self.elements(inner, iter(parts_)),))
+
+
+def _list(value: SSAValue) -> ListType:
+    assert isinstance(value.type, ListType)
+    return value.type
 
 
 def _changed_state(session: _Session) -> dict[str, Value]:
@@ -282,11 +367,12 @@ def _run(
     arguments: Sequence[ArgumentSpec],
     options: Options,
     state: Mapping[str, TensorSpec],
+    hints: Hints,
 ) -> tuple[_Session, Value]:
     builder = Builder(Block())
     if options.default_dtype is not None:
         builder.default_dtype = options.default_dtype
-    evaluator = Evaluator(module, builder, TABLES, HANDLERS)
+    evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
     session = _Session(module, builder, evaluator)
     if entry not in evaluator.functions:
@@ -309,6 +395,23 @@ def _run(
     except Raised as raised:
         raise script_error(raised, evaluator) from None
     return session, result
+
+
+def _settled(
+    module: ModuleOp,
+    entry: str,
+    arguments: Sequence[ArgumentSpec],
+    options: Options,
+    state: Mapping[str, TensorSpec],
+    hints: Hints,
+) -> tuple[_Session, Value]:
+    """`_run`, again and again until every list that has to be a run-time list is one."""
+    while True:
+        try:
+            return _run(module, entry, arguments, options, state, hints)
+        except ListGrows as grows:
+            if not options.lists or not hints.learn(grows):
+                raise NotCompilable(grows.reason, grows.span) from None
 
 
 def _state_spec(path: str, root: ObjectValue, changed: Value) -> TensorSpec | None:
@@ -343,8 +446,9 @@ def specialise(
     """
     options = options or Options()
     state: dict[str, TensorSpec] = {}
+    hints = Hints()
     for _ in range(4):
-        session, result = _run(module, entry, arguments, options, state)
+        session, result = _settled(module, entry, arguments, options, state, hints)
         changed = _changed_state(session)
         roots = [a for a in arguments if isinstance(a, ObjectValue)]
         missing = {p: v for p, v in changed.items() if p not in state}

@@ -15,6 +15,7 @@ from tensorscript.dialects.ts.constants import EnumRef
 
 from .control import Raised, branch, loop
 from .evaluator import Env, Evaluator
+from .lists import unpack
 from .values import (
     UNINITIALIZED,
     FutureValue,
@@ -48,7 +49,9 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
 
 
 def _list(ev: Evaluator, op: ts.ListConstructOp, env: Env) -> None:
-    env[op.result] = ev.new_list([env[a] for a in op.arguments])
+    type_ = op.result.type
+    element = type_.element if isinstance(type_, tt.ListType) else None
+    env[op.result] = ev.new_list([env[a] for a in op.arguments], element)
 
 
 def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
@@ -69,7 +72,11 @@ def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
 
 def _unpack(ev: Evaluator, op: ts.ListUnpackOp | ts.TupleUnpackOp, env: Env) -> None:
     value = env[op.argument]
-    elements: Sequence[Value] = ev.b.heap[value] if isinstance(value, ListRef) else value.elements
+    elements: Sequence[Value]
+    if ev.is_grown(value):
+        elements = unpack(ev, value, len(op.outputs))
+    else:
+        elements = ev.b.heap[value] if isinstance(value, ListRef) else value.elements
     if len(elements) != len(op.outputs):
         ev.b.error(f"Expected {len(op.outputs)} elements in a list but found {len(elements)}")
     for out, v in zip(op.outputs, elements, strict=True):

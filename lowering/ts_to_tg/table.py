@@ -22,6 +22,7 @@ from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
 from .linalg import LINALG
+from .lists import GROWN
 from .loss import LOSS
 from .normalization import NORMALIZATION
 from .order import ORDER
@@ -72,7 +73,12 @@ _ROWS: Rows = {
 
 BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
-TABLES: dict[str, Rows] = {"container": CONTAINER, "scalar": SCALAR, "tensor": BUILDERS}
+TABLES: dict[str, Rows] = {
+    "container": CONTAINER,
+    "grown": GROWN,
+    "scalar": SCALAR,
+    "tensor": BUILDERS,
+}
 
 
 def operator_names() -> frozenset[str]:

@@ -8,7 +8,7 @@ copy of the heap and its effects compared:
 | reference | content in the heap |
 |---|---|
 | Storage | the SSA value that holds its elements now |
-| ListRef | a tuple of values |
+| ListRef | a tuple of values, or a `Grown` for a run-time list |
 | DictRef | a dict of values, never changed in place |
 | ObjectRef | a dict of attributes, never changed in place |
 """
@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from xdsl.ir import Attribute, SSAValue
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr
@@ -77,13 +79,34 @@ class Tensor:
         )
 
 
+Site = tuple[object, ...]
+"""The place in the program that makes a list: its op and the calls that lead to it."""
+
+
 class ListRef:
-    """A list; its elements are in the heap. `shared` as for storages."""
+    """A list; its elements are in the heap. `shared` as for storages.
 
-    __slots__ = ("shared",)
+    `sites` say where it was made (several after a branch; none if it cannot be made another way),
+    `type` is the ts type of its elements if known. What the caller holds is `frozen`.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("frozen", "shared", "sites", "type")
+
+    def __init__(
+        self, sites: tuple[Site, ...] = (), type_: Attribute | None = None, frozen: bool = False
+    ) -> None:
         self.shared = False
+        self.sites = sites
+        self.type = type_
+        self.frozen = frozen
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The content of a run-time list: an `Element` (`grown.py`) and a tg.list per column."""
+
+    element: Any
+    columns: tuple[SSAValue, ...]
 
 
 class DictRef:

@@ -50,6 +50,16 @@ def nested(xs: list[float], pair: tuple[int, float], name: str):
     for x in xs:
         total = total + x * pair[1]
     return {name: total}, pair
+
+def grown(xs: list[int], rows: list[list[float]], n: int):
+    kept: list[int] = []
+    pairs: list[tuple[int, float]] = []
+    for x in xs:
+        if x < n:
+            kept.append(x * n)
+            pairs.append((x, 0.5 * x))
+    rows.append([1.0] * n)
+    return kept, pairs, rows, len(rows)
 """
 CASES = {
     "chain": ["5x7:f32", "5x7:f32"],
@@ -58,6 +68,7 @@ CASES = {
     "norm": ["4x6:f64", "6:f64"],
     "collatz": ["27"],
     "mixed": ["2x3:f32", "3"],
+    "grown": ["[3, 1, 9, 2]", "[[0.5], [], [2.0, 3.0]]", "4"],
     "nested": ["[2.0, 3.5]", "(2, 0.5)", "'sum'"],
 }
 STAGES = ("ts.mlir", "tg.mlir", "kernels.mlir", "te.mlir", "scheduled.mlir", "ll")

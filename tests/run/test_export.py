@@ -226,3 +226,48 @@ def test_refusals(tmp_path: Path) -> None:
         f = ts.compile(printing, (np.zeros(2, np.float32),), cache=False)
         export_object(f, tmp_path / "m.o")
     assert not (tmp_path / "m.o").exists()
+
+
+def primes(limits: list[int], scale: float):
+    found: list[int] = []
+    for limit in limits:
+        for n in range(2, limit):
+            prime = True
+            for p in range(2, n):
+                if n % p == 0:
+                    prime = False
+            if prime:
+                found.append(n)
+    return found, [x * scale for x in found], len(found), found[0]
+
+
+PRIMES_PROGRAM = r"""
+#include "primes.h"
+#include <stdio.h>
+
+int main(void) {
+  int64_t limits[] = {8, 4}, size = 2, found_shape[1], scaled_shape[1], count, first;
+  DLTensor in = {limits, {1, 0}, 1, {0, 64, 1}, &size, NULL, 0};
+  DLTensor found = {NULL, {1, 0}, 1, {0, 64, 1}, found_shape, NULL, 0};
+  DLTensor scaled = {NULL, {1, 0}, 1, {2, 64, 1}, scaled_shape, NULL, 0};
+  if (primes(&in, 0.5, &found, &scaled, &count, &first) != PRIMES_OK) return 1;
+  for (int64_t k = 0; k < found_shape[0]; k++)
+    printf("%lld %.1f\n", (long long)((int64_t *)found.data)[k], ((double *)scaled.data)[k]);
+  printf("%lld %lld\n", (long long)count, (long long)first);
+  primes_free(found.data);
+  primes_free(scaled.data);
+  size = 0;
+  if (primes(&in, 0.5, &found, &scaled, &count, &first) != PRIMES_PROGRAM) return 2;
+  printf("%s\n", primes_error());
+  return found.data != NULL;
+}
+"""
+
+
+def test_lists_that_grow(tmp_path: Path) -> None:
+    made = compiled(primes, [5, 6], 0.5)
+    made.export_object(tmp_path / "primes.o", tmp_path / "primes.h")
+    lines = build_and_run(tmp_path, PRIMES_PROGRAM, "primes.o").splitlines()
+    assert lines[:7] == ["2 1.0", "3 1.5", "5 2.5", "7 3.5", "2 1.0", "3 1.5", "6 2"]
+    assert lines[7].startswith("list index out of range")
+    assert "<--- HERE" in lines[-1]

@@ -273,17 +273,6 @@ def test_in_place_on_a_loop_value() -> None:
     check(accumulated, X, 3)
 
 
-def test_growing_list_is_refused() -> None:
-    def grow(n: int):
-        xs: List[int] = []  # noqa: UP006
-        for i in range(n):
-            xs.append(i)
-        return xs
-
-    with pytest.raises(NotCompilable, match="loop"):
-        native(grow, [3])
-
-
 def view_then_branch(x: Tensor, n: int):
     y = x[0]
     if n > 2:

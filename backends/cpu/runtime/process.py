@@ -8,13 +8,14 @@ from collections.abc import Callable
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.target import Target, host
 
+from .lists import LIST_SYMBOLS, LISTS
 from .memory import MEMORY
 from .threads import threads_text
 
 SYMBOLS = (
     "ts_par_for", "ts_get_num_threads", "ts_set_num_threads", "ts_set_par_for", "ts_malloc",
     "ts_free", "ts_set_allocator", "ts_set_error", "ts_set_error_handler", "ts_error_message",
-    "ts_clear_error",
+    "ts_clear_error", *LIST_SYMBOLS,
 )  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
             outside the linked library; several objects in one link share one copy.
     """
     linkage, keep = ("linkonce_odr hidden", "weak_odr hidden") if hidden else ("", "")
-    text = threads_text(target) + MEMORY
+    text = threads_text(target) + MEMORY + LISTS
     return text.replace("LINKAGE", linkage).replace("KEEP", keep)
 
 

@@ -1,0 +1,302 @@
+"""Blocks of tg as host statements: one method a kind of op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.errors import InternalError
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, all_of, const, load, mul, transform, var
+from tensorscript.dialects.te.lists import BindOp, InvokeOp, layout
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    AssertOp,
+    AssignOp,
+    CallOp,
+    IfOp,
+    LetOp,
+    VarOp,
+    WhileOp,
+)
+from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.lists import ListOp, SizeOp
+from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
+
+from .lists import lower_list, release, retain
+from .module_parts import ModuleParts, identifier, tensor_type
+
+FOREVER = 2**63 - 1
+"""TorchScript's trip count of a while loop."""
+
+
+@dataclass
+class HostBody:
+    """Lowers blocks of one tg.func.
+
+    Attributes:
+        sizes: names that stand for sizes from the start.
+        owned: for each open block the lists it releases at its end.
+        handles: the handle behind a buffer that is the storage of a list.
+        pending: statements that stand before those of the op under lowering.
+    """
+
+    module: ModuleParts
+    allocs: list[Operation] = field(default_factory=list)
+    buffers: dict[SSAValue, Buffer] = field(default_factory=dict)
+    scalars: dict[SSAValue, Expr] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    sizes: frozenset[str] = frozenset()
+    owned: list[list[str]] = field(default_factory=list)
+    handles: dict[str, Expr] = field(default_factory=dict)
+    pending: list[Operation] = field(default_factory=list)
+
+    def fresh(self, stem: str) -> str:
+        return identifier(stem, self.taken)
+
+    def new_buffer(self, type_: TensorType) -> Buffer:
+        """Storage for a tensor; of sizes found by the program, a list's, made here (`pending`)."""
+        buffer = Buffer(self.fresh("b0"), type_.dtype, type_.shape)
+        if not is_grown(type_, self.sizes):
+            self.allocs.append(AllocOp(buffer, "arena"))
+            return buffer
+        handle = self.fresh("c0")
+        count = const(1)
+        for size in type_.shape:
+            count = mul(count, size)
+        self.pending.append(InvokeOp("list_new", [const(layout(type_.dtype)), count], handle))
+        self.pending.append(BindOp(buffer, var(handle)))
+        self.owned[-1].append(handle)
+        self.handles[buffer.name] = var(handle)
+        return buffer
+
+    def place(self, value: SSAValue) -> Buffer:
+        """Where a tensor has to be computed."""
+        if value not in self.buffers:
+            self.buffers[value] = self.new_buffer(tensor_type(value))
+        return self.buffers[value]
+
+    def flush(self) -> list[Operation]:
+        made, self.pending = self.pending, []
+        return made
+
+    def close(self) -> list[Operation]:
+        """The end of a block: what it owns is released."""
+        return [release(var(name)) for name in reversed(self.owned.pop())]
+
+    def scalar(self, inputs: Sequence[SSAValue], body: Expr) -> Expr:
+        """`body` over host names: operands are scalars, or tensors read by element."""
+
+        def visit(n: Expr) -> Expr | None:
+            name = str(n.value)
+            if n.op not in ("load", "var") or name[0] != "a" or not name[1:].isdigit():
+                return None
+            value = inputs[int(name[1:])]
+            if n.op == "var":
+                return self.scalars[value]
+            return load(self.buffers[value].name, n.args, n.dtype)
+
+        return transform(body, visit)
+
+    def block(self, block: Block, wanted: dict[SSAValue, Buffer]) -> list[Operation]:
+        """The statements of a block; `wanted` says in which buffer a value must end up."""
+        self.buffers |= wanted
+        self.owned.append([])
+        out: list[Operation] = []
+        for op in block.ops:
+            lower = _LOWERINGS.get(type(op))
+            if lower is None:
+                raise InternalError(f"no host code for {op.name}", "te")
+            made = lower(self, op)
+            made = [*self.flush(), *made]
+            for statement in made:
+                statement.location = op.location
+            out += made
+        return out
+
+    def kernel(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.KernelOp)
+        arguments: list[str | Expr] = []
+        for value in op.inputs:
+            is_tensor = isinstance(value.type, TensorType)
+            arguments.append(self.buffers[value].name if is_tensor else self.scalars[value])
+        for result in op.outputs:
+            arguments.append(self.place(result).name)
+        strides = [
+            self.buffers[v].strides if isinstance(v.type, TensorType) else None for v in op.inputs
+        ]
+        callee, symbols = self.module.add_kernel(op, strides)
+        return [CallOp(callee, [*arguments, *(var(s) for s in symbols)])]
+
+    def constant(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.ConstantOp)
+        self.buffers[op.result] = self.module.add_constant(op)
+        return []
+
+    def let(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.ScalarOp)
+        value = self.scalar(list(op.inputs), op.expr)
+        if value.op in ("const", "var") and not self._is_mutable(value):
+            self.scalars[op.result] = value
+            return []
+        name = self.fresh("c0")
+        self.scalars[op.result] = var(name, value.dtype)
+        return [LetOp(name, value)]
+
+    def _is_mutable(self, value: Expr) -> bool:
+        return value.op == "var" and str(value.value).startswith("v")
+
+    def check(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.AssertOp)
+        return [AssertOp(self.scalars[op.condition], op.message.data)]
+
+    def copy(self, source: Buffer, target: Buffer) -> list[Operation]:
+        return [CallOp(*self.module.copy_call(source, target))]
+
+    def results(
+        self, types: Sequence[object], values: Sequence[SSAValue]
+    ) -> tuple[list[Operation], list[Buffer | str]]:
+        """Declare storage for results of control flow: a te.var or a buffer each."""
+        declared: list[Operation] = []
+        places: list[Buffer | str] = []
+        for value in values:
+            if isinstance(value.type, TensorType):
+                places.append(self.place(value))
+            else:
+                name, dtype = self.fresh("v0"), _dtype(value)
+                declared.append(VarOp(name, const(0, dtype)))
+                self.scalars[value] = var(name, dtype)
+                places.append(name)
+                if isinstance(value.type, ListType):
+                    self.owned[-1].append(name)
+        return declared, places
+
+    def branch(self, block: Block, places: Sequence[Buffer | str]) -> list[Operation]:
+        last = block.last_op
+        assert isinstance(last, tg.YieldOp)
+        wanted: dict[SSAValue, Buffer] = {}
+        for value, place in zip(last.values, places, strict=True):
+            own = isinstance(value.owner, tg.KernelOp) and value.owner.parent is block
+            if isinstance(place, Buffer) and own and value not in wanted:
+                wanted[value] = place
+        out = self.block(block, wanted)
+        for value, place in zip(last.values, places, strict=True):
+            if isinstance(place, str):
+                out += self._assign(place, value)
+            elif self.buffers[value] is not place:
+                out += self.copy(self.buffers[value], place)
+        return [*out, *self.close()]
+
+    def _assign(self, place: str, value: SSAValue) -> list[Operation]:
+        """Give a te.var its first value; it holds a reference to a list."""
+        held = [retain(self.scalars[value])] if isinstance(value.type, ListType) else []
+        return [*held, AssignOp(place, self.scalars[value])]
+
+    def branches(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.IfOp)
+        declared, places = self.results([], op.outputs)
+        then = self.branch(op.true_region.block, places)
+        otherwise = self.branch(op.false_region.block, places)
+        return [*declared, IfOp(self.scalars[op.condition], then, otherwise)]
+
+    def loop(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, tg.LoopOp)
+        body = op.body.block
+        last = body.last_op
+        assert isinstance(last, tg.YieldOp)
+        declared, places = self.results([], op.outputs)
+        before: list[Operation] = list(declared)
+        for value, place in zip(op.carried, places, strict=True):
+            if isinstance(place, str):
+                before += self._assign(place, value)
+            else:
+                before += self.copy(self.buffers[value], place)
+        counter, going = self.fresh("v0"), self.fresh("v0")
+        before.append(VarOp(counter, const(0)))
+        before.append(VarOp(going, self.scalars[op.condition]))
+        self.scalars[body.args[0]] = var(counter)
+        for argument, place, result in zip(body.args[1:], places, op.outputs, strict=True):
+            if isinstance(place, str):
+                self.scalars[argument] = self.scalars[result]
+            else:
+                self.buffers[argument] = place
+        inside = self.block(body, {})
+        carry = self._carry(last, places, going)
+        inside += [*self.flush(), *carry, *self.close()]
+        inside.append(AssignOp(counter, var(counter) + 1))
+        return [*before, WhileOp(self._condition(op, last, counter, going), inside)]
+
+    def _condition(self, op: tg.LoopOp, last: tg.YieldOp, counter: str, going: str) -> Expr:
+        parts = []
+        trip = self.scalars[op.max_trip]
+        if not trip.is_int(FOREVER):
+            parts.append(var(counter) < trip)
+        always = all(self.scalars[v].is_const for v in (op.condition, last.values[0]))
+        if not always:
+            parts.append(var(going, bool_))
+        return all_of(parts)
+
+    def _carry(
+        self, last: tg.YieldOp, places: Sequence[Buffer | str], going: str
+    ) -> list[Operation]:
+        """Assign all carried values at once: first read every new value, then write."""
+        reads: list[Operation] = []
+        writes: list[Operation] = [AssignOp(going, self.scalars[last.values[0]])]
+        if self.scalars[last.values[0]].is_const:
+            writes = []
+        for value, place in zip(last.values[1:], places, strict=True):
+            if isinstance(place, str):
+                fresh = self.scalars[value]
+                if fresh is var(place, fresh.dtype):
+                    continue
+                name = self.fresh("c0")
+                reads.append(LetOp(name, fresh))
+                if isinstance(value.type, ListType):
+                    reads.append(retain(var(name)))
+                    writes.append(release(var(place)))
+                writes.append(AssignOp(place, var(name, fresh.dtype)))
+            elif (source := self.buffers[value]) is not place:
+                if any(source is p for p in places):  # a swap: the source is overwritten as well
+                    spare = self.new_buffer(tensor_type(value))
+                    reads += self.copy(source, spare)
+                    source = spare
+                writes += self.copy(source, place)
+        return [*reads, *writes]
+
+    def lists(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, ListOp)
+        return lower_list(self, op)
+
+    def size(self, op: Operation) -> list[Operation]:
+        assert isinstance(op, SizeOp)
+        return [LetOp(op.symbol, self.scalars[op.value])]
+
+    def nothing(self, op: Operation) -> list[Operation]:
+        return []
+
+
+def _dtype(value: SSAValue) -> DType:
+    """Of the te scalar that holds a number or the handle of a list."""
+    return value.type.dtype if isinstance(value.type, ScalarType) else int64
+
+
+def is_grown(type_: TensorType, sizes: frozenset[str]) -> bool:
+    """Whether a shape names sizes that the program itself finds."""
+    return any(not size.free <= sizes for size in type_.shape)
+
+
+_LOWERINGS: dict[type[Operation], Callable[[HostBody, Operation], list[Operation]]] = {
+    tg.KernelOp: HostBody.kernel,
+    tg.ConstantOp: HostBody.constant,
+    tg.ScalarOp: HostBody.let,
+    tg.AssertOp: HostBody.check,
+    tg.IfOp: HostBody.branches,
+    tg.LoopOp: HostBody.loop,
+    ListOp: HostBody.lists,
+    SizeOp: HostBody.size,
+    tg.YieldOp: HostBody.nothing,
+    tg.ReturnOp: HostBody.nothing,
+}

@@ -1,0 +1,293 @@
+"""Lists that exist when the program runs: what they hold, and how elements go in and come out.
+
+The specialiser begins with lists whose elements it knows one by one (a tuple in the heap). A list
+that cannot stay so, because a loop appends to it or reads it at an unknown index, raises
+`ListGrows`; the specialisation starts again and makes the list a run-time one where it is created.
+
+A run-time list is one tg.list per *column*: a number is one column, a tuple those of its parts,
+a tensor its box and each size that differs between elements, a list the columns of its elements
+with a list around each. List[Tuple[int, float]] is two lists of the same length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from xdsl.ir import Attribute, SSAValue
+
+from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.source import Span
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.tg.lists import ListOp, list_of
+from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
+from tensorscript.dialects.ts import types as tt
+
+from .builder import Builder
+from .elements import as_expr
+from .sizes import same_size
+from .values import Grown, ListRef, Site, Tensor, TupleValue, Value, is_scalar
+
+
+@dataclass(frozen=True)
+class NumberElement:
+    """int64, float64 or bool."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class TensorElement:
+    """Tensors of one dtype and rank; a size is None where it differs between elements."""
+
+    dtype: DType
+    shape: tuple[Expr | None, ...]
+
+
+@dataclass(frozen=True)
+class TupleElement:
+    elements: tuple[Element, ...]
+    fields: tuple[str, ...] = ()
+    class_name: str = ""
+
+
+@dataclass(frozen=True)
+class ListElement:
+    element: Element
+
+
+Element = NumberElement | TensorElement | TupleElement | ListElement
+
+
+class ListGrows(Exception):
+    """The lists made at `sites` have to be run-time lists; `element` is what is known to be in
+    them, None for nothing."""
+
+    def __init__(
+        self, sites: tuple[Site, ...], element: Element | None, reason: str, span: Span | None
+    ) -> None:
+        super().__init__(reason)
+        self.sites, self.element, self.reason, self.span = sites, element, reason, span
+
+
+def must_grow(b: Builder, sites: Iterable[Site], element: Element | None, reason: str) -> NoReturn:
+    """The lists made at `sites` cannot stay known ones.
+
+    Raises:
+        ListGrows: they are made as run-time lists next time.
+        NotCompilable: there are no sites.
+    """
+    distinct = tuple(dict.fromkeys(sites))
+    if not distinct:
+        b.cannot(reason)
+    raise ListGrows(distinct, element, f"{b.operator}: {reason}", b.span)
+
+
+# --- what lists hold --------------------------------------------------------------------------
+
+
+_NUMBERS: dict[type[Attribute], DType] = {
+    tt.IntType: int64, tt.FloatType: float64, tt.BoolType: bool_,
+}  # fmt: skip
+
+
+def of_type(type_: Attribute | None) -> Element | None:
+    """The element of a ts type; None where the type does not say all."""
+    if type_ is None:
+        return None
+    if (dtype := _NUMBERS.get(type(type_))) is not None:
+        return NumberElement(dtype)
+    if isinstance(type_, tt.ListType):
+        inner = of_type(type_.element)
+        return None if inner is None else ListElement(inner)
+    if isinstance(type_, tt.TupleType):
+        parts = [of_type(t) for t in type_.elements]
+        known = tuple(p for p in parts if p is not None)
+        if len(known) == len(parts) and parts:
+            return TupleElement(known, type_.field_names, type_.class_name.data)
+    return None
+
+
+def of_value(b: Builder, value: Value) -> Element | None:
+    """The element that a value is; None if a run-time list cannot hold it."""
+    if is_scalar(value):
+        return NumberElement(as_expr(value).dtype)
+    if isinstance(value, Tensor):
+        shape = tuple(None if _is_found(b, s) else s for s in value.shape)
+        return TensorElement(value.dtype, shape)
+    if isinstance(value, TupleValue):
+        parts = [of_value(b, v) for v in value.elements]
+        known = tuple(p for p in parts if p is not None)
+        if len(known) == len(parts) and parts:
+            return TupleElement(known, value.fields, value.class_name)
+        return None
+    if isinstance(value, ListRef):
+        inner = of_list(b, value)
+        return None if inner is None else ListElement(inner)
+    return None
+
+
+def of_list(b: Builder, ref: ListRef) -> Element | None:
+    """What a list holds."""
+    content = b.heap[ref]
+    if isinstance(content, Grown):
+        found: Element = content.element
+        return found
+    return of_values(b, content) if content else of_type(ref.type)
+
+
+def of_values(b: Builder, values: Sequence[Value]) -> Element | None:
+    found: Element | None = None
+    for k, value in enumerate(values):
+        element = of_value(b, value)
+        found = element if k == 0 or element is None else joined(found, element)
+        if found is None:
+            return None
+    return found
+
+
+def _is_found(b: Builder, size: Expr) -> bool:
+    """A size that the program finds when it runs."""
+    return any(n in b.symbols or n.startswith("$") for n in size.free)
+
+
+def joined(left: Element | None, right: Element | None) -> Element | None:
+    """What holds both; None if nothing does."""
+    if left == right or right is None:
+        return left
+    if isinstance(left, TensorElement) and isinstance(right, TensorElement):
+        if left.dtype is not right.dtype or len(left.shape) != len(right.shape):
+            return None
+        pairs = zip(left.shape, right.shape, strict=True)
+        shape = tuple(a if a and b and same_size(a, b) else None for a, b in pairs)
+        return TensorElement(left.dtype, shape)
+    if isinstance(left, TupleElement) and isinstance(right, TupleElement):
+        if len(left.elements) != len(right.elements):
+            return None
+        parts = [joined(a, b) for a, b in zip(left.elements, right.elements, strict=True)]
+        known = tuple(p for p in parts if p is not None)
+        same = len(known) == len(parts)
+        return TupleElement(known, left.fields, left.class_name) if same else None
+    if isinstance(left, ListElement) and isinstance(right, ListElement):
+        inner = joined(left.element, right.element)
+        return None if inner is None else ListElement(inner)
+    return right if left is None else None
+
+
+def columns(element: Element) -> list[Attribute]:
+    """The types of an element's leaves."""
+    match element:
+        case NumberElement(dtype):
+            return [ScalarType(dtype)]
+        case TensorElement(dtype, shape):
+            return [ListType.of(dtype), *(ScalarType(int64) for s in shape if s is None)]
+        case TupleElement(elements):
+            return [c for part in elements for c in columns(part)]
+        case ListElement(inner):
+            return [list_of(c) for c in columns(inner)]
+
+
+# --- elements in and out ----------------------------------------------------------------------
+
+
+def perform(
+    b: Builder, action: str, arguments: Sequence[SSAValue], result: Attribute | None = None
+) -> SSAValue:
+    """Emit a tg.list; its result (for an action without one: the last operand)."""
+    op = b.emit(ListOp(action, arguments, result))
+    return op.outputs[0] if result is not None else arguments[-1]
+
+
+def new_grown(b: Builder, element: Element) -> Grown:
+    """An empty run-time list."""
+    types = [list_of(c) for c in columns(element)]
+    return Grown(element, tuple(perform(b, "new", (), t) for t in types))
+
+
+def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
+    """A value taken apart as a list of `element` stores it.
+
+    Raises:
+        ListGrows: a list in it is not a run-time list (of the wanted kind).
+        NotCompilable: the value is something else.
+    """
+    match element, value:
+        case NumberElement(dtype), _ if is_scalar(value) and as_expr(value).dtype is dtype:
+            return [b.scalar_operand(value)]
+        case TensorElement(), Tensor() if joined(element, of_value(b, value)) == element:
+            # What the list holds is the tensor itself: a later write would have to show in it.
+            value.storage.shared = True
+            box = perform(b, "box", [b.ssa(value)], ListType.of(value.dtype))
+            sizes = zip(element.shape, value.shape, strict=True)
+            return [box, *(b.scalar_operand(b.unsized(s)) for e, s in sizes if e is None)]
+        case TupleElement(parts), TupleValue(values) if len(parts) == len(values):
+            pairs = zip(parts, values, strict=True)
+            return [leaf for part, v in pairs for leaf in leaves_of(b, part, v)]
+        case ListElement(inner), ListRef():
+            return _list_leaves(b, inner, value)
+    return b.cannot("a list of values of different kinds")
+
+
+def _list_leaves(b: Builder, inner: Element, value: ListRef) -> list[SSAValue]:
+    content = b.heap[value]
+    if isinstance(content, Grown) and content.element == inner:
+        return list(content.columns)
+    wanted = joined(inner, of_list(b, value)) if content else inner
+    if wanted is None:
+        b.cannot("a list in a list that holds something else")
+    must_grow(b, value.sites, wanted, "a list that is put into another one")
+
+
+def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
+    """The value that leaves fetched from a list make."""
+    match element:
+        case NumberElement():
+            return b.scalar_of(next(leaves))
+        case TensorElement(dtype, shape):
+            box = next(leaves)
+            sizes = tuple(b.size(b.scalar_of(next(leaves))) if s is None else s for s in shape)
+            made = b.fresh(perform(b, "unbox", [box], tensor(dtype, sizes)))
+            made.storage.shared = True
+            return made
+        case TupleElement(parts, fields, class_name):
+            values = tuple(value_of(b, part, leaves) for part in parts)
+            return TupleValue(values, fields, class_name)
+        case ListElement(inner):
+            ref = ListRef()
+            b.heap[ref] = Grown(inner, tuple(next(leaves) for _ in columns(inner)))
+            return ref
+
+
+def fill(b: Builder, grown: Grown, values: Sequence[Value]) -> Grown:
+    """Append values."""
+    for value in values:
+        leaves = leaves_of(b, grown.element, value)
+        for column, leaf in zip(grown.columns, leaves, strict=True):
+            perform(b, "push", [column, leaf])
+    return grown
+
+
+def as_grown(b: Builder, value: ListRef, element: Element) -> Grown:
+    """The content of a list that is only read here: a known one is copied."""
+    content = b.heap[value]
+    if isinstance(content, Grown):
+        return content
+    return fill(b, new_grown(b, element), content)
+
+
+class Hints:
+    """Which lists are run-time lists, by the place that makes them."""
+
+    def __init__(self) -> None:
+        self.elements: dict[Site, Element | None] = {}
+
+    def learn(self, grows: ListGrows) -> bool:
+        """Note a finding; False if it says nothing new."""
+        changed = False
+        for site in grows.sites:
+            known = self.elements.get(site)
+            wanted = grows.element if known is None else joined(known, grows.element)
+            changed |= site not in self.elements or wanted != known
+            self.elements[site] = wanted
+        return changed

@@ -1,0 +1,483 @@
+"""Rows on run-time lists (`Grown`): what list operators emit. See `grown.py` for what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from xdsl.ir import SSAValue
+
+from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.errors import OperatorError
+from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
+from tensorscript.dialects.tg.lists import element_of, list_of
+from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
+
+from .builder import Builder, Rows
+from .control import loop
+from .dims import dtype_of
+from .elements import as_expr, known
+from .evaluator import Evaluator
+from .grown import (
+    ListElement,
+    NumberElement,
+    as_grown,
+    columns,
+    joined,
+    leaves_of,
+    must_grow,
+    of_list,
+    of_value,
+    of_values,
+    perform,
+    value_of,
+)
+from .scalars import SCALAR
+from .values import Grown, ListRef, Value
+
+_I64, _B1 = ScalarType(int64), ScalarType(bool_)
+
+
+def grow(ev: Evaluator, x: ListRef, reason: str, *values: Value) -> NoReturn:
+    """The list `x`, of which `values` become elements, has to be a run-time list.
+
+    Raises:
+        ListGrows: always, if the list can be made anew.
+        NotCompilable: it cannot.
+    """
+    element = of_list(ev.b, x)
+    if values:
+        element = joined(element, of_values(ev.b, values))
+    must_grow(ev.b, x.sites, element, reason)
+
+
+# --- places in a list -------------------------------------------------------------------------
+
+
+def is_never_negative(b: Builder, e: Expr) -> bool:
+    """Sums and products of loop counters and literals."""
+    if e.op == "const":
+        return int(str(e.value)) >= 0
+    if e.op == "var":
+        return str(e.value) in b.bounds
+    return e.op in ("add", "mul") and all(is_never_negative(b, a) for a in e.args)
+
+
+def named(b: Builder, value: Value) -> Expr:
+    """A number under a name, so that it is computed once."""
+    e = as_expr(value)
+    return e if e.op in ("const", "var") else b.scalar_of(b.scalar_operand(e))
+
+
+def length(b: Builder, x: Grown) -> Expr:
+    return b.scalar_of(perform(b, "length", x.columns[:1], _I64))
+
+
+def check(b: Builder, condition: Value, message: str) -> None:
+    """Stop with an operator's message, which shows the user's line, unless the condition holds."""
+    b.check(condition, str(OperatorError(message, b.span)))
+
+
+def position(b: Builder, x: Grown, index: Value) -> Expr:
+    """An index counted from either end, in bounds."""
+    size, e = length(b, x), named(b, index)
+    if e.op == "const" and int(str(e.value)) < 0:
+        at = named(b, size + e)
+        check(b, binary("ge", at, 0), "list index out of range")
+        return at
+    if is_never_negative(b, e):
+        check(b, binary("lt", e, size), "list index out of range")
+        return e
+    at = named(b, select(e < 0, e + size, e))
+    inside = binary("and", binary("ge", at, 0), binary("lt", at, size))
+    check(b, inside, "list index out of range")
+    return at
+
+
+def fetch(b: Builder, x: Grown, at: Expr) -> Value:
+    """The element at an index that is in bounds."""
+    index = b.scalar_operand(at)
+    leaves = [perform(b, "get", [c, index], _element_type(c)) for c in x.columns]
+    return value_of(b, x.element, iter(leaves))
+
+
+def _element_type(column: SSAValue) -> ScalarType | ListType:
+    assert isinstance(column.type, ListType)
+    found = element_of(column.type)
+    assert isinstance(found, ScalarType | ListType)
+    return found
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def _content(ev: Evaluator, x: ListRef) -> Grown:
+    content = ev.b.heap[x]
+    assert isinstance(content, Grown)
+    return content
+
+
+def _length(ev: Evaluator, x: ListRef) -> Value:
+    return length(ev.b, _content(ev, x))
+
+
+def _get_item(ev: Evaluator, x: ListRef, index: Value) -> Value:
+    content = _content(ev, x)
+    return fetch(ev.b, content, position(ev.b, content, index))
+
+
+def _single(ev: Evaluator, x: ListRef) -> SSAValue:
+    """The only column of a list of numbers or of lists."""
+    content = _content(ev, x)
+    if len(content.columns) != 1 or not isinstance(content.element, NumberElement | ListElement):
+        ev.b.cannot("comparing the elements of such a list")
+    return content.columns[0]
+
+
+def _numbers(ev: Evaluator, x: ListRef) -> SSAValue:
+    if not isinstance(_content(ev, x).element, NumberElement):
+        ev.b.cannot("comparing the elements of such a list")
+    return _single(ev, x)
+
+
+def _find(ev: Evaluator, x: ListRef, value: Value) -> Expr:
+    arguments = [_numbers(ev, x), ev.b.scalar_operand(value)]
+    return ev.b.scalar_of(perform(ev.b, "find", arguments, _I64))
+
+
+def _contains(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    return binary("ge", _find(ev, x, value), 0)
+
+
+def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
+    at = _find(ev, x, value)
+    shown = "{}" if isinstance(value, Expr) else value
+    check(ev.b, binary("ge", at, 0), f"'{shown}' is not in list")
+    return at
+
+
+def _count(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    arguments = [_numbers(ev, x), ev.b.scalar_operand(value)]
+    return ev.b.scalar_of(perform(ev.b, "count", arguments, _I64))
+
+
+def _pair(ev: Evaluator, x: ListRef, y: ListRef) -> tuple[Grown, Grown]:
+    """Both as run-time lists; a known one is copied."""
+    found = [c for c in (ev.b.heap[x], ev.b.heap[y]) if isinstance(c, Grown)]
+    element = found[0].element
+    left, right = (as_grown(ev.b, v, element) for v in (x, y))
+    if left.element != right.element:
+        wanted = joined(left.element, right.element)
+        must_grow(ev.b, (*x.sites, *y.sites), wanted, "lists of different kinds")
+    return left, right
+
+
+def _equal(ev: Evaluator, x: Value, y: Value) -> Value:
+    left, right = _pair(ev, x, y)
+    same: Value = True
+    for a, b in zip(left.columns, right.columns, strict=True):
+        one = ev.b.scalar_of(perform(ev.b, "equal", [a, b], _B1))
+        same = SCALAR["aten::__and__"](ev.b, same, one)
+    return same
+
+
+def _not_equal(ev: Evaluator, x: Value, y: Value) -> Value:
+    return known(unary("not", as_expr(_equal(ev, x, y))))
+
+
+# --- changing ---------------------------------------------------------------------------------
+
+
+def _changed(ev: Evaluator, x: ListRef) -> Grown:
+    if x.frozen:
+        ev.b.cannot("changing a list that the caller keeps")
+    return _content(ev, x)
+
+
+def _leaves(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[SSAValue]:
+    """An element's leaves; a list that holds something narrower is made anew."""
+    found = of_value(ev.b, value)
+    wanted = joined(content.element, found)
+    if wanted is not None and wanted != content.element and x.sites:
+        must_grow(ev.b, x.sites, wanted, "elements of different shapes")
+    return leaves_of(ev.b, content.element, value)
+
+
+def _set_item(ev: Evaluator, x: ListRef, index: Value, value: Value) -> Value:
+    content = _changed(ev, x)
+    at = ev.b.scalar_operand(position(ev.b, content, index))
+    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+        perform(ev.b, "set", [column, at, leaf])
+    return x
+
+
+def _append(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    content = _changed(ev, x)
+    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+        perform(ev.b, "push", [column, leaf])
+    return x
+
+
+def _insert(ev: Evaluator, x: ListRef, index: Value, value: Value) -> Value:
+    content = _changed(ev, x)
+    size, e = length(ev.b, content), named(ev.b, index)
+    counted = select(e < 0, binary("max", e + size, 0), binary("min", e, size))
+    at = ev.b.scalar_operand(counted)
+    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+        perform(ev.b, "insert", [column, at, leaf])
+    return None
+
+
+def _pop(ev: Evaluator, x: ListRef, index: Value = -1) -> Value:
+    content = _changed(ev, x)
+    check(ev.b, binary("gt", length(ev.b, content), 0), "pop from empty list")
+    at = position(ev.b, content, index)
+    value = fetch(ev.b, content, at)
+    for column in content.columns:
+        perform(ev.b, "remove", [column, ev.b.scalar_operand(at)])
+    return value
+
+
+def _delete(ev: Evaluator, x: ListRef, index: Value) -> Value:
+    content = _changed(ev, x)
+    at = ev.b.scalar_operand(position(ev.b, content, index))
+    for column in content.columns:
+        perform(ev.b, "remove", [column, at])
+    return None
+
+
+def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    content, at = _changed(ev, x), _find(ev, x, value)
+    check(ev.b, binary("ge", at, 0), "list.remove(x): x not in list")
+    perform(ev.b, "remove", [content.columns[0], ev.b.scalar_operand(at)])
+    return None
+
+
+def _each(action: str) -> Callable[..., Value]:
+    """clear, reverse."""
+
+    def row(ev: Evaluator, x: ListRef) -> Value:
+        for column in _changed(ev, x).columns:
+            perform(ev.b, action, [column])
+        return None
+
+    return row
+
+
+def _extended(ev: Evaluator, x: ListRef, other: ListRef) -> None:
+    if not isinstance(ev.b.heap[x], Grown):
+        grow(ev, x, "a list extended by one of unknown length")
+    content = _changed(ev, x)
+    more = as_grown(ev.b, other, content.element)
+    if more.element != content.element:
+        wanted = joined(content.element, more.element)
+        must_grow(ev.b, (*x.sites, *other.sites), wanted, "lists of different kinds")
+    for column, items in zip(content.columns, more.columns, strict=True):
+        perform(ev.b, "extend", [column, items])
+
+
+def _extend(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
+    _extended(ev, x, other)
+    return None
+
+
+def _add_in_place(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
+    _extended(ev, x, other)
+    return x
+
+
+def _sort(ev: Evaluator, x: ListRef, reverse: Value = False, *_: Value) -> Value:
+    _changed(ev, x)
+    perform(ev.b, "sort", [_numbers(ev, x), ev.b.scalar_operand(reverse)])
+    return None
+
+
+# --- making -----------------------------------------------------------------------------------
+
+
+def fresh_list(ev: Evaluator, content: Grown) -> ListRef:
+    """A new run-time list; it is made anew in a wider form where it turns out too narrow."""
+    made = ListRef((ev.site,))
+    wanted = ev.hints.elements.get(ev.site)
+    if wanted is not None and joined(wanted, content.element) != content.element:
+        ev.b.cannot("elements of different shapes in a copied list")
+    ev.b.heap[made] = content
+    return made
+
+
+def _sliced(b: Builder, x: Grown, start: Expr, step: int, count: Expr) -> Grown:
+    operands = [b.scalar_operand(v) for v in (start, step, count)]
+    parts = tuple(perform(b, "slice", [c, *operands], c.type) for c in x.columns)
+    return Grown(x.element, parts)
+
+
+def _slice(
+    ev: Evaluator, x: ListRef, start: Value = None, stop: Value = None, step: Value = 1
+) -> Value:
+    if not isinstance(step, int) or step < 1:
+        ev.b.cannot("a slice of a list with such a step")
+    content = _content(ev, x)
+    size = length(ev.b, content)
+
+    def end(value: Value, default: Expr) -> Expr:
+        if value is None:
+            return default
+        e = named(ev.b, value)
+        counted = select(e < 0, e + size, e)
+        return binary("min", binary("max", counted, 0), size)
+
+    first = named(ev.b, end(start, const(0)))
+    span = end(stop, size) - first
+    count = binary("max", span if step == 1 else (span + (step - 1)) // step, 0)
+    return fresh_list(ev, _sliced(ev.b, content, first, step, count))
+
+
+def _copied(b: Builder, x: Grown) -> Grown:
+    return _sliced(b, x, const(0), 1, length(b, x))
+
+
+def _copy(ev: Evaluator, x: ListRef) -> Value:
+    return fresh_list(ev, _copied(ev.b, _content(ev, x)))
+
+
+def _concatenate(ev: Evaluator, x: ListRef, y: ListRef) -> Value:
+    left, right = _pair(ev, x, y)
+    made = _copied(ev.b, left)
+    for column, items in zip(made.columns, right.columns, strict=True):
+        perform(ev.b, "extend", [column, items])
+    return fresh_list(ev, made)
+
+
+def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
+    made = fresh_list(ev, _copied(ev.b, _content(ev, x)))
+    _sort(ev, made)
+    return made
+
+
+def repeat(ev: Evaluator, x: ListRef, times: Value) -> Value:
+    """`[..] * n` with an unknown length or number of times."""
+    b = ev.b
+    if (element := of_list(b, x)) is None:
+        if isinstance(times, int):
+            return ev.new_list(b.heap[x] * times)
+        b.cannot("repeating a list of such values")
+    content = b.heap[x]
+    count = named(b, binary("max", as_expr(times), 0))
+    if not isinstance(content, Grown) and len(content) == 1:
+        leaves = leaves_of(b, element, content[0])
+        operand = b.scalar_operand(count)
+        made = [perform(b, "fill", [v, operand], list_of(v.type)) for v in leaves]
+        return fresh_list(ev, Grown(element, tuple(made)))
+    source = as_grown(b, x, element)
+    target = Grown(element, tuple(perform(b, "new", (), list_of(c)) for c in columns(element)))
+
+    def step(_: Sequence[Value]) -> list[Value]:
+        for column, items in zip(target.columns, source.columns, strict=True):
+            perform(b, "extend", [column, items])
+        return [True]
+
+    loop(b, count, True, [], step, 1 << 20)
+    return fresh_list(ev, target)
+
+
+# --- folding ----------------------------------------------------------------------------------
+
+
+def _fold(ev: Evaluator, x: ListRef, first: Value, name: str, skip: int) -> Value:
+    """The elements from number `skip` on put together by a scalar operator."""
+    b, content = ev.b, _content(ev, x)
+    size = length(b, content)
+
+    def step(values: Sequence[Value]) -> list[Value]:
+        counter, total = values
+        value = fetch(b, content, as_expr(counter) + skip)
+        return [True, SCALAR[name](b, total, value)]
+
+    trips = binary("max", size - skip, 0)
+    return loop(b, named(b, trips), True, [first], step, 1 << 20)[0]
+
+
+def _sum(ev: Evaluator, x: ListRef, *_: Value) -> Value:
+    element = _content(ev, x).element
+    if not isinstance(element, NumberElement):
+        return ev.b.cannot("the sum of such a list")
+    zero: Value = 0.0 if element.dtype.is_floating_point else 0
+    return _fold(ev, x, zero, "aten::add", 0)
+
+
+def _extreme(name: str) -> Callable[..., Value]:
+    def row(ev: Evaluator, x: ListRef, *others: Value) -> Value:
+        _numbers(ev, x)
+        if others:
+            return ev.b.cannot(f"the {name} of two lists")
+        content = _content(ev, x)
+        some = binary("gt", length(ev.b, content), 0)
+        check(ev.b, some, f"{name}() arg is an empty sequence")
+        return _fold(ev, x, fetch(ev.b, content, const(0)), f"prim::{name}", 1)
+
+    return row
+
+
+def _all(ev: Evaluator, x: ListRef) -> Value:
+    return _fold(ev, x, True, "aten::__and__", 0)
+
+
+def _any(ev: Evaluator, x: ListRef) -> Value:
+    return _fold(ev, x, False, "aten::__or__", 0)
+
+
+def unpack(ev: Evaluator, x: ListRef, count: int) -> list[Value]:
+    """The elements of a run-time list that must have `count`."""
+    content = _content(ev, x)
+    message = f"Expected {count} elements in a list but found another number"
+    check(ev.b, length(ev.b, content).equals(count), message)
+    return [fetch(ev.b, content, const(k)) for k in range(count)]
+
+
+# --- tensors ----------------------------------------------------------------------------------
+
+
+def _to_tensor(ev: Evaluator, x: ListRef, dtype: Value = None, *_: Value) -> Value:
+    """torch.tensor of a list of numbers."""
+    b, content = ev.b, _content(ev, x)
+    if not isinstance(content.element, NumberElement):
+        return b.cannot("a tensor of a list of lists of unknown lengths")
+    size = b.size(length(b, content))
+    kind = content.element.dtype
+    made = b.fresh(perform(b, "read", content.columns, tensor(kind, (size,))))
+    default = b.default_dtype if kind.is_floating_point else kind
+    return b.cast(made, dtype_of(dtype, default))
+
+
+GROWN: Rows = {
+    "aten::len": _length,
+    "aten::__getitem__": _get_item,
+    "aten::__contains__": _contains,
+    "aten::index": _index_of,
+    "aten::count": _count,
+    "aten::eq": _equal,
+    "aten::ne": _not_equal,
+    "aten::_set_item": _set_item,
+    "aten::append": _append,
+    "aten::insert": _insert,
+    "aten::pop": _pop,
+    "aten::Delete": _delete,
+    "aten::remove": _remove,
+    "aten::clear": _each("clear"),
+    "aten::reverse": _each("reverse"),
+    "aten::extend": _extend,
+    "aten::add_": _add_in_place,
+    "aten::sort": _sort,
+    "aten::sorted": _sorted,
+    "aten::slice": _slice,
+    "aten::copy": _copy,
+    "aten::list": _copy,
+    "aten::add": _concatenate,
+    "aten::mul": lambda ev, x, y: repeat(ev, *((x, y) if isinstance(x, ListRef) else (y, x))),
+    "aten::sum": _sum,
+    "prim::min": _extreme("min"),
+    "prim::max": _extreme("max"),
+    "aten::all": _all,
+    "aten::any": _any,
+    "aten::tensor": _to_tensor,
+}

@@ -1,0 +1,167 @@
+"""Lists that grow, natively: the same as Python, at every stage, without leaks."""
+
+from __future__ import annotations
+
+import copy
+import resource
+from typing import Any
+
+import numpy as np
+import pytest
+from growing_programs import CASES, Case, beams, levenshtein, push
+
+import tensorscript as ts
+from tensorscript.backends.cpu.runtime import runtime_symbols
+from tensorscript.base.errors import ScriptError
+from tensorscript.compiler.arguments import bind, rebuild
+from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.lowered import Lowered
+from tensorscript.compiler.native import host_function
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.tg.types import ListType
+from tensorscript.lowering.te.evaluate import Grown
+from tensorscript.lowering.te.evaluate import evaluate as evaluate_te
+from tensorscript.lowering.tg.evaluate import evaluate as evaluate_tg
+
+
+def native(program: Any) -> CompiledFunction:
+    made = ts.compile(program, fallback="error", cache=False)
+    assert isinstance(made, CompiledFunction)
+    return made
+
+
+def evaluated_tg(lowered: Lowered, leaves: list[Any]) -> Any:
+    """The result by the evaluator of tg."""
+    func = lowered.specialised.function
+    values = [
+        leaf.tolist() if isinstance(arg.type, ListType) else leaf
+        for arg, leaf in zip(func.block.args, leaves, strict=False)
+    ]
+    results = [np.array(r) if isinstance(r, list) else r for r in evaluate_tg(func, values)]
+    return rebuild(lowered.specialised.output, results, lambda leaf, part: part)
+
+
+def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
+    """The result by the evaluator of te, which also finds references that are not given back."""
+    host = host_function(lowered.module)
+    given = iter(leaves)
+    arguments: dict[str, Any] = {}
+    for p in host.params:
+        if not isinstance(p, Buffer):
+            lists = [a for a in arguments.values() if isinstance(a, np.ndarray) and a.ndim]
+            owner = p.name.removesuffix("_length")
+            arguments[p.name] = (
+                len(arguments[owner]) if lists and owner in arguments else next(given)
+            )
+        elif p.mode == "grown":
+            arguments[p.name] = Grown()
+        elif p.mode == "out":
+            arguments[p.name] = np.zeros([int(str(s)) for s in p.shape], p.dtype.numpy)
+        else:
+            arguments[p.name] = next(given)
+    evaluate_te(host, arguments, module=lowered.module)
+    outputs = [arguments[b.name] for b in host.buffers if b.mode in ("out", "grown")]
+    results = [o.array if isinstance(o, Grown) else o.item() for o in outputs]
+    return rebuild(lowered.specialised.output, results, lambda leaf, part: part)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program.__name__)
+def test_equals_python_at_every_stage(case: Case) -> None:
+    compiled = native(case.program)
+    for call in case.calls:
+        expected = case.program(*copy.deepcopy(call))
+        mine = copy.deepcopy(call)
+        assert compiled(*mine) == expected
+        assert mine == call  # a list argument is the program's own copy
+        bound = bind(compiled._names, call, compiled._listed)
+        lowered = compiled.lower(bound.specs, keep=True)
+        assert evaluated_tg(lowered, bound.leaves) == expected
+        assert evaluated_te(lowered, bound.leaves) == expected
+    assert compiled.stats.is_native
+
+
+def test_one_specialisation_takes_lists_of_every_length() -> None:
+    compiled = native(levenshtein)
+    for n in range(5):
+        compiled(list(range(n)), [0, 2])
+    assert len(compiled.stats.native) == 1
+
+
+def out_of_range(xs: list[int], i: int):
+    kept = [0] * 3
+    for x in xs:
+        kept.append(x)
+    return kept[i]
+
+
+def popped(xs: list[int]):
+    return xs.pop()
+
+
+def looked_up(xs: list[int], x: int):
+    return xs.index(x)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "message"),
+    [
+        (out_of_range, ([1], 4), "list index out of range"),
+        (out_of_range, ([1], -5), "list index out of range"),
+        (popped, ([],), "pop from empty list"),
+        (looked_up, ([1], 4), "is not in list"),
+    ],
+)
+def test_errors_show_the_line(program: Any, arguments: tuple[Any, ...], message: str) -> None:
+    compiled = native(program)
+    with pytest.raises(ScriptError, match=message) as caught:
+        compiled(*arguments)
+    assert "<--- HERE" in str(caught.value)
+    assert __file__ in str(caught.value)
+
+
+def test_wrong_elements_are_refused() -> None:
+    compiled = native(push)
+    assert compiled([1], 2) == 2
+    with pytest.raises(RuntimeError, match="push"):
+        compiled([1.5], 2)
+
+
+def fails_late(n: int):
+    rows: list[list[int]] = []
+    for i in range(n):
+        rows.append([i] * 100)
+    return rows[n + 1][0]
+
+
+def test_nothing_leaks() -> None:
+    good, bad = native(beams), native(fails_late)
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            good(2, 2)
+            with pytest.raises(ScriptError):
+                bad(3)
+
+    run(200)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    run(4000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2048
+
+
+def rebound(n: int):
+    current = [0]
+    for i in range(n):
+        current = [i] * 1000
+    return len(current)
+
+
+def test_a_loop_that_rebinds_a_list_holds_one_at_a_time() -> None:
+    compiled = native(rebound)
+    compiled(10)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert compiled(100_000) == 1000  # 800 MB if nothing were given back
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+
+
+def test_the_support_is_there() -> None:
+    assert runtime_symbols()["ts_list_new"]
