@@ -6,10 +6,12 @@ from the frontends to every diagnostic; `highlight` shows one the way TorchScrip
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
+_DEF = re.compile(r"(\s*)def (\w+)\(")
 CONTEXT_LINES = 2
 """Lines shown before and after the underlined range, as TorchScript shows them."""
 
@@ -68,13 +70,28 @@ class Span:
     def text(self) -> str:
         return self.source.text[self.start : self.end]
 
+    @property
+    def function(self) -> str:
+        """The name of the `def` that this span stands in; empty outside of any."""
+        lines = self.source.lines
+        at = self.source.line_of(self.start)
+        indent = len(lines[at])
+        for line in reversed(lines[: at + 1]):
+            found = _DEF.match(line)
+            if found and (len(found[1]) < indent or at == 0):
+                return found[2]
+            if line.strip():
+                indent = min(indent, len(line) - len(line.lstrip()))
+        return ""
+
     def __str__(self) -> str:
         return f"{self.source.filename}:{self.line}:{self.column}"
 
-    def highlight(self) -> str:
+    def highlight(self, function: str = "") -> str:
         """The lines around this span with the span underlined by `~` and marked `<--- HERE`.
 
-        The first line reads `  File "path", line N`; the text keeps its indentation.
+        The first line reads `  File "path", line N`, and `, in f` behind it if `function` is
+        given; the text keeps its indentation.
         """
         source = self.source
         first = source.line_of(self.start)
@@ -82,7 +99,8 @@ class Span:
         shown = range(
             max(0, first - CONTEXT_LINES), min(len(source.lines), last + CONTEXT_LINES + 1)
         )
-        out = [f'  File "{source.filename}", line {self.line}']
+        where = f", in {function}" if function else ""
+        out = [f'  File "{source.filename}", line {self.line}{where}']
         for number in shown:
             line = source.lines[number]
             if number > last and not line.strip() and number == len(source.lines) - 1:

@@ -218,7 +218,7 @@ def rebuild(
         return dict(zip(tree.keys, children, strict=True))
     if tree.kind == "list":
         return children
-    if tree.fields:
+    if tree.fields and tree.class_name:
         return named_tuple(tree.class_name, tree.fields)(*children)
     return tuple(children)
 

@@ -44,11 +44,11 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.eager.device import device
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.eager.tensor import Tensor
 
 from .codes import decode, encode
 from .instances import is_instance
-from .printing import script_str
 from .values import EnumValue, Future, ScriptObject, named_tuple
 
 UNINITIALIZED = object()
@@ -133,8 +133,8 @@ class Interpreter:
                 return self.constant(declared.constant_values.data[names.index(name)].data)  # type: ignore[attr-defined]  # constants are ts.value
         raise UserError(f"'{target.class_name}' object has no attribute or method '{name}'.")
 
-    def constant(self, value: object) -> Any:
-        """The run-time form of a constant; containers are fresh."""
+    def constant(self, value: object, type_: Attribute | None = None) -> Any:
+        """The run-time form of a constant; containers are fresh, a NamedTuple needs its type."""
         match value:
             case TensorLiteral():
                 made = Tensor(value.array, value.dtype)
@@ -146,6 +146,9 @@ class Interpreter:
                 return [self.constant(v) for v in value.elements]
             case DictLiteral():
                 return {self.constant(k): self.constant(v) for k, v in value.items}
+            case tuple() if isinstance(type_, TupleType):
+                parts = zip(value, type_.elements, strict=True)
+                return _make_tuple(type_, [self.constant(v, t) for v, t in parts])
             case tuple():
                 return tuple(self.constant(v) for v in value)
             case EnumRef():
@@ -195,7 +198,7 @@ def _inputs(values: Sequence[SSAValue], env: Environment) -> list[Any]:
 
 def _constant(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.ConstantOp)
-    env[op.result] = i.constant(op.value.data)
+    env[op.result] = i.constant(op.value.data, op.result.type)
 
 
 def _operator(i: Interpreter, op: Operation, env: Environment) -> None:
@@ -228,7 +231,8 @@ def _tuple(i: Interpreter, op: Operation, env: Environment) -> None:
 
 
 def _make_tuple(type_: Attribute, values: list[Any]) -> tuple[Any, ...]:
-    if isinstance(type_, TupleType) and type_.field_names:
+    # The named results of operators are plain tuples outside of a function.
+    if isinstance(type_, TupleType) and type_.field_names and type_.class_name.data:
         made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*values)
         return made
     return tuple(values)
@@ -365,7 +369,7 @@ def _loop(i: Interpreter, op: Operation, env: Environment) -> None:
 
 def _print(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.PrintOp)
-    sys.stdout.write(" ".join(script_str(v) for v in _inputs(op.arguments, env)) + "\n")
+    sys.stdout.write(" ".join(script_text(v) for v in _inputs(op.arguments, env)) + "\n")
 
 
 def _raise(i: Interpreter, op: Operation, env: Environment) -> None:
@@ -453,7 +457,7 @@ _SPECIAL: dict[str, Callable[[Interpreter, tuple[Any, ...], Operation], Any]] = 
     "prim::EnumValue": lambda i, a, op: a[0].value,
     "prim::EnumName": lambda i, a, op: a[0].name,
     "aten::wait": lambda i, a, op: a[0].wait(),
-    "aten::str": lambda i, a, op: script_str(a[0]),
+    "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,
     "aten::_unwrap_optional": _unwrap_optional,
     "aten::sort": _sort,

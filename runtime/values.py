@@ -39,6 +39,9 @@ class EnumValue:
     def __repr__(self) -> str:
         return f"{self.class_name}.{self.name}"
 
+    def __str__(self) -> str:
+        return f"Enum<{self.class_name.rpartition('.')[2]}.{self.name}>"
+
 
 class Future:
     """The result of a forked task."""

@@ -24,7 +24,7 @@ def script_failure(error: UserError, serialized: bool) -> None:
         _HEAD,
         f"Traceback of TorchScript{comma}{kind}{' ' if kind else ''}(most recent call last):",
     ]
-    parts += (span.highlight() for span in frames)
+    parts += (span.highlight(span.function) for span in frames)
     said = error.message if isinstance(error, ScriptError) else f"RuntimeError: {error.message}"
     parts.append(said)
     error.message = "\n".join(parts) + "\n"

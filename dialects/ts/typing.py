@@ -247,6 +247,8 @@ def is_subtype(sub: Attribute, sup: Attribute) -> bool:
     """Whether a value of `sub` may stand where `sup` is asked (nominal types by name only)."""
     if sub == sup or sup == ANY:
         return True
+    if isinstance(sub, UnionType):
+        return all(is_subtype(member, sup) for member in sub.members)
     match sup:
         case UnionType() | OptionalType():
             return all(any(is_subtype(s, m) for m in members_of(sup)) for s in members_of(sub))

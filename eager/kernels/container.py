@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 import warnings
@@ -15,6 +14,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import is_tensor
 from .scalar import rows
+from .script_text import script_text
 
 Kernel = Callable[..., Any]
 KEYS = ("str", "int", "bool", "float", "complex", "Tensor")
@@ -87,8 +87,33 @@ def repeat_in_place(items: list[Any], n: int) -> list[Any]:
     return items
 
 
+def _check_sortable(items: list[Any]) -> None:
+    if items and isinstance(items[0], (list, dict)):
+        raise OperatorError(
+            "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines "
+            "the __lt__ compare method or Tuples of aforementioned types can be sorted, got list "
+            f"of {_kind(items[0])}"
+        )
+
+
+def _kind(x: Any) -> str:
+    """The type of a value as messages write it."""
+    if isinstance(x, list):
+        return f"List[{_kind(x[0]) if x else 'Tensor'}]"
+    if isinstance(x, dict):
+        key, value = next(iter(x.items()), ("", None))
+        return f"Dict[{_kind(key)}, {_kind(value)}]"
+    return type(x).__name__
+
+
 def sort_in_place(items: list[Any], reverse: bool = False) -> None:
+    _check_sortable(items)
     items.sort(reverse=reverse)
+
+
+def sorted_copy(items: list[Any]) -> list[Any]:
+    _check_sortable(items)
+    return sorted(items)
 
 
 def sliced(items: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
@@ -129,42 +154,39 @@ def first_item(table: dict[Any, Any]) -> tuple[Any, Any]:
     return key, table.pop(key)
 
 
-def float_text(x: float) -> str:
-    """C++'s text of a float: 17 digits, a dot behind an integral value."""
-    if not math.isfinite(x):
-        return str(x)
-    text = f"{x:.17g}"
-    return text if any(c in text for c in ".e") else text + "."
-
-
-def script_text(x: Any) -> str:
-    """`str(x)` as TorchScript prints it (strings unquoted inside containers)."""
-    if isinstance(x, bool) or x is None or isinstance(x, (str, int)):
-        return str(x)
-    if isinstance(x, float):
-        return float_text(x)
-    if isinstance(x, complex):
-        sign = "" if math.copysign(1, x.imag) < 0 else "+"
-        return f"{float_text(x.real)}{sign}{float_text(x.imag)}j"
-    if isinstance(x, list):
-        return "[" + ", ".join(map(script_text, x)) + "]"
-    if isinstance(x, tuple):
-        inner = ", ".join(map(script_text, x))
-        return f"({inner},)" if len(x) == 1 else f"({inner})"
-    if isinstance(x, dict):
-        return "{" + ", ".join(f"{script_text(k)}: {script_text(v)}" for k, v in x.items()) + "}"
-    return str(x)
+_FIELD = re.compile(r"\{(\d*)(?::([^{}]*))?\}")
+"""`{}`, and beyond TorchScript `{:spec}` and `{0}`, which it leaves in the text."""
 
 
 def string_format(text: str, *values: Any) -> str:
-    """Only bare `{}` are fields; any other text in braces stays."""
-    parts = text.split("{}")
-    if len(values) < len(parts) - 1:
-        raise OperatorError(f"Too few arguments for format string: {text}")
-    if len(values) > len(parts) - 1:
-        raise OperatorError(f"Too many arguments for format string: {text}")
-    texts = [*map(script_text, values), ""]
-    return "".join(a + b for a, b in zip(parts, texts, strict=True))
+    """`text.format(*values)`; text in braces that is no field stays, and so do spare values."""
+    numbers = [m[1] for m in _FIELD.finditer(text)]
+    is_numbered = all(numbers) if numbers else False
+    left = iter(values)
+
+    def one(field: re.Match[str]) -> str:
+        number, spec = field.groups()
+        if number and not is_numbered:
+            return field[0]
+        if number and int(number) >= len(values):
+            raise OperatorError(f"Too few arguments for format string: {text}")
+        value = values[int(number)] if number else next(left, _MISSING)
+        if value is _MISSING:
+            raise OperatorError(f"Too few arguments for format string: {text}")
+        return script_text(value) if not spec else formatted(value, spec)
+
+    return _FIELD.sub(one, text)
+
+
+_MISSING = object()
+
+
+def formatted(value: Any, spec: str) -> str:
+    """A value by a format specification, as Python formats it."""
+    try:
+        return format(value, spec)
+    except (TypeError, ValueError) as error:
+        raise OperatorError(f"{type(error).__name__}: {error}") from error
 
 
 _SPECIFIER = re.compile(r"%(.)", re.DOTALL)
@@ -242,7 +264,7 @@ KERNELS: dict[str, Kernel] = {
     **rows("remove", _LISTED, remove),
     **rows("count", _LISTED, lambda items, x: sum(same(y, x) for y in items)),
     **rows("sort", (*_LISTED, "any"), sort_in_place),
-    **rows("sorted", (*_LISTED, "any"), sorted),
+    **rows("sorted", (*_LISTED, "any"), sorted_copy),
     **rows("__contains__", ("int_list", "str_list", "float_list"), lambda items, x: x in items),
     **_per_key("__contains__", "", lambda table, key: key in table),
     **rows("sum", ("int", "float", "complex", "bool"), sum),

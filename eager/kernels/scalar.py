@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -88,13 +89,26 @@ def integer_power(a: int, b: int) -> int:
     return wrap_int64(pow(a, b, 1 << 64))
 
 
+_INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
+
+
+def quotient_and_remainder(a: Any, b: Any) -> tuple[Any, Any]:
+    """`divmod(a, b)`."""
+    if b == 0:
+        is_float = isinstance(a, float) or isinstance(b, float)
+        what = "float divmod()" if is_float else "integer division or modulo by zero"
+        raise OperatorError(f"ZeroDivisionError: {what}")
+    return floor_divide(a, b), remainder(a, b)
+
+
 def to_int(x: Any) -> int:
     """C's conversion: towards zero; what does not fit is -2**63."""
     if isinstance(x, str):
-        try:
-            return int(x)
-        except ValueError as error:
-            raise OperatorError(f"invalid literal for int(): {x}") from error
+        if not _INTEGER.fullmatch(x):
+            raise OperatorError(f"invalid literal for int() with base 10: {x!r}")
+        return int(x)
+    if isinstance(x, complex):
+        raise OperatorError("value cannot be converted to type int without overflow")
     if isinstance(x, float) and not -(2.0**63) <= x < 2.0**63:
         return _INT_MIN
     return int(x)
@@ -103,9 +117,11 @@ def to_int(x: Any) -> int:
 def to_float(x: Any) -> float:
     if isinstance(x, str):
         try:
-            return float(x)
-        except ValueError as error:
-            raise OperatorError(f"could not convert string to float: {x!r}") from error
+            if x == x.rstrip():
+                return float(x)
+        except ValueError:
+            pass
+        raise OperatorError(f"could not convert string to float: {x!r}")
     if isinstance(x, complex):
         raise OperatorError("value cannot be converted to type float without overflow")
     return float(x)
@@ -206,7 +222,7 @@ KERNELS: dict[str, Kernel] = {
        for k, v in rows(n, (*MIXED[:-1], last), fn).items()},
     **rows("log", ("int_int", "float_float", "int_float", "float_int"),
            lambda a, b: divide(_MATH["log"](a), _MATH["log"](b))),
-    **rows("divmod", MIXED[:-1], lambda a, b: (floor_divide(a, b), remainder(a, b))),
+    **rows("divmod", MIXED[:-1], quotient_and_remainder),
     **rows("isnan", ("float",), math.isnan),
     **rows("isinf", ("float",), math.isinf),
     **rows("isfinite", ("float",), math.isfinite),

@@ -14,6 +14,11 @@ from typing import Any
 from tensorscript.base.errors import DimensionError, OperatorError
 
 Kernel = Callable[..., Any]
+_BREAK: dict[type, re.Pattern[Any]] = {
+    str: re.compile(r"([\n\r\v\f\x1c\x1d\x1e])"),
+    bytes: re.compile(rb"([\n\r\v\f\x1c\x1d\x1e])"),
+}
+"""What ends a line."""
 
 
 def encoded(x: Any) -> Any:
@@ -75,9 +80,22 @@ def split(text: Any, separator: Any = None, limit: int = -1) -> Any:
     return text.split(separator, limit)
 
 
+def split_lines(text: Any, keepends: bool = False) -> Any:
+    """TorchScript takes every line break by itself: between `\\r` and `\\n` is an empty line, and a
+    kept break is a piece of its own."""
+    pieces = _BREAK[type(text)].split(text)
+    taken = pieces if keepends else pieces[::2]
+    return taken if taken[-1] else taken[:-1]
+
+
+def zero_filled(text: Any, width: int) -> Any:
+    """Zeros go in front of a sign, unlike in Python."""
+    return text.rjust(width, "0" if isinstance(text, str) else b"0")
+
+
 def code(text: Any) -> int:
     if len(text) != 1:
-        raise OperatorError(f"String for ord() must be 1 character, found: {len(text)}")
+        raise OperatorError(f"String for ord() must be 1 character, found {len(text)}")
     return ord(text)
 
 
@@ -111,7 +129,7 @@ _TABLE: dict[str, Kernel] = {
     "join": lambda text, values: text.join(values),
     "split.str": split,
     "rsplit": lambda text, separator, limit=-1: text.rsplit(separator, limit),
-    "splitlines": lambda text, keepends=False: text.splitlines(keepends),
+    "splitlines": split_lines,
     "replace": lambda text, old, new, limit=-1: text.replace(old, new, limit),
     "strip": lambda text, chars: text.strip(chars),
     "lstrip": lambda text, chars: text.lstrip(chars),
@@ -126,7 +144,7 @@ _TABLE: dict[str, Kernel] = {
     "center": lambda s, width, fill: s.center(width, fill),
     "ljust": lambda s, width, fill: s.ljust(width, fill),
     "rjust": lambda s, width, fill: s.rjust(width, fill),
-    "zfill": lambda s, width: s.zfill(width),
+    "zfill": zero_filled,
     "expandtabs": lambda s, size=8: s.expandtabs(size),
     "partition": lambda s, separator: s.partition(separator),
     "rpartition": lambda s, separator: s.rpartition(separator),

@@ -31,6 +31,7 @@ from tensorscript.dialects.ts.types import (
     DictType,
     FutureType,
     ListType,
+    TensorType,
     TupleType,
 )
 
@@ -70,8 +71,25 @@ def _list(args: list[Attribute]) -> Attribute:
     return ListType(args[0])
 
 
+_KEYS = (INT, FLOAT, COMPLEX, BOOL, STRING, DEVICE)
+
+
+def make_dict(key: Attribute, value: Attribute) -> DictType:
+    """The type of a dict.
+
+    Raises:
+        CompileError: no dict has such keys.
+    """
+    if key not in _KEYS and not isinstance(key, TensorType):
+        raise CompileError(
+            f"Cannot create dict for key type '{typing.ir_text(key)}', only int, float, complex, "
+            "Tensor, device and string keys are supported"
+        )
+    return DictType(key, value)
+
+
 def _dict(args: list[Attribute]) -> Attribute:
-    return DictType(args[0], args[1])
+    return make_dict(args[0], args[1])
 
 
 CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
@@ -197,7 +215,7 @@ def _generic(
     if origin is list:
         return ListType(inside[0])
     if origin is dict:
-        return DictType(inside[0], inside[1])
+        return make_dict(inside[0], inside[1])
     if origin is tuple:
         return TupleType.of(inside)
     if origin in (python.Union, types.UnionType):

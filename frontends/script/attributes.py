@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tensorscript.base.schema import has_operator
+from functools import cache
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.schema import has_operator, overloads
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -18,6 +22,8 @@ from tensorscript.dialects.ts.types import (
 from .callables import Builtin
 from .draft import Value
 from .emission import Emission
+from .schema_match import is_compatible
+from .signature import signature_of
 from .values import Args, Kwargs, Simple, Sugared
 
 TENSOR_PROPERTIES = {
@@ -93,9 +99,25 @@ def plain_attr(em: Emission, value: Value, name: str, span: Span | None) -> Suga
             return None
         case _ if value.type == DEVICE and name in ("type", "index"):
             return Simple(em.builtin(f"prim::{name}", [value], span))
-    if has_operator(f"aten::{name}"):
+    if _is_method(f"aten::{name}", value.type):
         return Builtin(f"aten::{name}", value)
     return None
+
+
+@cache
+def _is_method(operator: str, type: Attribute) -> bool:
+    """Whether an overload of an operator takes a value of `type` as its `self`."""
+    for found in overloads(operator):
+        formal = next((a.type for a in signature_of(found).arguments if a.name == "self"), None)
+        if formal is None:
+            continue
+        try:
+            wanted = typing.match_variables(formal, type, {})
+        except typing.VarMismatch:
+            continue
+        if is_compatible(type, wanted):
+            return True
+    return False
 
 
 def no_attribute(value: Value, name: str) -> str:

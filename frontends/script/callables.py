@@ -90,9 +90,6 @@ class Function(Sugared):
     name: str
     signature: Signature
 
-    def as_value(self, em: Emission, span: Span | None) -> Value:
-        return em.function_constant(self.name, span)
-
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         try:
             _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)

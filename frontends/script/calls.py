@@ -20,17 +20,18 @@ from tensorscript.dialects.ts.types import (
     NONE,
     STRING,
     ClassType,
+    DictType,
     FutureType,
     ListType,
     OptionalType,
+    StringType,
     TensorType,
-    TupleType,
 )
 
 from .callables import Builtin, Cast, Closure, Form, method_call
 from .draft import FORK, Value
 from .subscripts import Subscripts
-from .values import Iterable, Parts, Range, Simple, Sugared, Zip
+from .values import Iterable, Nothing, Range, Simple, Sugared, Zip
 
 BUILTINS: dict[str, Sugared] = {
     "int": Cast("aten::Int", "__int__", INT),
@@ -87,9 +88,11 @@ class Calls(Subscripts):
 
     def call(self, node: ast.Call, hint: Attribute | None) -> Sugared:
         callee = self.sugared(node.func)
-        span = self.span(node)
+        # The place of a call is that of what is called.
+        span = self.span(node.func)
         if isinstance(callee, Form):
-            return self._form_call(callee.name, node, span, hint)
+            where = span if callee.name in ("print", "len") else self.span(node)
+            return self._form_call(callee.name, node, where, hint)
         if isinstance(callee, Builtin) and callee.name == "aten::tolist":
             return Simple(self._to_list(callee, span, hint))
         if callee.ignores_arguments:
@@ -115,20 +118,29 @@ class Calls(Subscripts):
         }  # fmt: skip
         return table[name](node, span, hint)
 
+    def _count(
+        self, name: str, node: ast.Call, span: Span, least: int, most: int | None = None
+    ) -> None:
+        """Check how many arguments a special form has."""
+        found = len(node.args)
+        if least <= found <= (most or least):
+            return
+        wanted = f"exactly {least} arguments"
+        if most is not None:
+            wanted = f"to have number of arguments between {least} and {most}"
+        raise self.error(f"{name} expected {wanted} but found {found}", span)
+
     def _print(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)
         if kwargs:
             raise self.error("print doesn't accept any keyword arguments", span)
         self.insert("prim::Print", args, [], span)
-        return Simple(self.constant(None, span))
+        return Nothing()
 
     def _len(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        if len(node.args) != 1 or node.keywords:
-            raise self.error(f"len expected exactly 1 argument but found {len(node.args)}", span)
+        self._count("len", node, span, 1)
         found = self.sugared(node.args[0])
         if isinstance(found, Simple):
-            if isinstance(found.value.type, TupleType):
-                return Simple(self.integer(len(found.value.type.elements)))
             if isinstance(found.value.type, ClassType):
                 return self._object_len(found.value, span)
             return Simple(self.length(found.value, span))
@@ -153,17 +165,16 @@ class Calls(Subscripts):
             many = f"range expected at most 3 arguments, got {len(args)}"
             raise self.error(few if not args else many, span)
         for arg in args:
-            if arg.type != INT and not isinstance(arg.type, TensorType):
+            if arg.type != INT:
                 raise self.error(
                     f"all inputs of range must be ints, found {typing.message_text(arg.type)} in "
                     f"argument {args.index(arg)}",
                     span,
                 )
-        ints = [a if a.type == INT else self.builtin("aten::IntImplicit", [a], span) for a in args]
         one, zero = self.integer(1), self.integer(0)
-        if len(ints) == 1:
-            return Range(zero, ints[0], one, True)
-        return Range(ints[0], ints[1], ints[2] if len(ints) == 3 else one, False)
+        if len(args) == 1:
+            return Range(zero, args[0], one, True)
+        return Range(args[0], args[1], args[2] if len(args) == 3 else one, False)
 
     def _iterables(self, nodes: list[ast.expr], span: Span) -> list[Iterable]:
         return [self.sugared(n).iterate(self, span) for n in nodes]
@@ -189,43 +200,61 @@ class Calls(Subscripts):
     def _list(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
         if not node.args:
             return Simple(self.list_display([], span, hint))
-        iterable = self.sugared(node.args[0]).iterate(self, span)
-        if isinstance(iterable, Sugared) and not isinstance(iterable, Parts | Range | Zip):
-            value = iterable.as_value(self, span)
-            if isinstance(value.type, ListType) or value.type == STRING:
-                return Simple(self.builtin("aten::list", [value], span))
-        return Simple(self._collect(iterable, node, span, hint))
-
-    def _collect(
-        self, iterable: Iterable, node: ast.Call, span: Span, hint: Attribute | None
-    ) -> Value:
-        """`list(iterable)` as a comprehension."""
-        name = ast.copy_location(ast.Name("$item", ast.Load()), node)
-        generator = ast.comprehension(name, node.args[0], [], 0)
-        made = ast.copy_location(ast.ListComp(name, [generator]), node)
-        return self.list_comprehension(made, span, hint)
+        self._count("list", node, span, 1)
+        source = self.sugared(node.args[0])
+        if isinstance(source, Simple) and isinstance(source.value.type, ListType | StringType):
+            return Simple(self.builtin("aten::list", [source.value], span))
+        # Anything else as a comprehension.
+        item = ast.copy_location(ast.Name("$item", ast.Load()), node)
+        return Simple(self.collect_list(lambda: source.iterate(self, span), item, item, span, hint))
 
     def _dict(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
+        if node.args:
+            self._count("dict", node, span, 1)
         keys: list[ast.expr | None] = []
         values: list[ast.expr] = []
-        if node.args and isinstance(node.args[0], ast.Dict):
-            keys += node.args[0].keys
-            values += node.args[0].values
-        elif node.args and isinstance(node.args[0], ast.List | ast.Tuple):
-            for pair in node.args[0].elts:
-                assert isinstance(pair, ast.Tuple)
-                keys.append(pair.elts[0])
-                values.append(pair.elts[1])
-        elif node.args:
-            return Simple(self.builtin("aten::dict", [self.expr(node.args[0])], span))
         for keyword in node.keywords:
-            constant = ast.copy_location(ast.Constant(keyword.arg), keyword)
-            keys.append(constant)
+            if keyword.arg is None:
+                raise NotSupportedError(
+                    "keyword-arg expansion is not supported", self.span(keyword.value)
+                )
+            keys.append(ast.copy_location(ast.Constant(keyword.arg), keyword))
             values.append(keyword.value)
-        display = ast.copy_location(ast.Dict(keys, values), node)
-        return Simple(self.dict_display(display, span, hint))
+        pairs = self._pairs(node.args[0]) if node.args else ast.Dict([], [])
+        if pairs is not None:
+            display = ast.Dict([*pairs.keys, *keys], [*pairs.values, *values])
+            return Simple(self.dict_display(ast.copy_location(display, node), span, hint))
+        made = self._dict_of(node.args[0], span, hint)
+        for key, value in zip(keys, values, strict=True):
+            assert key is not None
+            inputs = [made, self.expr(key), self.expr(value)]
+            self.builtin("aten::_set_item", inputs, span)
+        return Simple(made)
+
+    def _pairs(self, node: ast.expr) -> ast.Dict | None:
+        """A display of a dict, or of pairs, as the display of a dict."""
+        if isinstance(node, ast.Dict):
+            return node
+        if not isinstance(node, ast.List | ast.Tuple):
+            return None
+        pairs = [p.elts for p in node.elts if isinstance(p, ast.Tuple) and len(p.elts) == 2]
+        if len(pairs) != len(node.elts):
+            return None
+        return ast.Dict([p[0] for p in pairs], [p[1] for p in pairs])
+
+    def _dict_of(self, node: ast.expr, span: Span, hint: Attribute | None) -> Value:
+        """`dict(x)` of a dict, or of something that gives pairs."""
+        source = self.sugared(node)
+        if isinstance(source, Simple) and isinstance(source.value.type, DictType):
+            return self.builtin("aten::dict", [source.value], span)
+        key, value = (ast.copy_location(ast.Name(n, ast.Load()), node) for n in ("$k", "$v"))
+        target = ast.copy_location(ast.Tuple([key, value], ast.Store()), node)
+        return self.collect_dict(lambda: source.iterate(self, span), target, key, value, span, hint)
 
     def _tuple(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        if not node.args and not node.keywords:
+            return Simple(self.make_tuple([], span))
+        self._count("tuple", node, span, 1)
         parts = self.sugared(node.args[0]).unpack(self, span)
         if parts is None:
             raise self.error(
@@ -234,9 +263,13 @@ class Calls(Subscripts):
         return Simple(self.make_tuple([p.as_value(self, span) for p in parts], span))
 
     def _condition_form(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        callee = self.sugared(node.func)
+        assert isinstance(callee, Form)
+        self._count(callee.name, node, span, 2)
         return Simple(self.condition_value(self.condition(node), span))
 
     def _getattr(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        self._count("getattr", node, span, 2, 3)
         name = node.args[1]
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
             raise self.error("getattr's second argument must be a string literal", span)
@@ -246,6 +279,7 @@ class Calls(Subscripts):
         return self.attribute(base, name.value, span)
 
     def _annotate(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        self._count("annotate", node, span, 2)
         type = self.annotation(node.args[0])
         value = self.expr(node.args[1], type)
         return Simple(self.coerce(value, type, span))

@@ -10,14 +10,23 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.types import ANY, BOOL, NONE, ClassType, OptionalType, UnionType
+from tensorscript.dialects.ts.types import (
+    ANY,
+    BOOL,
+    NONE,
+    ClassType,
+    InterfaceType,
+    OptionalType,
+    TupleType,
+    UnionType,
+)
 
 from . import draft
 from .callables import Form, method_call
 from .draft import Block, Node, Value, Variable
 from .emission import Emission
 from .scope import Frame
-from .values import Sugared
+from .values import Simple, Sugared
 
 Refinements = Mapping[str, Attribute]
 """Variables and the types that a condition proves for them."""
@@ -80,7 +89,7 @@ class Conditions(Emission):
                 return self._chain(node)
             case ast.Compare(left, [ast.Is() | ast.IsNot() as op], [right]):
                 return self.identity(left, op, right, span)
-            case ast.Call() if len(node.args) == 2:
+            case ast.Call() if len(node.args) == 2 and not node.keywords:
                 if found_form := self._form(node):
                     return found_form
         return self._plain(node, span)
@@ -196,7 +205,19 @@ class Conditions(Emission):
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
             raise self.error("hasattr's second argument must be a string literal", span)
         found = self.sugared(object)
+        if isinstance(found, Simple):
+            self._check_has_attributes(found.value, self.span(object))
         return Condition(None, static=self.knows_attribute(found, name.value, span))
+
+    def _check_has_attributes(self, value: Value, span: Span) -> None:
+        type = value.type
+        is_named = isinstance(type, TupleType) and bool(type.field_names)
+        if not (is_named or isinstance(type, ClassType | InterfaceType)):
+            raise self.error(
+                "hasattr's first argument must be an object or NamedTuple, got "
+                f"{typing.message_text(type)} instead",
+                span,
+            )
 
     def refine(self, refinements: Refinements, span: Span | None) -> None:
         """Give variables the types that the condition proved."""

@@ -138,7 +138,7 @@ class _Lowering:
         for a, b in zip(left, right, strict=True):
             node.blocks[0].outputs.append(a)
             node.blocks[1].outputs.append(b)
-            node.add_output(unify(a.type, b.type) or a.type)
+            node.add_output(unify(a.type, b.type, to_union=True) or a.type)
         return node.outputs[start:]
 
     def _if(self, node: Node) -> _Exit:

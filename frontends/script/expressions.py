@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute
 
@@ -12,6 +12,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     ANY,
+    BOOL,
     COMPLEX,
     FLOAT,
     INT,
@@ -25,11 +26,12 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from .annotations import make_dict
 from .callables import method_call
-from .conditions import Conditions
+from .conditions import Condition, Conditions
 from .draft import Value
 from .folding import fold
-from .values import Simple, Sugared
+from .values import Iterable, Simple, Sugared
 
 BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("__add__", "aten::add"),
@@ -143,7 +145,9 @@ class Expressions(Conditions):
             raise self.error(
                 "Integral constant out of range (must fit in a signed 64 bit integer)", span
             )
-        if value is Ellipsis or isinstance(value, bytes):
+        if value is Ellipsis:
+            raise self.error("Cannot emit expr for: (dots)", span)
+        if isinstance(value, bytes):
             raise FrontendError("Unknown Constant expression type", span)
         return self.constant(value, span)
 
@@ -199,7 +203,17 @@ class Expressions(Conditions):
             case ast.Invert():
                 value = self.expr(node.operand)
                 return self.operate("__invert__", "aten::bitwise_not", [value], span)
-        raise NotSupportedError("unsupported unary operator: UAdd", span)
+            case ast.UAdd():
+                return self._positive(self.expr(node.operand), span)
+        raise NotSupportedError(f"unsupported unary operator: {type(node.op).__name__}", span)
+
+    def _positive(self, value: Value, span: Span) -> Value:
+        """`+x`, which TorchScript does not have."""
+        if value.type in _NUMBERS:
+            return value
+        if value.type == BOOL:
+            return self.builtin("aten::Int", [value], span)
+        return self.operate("__pos__", "aten::positive", [value], span)
 
     def fold_now(self, value: Value) -> Value:
         """A constant, if the node just written can be computed now."""
@@ -232,7 +246,7 @@ class Expressions(Conditions):
             if isinstance(node, ast.Starred):
                 values += self.starred(node)
             else:
-                values.append(self.expr(node, wanted))
+                values.append(self.expr(node))
         if not values:
             made = self.make_list(wanted or TENSOR, [], span)
             if wanted is None and made.node is not None:
@@ -292,20 +306,40 @@ class Expressions(Conditions):
                 raise NotSupportedError(
                     "Dict expansion (e.g. `{**dict}`) is not supported", self.text.word(node, 1)
                 )
-            wanted = inner.value if isinstance(inner, DictType) else None
-            inputs += [self.expr(k), self.expr(v, wanted)]
-        if isinstance(inner, DictType):
-            key, value = inner.key, inner.value
-        elif inputs:
+            inputs += [self.expr(k), self.expr(v)]
+        if inputs:
             key = self._dict_keys(inputs[::2], span)
             value = self._element(inputs[1::2], None, span)
-        return self.insert("prim::DictConstruct", inputs, [DictType(key, value)], span).output
+        if isinstance(inner, DictType):
+            self._check_dict(inner, key, inputs, value, span)
+            key, value = inner.key, inner.value
+        made = make_dict(key, value)
+        return self.insert("prim::DictConstruct", inputs, [made], span).output
+
+    def _check_dict(
+        self, hint: DictType, key: Attribute, inputs: list[Value], value: Attribute, span: Span
+    ) -> None:
+        """The keys and values of a display must be of the annotated types."""
+        found = {"keys": (key, hint.key), "values": (value, hint.value)} if inputs else {}
+        for what, (have, wanted) in found.items():
+            if not typing.is_subtype(have, wanted):
+                raise self.error(
+                    f"Type annotation was inferred to be `{typing.message_text(hint)}`, but the "
+                    f"type of {what} given by the dict literal is {typing.message_text(have)}",
+                    span,
+                )
 
     def _dict_keys(self, keys: list[Value], span: Span) -> Attribute:
-        found = typing.unify_all([k.type for k in keys])
-        if found is None:
-            raise self.error("Dict keys must be of the same type", span)
-        return found
+        first = keys[0].type
+        for key in keys:
+            if not typing.is_subtype(key.type, first):
+                raise self.error(
+                    "Dict keys must contain only a single type. Expected: "
+                    f"{typing.message_text(first)} but found {typing.message_text(key.type)} "
+                    "instead",
+                    span,
+                )
+        return first
 
     def _comprehension(
         self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp
@@ -315,46 +349,101 @@ class Expressions(Conditions):
         empty = Span(where.source, where.start, where.start)
         if len(node.generators) > 1:
             raise NotSupportedError("Only a single generator is currently supported", empty)
-        if generator.ifs:
-            raise NotSupportedError("Comprehension ifs are not supported yet", empty)
         return generator
 
     def list_comprehension(
         self, node: ast.ListComp | ast.GeneratorExp, span: Span, hint: Attribute | None
     ) -> Value:
         generator = self._comprehension(node)
-        inner = typing.without_none(hint) if hint is not None else None
-        element: list[Attribute | None] = [inner.element if isinstance(inner, ListType) else None]
-        made = self.make_list(element[0] or TENSOR, [], span)
+        return self.collect_list(
+            lambda: self.sugared(generator.iter).iterate(self, span),
+            generator.target,
+            node.elt,
+            span,
+            hint,
+            generator.ifs,
+        )
 
-        def body() -> None:
-            out = self.expr(node.elt, element[0])
-            if element[0] is None:
+    def collect_list(
+        self,
+        iterable: Callable[[], Iterable],
+        target: ast.expr,
+        element: ast.expr,
+        span: Span,
+        hint: Attribute | None,
+        tests: Sequence[ast.expr] = (),
+    ) -> Value:
+        """The list of `element` for each `target` in `iterable()`, emitted behind the list."""
+        inner = typing.without_none(hint) if hint is not None else None
+        wanted: list[Attribute | None] = [inner.element if isinstance(inner, ListType) else None]
+        made = self.make_list(wanted[0] or TENSOR, [], span)
+
+        def append() -> None:
+            out = self.expr(element, wanted[0])
+            if wanted[0] is None:
                 found: Attribute = TENSOR if isinstance(out.type, TensorType) else out.type
-                element[0], made.type = found, ListType(found)
+                wanted[0], made.type = found, ListType(found)
             self.builtin("aten::append", [made, out], span)
 
-        iterable = self.sugared(generator.iter).iterate(self, span)
-        with self.inside(self.block):
-            self.loop(iterable, generator.target, body, span)
+        self._collect(iterable, target, append, tests, span)
         return made
+
+    def _collect(
+        self,
+        iterable: Callable[[], Iterable],
+        target: ast.expr,
+        add: Callable[[], None],
+        tests: Sequence[ast.expr],
+        span: Span,
+    ) -> None:
+        """The loop of a comprehension: `add()` wherever every one of `tests` holds."""
+
+        def body() -> None:
+            if not tests:
+                add()
+                return
+            both = ast.BoolOp(ast.And(), list(tests)) if len(tests) > 1 else tests[0]
+            condition = self.condition(ast.copy_location(both, tests[0]))
+            self.branch(condition, add, lambda: None, span)
+
+        self.loop(iterable(), target, body, span, leaks=False)
 
     def dict_comprehension(self, node: ast.DictComp, span: Span, hint: Attribute | None) -> Value:
         generator = self._comprehension(node)
+        return self.collect_dict(
+            lambda: self.sugared(generator.iter).iterate(self, span),
+            generator.target,
+            node.key,
+            node.value,
+            span,
+            hint,
+            generator.ifs,
+        )
+
+    def collect_dict(
+        self,
+        iterable: Callable[[], Iterable],
+        target: ast.expr,
+        key: ast.expr,
+        value: ast.expr,
+        span: Span,
+        hint: Attribute | None,
+        tests: Sequence[ast.expr] = (),
+    ) -> Value:
+        """The dict of `key` to `value` for each `target` in `iterable()`."""
         inner = typing.without_none(hint) if hint is not None else None
         fixed = inner if isinstance(inner, DictType) else None
         made = self.insert(
             "prim::DictConstruct", [], [fixed or DictType(STRING, TENSOR)], span
         ).output
 
-        def body() -> None:
-            key, value = self.expr(node.key), self.expr(node.value)
+        def add() -> None:
+            pair = self.expr(key), self.expr(value)
             if fixed is None:
-                made.type = DictType(key.type, value.type)
-            self.builtin("aten::_set_item", [made, key, value], span)
+                made.type = make_dict(*(v.type for v in pair))
+            self.builtin("aten::_set_item", [made, *pair], span)
 
-        iterable = self.sugared(generator.iter).iterate(self, span)
-        self.loop(iterable, generator.target, body, span)
+        self._collect(iterable, target, add, tests, span)
         return made
 
     def joined_string(self, node: ast.JoinedStr, span: Span) -> Value:
@@ -362,19 +451,27 @@ class Expressions(Conditions):
         parts: list[Value] = []
         for value in node.values:
             if isinstance(value, ast.FormattedValue):
-                if value.conversion != -1:
+                if value.conversion not in (-1, ord("s")):
                     raise NotSupportedError(
                         "Don't support conversion in JoinedStr", self.text.word(node, 1)
                     )
-                if value.format_spec is not None:
-                    raise NotSupportedError(
-                        "Don't support formatting in JoinedStr", self.text.word(node, 1)
-                    )
-                text += "{}"
+                text += f"{{{self._format_spec(value, node)}}}"
                 parts.append(self.expr(value.value))
             elif isinstance(value, ast.Constant):
                 text += str(value.value)
         return self.builtin("aten::format", [self.constant(text, span), *parts], span)
+
+    def _format_spec(self, field: ast.FormattedValue, node: ast.JoinedStr) -> str:
+        """`:spec` of a field; TorchScript has none, and we none that is computed."""
+        if field.format_spec is None:
+            return ""
+        assert isinstance(field.format_spec, ast.JoinedStr)
+        parts = field.format_spec.values
+        if not all(isinstance(p, ast.Constant) for p in parts):
+            raise NotSupportedError(
+                "Don't support formatting in JoinedStr", self.text.word(node, 1)
+            )
+        return ":" + "".join(str(p.value) for p in parts if isinstance(p, ast.Constant))
 
     def name(self, name: str, span: Span) -> Sugared:
         """What a name means here: a variable, else what the resolver knows."""
@@ -419,5 +516,15 @@ class Expressions(Conditions):
         target: ast.expr | None,
         body: Callable[[], None],
         span: Span,
+        leaks: bool = True,
+    ) -> None:
+        raise NotImplementedError
+
+    def branch(
+        self,
+        condition: Condition,
+        true: Callable[[], None],
+        false: Callable[[], None],
+        span: Span | None,
     ) -> None:
         raise NotImplementedError

@@ -20,7 +20,8 @@ from .draft import Block
 @dataclass
 class Frame:
     """Names bound in one block; `errors` explains names that a branch left unusable;
-    `stored` has every name that a node of this block assigns, refinements inside it too."""
+    `stored` has every name that a node of this block assigns, refinements inside it too; a frame
+    that `holds` keeps variables as the values they are (an unrolled comprehension's)."""
 
     block: Block
     parent: Frame | None = None
@@ -28,6 +29,7 @@ class Frame:
     sugared: dict[str, object] = field(default_factory=dict)
     errors: dict[str, Callable[[], CompileError]] = field(default_factory=dict)
     stored: dict[str, None] = field(default_factory=dict)
+    holds: bool = False
 
     def lookup(self, name: str) -> object | None:
         """The type (an Attribute) or compile-time value of `name`, innermost first."""

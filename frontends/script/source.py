@@ -1,7 +1,7 @@
 """From a function object to the syntax tree of its definition, with places in the original text.
 
 `ast` wants dedented text and counts columns in UTF-8 bytes; spans count characters of the text as
-it stands in the file. `Text.span` converts.
+it stands in the file. `Ranges` converts.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.source import Source, Span
+
+from .ranges import Ranges
 
 
 class SourceUnavailable(FrontendError, OSError):
@@ -27,25 +30,21 @@ class Text:
     source: Source
     dedent: int = 0
 
+    @cached_property
+    def ranges(self) -> Ranges:
+        return Ranges(self.source, self.dedent)
+
     def offset(self, line: int, column: int) -> int:
         """Character offset of a tree position (1-based line, byte column of dedented text)."""
-        text = self.source.lines[line - 1]
-        if text.isascii():
-            return self.source.offset(line - 1, min(column + self.dedent, len(text)))
-        dedented = text[self.dedent :].encode()
-        return self.source.offset(line - 1, self.dedent + len(dedented[:column].decode()))
+        return self.ranges.offset(line, column)
 
     def span(self, node: ast.AST) -> Span:
-        """The range of a syntax tree node (a def or with is its whole text)."""
-        line = getattr(node, "lineno", 1)
-        start = self.offset(line, getattr(node, "col_offset", 0))
-        end_line = getattr(node, "end_lineno", None) or line
-        end = self.offset(end_line, getattr(node, "end_col_offset", None) or 0)
-        return Span(self.source, start, max(end, start))
+        """The range of a syntax tree node, as TorchScript measures it."""
+        return Span(self.source, *self.ranges.of(node))
 
     def word(self, node: ast.AST, length: int) -> Span:
         """The first `length` characters of a node."""
-        start = self.span(node).start
+        start = self.ranges.start(node)
         return Span(self.source, start, start + length)
 
     def name_of(self, node: ast.FunctionDef | ast.ClassDef) -> Span:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from xdsl.ir import Attribute
 
@@ -20,7 +21,7 @@ from .schema_match import convert
 from .scope import Frame
 from .source import Text
 from .stores import Stores
-from .values import Parts, Simple, Sugared
+from .values import Simple, Sugared
 
 Body = Callable[[], None]
 
@@ -43,6 +44,7 @@ class Statements(Stores):
         self.declared_return: Attribute | None = None
         self.merged_return: Attribute | None = None
         self.in_loop = False
+        self.in_unrolled = False
         self.nested_functions = False
 
     def closure_body(self, tree: ast.FunctionDef) -> Value:
@@ -106,9 +108,7 @@ class Statements(Stores):
     def _expression(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return
-        value = self.sugared(node.value)
-        if not isinstance(value, Simple | Parts):
-            value.as_value(self, self.span(node))
+        self.sugared(node.value)
 
     # Branches
 
@@ -193,12 +193,25 @@ class Statements(Stores):
 
     # Loops
 
-    def loop(self, iterable: Sugared, target: ast.expr | None, body: Body, span: Span) -> None:
-        """A for loop over an iterable, unrolled if its parts differ in kind."""
+    def loop(
+        self,
+        iterable: Sugared,
+        target: ast.expr | None,
+        body: Body,
+        span: Span,
+        leaks: bool = True,
+    ) -> None:
+        """A for loop over an iterable, unrolled if its parts differ in kind.
+
+        Args:
+            leaks: what it assigns is seen behind it, if known before (not in a comprehension).
+        """
         walked = iterable.iterate(self, span)
         parts = walked.parts(self, span)
         if parts is not None:
-            self._unrolled(parts, target, body)
+            with nullcontext(self.frame) if leaks else self.inside(self.block) as frame:
+                frame.holds = not leaks
+                self._unrolled(parts, target, body)
             return
         length = walked.length(self, span)
         trips = length if length is not None else self.integer(draft.MAX_TRIPS)
@@ -208,15 +221,17 @@ class Statements(Stores):
                 self.assign_target(target, walked.element(self, self.span(target), index))
             body()
 
-        self._loop(trips, None, step, span)
+        self._loop(trips, None, step, span, leaks)
 
     def _unrolled(self, parts: list[Sugared], target: ast.expr | None, body: Body) -> None:
+        before, self.in_unrolled = self.in_unrolled, True
         for part in parts:
             if target is not None:
                 self.assign_target(target, part)
             body()
             if self.block in self.exited:
-                return
+                break
+        self.in_unrolled = before
 
     def _loop(
         self,
@@ -224,6 +239,7 @@ class Statements(Stores):
         test: ast.expr | None,
         body: Callable[[Value], None],
         span: Span,
+        leaks: bool = True,
     ) -> None:
         node = self.add(Node(draft.LOOP, [trips], (), span))
         inner, header = node.add_block(), node.add_block()
@@ -234,12 +250,13 @@ class Statements(Stores):
                 condition = self.condition_value(self.condition(test), span)
             header.outputs.append(condition)
         index = inner.add_param(INT)
-        before, self.in_loop = self.in_loop, True
+        before = self.in_loop, self.in_unrolled
+        self.in_loop, self.in_unrolled = True, False
         with self.inside(inner) as frame:
             body(index)
-        self.in_loop = before
+        self.in_loop, self.in_unrolled = before
         variables: list[Variable] = []
-        for name in list(frame.stored):
+        for name in list(frame.stored) if leaks else ():
             outer, type = self.frame.lookup(name), frame.types.get(name)
             if isinstance(outer, Attribute):
                 variables.append(Variable(name, (outer, type or outer), outer))
@@ -264,10 +281,16 @@ class Statements(Stores):
         word, kind = ("break", draft.BREAK)
         if isinstance(node, ast.Continue):
             word, kind = ("continue", draft.CONTINUE)
+        if self.in_unrolled:
+            raise self.error(
+                "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
+                "support break or continue inside the body of these loops",
+                span,
+            )
         if not self.in_loop:
             raise self.error(f"Cannot use {word} outside of a loop", span)
+        # What follows is compiled, too: only `return` and `raise` end a block for TorchScript.
         self.insert(kind, [], [], span)
-        self.exited.add(self.block)
 
     # Leaving
 

@@ -28,18 +28,15 @@ from .schema_match import EMPTY_LIST_HINT, convert
 from .subscripts import indices_of
 from .values import Parts, Simple, Sugared
 
-_AUGMENTED: dict[type[ast.operator], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Mod: "fmod",
-    ast.Pow: "pow", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.LShift: "lshift", ast.RShift: "rshift",
+_AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
+    ast.Add: "aten::add_", ast.Sub: "aten::sub_", ast.Mult: "aten::mul_", ast.Div: "aten::div_",
+    ast.Mod: "aten::fmod_", ast.Pow: "aten::pow", ast.BitAnd: "aten::bitwise_and",
+    ast.BitOr: "aten::bitwise_or", ast.BitXor: "aten::bitwise_xor",
+    ast.LShift: "aten::__ilshift__", ast.RShift: "aten::__irshift__",
+    ast.FloorDiv: "aten::floor_divide_", ast.MatMult: "aten::matmul",
 }  # fmt: skip
-
-_IN_PLACE = {
-    "add": "aten::add_", "sub": "aten::sub_", "mul": "aten::mul_", "div": "aten::div_",
-    "fmod": "aten::remainder_", "pow": "aten::pow_", "bitwise_and": "aten::__iand__",
-    "bitwise_or": "aten::__ior__", "bitwise_xor": "aten::__ixor__",
-    "lshift": "aten::__ilshift__", "rshift": "aten::__irshift__",
-}  # fmt: skip
+"""What an augmented assignment of a tensor calls: for TorchScript not all of them are in place, and
+`%=` is C's fmod. It refuses `//=` and `@=`."""
 
 
 class Stores(Calls):
@@ -104,7 +101,7 @@ class Stores(Calls):
         if outer is not None:
             if declared is not None:
                 raise self.error(
-                    f"Attempting to declare and annotate the type of variable '{name}' that is "
+                    f"Attempting to declare and annotate the type of variable '{name}' but it is "
                     "already defined in an outer block",
                     span,
                 )
@@ -133,6 +130,9 @@ class Stores(Calls):
                     f"is being assigned to a value of type {typing.message_text(simple.type)}",
                     span,
                 )
+        if self.frame.holds:
+            self.frame.define_sugared(name, Simple(simple))
+            return
         self.store(name, simple, declared or simple.type, span)
 
     def _reassigned(self, name: str, value: Value, outer: Attribute, span: Span) -> Value:
@@ -238,10 +238,6 @@ class Stores(Calls):
 
     def augmented(self, node: ast.AugAssign) -> None:
         span = self.span(node)
-        if type(node.op) not in _AUGMENTED:
-            raise NotSupportedError(
-                f"unsupported kind of augmented assignment: {type(node.op).__name__}", span
-            )
         target = node.target
         match target:
             case ast.Name():
@@ -258,13 +254,11 @@ class Stores(Calls):
 
     def _combine(self, current: Value, node: ast.AugAssign, span: Span) -> Value:
         other = self.expr(node.value)
-        name = _AUGMENTED[type(node.op)]
         magic, operator = BINARY[type(node.op)]
-        if isinstance(current.type, TensorType) or (
-            isinstance(current.type, ListType) and name == "add"
-        ):
-            return self.builtin(_IN_PLACE[name], [current, other], span)
-        if name == "fmod" and current.type in (INT, FLOAT):
+        is_list = isinstance(current.type, ListType) and isinstance(node.op, ast.Add | ast.Mult)
+        if isinstance(current.type, TensorType) or is_list:
+            return self.builtin(_AUGMENTED_TENSOR[type(node.op)], [current, other], span)
+        if isinstance(node.op, ast.Mod) and current.type in (INT, FLOAT):
             # As in TorchScript, `%=` of numbers is C's fmod, and not `%`.
             return self.builtin("aten::fmod", [current, other], span)
         if isinstance(current.type, ClassType):
@@ -303,13 +297,31 @@ class Stores(Calls):
             match target:
                 case ast.Name():
                     name = target.id
+                    if self.frame.lookup(name) is None:
+                        raise self.error(f"undefined value {name}", span)
                     self.frame.types.pop(name, None)
                     self.frame.sugared.pop(name, None)
-                case ast.Subscript() if not isinstance(target.slice, ast.Slice):
-                    inputs = [self.expr(target.value), self.expr(target.slice)]
-                    self.builtin("aten::Delete", inputs, span)
+                case ast.Subscript(slice=ast.Slice()):
+                    raise self.error(
+                        "del statements only support deletion at a single index, slicing is not "
+                        "supported (see https://github.com/pytorch/pytorch/issues/31430)",
+                        span,
+                    )
+                case ast.Subscript():
+                    self._delete_item(target, span)
                 case _:
-                    raise self.error("Sliced expression not yet supported for del", span)
+                    raise self.error(
+                        "del statements are only supported for deleting list and dict items and "
+                        "variables",
+                        span,
+                    )
+
+    def _delete_item(self, target: ast.Subscript, span: Span) -> None:
+        base, index = self.expr(target.value), self.expr(target.slice)
+        if isinstance(base.type, ClassType):
+            method_call(self, base, "__delitem__", [index], span)
+            return
+        self.builtin("aten::Delete", [base, index], span)
 
     def converted(self, value: Value, type: Attribute, span: Span) -> Value:
         return convert(self, value, type, True, span)

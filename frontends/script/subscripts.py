@@ -112,8 +112,12 @@ class Subscripts(Expressions):
             known = draft.constant_of(at)
             assert isinstance(known, int)
             if not -len(elements) <= known < len(elements):
-                raise self.error("tuple index out of range", span)
-            return tuple_field(self, value, known % len(elements), span)
+                raise self.error(
+                    f"Tuple index out of range. Tuple is length {len(elements)} and index is "
+                    f"{known}",
+                    span,
+                )
+            return tuple_field(self, value, known, span)
         first = elements[0] if elements else NONE
         if any(t != first for t in elements):
             raise self.error(
@@ -223,10 +227,11 @@ class Subscripts(Expressions):
 
 
 def _index_code(type: Attribute) -> int | None:
-    """The dtype code of the tensor that a list or bool becomes as an index."""
+    """The dtype code of the tensor that a list becomes as an index."""
+    is_list = isinstance(type, ListType)
     while isinstance(type, ListType):
         type = type.element
-    return 4 if type == INT else 11 if type == BOOL else None
+    return 4 if type == INT else 11 if type == BOOL and is_list else None
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

@@ -201,8 +201,12 @@ class Zip(Iterable):
     kind = "iterabletree"
     children: list[Iterable]
 
+    def leaves(self) -> list[Iterable]:
+        """The children, and those of a zip or an enumerate instead of itself."""
+        return [leaf for c in self.children for leaf in (c.leaves() if isinstance(c, Zip) else [c])]
+
     def length(self, em: Emission, span: Span | None) -> Value | None:
-        lengths = [n for c in self.children if (n := c.length(em, span)) is not None]
+        lengths = [n for c in self.leaves() if (n := c.length(em, span)) is not None]
         if len(lengths) == 1:
             return lengths[0]
         listed = em.make_list(INT, lengths, span)
@@ -234,6 +238,12 @@ class Zip(Iterable):
             )
             for i in range(count)
         ]
+
+
+class Nothing(Sugared):
+    """What `print` gives: it stands nowhere that a value is needed."""
+
+    kind = "None"
 
 
 @dataclass

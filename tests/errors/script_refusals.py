@@ -70,16 +70,8 @@ def keyword_default(x, *, k: int = 1):
     return x * k
 
 
-def comprehension_if(xs: List[int]):
-    return [x for x in xs if x > 1]
-
-
 def comprehension_two(xs: List[int]):
     return [x + y for x in xs for y in xs]
-
-
-def format_spec(x: float):
-    return f"{x:.3f}"
 
 
 def format_conversion(x: float):
@@ -212,11 +204,6 @@ def loop_variable(x):
     for i in range(3):
         y = x
     return y
-
-
-def floor_augmented(x):
-    x //= 2
-    return x
 
 
 def slice_assignment(xs: List[int]):

@@ -137,11 +137,6 @@ def f(n: int):
     return list(range(n)), list("abc"), list([1, 2])
 >>> f(4)
 
-=== list_comprehension_if_refused
-def f(n: int):
-    return [i for i in range(n) if i > 1]
->>> f(4)
-
 === list_comprehension_nested_call
 def g(x: int):
     return x * 2

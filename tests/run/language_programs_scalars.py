@@ -343,12 +343,6 @@ def f(a: int):
     return a
 >>> f(6)
 
-=== augmented_floordiv_refused
-def f(a: int):
-    a //= 2
-    return a
->>> f(6)
-
 === defaults_and_keywords
 def g(a: int, b: int = 3, c: float = 0.5):
     return a + b * c
