@@ -27,6 +27,9 @@ class Device:
 
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 @dataclass(frozen=True)
 class FunctionRef:
@@ -41,6 +44,10 @@ class EnumRef:
 
     class_name: str
     member: str
+
+    def __str__(self) -> str:
+        """As scripts print the member."""
+        return f"Enum<{self.class_name.rpartition('.')[2]}.{self.member}>"
 
 
 class TensorLiteral:

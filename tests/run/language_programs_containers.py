@@ -554,11 +554,6 @@ def f(s: str):
     return total
 >>> f("1 + 22 + 3")
 
-=== format_spec_refused
-def f(a: float):
-    return f"{a:.2f}"
->>> f(0.5)
-
 === set_refused
 def f(a: int):
     return {a, 2}
