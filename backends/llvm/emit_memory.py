@@ -9,7 +9,7 @@ costs nothing on CPUs that have unaligned vector moves); GPUs claim what can be 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
@@ -123,6 +123,8 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
     stored = vector_of(memory_type(target.dtype), lanes)
     if target.kind in ("contiguous", "reversed"):
         raw = _load_contiguous(context, target, stored, evaluate)
+    elif target.kind == "strided" and target.step.is_int(2) and not context.gpu:
+        raw = _load_every_second(context, target, stored, evaluate)
     else:
         raw = _gather(context, target, stored, evaluate)
     return Value(from_memory(context.code, target.dtype, lanes, raw), lanes)
@@ -170,6 +172,38 @@ def _load_contiguous(context: Context, target: Target, stored: str, evaluate: Ev
              (stored, "zeroinitializer")],
         )  # fmt: skip
     return raw if target.kind == "contiguous" else _reverse(context, memory_type(target.dtype), raw)
+
+
+def _load_every_second(context: Context, target: Target, stored: str, evaluate: Evaluate) -> str:
+    """Elements 0, 2, 4, ...: two overlapping vectors that end with the last one, and a shuffle.
+
+    Nothing outside of the first to the last element is touched. A gather costs a load a lane.
+    """
+    code, lanes = context.code, context.width
+    first = replace(target, kind="contiguous")
+    second = replace(first, base=add(target.base, const(lanes - 1)))
+    halves = []
+    for part, offset in ((first, 0), (second, lanes - 1)):
+        wanted = [(k + offset) // 2 if (k + offset) % 2 == 0 else None for k in range(lanes)]
+        with context.masked(_spread(context, wanted)):
+            halves.append(_load_contiguous(context, part, stored, evaluate))
+    picks = [2 * k if 2 * k < lanes else 2 * k + 1 for k in range(lanes)]
+    text = ", ".join(f"i32 {k}" for k in picks)
+    return code.let(
+        f"shufflevector {stored} {halves[0]}, {stored} {halves[1]}, <{lanes} x i32> <{text}>"
+    )
+
+
+def _spread(context: Context, wanted: list[int | None]) -> str | None:
+    """The mask in force at the positions `wanted`, off where there is None."""
+    if context.mask is None:
+        return None
+    lanes = context.width
+    kind = vector_of("i1", lanes)
+    picks = ", ".join(f"i32 {lanes if k is None else k}" for k in wanted)
+    return context.code.let(
+        f"shufflevector {kind} {context.mask}, {kind} zeroinitializer, <{lanes} x i32> <{picks}>"
+    )
 
 
 def _is_register(context: Context, target: Target) -> bool:

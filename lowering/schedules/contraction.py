@@ -16,7 +16,6 @@ not divide. The tile uses all vector registers but those for one row of Y and th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
@@ -36,42 +35,15 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
 from .affine import all_buffers, coefficient, flat_index, known
-from .contraction_shape import Axis, Product, at, recognise
+from .contraction_pack import RowPacker
+from .contraction_shape import Axis, Product, Spots, at, recognise
+from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
+from .convolution import direct_convolution
 from .lanes import vectorize_map
 
-TILE_ROWS = {64: 14, 32: 6, 16: 6}
-"""Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
-VECTORS_PER_ROW = 2
 DEPTH_BLOCK = 1024
 LEAST_WORK = 1 << 15
 """Products below this many multiply-adds do not repay packing."""
-BATCH_TASKS = 4
-"""A batch of this many products gives every thread whole products."""
-TASKS = 8
-"""Row blocks a product is cut into for the threads."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """Register tile: `rows` x `columns` elements."""
-
-    rows: int
-    columns: int
-
-
-def tile_for(dtype: DType, vector_bytes: int, rows: Expr) -> Tile:
-    """The register tile of a dtype on a machine, with no more rows than the product has."""
-    lanes = vector_bytes // dtype.itemsize
-    most = TILE_ROWS.get(vector_bytes, 6)
-    have = int(str(rows)) if rows.is_const else most
-    if have > most:
-        panels = -(-have // most)
-        most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
-    return Tile(min(most, have), lanes * VECTORS_PER_ROW)
-
-
-def _ceil_div(size: Expr, by: Expr | int) -> Expr:
-    return binary("floordiv", size + (by - 1), by)
 
 
 def _guard(conditions: list[Expr], body: list[Operation]) -> list[Operation]:
@@ -90,28 +62,29 @@ class _Blocked:
         self.func, self.p, self.tile, self.dtype = func, product, tile, dtype
         self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
-        self.depth_blocks = _ceil_div(self.k, DEPTH_BLOCK)
+        self.depth_blocks = ceil_div(self.k, DEPTH_BLOCK)
         self.single = self.depth_blocks.is_int(1)
         self.lanes = tile.columns
-        self.panels_n = _ceil_div(self.n, tile.columns)
-        self.panels_m = _ceil_div(self.m, tile.rows)
+        self.panels_n = ceil_div(self.n, tile.columns)
+        self.panels_m = ceil_div(self.m, tile.rows)
         self.block_panels = self._block_panels()
         self.yp = make_buffer("yp", dtype, [self.panels_n, self.k, tile.columns])
-        self.blocks = _ceil_div(self.panels_m, self.block_panels)
+        self.blocks = ceil_div(self.panels_m, self.block_panels)
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
         self.hoisted = bool(batch) and not batch & product.x.free
         depth = self.k if self.single or self.hoisted else const(DEPTH_BLOCK)
         panels = mul(self.blocks, self.block_panels) if self.hoisted else self.block_panels
-        self.xp = make_buffer("xp", dtype, [panels, depth, tile.rows])
+        self.packer = RowPacker(product, self.buffers, dtype, tile.rows)
+        self.xp = make_buffer("xp", dtype, [panels, depth, self.packer.width])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 
     def _block_panels(self) -> Expr:
-        per_block = _ceil_div(self.panels_m, TASKS)
+        per_block = ceil_div(self.panels_m, TASKS)
         return per_block if not per_block.is_const else const(min(16, int(str(per_block))))
 
     def pack_y(self) -> list[Operation]:
-        if sum(not extent.is_int(1) for extent in self.p.columns.extents) > 1:
+        if not self._y_is_even():
             return [self.pack_y_by_rows()]
         if self._y_lies_across():
             return self.pack_y_across()
@@ -119,7 +92,10 @@ class _Blocked:
         return [ForOp("jp", self.panels_n, [panel], "parallel", grain=2)]
 
     def _y_at(self, column: Expr, k: Expr) -> Expr:
-        return at(self.p.y, {**self.p.columns.unflatten(column), **self.p.depth.unflatten(k)})
+        return self._spots((self.p.columns, column), (self.p.depth, k)).expression(self.p.y)
+
+    def _spots(self, *places: tuple[Axis, Expr]) -> Spots:
+        return Spots(self.buffers, places)
 
     def _pack_panel(self, panel: Expr, suffix: str, start: Expr) -> ForOp:
         """One panel from depth `start` on, a row of it at a time; `suffix` names its loops."""
@@ -131,6 +107,13 @@ class _Blocked:
         store = StoreOp("yp", [panel, k, lane], value)
         inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
         return ForOp(f"k{suffix}", self.k - start, [inner])
+
+    def _y_is_even(self) -> bool:
+        """All columns follow one another in Y's memory."""
+        y, columns = self.p.y, self.p.columns
+        if sum(not extent.is_int(1) for extent in columns.extents) < 2:
+            return True
+        return y.op == "load" and columns.is_even(flat_index(self.buffers[str(y.value)], y.args))
 
     def _y_lies_across(self) -> bool:
         """Memory runs along the depth, not along the columns, and squares of it fit."""
@@ -193,27 +176,16 @@ class _Blocked:
 
     def pack_all_x(self) -> Operation:
         """Pack every row panel over the whole depth."""
-        row = var("ip") * self.tile.rows + var("iv")
-        value = self._x_value(row, var("kx"))
-        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], value)
-        rows = ForOp("iv", self.tile.rows, [store], "unroll")
-        panels = mul(self.blocks, self.block_panels)
-        return ForOp("ip", panels, [ForOp("kx", self.k, [rows])], "parallel", grain=4)
-
-    def _x_value(self, row: Expr, k: Expr) -> Expr:
-        value = at(self.p.x, {**self.p.rows.unflatten(row), **self.p.depth.unflatten(k)})
-        total = mul(self.block_panels, const(self.tile.rows))
-        if total.is_const and _divides(self.m, int(str(total))):
-            return value
-        return select(row < self.m, value, const(0, self.dtype))
+        panel = var("ip")
+        body = self.packer.panel("xp", panel, panel * self.tile.rows, const(0), self.k)
+        return ForOp("ip", mul(self.blocks, self.block_panels), body, "parallel", grain=4)
 
     def pack_x(self) -> Operation:
-        row = (var("ib") * self.block_panels + var("ip")) * self.tile.rows + var("iv")
-        k = var("kb") * DEPTH_BLOCK + var("kx")
-        store = StoreOp("xp", [var("ip"), var("kx"), var("iv")], self._x_value(row, k))
-        rows = ForOp("iv", self.tile.rows, [store], "unroll")
-        depth = ForOp("kx", self.depth_extent(), [rows])
-        return ForOp("ip", self.block_panels, [depth])
+        """Pack the row panels of a block over a block of the depth."""
+        first = (var("ib") * self.block_panels + var("ip")) * self.tile.rows
+        k = var("kb") * DEPTH_BLOCK
+        body = self.packer.panel("xp", var("ip"), first, k, self.depth_extent())
+        return ForOp("ip", self.block_panels, body)
 
     def depth_extent(self) -> Expr:
         if self.single:
@@ -291,10 +263,10 @@ class _Blocked:
 
     def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
         total = load("tile", [var("i4t"), var("j4t")], self.dtype)
-        place = {**self.p.rows.unflatten(row), **self.p.columns.unflatten(column)}
+        spots = self._spots((self.p.rows, row), (self.p.columns, column))
         target = self.p.target
         if not self.p.epilogue:
-            return [StoreOp(target.buffer, [at(i, place) for i in target.indices], total)]
+            return [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
 
         def through(n: Expr) -> Expr | None:
             return total if n.value == target.buffer else None
@@ -302,8 +274,8 @@ class _Blocked:
         return [
             StoreOp(
                 s.buffer,
-                [at(i, place) for i in s.indices],
-                replace_loads(at(s.value, place), through),
+                spots.indices(s.buffer, s.indices),
+                replace_loads(spots.expression(s.value), through),
             )
             for s in self.p.epilogue
         ]
@@ -325,7 +297,7 @@ class _Blocked:
         before: list[Operation] = []
         if self.hoisted:
             before = [AllocOp(self.xp, "stack"), self.pack_all_x()]
-        return [*before, *_loops(self.p.batch, body)]
+        return [*before, *loops_around(self.p.batch, body)]
 
     def _panels_here(self) -> Expr:
         left = self.panels_m - var("ib") * self.block_panels
@@ -333,15 +305,6 @@ class _Blocked:
         if known.is_const and _divides(self.panels_m, int(str(known))):
             return known
         return binary("min", self.block_panels, left)
-
-
-def _loops(axis: Axis, body: list[Operation]) -> list[Operation]:
-    """The batch around a product; one of several products takes the threads itself."""
-    for position, extent in reversed(list(enumerate(axis.extents))):
-        several = position == 0 and (not extent.is_const or int(str(extent)) >= BATCH_TASKS)
-        kind, grain = ("parallel", 1) if several else ("serial", None)
-        body = [ForOp(axis.names[position], extent, body, kind, grain=grain)]
-    return body
 
 
 def worth_blocking(product: Product) -> bool:
@@ -357,14 +320,17 @@ def block_contraction(func: FuncOp, vector_bytes: int) -> bool:
     Args:
         vector_bytes: width of the machine's vectors (64 for AVX-512).
     """
-    product = recognise(func)
-    if product is None or not worth_blocking(product):
+    if (product := recognise(func)) is None:
         return False
     dtype = product.target.value.dtype
     if dtype not in (float32, float64):
         return False
-    tile = tile_for(dtype, vector_bytes, product.rows.size)
-    made = _Blocked(func, product, tile, dtype).build()
+    made = direct_convolution(func, product, vector_bytes)
+    if made is None and worth_blocking(product):
+        tile = tile_for(dtype, vector_bytes, product.rows.size)
+        made = _Blocked(func, product, tile, dtype).build()
+    if made is None:
+        return False
     for op in list(func.block.ops):
         op.detach()
         op.erase()

@@ -16,12 +16,16 @@ packing gathers the windows (implicit im2col).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, const, mul, substitute, var
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, const, mul, substitute, transform, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
+
+from .affine import coefficient, flat_index
 
 
 @dataclass
@@ -37,6 +41,31 @@ class Axis:
         for extent in self.extents:
             total = mul(total, extent)
         return total
+
+    def flat(self) -> Expr:
+        """The flat position that the loop variables stand at."""
+        total = const(0)
+        for name, extent in zip(self.names, self.extents, strict=True):
+            total = mul(total, extent) + var(name)
+        return total
+
+    def is_even(self, position: Expr) -> bool:
+        """Whether the flat position moves `position` by the same step everywhere."""
+        steps = [coefficient(position, name) for name in self.names]
+        if any(step is None for step in steps):
+            return False
+        known_steps = [step for step in steps if step is not None]
+        return all(
+            slow is mul(fast, extent)
+            for slow, fast, extent in zip(
+                known_steps, known_steps[1:], self.extents[1:], strict=False
+            )
+        )
+
+    def collapse(self, index: Expr) -> dict[str, Expr]:
+        """The flat position as the value of the last loop, the others at 0."""
+        values = dict.fromkeys(self.names[:-1], const(0))
+        return values | {name: index for name in self.names[-1:]}
 
     def unflatten(self, index: Expr) -> dict[str, Expr]:
         """Values of the loop variables at the flat position `index`."""
@@ -144,5 +173,36 @@ def at(e: Expr, *values: dict[str, Expr]) -> Expr:
     return substitute(e, merged)
 
 
-def batch_values(axis: Axis) -> dict[str, Expr]:
-    return {name: var(name) for name in axis.names}
+@dataclass(frozen=True)
+class Spots:
+    """Flat positions along some axes, put into expressions.
+
+    Where memory goes on evenly from one loop of an axis to the next, an access takes the position
+    as the index of the last loop (which may leave its dimension, not the buffer): a vector of
+    positions is then a vector in memory. Elsewhere the position is divided up.
+    """
+
+    buffers: Mapping[str, Buffer]
+    places: tuple[tuple[Axis, Expr], ...]
+
+    def _values(self, position: Expr | None) -> dict[str, Expr]:
+        found: dict[str, Expr] = {}
+        for axis, index in self.places:
+            even = position is not None and axis.is_even(position)
+            found |= axis.collapse(index) if even else axis.unflatten(index)
+        return found
+
+    def expression(self, e: Expr) -> Expr:
+        def visit(n: Expr) -> Expr | None:
+            if n.op != "load":
+                return None
+            position = flat_index(self.buffers[str(n.value)], n.args)
+            return substitute(n, self._values(position))
+
+        return at(transform(e, visit), self._values(None))
+
+    def indices(self, buffer: str, indices: Iterable[Expr]) -> list[Expr]:
+        """The indices of a store to `buffer`."""
+        own = tuple(indices)
+        values = self._values(flat_index(self.buffers[buffer], own))
+        return [at(i, values) for i in own]

@@ -190,23 +190,18 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
     for reduction in (r for r in reductions if _is_innermost(r)):
         for name, indices in accesses(reduction):
             position = flat_index(buffers[name], indices)
-            outer_gathers += _gathers(position, loop.var)
-            inner_gathers += _gathers(position, reduction.var)
-            along_outer += _walks(position, loop.var)
-    if outer_gathers != inner_gathers:
-        return outer_gathers < inner_gathers
-    return tiny and (along_outer > 0 or size is None)
+            outer, inner = coefficient(position, loop.var), coefficient(position, reduction.var)
+            outer_gathers += _gathers(outer)
+            inner_gathers += _gathers(inner)
+            along_outer += not _gathers(outer) and outer is not const(0)
+    if tiny:
+        return along_outer > 0 or size is None
+    return outer_gathers < inner_gathers
 
 
-def _walks(position: Expr, name: str) -> bool:
-    step = coefficient(position, name)
-    return step is not None and step.is_int(1)
-
-
-def _gathers(position: Expr, name: str) -> bool:
-    """Neighbouring lanes are neither one element nor neighbours in memory."""
-    step = coefficient(position, name)
-    return step is None or not (step.is_int(0) or step.is_int(1))
+def _gathers(step: Expr | None) -> bool:
+    """Neighbouring lanes are so far apart that each costs a load; two steps cost a shuffle."""
+    return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
 
 
 def _simple_body(loop: ForOp) -> bool:

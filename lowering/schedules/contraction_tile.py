@@ -1,0 +1,53 @@
+"""What the nests of all products share: the register tile, and loops around a product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.expr import Expr, binary
+from tensorscript.dialects.te.ops import ForOp
+
+from .contraction_shape import Axis
+
+TILE_ROWS = {64: 14, 32: 6, 16: 6}
+"""Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
+VECTORS_PER_ROW = 2
+BATCH_TASKS = 4
+"""A batch of this many products gives every thread whole products."""
+TASKS = 8
+"""Blocks a product is cut into for the threads."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Register tile: `rows` x `columns` elements."""
+
+    rows: int
+    columns: int
+
+
+def tile_for(dtype: DType, vector_bytes: int, rows: Expr) -> Tile:
+    """The register tile of a dtype on a machine, with no more rows than the product has."""
+    lanes = vector_bytes // dtype.itemsize
+    most = TILE_ROWS.get(vector_bytes, 6)
+    have = int(str(rows)) if rows.is_const else most
+    if have > most:
+        panels = -(-have // most)
+        most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
+    return Tile(min(most, have), lanes * VECTORS_PER_ROW)
+
+
+def ceil_div(size: Expr, by: Expr | int) -> Expr:
+    return binary("floordiv", size + (by - 1), by)
+
+
+def loops_around(axis: Axis, body: list[Operation], least: int = BATCH_TASKS) -> list[Operation]:
+    """Independent loops around `body`; the outermost takes the threads if it has `least` turns."""
+    for position, extent in reversed(list(enumerate(axis.extents))):
+        several = position == 0 and (not extent.is_const or int(str(extent)) >= least)
+        kind, grain = ("parallel", 1) if several else ("serial", None)
+        body = [ForOp(axis.names[position], extent, body, kind, grain=grain)]
+    return body

@@ -1,0 +1,115 @@
+"""Do convolutions give the right numbers at every stride, dilation, padding, group and size?"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.nn import functional as F
+
+
+class Convolution(ts.nn.Module):
+    """A convolution of `dims` dimensions whose numbers are constants, and a relu."""
+
+    __constants__ = ("dilation", "dims", "groups", "padding", "stride")
+
+    def __init__(self, dims: int, numbers: tuple[int, int, int, int]) -> None:
+        super().__init__()
+        self.dims = dims
+        self.stride, self.padding, self.dilation, self.groups = numbers
+
+    def forward(self, x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+        if self.dims == 1:
+            y = F.conv1d(x, w, b, self.stride, self.padding, self.dilation, self.groups)
+        elif self.dims == 2:
+            y = F.conv2d(x, w, b, self.stride, self.padding, self.dilation, self.groups)
+        else:
+            y = F.conv3d(x, w, b, self.stride, self.padding, self.dilation, self.groups)
+        return ts.relu(y)
+
+
+def convolved(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return F.conv2d(x, w, b)
+
+
+def reference(
+    x: np.ndarray, w: np.ndarray, stride: int, padding: int, dilation: int, groups: int
+) -> np.ndarray:
+    """The sum over taps and channels, in float64."""
+    x, w = x.astype("f8"), w.astype("f8")
+    dims = x.ndim - 2
+    x = np.pad(x, [(0, 0), (0, 0)] + [(padding, padding)] * dims)
+    reach = [dilation * (n - 1) + 1 for n in w.shape[2:]]
+    sizes = [(n - r) // stride + 1 for n, r in zip(x.shape[2:], reach, strict=True)]
+    out = np.zeros((x.shape[0], w.shape[0], *sizes))
+    per = w.shape[0] // groups
+    for g in range(groups):
+        own = x[:, g * w.shape[1] : (g + 1) * w.shape[1]]
+        for tap in product(*(range(n) for n in w.shape[2:])):
+            starts = [t * dilation for t in tap]
+            inside = [
+                slice(s, s + stride * (n - 1) + 1, stride)
+                for s, n in zip(starts, sizes, strict=True)
+            ]
+            window = own[(slice(None), slice(None), *inside)]
+            taken = w[(slice(g * per, (g + 1) * per), slice(None), *tap)]
+            part = np.einsum("nc...,mc->nm...", window, taken)
+            out[:, g * per : (g + 1) * per] += part
+    return out
+
+
+CASES = [
+    # (image, weights, stride, padding, dilation, groups)
+    ((1, 3, 20, 20), (20, 3, 3, 3), 1, 1, 1, 1),
+    ((2, 8, 17, 23), (16, 8, 3, 3), 1, 0, 1, 1),
+    ((1, 3, 31, 40), (18, 3, 7, 7), 2, 3, 1, 1),
+    ((1, 4, 30, 30), (5, 4, 3, 3), 3, 1, 1, 1),
+    ((1, 6, 19, 19), (8, 6, 3, 3), 1, 2, 2, 1),
+    ((1, 6, 25, 25), (8, 6, 3, 3), 2, 2, 2, 1),
+    ((1, 16, 12, 12), (32, 16, 1, 1), 1, 0, 1, 1),
+    ((1, 16, 13, 13), (32, 16, 1, 1), 2, 0, 1, 1),
+    ((2, 12, 14, 14), (12, 1, 3, 3), 1, 1, 1, 12),
+    ((1, 24, 15, 15), (24, 1, 5, 5), 2, 2, 1, 24),
+    ((1, 8, 16, 16), (12, 4, 3, 3), 1, 1, 1, 2),
+    ((1, 40, 7, 7), (30, 40, 3, 3), 1, 1, 1, 1),
+    ((2, 5, 100), (16, 5, 9), 1, 4, 1, 1),
+    ((1, 5, 101), (7, 5, 4), 2, 0, 1, 1),
+    ((1, 3, 8, 9, 10), (6, 3, 3, 3, 3), 1, 1, 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_convolution(case: tuple, dtype: str) -> None:
+    image, weights, stride, padding, dilation, groups = case
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype(dtype) for shape in (image, weights))
+    b = random.standard_normal(weights[0]).astype(dtype)
+    module = Convolution(x.ndim - 2, (stride, padding, dilation, groups))
+    compiled = ts.compile(module, (x, w, b), fallback="error")
+    wanted = reference(x, w, stride, padding, dilation, groups)
+    wanted += b.reshape(-1, *(1,) * (x.ndim - 2))
+    terms = weights[1] * int(np.prod(weights[2:]))
+    bound = terms * 4 * np.finfo(dtype).eps
+    np.testing.assert_allclose(compiled(x, w, b), np.maximum(wanted, 0), rtol=bound, atol=bound)
+
+
+def test_a_window_reads_a_plane_and_no_copy_per_tap() -> None:
+    arrays = tuple(np.ones(shape, "f4") for shape in ((1, 8, 20, 20), (16, 8, 3, 3), (16,)))
+    text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
+    assert "plane: f32[8, 1," in text
+    assert "row: f32" not in text
+
+
+def every_second(x: ts.Tensor) -> ts.Tensor:
+    return x[:, 1::2] * 2.0
+
+
+@pytest.mark.parametrize("length", [2, 31, 64, 65, 131])
+def test_every_second_element(length: int) -> None:
+    x = np.random.default_rng(0).standard_normal((3, length)).astype("f4")
+    compiled = ts.compile(every_second, (x,), fallback="error")
+    np.testing.assert_array_equal(compiled(x), x[:, 1::2] * 2)
