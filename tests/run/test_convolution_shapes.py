@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def reference(
                 for s, n in zip(starts, sizes, strict=True)
             ]
             window = own[(slice(None), slice(None), *inside)]
-            taken = w[(slice(g * per, (g + 1) * per), slice(None), *tap)]
+            at_tap: Any = (slice(g * per, (g + 1) * per), slice(None), *tap)
+            taken = w[at_tap]
             part = np.einsum("nc...,mc->nm...", window, taken)
             out[:, g * per : (g + 1) * per] += part
     return out
@@ -83,7 +85,7 @@ CASES = [
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_convolution(case: tuple, dtype: str) -> None:
+def test_convolution(case: tuple[Any, ...], dtype: str) -> None:
     image, weights, stride, padding, dilation, groups = case
     random = np.random.default_rng(0)
     x, w = (random.standard_normal(shape).astype(dtype) for shape in (image, weights))
