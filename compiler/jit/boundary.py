@@ -43,6 +43,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.python_names import python_constant
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
@@ -57,6 +58,10 @@ def _no_class(name: str) -> ClassInfo:
     raise KeyError(name)
 
 
+def _no_program() -> Linkable:
+    raise KeyError("there is no program")
+
+
 @dataclass
 class Classes:
     """Python classes beside the script classes they became.
@@ -65,6 +70,7 @@ class Classes:
         enums: script name to Python Enum class.
         objects: Python class to the script class its instances convert to.
         info: the declaration of a script class by name.
+        linkable: all that is compiled, to be taken into another program.
         methods: the methods of a class that an archive holds, compiled by now.
         wrap: makes what Python sees of a script object.
     """
@@ -73,6 +79,7 @@ class Classes:
     objects: dict[type, ClassType] = field(default_factory=dict)
     info: Callable[[str], ClassInfo] = _no_class
     methods: Callable[[str], list[str]] = lambda name: []
+    linkable: Callable[[], Linkable] = _no_program
     wrap: Callable[[ScriptObject], Any] = lambda target: target
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -11,20 +11,21 @@ from functools import cached_property
 from pickle import PickleError
 from typing import Any, Literal
 
-from tensorscript.base.errors import UserError
+from tensorscript.base.errors import GuardError, UserError
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.program import Program
-from tensorscript.dialects.ts.code_text import code_text
-from tensorscript.dialects.ts.graph_text import graph_text
+from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.tensor import Tensor
-from tensorscript.frontends.script.signature import Formal, Signature, signature_text
+from tensorscript.frontends.script.link import Linkable
+from tensorscript.frontends.script.signature import Formal, Signature
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, match_arguments, to_python
 from .failure import script_failure
+from .graph import FunctionSchema, Graph
 from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
 Executor = Literal["interpreter", "native"]
@@ -41,32 +42,30 @@ def executor(name: Executor) -> Iterator[None]:
         _executor.reset(token)
 
 
-class Graph:
-    """TorchScript's view of a function; `str` is the IR text."""
-
-    def __init__(self, op: FuncOp) -> None:
-        self.op = op
-
-    def __str__(self) -> str:
-        return graph_text(self.op)
-
-    __repr__ = __str__
+_last: ContextVar[Entry | None] = ContextVar("last", default=None)
 
 
-class FunctionSchema:
-    """A signature that prints as TorchScript's: `f(Tensor x, int y=3) -> Tensor`."""
+def last_executed_optimized_graph() -> Graph:
+    """The graph, calls inlined, of the function that ran last in this context.
 
-    def __init__(self, signature: Signature) -> None:
-        self.signature = signature
+    Raises:
+        GuardError: none ran.
+    """
+    if (entry := _last.get()) is None:
+        raise GuardError("no script function has run yet")
+    return entry.graph().inlined()
 
-    @property
-    def name(self) -> str:
-        return self.signature.name
 
-    def __str__(self) -> str:
-        return signature_text(self.signature)
+class ConstMap:
+    """The tensors of a text: `m.c0` is what it calls `CONSTANTS.c0`."""
 
-    __repr__ = __str__
+    def __init__(self, const_mapping: Mapping[str, Any]) -> None:
+        self.const_mapping = const_mapping
+
+    def __getattr__(self, attr: str) -> Any:
+        if attr not in self.const_mapping:
+            raise AttributeError(attr)
+        return self.const_mapping[attr]
 
 
 @dataclass
@@ -104,6 +103,11 @@ class Entry:
             self.interpreter.refresh()
         return self.interpreter.functions[self.symbol]
 
+    def graph(self) -> Graph:
+        """TorchScript's view of the function."""
+        op = self.op
+        return Graph(op, self.interpreter.functions)
+
     def program(self) -> Program:
         """What `tensorscript.compile` compiles."""
         return Program(self.interpreter.module, self.symbol, self.receiver)
@@ -116,6 +120,7 @@ class Entry:
             ScriptError: the program raised.
             UserError: an operator failed; the text has the script call stack.
         """
+        _last.set(self)
         own = () if self.receiver is None else (self.receiver,)
         values = match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
         if _executor.get() == "native":
@@ -129,6 +134,10 @@ class Entry:
 
     def _default(self, formal: Formal) -> Any:
         return self.interpreter.constant(formal.default)
+
+    def flush(self) -> None:
+        """Forget native code."""
+        self._native = None
 
     def native(self) -> CompiledFunction:
         """The function compiled on demand; what has no native form is interpreted.
@@ -177,7 +186,18 @@ class _Callable:
 
     @property
     def graph(self) -> Graph:
-        return Graph(self._entry.op)
+        """The function's graph; calls stay calls."""
+        return self._entry.graph()
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph with every call replaced by the body of what it calls."""
+        return self._entry.graph().inlined()
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """Call the function, and give the graph that ran, with all calls inlined."""
+        self(*args, **kwargs)
+        return self.inlined_graph
 
     @property
     def schema(self) -> FunctionSchema:
@@ -187,6 +207,30 @@ class _Callable:
     def code(self) -> str:
         """The function as TorchScript text."""
         return code_text(self._entry.op)
+
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The function as TorchScript text, and the tensors that it names `CONSTANTS.cN`."""
+        state = CodeState()
+        text = code_text(self._entry.op, state)
+        constant = self._entry.interpreter.constant
+        return text, ConstMap({f"c{at}": constant(v) for at, v in enumerate(state.table.values)})
+
+    def get_debug_state(self) -> Any:
+        """Not kept: there is no graph executor whose state could be shown."""
+        raise GuardError("no executor state is kept; see `tensorscript.compile(f).ir`")
+
+    def _debug_flush_compilation_cache(self) -> None:
+        """Forget compiled forms; the next call compiles again."""
+        self._entry.flush()
+
+    @property
+    def signature(self) -> Signature:
+        return self._entry.signature
+
+    def __tensorscript_linkable__(self) -> Linkable:
+        entry = self._entry
+        return entry.classes.linkable()
 
     def __tensorscript_program__(self) -> Program:
         return self._entry.program()
@@ -227,7 +271,20 @@ class ScriptFunction(_Callable):
 
 
 class ScriptMethod(_Callable):
-    """A compiled method bound to its module or object."""
+    """A compiled method bound to its module or object.
+
+    Args:
+        owner: what Python sees of the object.
+    """
+
+    def __init__(self, entry: Entry, owner: Any = None) -> None:
+        super().__init__(entry)
+        self.owner = owner
+
+    @property
+    def raw_owner(self) -> Any:
+        """The script object that the method is bound to."""
+        return self._entry.receiver
 
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptMethod {self.qualified_name}>"

@@ -6,16 +6,23 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from xdsl.ir import Attribute
+
 from tensorscript.dialects.ts.ops import CallMethodOp
-from tensorscript.dialects.ts.types import ClassType, EnumType
+from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType
+from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.live import World
+from tensorscript.frontends.script.live_functions import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
+from tensorscript.frontends.script.text import TextLibrary, TextWorld
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
+from .adoption import adopt, check_interface
 from .boundary import Classes, inferred, to_python
 from .callables import Entry
-from .module import RecursiveScriptClass, RecursiveScriptModule
+from .faces import RecursiveScriptClass
+from .module import RecursiveScriptModule
 
 
 class _PythonCalls(Mapping[str, Callable[..., Any]]):
@@ -45,8 +52,11 @@ class ProgramHome:
 
     def __init__(self, program: Program, world: World | None = None) -> None:
         self.program = program
+        self.world = World(program) if world is None else world
         self.interpreter = Interpreter(program.module, _PythonCalls(self))
-        self.classes = Classes(info=self.class_info, methods=self.methods, wrap=self.wrap)
+        self.classes = Classes(
+            info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable
+        )
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
         if world is not None:
@@ -95,13 +105,68 @@ class ProgramHome:
         signature = self.program.functions[name].signature
         return Entry(name, signature, self.interpreter, self.classes)
 
-    def wrap(self, target: ScriptObject) -> Any:
-        """The one face of a module; a new one for other objects."""
+    def wrap(self, target: ScriptObject, original: Any = None) -> Any:
+        """The one face of a module; a new one for other objects.
+
+        Args:
+            original: the Python module that `target` was made of.
+        """
         if self.class_info(target.class_name).category != "module":
             return RecursiveScriptClass(self, target)
         if id(target) not in self._faces:
-            self._faces[id(target)] = RecursiveScriptModule(self, target)
+            self._faces[id(target)] = RecursiveScriptModule(self, target, original)
         return self._faces[id(target)]
+
+    def linkable(self) -> Linkable:
+        """All that is compiled, to be taken into another program."""
+        program = self.program
+        return Linkable(program.module, program.classes, program.python_functions)
+
+    def adopt(self, value: Any, declared: Attribute) -> ScriptObject:
+        """The object of a scripted module as one of this program, to stand in an attribute.
+
+        Raises:
+            GuardError: it does not fulfil the attribute's interface.
+        """
+        target = adopt(value, self.world.linker, self)
+        if isinstance(declared, InterfaceType):
+            check_interface(self.program, target, declared)
+        self.interpreter.refresh()
+        return target
+
+    def show(self, target: ScriptObject, face: RecursiveScriptModule) -> None:
+        """Let `face` be what Python sees of an object."""
+        self._faces[id(target)] = face
+
+    def python_method(self, class_name: str, name: str) -> Callable[..., Any] | None:
+        """A method that was left in Python; None if there is none."""
+        make = self.class_info(class_name).python_methods.get(name)
+        if make is None:
+            return None
+        make()
+        return self.program.python_functions[f"{class_name}.{name}"]
+
+    def define(self, class_name: str, text: str, names: Mapping[str, Any]) -> list[str]:
+        """Add methods from a text of `def`s to a class; gives their names.
+
+        Args:
+            names: what the text may refer to besides operators.
+
+        Raises:
+            FrontendError: the text does not parse.
+            CompileError: a type or name error, or a method of that name exists.
+        """
+        info = self.class_info(class_name)
+        library = TextLibrary.parse(text)
+        text_world = TextWorld(
+            self.program, library, outer=NamedObjects(self.world, names), classes=self.world
+        )
+        added = text_world.define_methods(info, library)
+        for name in added:
+            info.methods[name]()
+        self.program.declare_classes()
+        self.interpreter.refresh()
+        return added
 
 
 def _callers_first(info: ClassInfo, interpreter: Interpreter) -> list[str]:

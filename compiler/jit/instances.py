@@ -11,10 +11,11 @@ from tensorscript.compiler.arguments import is_array
 from tensorscript.dialects.ts import typing
 from tensorscript.frontends.script.module_attributes import is_module, typed
 from tensorscript.frontends.script.modules import ModuleTypes
-from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import ScriptObject
 
-from .boundary import Classes, Mismatch, to_script
+from .boundary import Mismatch, to_script
+from .home import ProgramHome
+from .module import RecursiveScriptModule
 
 
 class Instances:
@@ -23,32 +24,41 @@ class Instances:
     As in TorchScript, a module that occurs twice becomes two objects over the same tensors.
     """
 
-    def __init__(self, module_types: ModuleTypes, classes: Classes) -> None:
+    def __init__(self, module_types: ModuleTypes, home: ProgramHome) -> None:
         self._types = module_types
-        self._classes = classes
+        self._home = home
+        self._classes = home.classes
         self._tensors: dict[int, Any] = {}
 
     def object(self, module: Any) -> ScriptObject:
+        """The script object of a module, with those of its children.
+
+        Raises:
+            GuardError: an attribute's value is not of its type.
+        """
         info = self._types.info(module)
-        scripted = getattr(module, "_script_object", None)
-        made = ScriptObject(info.name)
         module = self._types.original(module)
+        face = getattr(module, "_actual_script_module", module)
+        if isinstance(face, RecursiveScriptModule):
+            target = self._home.adopt(face, info.type)
+            self._home.show(target, face)
+            return target
+        made = ScriptObject(info.name)
         for name, type_ in info.attributes.items():
             value = getattr(module, name)
             value = given.value if (given := typed(value)) is not None else value
             if is_module(value):
                 made.attributes[name] = self.object(value)
-            elif scripted is not None:
-                made.attributes[name] = scripted.attributes[name]
             else:
-                made.attributes[name] = self._value(name, value, type_, info)
+                made.attributes[name] = self._value(name, value, type_)
+        self._home.wrap(made, module)
         return made
 
-    def _value(self, name: str, value: Any, type_: Attribute, info: ClassInfo) -> Any:
+    def _value(self, name: str, value: Any, type_: Attribute) -> Any:
         try:
             if id(value) not in self._tensors or not is_array(value):
                 self._tensors[id(value)] = to_script(value, type_, self._classes)
             return self._tensors[id(value)]
         except Mismatch as mismatch:
-            text = f"Could not cast attribute '{name}' to type {typing.message_text(type_)}"
+            text = f"Could not cast attribute '{name}' to type {typing.annotation_text(type_)}"
             raise GuardError(f"{text}: {mismatch}") from None

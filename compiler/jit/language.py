@@ -8,9 +8,8 @@ from __future__ import annotations
 import types
 import typing as python
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
-from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -194,50 +193,3 @@ def _warn_if_empty(obj: Any, kind: type) -> None:
             f"mode. For an empty {kind.__name__}, the check says True whatever is asked.",
             stacklevel=3,
         )
-
-
-# Switches of PyTorch's executors. Programs set them; none of them changes a result here.
-
-_FUSERS = ("fuser0", "fuser1", "fuser2", "fuser3", "none")
-
-
-@contextmanager
-def fuser(name: str) -> Iterator[None]:
-    """Accepted for compatibility: there is one fuser.
-
-    Raises:
-        GuardError: PyTorch has no fuser of that name.
-    """
-    if name not in _FUSERS:
-        raise GuardError(f"unrecognized fuser option (name: {name})")
-    yield
-
-
-@contextmanager
-def strict_fusion() -> Iterator[None]:
-    """Only means something in script."""
-    warnings.warn("Only works in script mode", stacklevel=3)
-    yield
-
-
-@contextmanager
-def optimized_execution(should_optimize: bool) -> Iterator[None]:
-    """Accepted for compatibility; see `executor` for the choice there is."""
-    yield
-
-
-_fusion_strategy: list[tuple[str, int]] = [("STATIC", 2), ("DYNAMIC", 10)]
-
-
-def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Note a strategy, and give the one before; shapes are specialised as `compile` says.
-
-    Raises:
-        GuardError: a kind other than STATIC and DYNAMIC.
-    """
-    for kind, _ in strategy:
-        if kind not in ("STATIC", "DYNAMIC"):
-            raise GuardError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {kind}")
-    before = list(_fusion_strategy)
-    _fusion_strategy[:] = strategy
-    return before

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from xdsl.ir import Attribute
 
 from tensorscript.base.errors import ArchiveError
 from tensorscript.dialects.ts.types import InterfaceType
 from tensorscript.eager.device import device, is_device
+from tensorscript.frontends.script.link import Linkable, Linker
 from tensorscript.frontends.script.program import ClassInfo
+from tensorscript.frontends.script.text import TextLibrary, TextWorld
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
 from tensorscript.frontends.torchscript.load import OpenArchive, open_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
+from .adoption import adopt, check_interface
 from .boundary import Classes
 from .callables import Entry
-from .module import RecursiveScriptClass, RecursiveScriptModule
+from .faces import RecursiveScriptClass
+from .module import RecursiveScriptModule
 from .restore import Restorer
 
 
@@ -26,9 +33,12 @@ class ArchiveHome:
     def __init__(self, archive: OpenArchive) -> None:
         self.archive = archive
         self.interpreter = Interpreter(archive.program.module)
-        self.classes = Classes(info=self.class_info, methods=self.methods, wrap=self.wrap)
+        self.classes = Classes(
+            info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable
+        )
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
+        self._linker = Linker(archive.program)
 
     def class_info(self, name: str) -> ClassInfo:
         return self.archive.class_info(name)
@@ -54,6 +64,45 @@ class ArchiveHome:
         """A function of the program."""
         signature = self.archive.program.functions[name].signature
         return Entry(name, signature, self.interpreter, self.classes, serialized=True)
+
+    def linkable(self) -> Linkable:
+        """All classes that are in use and all they need, to be taken into another program."""
+        program = self.archive.program
+        for name in list(program.classes):
+            self.methods(name)
+        return Linkable(program.module, program.classes)
+
+    def python_method(self, class_name: str, name: str) -> Callable[..., Any] | None:
+        """An archive holds no Python."""
+        return None
+
+    def adopt(self, value: Any, declared: Attribute) -> ScriptObject:
+        """The object of a scripted module as one of this program, to stand in an attribute.
+
+        Raises:
+            GuardError: it does not fulfil the attribute's interface.
+        """
+        target = adopt(value, self._linker, self)
+        if isinstance(declared, InterfaceType):
+            check_interface(self.archive.program, target, declared)
+        self.interpreter.refresh()
+        return target
+
+    def define(self, class_name: str, text: str, names: Mapping[str, Any]) -> list[str]:
+        """Add methods from a text of `def`s to a class; gives their names.
+
+        Raises:
+            FrontendError: the text does not parse.
+            CompileError: a type or name error, or a method of that name exists.
+        """
+        info, library = self.class_info(class_name), TextLibrary.parse(text)
+        program = self.archive.program
+        added = TextWorld(program, library).define_methods(info, library)
+        for name in added:
+            info.methods[name]()
+        program.declare_classes()
+        self.interpreter.refresh()
+        return added
 
     def wrap(self, target: ScriptObject) -> Any:
         """The one face of a module; a new one for other objects."""

@@ -1,62 +1,93 @@
-"""`RecursiveScriptModule`: a script object as Python uses it, module or plain class.
+"""`RecursiveScriptModule`: a scripted, traced or loaded module as Python uses it.
 
-The face holds no state of its own: attributes are read from and written to the script object, whose
-tensors are shared and whose containers are copied on the way.
+It is an nn.Module whose tables (`_parameters`, `_buffers`, `_modules`) look into the script object;
+so walking, converting, saving and loading are nn.Module's own.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from types import MethodType
+from typing import Any
 
-from xdsl.ir import Attribute
-
-from tensorscript.base.dtypes import DType, float16, float32, float64
-from tensorscript.base.errors import GuardError, UserError
-from tensorscript.dialects.ts import typing
-from tensorscript.eager.device import device
-from tensorscript.eager.tensor import Tensor
+from tensorscript.base.errors import GuardError
+from tensorscript.dialects.ts.types import InterfaceType
+from tensorscript.eager.nn.module import Module
+from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
-from .boundary import Classes, Mismatch, to_python, to_script
-from .callables import Entry, Graph, ScriptFunction, ScriptMethod
+from . import faces
+from .callables import ConstMap, ScriptFunction, ScriptMethod
+from .copying import deep_copy, shallow_copy
+from .faces import Home
+from .graph import Graph
 from .save import Archived, ExtraFiles, archived_module, save_to_bytes, save_to_path
+from .tables import ModuleTable, TensorTable
 
-MANGLED = "___torch_mangle_"
-
-
-class Home(Protocol):
-    """Where the classes of a module's objects are known."""
-
-    interpreter: Interpreter
-    classes: Classes
-
-    def class_info(self, name: str) -> ClassInfo:
-        """The declaration of a class."""
-        ...
-
-    def entry(self, target: ScriptObject, method: str) -> Entry:
-        """A method, compiled by now, bound to an object."""
-        ...
-
-    def function(self, name: str) -> Entry:
-        """A function of the program."""
-        ...
+_REFUSED = (
+    "register_forward_hook", "register_forward_pre_hook", "register_backward_hook",
+    "register_full_backward_hook", "register_full_backward_pre_hook",
+    "register_state_dict_pre_hook", "register_state_dict_post_hook",
+    "register_load_state_dict_pre_hook", "register_load_state_dict_post_hook",
+    "_register_state_dict_hook", "_register_load_state_dict_pre_hook", "set_submodule", "compile",
+    "to_empty", "xpu", "ipu", "mtia", "get_buffer", "_replicate_for_data_parallel",
+)  # fmt: skip
+"""Members of nn.Module that script modules do not have."""
 
 
-class _Face:
-    """Base: attributes and methods of one script object."""
+def _refusing(name: str) -> Callable[..., Any]:
+    def fail(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise GuardError(f"{name} is not supported on ScriptModules")
+
+    fail.__name__ = name
+    return fail
+
+
+def callers_names() -> dict[str, Any]:
+    """The names that are seen where the calling method was called from."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = frame.f_back if frame is not None else None
+    return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+
+
+_Refusals: Any = type("_Refusals", (), {name: _refusing(name) for name in _REFUSED})
+
+
+class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made from the list above
+    """A scripted, traced or loaded module.
+
+    Args:
+        home: the program its class belongs to.
+        target: its script object.
+        original: the Python module it was made of, for what stays in Python.
+    """
 
     _home: Home
     _script_object: ScriptObject
 
-    def __init__(self, home: Home, target: ScriptObject) -> None:
-        object.__setattr__(self, "_home", home)
-        object.__setattr__(self, "_script_object", target)
+    def __init__(self, home: Home, target: ScriptObject, original: Any = None) -> None:
+        super().__init__()
+        del self.__dict__["training"]
+        self.__dict__["_original"] = original
+        self._show(home, target)
+
+    def _show(self, home: Home, target: ScriptObject) -> None:
+        """Be the face of `target`."""
+        held = self.__dict__
+        held["_home"], held["_script_object"] = home, target
+        held["_parameters"] = TensorTable(target, lambda: self._info.parameters, self._store)
+        held["_buffers"] = TensorTable(target, lambda: self._info.buffers, self._store)
+        held["_modules"] = ModuleTable(self._module_names, self._submodule, self._set_module)
+        for table, names in (
+            ("_forward_pre_hooks", self._info.pre_hooks),
+            ("_forward_hooks", self._info.hooks),
+        ):
+            for at, name in enumerate(names):
+                held[table][at] = ScriptFunction(home.function(name))
 
     @property
     def _info(self) -> ClassInfo:
@@ -65,96 +96,58 @@ class _Face:
     @property
     def original_name(self) -> str:
         """The Python class's name."""
-        return self._script_object.class_name.rpartition(".")[2]
+        return faces.original_name(self._script_object)
 
-    def __getattr__(self, name: str) -> Any:
-        target, info = self._script_object, self._info
-        if name in target.attributes:
-            return to_python(target.attributes[name], self._home.classes)
-        if name in info.constants:
-            return to_python(self._home.interpreter.attribute(target, name), self._home.classes)
-        if name in info.properties:
-            return self._method(info.properties[name][0])()
-        if name in info.methods or name in info.compiled:
-            return self._method(name)
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+    # -- attributes ------------------------------------------------------------------------------
+
+    @property
+    def forward(self) -> ScriptMethod:  # type: ignore[override]  # as nn.Module declares it
+        """The compiled `forward`."""
+        return self._method("forward")
 
     def _method(self, name: str) -> ScriptMethod:
-        return ScriptMethod(self._home.entry(self._script_object, name))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        target, info = self._script_object, self._info
-        if name in info.constants:
-            raise AttributeError(
-                f"Cannot mutate TorchScript constant value: '{name}'. "
-                f"Value: '{info.constants[name]}'"
-            )
-        if (type_ := info.attributes.get(name)) is not None:
-            target.attributes[name] = self._attribute(name, value, type_)
-        elif name in info.properties and (setter := info.properties[name][1]) is not None:
-            self._method(setter)(value)
-        else:
-            object.__setattr__(self, name, value)
-
-    def _attribute(self, name: str, value: Any, type_: Attribute) -> Any:
-        try:
-            return to_script(value, type_, self._home.classes)
-        except Mismatch as mismatch:
-            text = f"Could not cast attribute '{name}' to type {typing.message_text(type_)}"
-            raise GuardError(f"{text}: {mismatch}") from None
-
-
-class RecursiveScriptClass(_Face):
-    """An object of a script class that is no module."""
-
-    def __repr__(self) -> str:
-        return f"<tensorscript.jit.RecursiveScriptClass {self.original_name}>"
-
-
-class RecursiveScriptModule(_Face):
-    """A scripted or loaded module."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Pre-hooks, `forward` and hooks, as eager modules are called."""
-        info = self._info
-        for name in info.pre_hooks:
-            changed = self._hook(name)(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        result = self._forward()(*args, **kwargs)
-        for name in info.hooks:
-            changed = self._hook(name)(self, args, result)
-            result = result if changed is None else changed
-        return result
-
-    def _hook(self, name: str) -> ScriptFunction:
-        return ScriptFunction(self._home.function(name))
+        if name not in self._info.methods and name not in self._info.compiled:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return ScriptMethod(self._home.entry(self._script_object, name), self)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _UNSUPPORTED:
-            raise UnsupportedMember(f"{name} is not supported on ScriptModules")
-        return super().__getattr__(name)
+        if "_script_object" not in self.__dict__:
+            raise GuardError(
+                "ScriptModule has not been initialized, did you forget to call super's init?"
+            )
+        info = self._info
+        if name in info.methods or name in info.compiled:
+            return self._method(name)
+        try:
+            return faces.read(self._home, self._script_object, name)
+        except KeyError:
+            return self._python_member(name)
 
-    def _forward(self) -> ScriptMethod:
-        method: ScriptMethod = self.__getattr__("forward")
-        return method
+    def _python_member(self, name: str) -> Any:
+        """A method left in Python, bound to this module, or an attribute left out of the script."""
+        fn = self._home.python_method(self._script_object.class_name, name)
+        if fn is not None:
+            return MethodType(fn, self)
+        ignored = getattr(type(self._original), "__jit_ignored_attributes__", ())
+        if name in ignored and hasattr(self._original, name):
+            return getattr(self._original, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    # -- the functions ---------------------------------------------------------------------------
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._modules:
+            self._set_module(name, value)
+        elif not faces.write(self._home, self._script_object, name, value):
+            super().__setattr__(name, value)
 
-    @property
-    def graph(self) -> Graph:
-        """The graph of `forward`."""
-        return self._forward().graph
+    def _store(self, name: str, value: Any) -> None:
+        type_ = self._info.attributes[name]
+        self._script_object.attributes[name] = faces.converted(self._home, name, value, type_)
 
-    @property
-    def code(self) -> str:
-        """The text of `forward`."""
-        return self._forward().code
+    # -- submodules ------------------------------------------------------------------------------
 
-    def __tensorscript_program__(self) -> Any:
-        return self._forward().__tensorscript_program__()
-
-    # -- the tree --------------------------------------------------------------------------------
+    def _module_names(self) -> list[str]:
+        held = self._script_object.attributes
+        return [name for name, value in held.items() if self._is_module(value)]
 
     def _is_module(self, value: Any) -> bool:
         return (
@@ -162,161 +155,78 @@ class RecursiveScriptModule(_Face):
             and self._home.class_info(value.class_name).category == "module"
         )
 
-    def named_children(self) -> Iterator[tuple[str, RecursiveScriptModule]]:
-        """The direct submodules that are not None, each once."""
-        seen: set[int] = set()
-        for name, value in self._script_object.attributes.items():
-            if self._is_module(value) and id(value) not in seen:
-                seen.add(id(value))
-                yield name, self._home.classes.wrap(value)
+    def _submodule(self, name: str) -> Any:
+        return self._home.classes.wrap(self._script_object.attributes[name])
 
-    def children(self) -> Iterator[RecursiveScriptModule]:
-        return (module for _, module in self.named_children())
-
-    def named_modules(
-        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, RecursiveScriptModule]]:
-        """This module and all below it, outermost first."""
-        memo = set() if memo is None else memo
-        if remove_duplicate and id(self._script_object) in memo:
-            return
-        memo.add(id(self._script_object))
-        yield prefix, self
-        for name, child in self.named_children():
-            below = f"{prefix}.{name}" if prefix else name
-            yield from child.named_modules(memo, below, remove_duplicate)
-
-    def modules(self) -> Iterator[RecursiveScriptModule]:
-        return (module for _, module in self.named_modules())
-
-    def _own(self, names: list[str]) -> Iterator[tuple[str, Tensor]]:
-        attributes = self._script_object.attributes
-        for name in attributes:
-            if name in names and isinstance(value := attributes[name], Tensor):
-                yield name, value
-
-    def _tensors(
-        self, kind: Callable[[ClassInfo], list[str]], prefix: str, recurse: bool
-    ) -> Iterator[tuple[str, Tensor]]:
-        seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix) if recurse else iter([(prefix, self)])
-        for path, module in modules:
-            for name, value in module._own(kind(module._info)):
-                if id(value) not in seen:
-                    seen.add(id(value))
-                    yield (f"{path}.{name}" if path else name), value
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """Parameters by dotted name; a tied one comes once."""
-        return self._tensors(lambda info: info.parameters, prefix, recurse)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (value for _, value in self.named_parameters(recurse=recurse))
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """Buffers by dotted name, each once."""
-        return self._tensors(lambda info: info.buffers, prefix, recurse)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (value for _, value in self.named_buffers(recurse=recurse))
-
-    # -- state -----------------------------------------------------------------------------------
-
-    def state_dict(self, prefix: str = "") -> OrderedDict[str, Tensor]:
-        """Parameters and buffers by dotted name; they share memory with the module."""
-        out: OrderedDict[str, Tensor] = OrderedDict()
-        for path, module in self.named_modules(prefix=prefix.rstrip("."), remove_duplicate=False):
-            info = module._info
-            for names in (info.parameters, info.buffers):
-                for name, value in module._own(names):
-                    out[f"{path}.{name}" if path else name] = value.detach()
-        return out
-
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Copy values into the parameters and buffers.
+    def _set_module(self, name: str, value: Any) -> None:
+        """Swap a submodule: behind an interface for any that fulfils it, else for one of its type.
 
         Raises:
-            GuardError: with `strict`, missing or unexpected names; always, a shape that differs.
+            GuardError: it is not scripted, or of another type.
         """
-        own = self.state_dict()
-        missing = [k for k in own if k not in state]
-        unexpected = [k for k in state if k not in own]
-        wrong = [
-            f"size mismatch for {k}: copying a param with shape {list(state[k].shape)} from "
-            f"checkpoint, the shape in current model is {list(v.shape)}."
-            for k, v in own.items()
-            if k in state and tuple(state[k].shape) != tuple(v.shape)
-        ]
-        if strict and unexpected:
-            wrong.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
-        if strict and missing:
-            wrong.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
-        if wrong:
-            listed = "\n\t".join(wrong)
+        value = getattr(value, "_actual_script_module", value)
+        declared = self._info.attributes.get(name)
+        if declared is None or not isinstance(value, RecursiveScriptModule):
             raise GuardError(
-                f"Error(s) in loading state_dict for {self.original_name}:\n\t{listed}"
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to "
+                f"replace existing module '{name}': {value}"
             )
-        for name, value in own.items():
-            if name in state:
-                value.copy_(state[name])
+        target = self._home.adopt(value, declared)
+        is_interface = isinstance(declared, InterfaceType)
+        wanted = "" if is_interface else declared.class_name.data  # type: ignore[attr-defined]  # a module's type
+        if not is_interface and target.class_name != wanted:
+            raise GuardError(
+                f"Expected a value of type '{wanted}' for field '{name}', but found "
+                f"'{target.class_name}'"
+            )
+        self._script_object.attributes[name] = target
 
-    def train(self, mode: bool = True) -> RecursiveScriptModule:
-        """Set `training` here and below; gives back the module."""
-        for module in self.modules():
-            if "training" in module._script_object.attributes:
-                module._script_object.attributes["training"] = mode
-        return self
+    # -- the functions ---------------------------------------------------------------------------
 
-    def eval(self) -> RecursiveScriptModule:
-        return self.train(False)
+    @property
+    def graph(self) -> Graph:
+        """The graph of `forward`."""
+        return self._required("forward").graph
 
-    def apply(self, function: Callable[[RecursiveScriptModule], Any]) -> RecursiveScriptModule:
-        """Call `function` on every module, innermost first."""
-        for child in self.children():
-            child.apply(function)
-        function(self)
-        return self
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph of `forward` with all calls inlined."""
+        return self._required("forward").inlined_graph
 
-    def _convert(self, dtype: DType) -> RecursiveScriptModule:
-        for module in self.modules():
-            info = module._info
-            for _, value in module._own(info.parameters + info.buffers):
-                if value.dtype.is_floating_point:
-                    converted = value.to(dtype)
-                    value._array, value.dtype = converted._array, converted.dtype
-        return self
+    @property
+    def code(self) -> str:
+        """The text of `forward`."""
+        return self._required("forward").code
 
-    def to(self, *args: Any, **kwargs: Any) -> RecursiveScriptModule:
-        """Convert floating-point parameters and buffers, in place: `to(dtype)`, `to("cpu")`.
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The text of `forward`, and the tensors that it names `CONSTANTS.cN`."""
+        return self._required("forward").code_with_constants
+
+    def graph_for(self, *args: Any, **kwargs: Any) -> Graph:
+        """Call the module, and give the graph that ran, with all calls inlined."""
+        return self._required("forward").graph_for(*args, **kwargs)
+
+    def _required(self, name: str) -> ScriptMethod:
+        if name not in self._info.methods and name not in self._info.compiled:
+            raise GuardError(f"Method '{name}' is not defined.")
+        return self._method(name)
+
+    def define(self, src: str) -> None:
+        """Compile more methods from a text of `def`s with a `self` argument.
 
         Raises:
-            GuardError: another device than the CPU.
+            FrontendError: the text does not parse.
+            CompileError: a type or name error, or a method of that name exists.
         """
-        for value in (*args, *kwargs.values()):
-            if isinstance(value, DType):
-                self._convert(value)
-            elif isinstance(value, str | device) and device(value).type != "cpu":
-                raise GuardError(f"modules live on the CPU; cannot move to {value}")
-        return self
+        self._home.define(self._script_object.class_name, src, callers_names())
 
-    def cpu(self) -> RecursiveScriptModule:
-        return self
+    def __tensorscript_linkable__(self) -> Linkable:
+        return self._home.linkable()
 
-    def float(self) -> RecursiveScriptModule:
-        return self._convert(float32)
-
-    def double(self) -> RecursiveScriptModule:
-        return self._convert(float64)
-
-    def half(self) -> RecursiveScriptModule:
-        return self._convert(float16)
-
-    def requires_grad_(self, requires_grad: bool = True) -> RecursiveScriptModule:
-        for value in self.parameters():
-            value.requires_grad = requires_grad
-        return self
+    def __tensorscript_program__(self) -> Any:
+        has_hooks = bool(self._info.hooks or self._info.pre_hooks)
+        return self._required("__call__" if has_hooks else "forward").__tensorscript_program__()
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -339,12 +249,44 @@ class RecursiveScriptModule(_Face):
 
     # -- Python's own ----------------------------------------------------------------------------
 
+    def get_debug_state(self) -> Any:
+        """Not kept: there is no graph executor whose state could be shown."""
+        raise GuardError("no executor state is kept; see `tensorscript.compile(m).ir`")
+
+    def __copy__(self) -> RecursiveScriptModule:
+        made: RecursiveScriptModule = self._home.classes.wrap(shallow_copy(self._script_object))
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RecursiveScriptModule:
+        copied = deep_copy(self._script_object, memo)
+        made: RecursiveScriptModule = self._home.classes.wrap(copied)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise GuardError(
+            f"Tried to serialize object {self._script_object.class_name} which does not have a "
+            "__getstate__ method defined!"
+        )
+
     def __dir__(self) -> list[str]:
         info = self._info
         return sorted({*super().__dir__(), *info.attributes, *info.constants, *info.methods})
 
+    def extra_repr(self) -> str:
+        return f"original_name={self.original_name}"
+
+    def forward_magic_method(self, method_name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a script method that Python has an operator for.
+
+        Raises:
+            NotImplementedError: the module has none.
+        """
+        if method_name not in self._info.methods:
+            raise NotImplementedError
+        return self._method(method_name)(*args, **kwargs)
+
     def __len__(self) -> int:
-        return int(self._method("__len__")())
+        return int(self.forward_magic_method("__len__"))
 
     def __bool__(self) -> bool:
         return True
@@ -353,40 +295,21 @@ class RecursiveScriptModule(_Face):
         """The submodules of a list, the names of a dict."""
         info = self._info
         if not info.container:
-            return iter(self._method("__iter__")())
-        return (name if info.container == "dict" else getattr(self, name) for name in info.children)
+            return iter(self.forward_magic_method("__iter__"))
+        return iter(info.children if info.container == "dict" else self._children())
+
+    def _children(self) -> list[Any]:
+        return [getattr(self, name) for name in self._info.children]
 
     def __getitem__(self, at: Any) -> Any:
         info = self._info
         if not info.container:
-            return self._method("__getitem__")(at)
+            return self.forward_magic_method("__getitem__", at)
         if info.container == "dict":
+            if at not in info.children:
+                raise KeyError(at)
             return getattr(self, at)
-        children = [getattr(self, name) for name in info.children]
-        return children[at]
+        return self._children()[at]
 
     def __contains__(self, key: Any) -> bool:
-        return bool(self._method("__contains__")(key))
-
-    def __repr__(self) -> str:
-        head = f"original_name={self.original_name}"
-        lines = []
-        for name, child in self.named_children():
-            text = repr(child).replace("\n", "\n  ")
-            lines.append(f"  ({name}): {text}\n")
-        if not lines:
-            return f"RecursiveScriptModule({head})"
-        return f"RecursiveScriptModule(\n  {head}\n{''.join(lines)})"
-
-
-class UnsupportedMember(UserError, RuntimeError, AttributeError):
-    """A member of nn.Module that script modules do not have."""
-
-
-_UNSUPPORTED = frozenset({
-    "register_forward_hook", "register_forward_pre_hook", "register_backward_hook",
-    "register_full_backward_hook", "register_full_backward_pre_hook", "register_module",
-    "register_parameter", "register_buffer", "add_module", "get_extra_state", "set_extra_state",
-    "register_state_dict_pre_hook", "register_load_state_dict_post_hook", "get_parameter",
-    "get_buffer", "get_submodule", "set_submodule", "compile",
-})  # fmt: skip
+        return bool(self.forward_magic_method("__contains__", key))

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorscript.base.errors import GuardError
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World
-from tensorscript.frontends.script.modules import ModuleTypes, is_module
+from tensorscript.frontends.script.modules import ModuleTypes, is_compiled, is_module
 from tensorscript.frontends.script.program import Program
 
 from .boundary import Mismatch, to_script
 from .callables import ScriptFunction
 from .enabled import jit_enabled
+from .faces import RecursiveScriptClass
 from .home import ProgramHome
 from .instances import Instances
-from .module import RecursiveScriptClass, RecursiveScriptModule
+from .module import RecursiveScriptModule
 
 _functions: WeakKeyDictionary[Callable[..., Any], ScriptFunction] = WeakKeyDictionary()
 
@@ -53,9 +54,8 @@ def script(
         )
     if example_inputs is not None:
         raise GuardError("example_inputs is not supported: annotate the arguments instead")
-    if not jit_enabled() or isinstance(
-        obj, ScriptFunction | RecursiveScriptModule | RecursiveScriptClass
-    ):
+    is_scripted = isinstance(obj, ScriptFunction | RecursiveScriptClass) or is_compiled(obj)
+    if not jit_enabled() or is_scripted:
         return obj
     if isinstance(obj, type):
         return _script_class(obj)
@@ -102,14 +102,21 @@ def _script_instance(obj: Any) -> RecursiveScriptClass:
     return RecursiveScriptClass(home, target)
 
 
-def script_module(module: Any) -> RecursiveScriptModule:
+def script_module(
+    module: Any, methods: Mapping[str, Callable[..., Any]] | None = None
+) -> RecursiveScriptModule:
     """Compile an nn.Module; its tensors are shared, not copied.
+
+    Args:
+        methods: what to compile of it; by default `forward` and what is exported.
 
     Raises:
         GuardError: an attribute's value is not of its type.
     """
-    module_types = ModuleTypes(World(Program()))
+    module_types = ModuleTypes(
+        World(Program()), marked={} if methods is None else {id(module): methods}
+    )
     module_types.compile(module)
     home = ProgramHome(module_types.world.program, module_types.world)
-    made: RecursiveScriptModule = home.wrap(Instances(module_types, home.classes).object(module))
+    made: RecursiveScriptModule = home.wrap(Instances(module_types, home).object(module))
     return made

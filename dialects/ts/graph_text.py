@@ -11,7 +11,7 @@ Names: a value keeps its hint, made unique by a suffix; other values print their
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
@@ -238,11 +238,24 @@ def _functions(function: FuncOp) -> Iterator[FuncOp]:
             yield op
 
 
-def graph_text(function: FuncOp, locations: bool = True) -> str:
-    """The graph of `function`; forked bodies follow as `with prim::fork_N = graph(...)`."""
+def value_names(function: FuncOp) -> dict[SSAValue, str]:
+    """The names that the graph's text gives to the values of `function`."""
+    return _printed(function, True, "").names.names
+
+
+def graph_text(
+    function: FuncOp, locations: bool = True, functions: Mapping[str, FuncOp] | None = None
+) -> str:
+    """The graph of `function`; forked bodies follow as `with prim::fork_N = graph(...)`.
+
+    Args:
+        functions: where forked bodies are found; by default the functions of its module.
+    """
     printer = _printed(function, locations, "")
     lines, forks = printer.lines, printer.forks
-    symbols = {f.sym_name.data: f for f in _functions(function)} if forks else {}
+    symbols: Mapping[str, FuncOp] = functions or {}
+    if forks and not symbols:
+        symbols = {f.sym_name.data: f for f in _functions(function)}
     for at, fork in enumerate(forks):
         body = symbols[fork.callee.data]
         lines += _printed(body, locations, f"with prim::fork_{at} = ").lines

@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef
@@ -24,6 +25,7 @@ from .callables import (
     Dispatch,
     EnumClass,
     ExceptionClass,
+    Function,
     ModuleClass,
     NamedTupleClass,
 )
@@ -80,7 +82,9 @@ class World(LiveClasses):
             return Namespace(value, self)
         if isinstance(scripted := vars(type(value)).get("SCRIPTED"), str):
             # Scripted before: its Python original is compiled into this program, too.
-            value, module = getattr(value, scripted), ""
+            if (original := getattr(value, scripted)) is None:
+                return self._linked(value)
+            value, module = original, ""
         elif type(value).__name__ == "ScriptFunction" and hasattr(value, "_torchdynamo_inline"):
             # PyTorch's: its original is kept under this name.
             value, module = value._torchdynamo_inline, ""
@@ -124,6 +128,13 @@ class World(LiveClasses):
             parts = [self.wrap(v, em, span, "", "") for v in value]
             return Parts(parts)
         return Undefined(type(value).__name__)
+
+    def _linked(self, value: Any) -> Function:
+        """A compiled function without a Python original (traced, loaded, from text)."""
+        signature = value.signature
+        renaming = self.linker.link(value.__tensorscript_linkable__(), [signature])
+        made = renaming.signature(signature)
+        return Function(made.name, made)
 
     def _dispatch(
         self, fn: Callable[..., object], em: FunctionEmitter, span: Span | None

@@ -9,6 +9,7 @@ import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from xdsl.ir import Attribute
 
@@ -19,6 +20,7 @@ from tensorscript.dialects.ts.types import ClassType
 from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
+from .link import Linker
 from .program import ClassInfo, Program
 from .python_names import modifier_of, python_constant, qualified_name
 from .source import function_source
@@ -31,6 +33,11 @@ class LiveFunctions(ABC):
 
     program: Program
     functions: dict[object, str] = field(default_factory=dict)
+
+    @cached_property
+    def linker(self) -> Linker:
+        """Takes in what was compiled apart."""
+        return Linker(self.program)
 
     @abstractmethod
     def wrap(
@@ -202,14 +209,14 @@ class LiveResolver:
         return self.world.wrap(found, em, span, home, name)
 
     def annotation(self, node: ast.expr, span: Span) -> Attribute:
-        return type_of_syntax(node, self._annotation_object, self.world, span)
+        return type_of_syntax(node, self.annotation_object, self.world, span)
 
-    def _annotation_object(self, node: ast.expr) -> object:
+    def annotation_object(self, node: ast.expr) -> object:
         match node:
             case ast.Name():
                 return self.lookup(node.id)
             case ast.Attribute():
-                base = self._annotation_object(node.value)
+                base = self.annotation_object(node.value)
                 return getattr(base, node.attr, NOT_FOUND) if base is not NOT_FOUND else NOT_FOUND
         return NOT_FOUND
 
@@ -218,6 +225,18 @@ class LiveResolver:
         if fn is None:
             return None
         return self.world.wrap(fn, em, None, "", name)
+
+
+class NamedObjects(LiveResolver):
+    """Resolves the names around a piece of text: those that its caller sees."""
+
+    def __init__(self, world: LiveFunctions, names: Mapping[str, object]) -> None:
+        super().__init__(world, _no_function)
+        self.names = dict(names)
+
+
+def _no_function() -> None:
+    """Stands for the function around which there is nothing."""
 
 
 def _cell_content(cell: types.CellType) -> object:

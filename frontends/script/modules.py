@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from xdsl.ir import Attribute
 
@@ -33,26 +34,27 @@ from .text import TextLibrary, TextWorld
 
 __all__ = ["ModuleTypes", "is_module"]
 
-SCRIPTED_MODULE = "__tensorscript_original__"
-"""Attribute of a scripted module: the Python module that it was compiled from."""
-
 
 @dataclass
 class ModuleTypes:
-    """The module types of a world."""
+    """The module types of a world.
+
+    Attributes:
+        marked: by identity of a module, the methods that alone are compiled of it.
+    """
 
     world: World
     shared: dict[object, ClassInfo] = field(default_factory=dict)
     instances: dict[int, tuple[object, ClassInfo]] = field(default_factory=dict)
     prepared: dict[int, tuple[object, object]] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
+    marked: dict[int, Mapping[str, Callable[..., object]]] = field(default_factory=dict)
 
     def original(self, module: object) -> object:
-        """The Python module to compile for `module`: what its `__prepare_scriptable__` gives, or
-        what it was scripted from.
+        """The module to compile for `module`: what its `__prepare_scriptable__` gives.
 
         Raises:
-            CompileError: it was scripted or loaded and has no Python original.
+            CompileError: PyTorch compiled it.
         """
         if id(module) not in self.prepared:
             self.prepared[id(module)] = module, _original(module)
@@ -73,6 +75,10 @@ class ModuleTypes:
         module = self.original(module)
         if id(module) in self.instances:
             return self.instances[id(module)][1]
+        if is_compiled(module):
+            linked = self._linked(module)
+            self.instances[id(module)] = (module, linked)
+            return linked
         info = ClassInfo(class_type(""), "module")
         _refuse_lazy(module)
         reader = AttributeReader(self.world, module, info)
@@ -100,6 +106,20 @@ class ModuleTypes:
         self.instances[id(module)] = (module, known)
         return known
 
+    def _linked(self, module: Any) -> ClassInfo:
+        """The class of a module that was compiled apart, taken into the program."""
+        renaming = self.world.linker.link(module.__tensorscript_linkable__())
+        name = renaming.name(module._script_object.class_name)
+        return self.world.program.classes[name]
+
+    def _link_first(self, module: object) -> None:
+        """Take in the compiled modules below one before its own classes take their names."""
+        for _, child in self.children(module):
+            if is_compiled(child):
+                self.info(child)
+            else:
+                self._link_first(child)
+
     def _child(self, module: object, name: str, child: object) -> Attribute:
         """The type of a submodule: its own, or the interface it is annotated with."""
         hint = class_hints(type(module)).get(name)
@@ -115,18 +135,20 @@ class ModuleTypes:
         unused = set(getattr(cls, "__jit_unused_properties__", ()))
         unused |= set(getattr(cls, "__jit_ignored_attributes__", ()))
         for base in reversed(cls.__mro__[:-1]):
-            if is_root(base):
+            if is_root(base) or base.__module__.startswith("tensorscript.compiler.jit"):
                 continue
             # Of a stock container only `forward` is script; its children are known without it.
             stock = base.__name__ in KINDS and ".nn" in base.__module__
             for key, member in vars(base).items():
                 if (key == "forward" if stock else key != "__init__") and key not in unused:
                     self._member(info, key, member)
+        for key, fn in self.marked.get(id(module), {}).items():
+            self.world.add_method(info, key, fn)
         if info.container:
             names = {c.__name__ for c in cls.__mro__}
             for key, text in generated_methods(names, info.children).items():
                 if key not in info.methods:
-                    self.define(info, text)
+                    self._define(info, text)
         return info
 
     def _member(self, info: ClassInfo, key: str, member: object) -> None:
@@ -182,19 +204,10 @@ class ModuleTypes:
 
         return compile
 
-    def define(self, info: ClassInfo, text: str, names: TextWorld | None = None) -> list[str]:
-        """Add the methods that a text of `def`s describes; gives their names.
-
-        Args:
-            names: what the text may refer to besides operators.
-
-        Raises:
-            FrontendError: the text does not parse.
-            CompileError: a method of that name exists.
-        """
+    def _define(self, info: ClassInfo, text: str) -> None:
+        """Add the methods that a text of `def`s describes."""
         library = TextLibrary.parse(text)
-        world = names or TextWorld(self.world.program, library)
-        return world.define_methods(info, library)
+        TextWorld(self.world.program, library).define_methods(info, library)
 
     def compile(self, module: object) -> ClassInfo:
         """Compile `forward`, exported methods, properties and hooks of a module and its children.
@@ -202,8 +215,12 @@ class ModuleTypes:
         Raises:
             CompileError: a type or name error.
         """
-        info = self.info(module)
         module = self.original(module)
+        if is_compiled(module):
+            return self.info(module)
+        if not self.instances:
+            self._link_first(module)
+        info = self.info(module)
         for name, child in self.children(module):
             if not isinstance(declared := info.attributes.get(name), InterfaceType):
                 self.compile(child)
@@ -235,22 +252,26 @@ class ModuleTypes:
         overloaded = [name for names in info.overloads.values() for name in names]
         accessors = [name for pair in info.properties.values() for name in pair if name]
         generated = [name for name in ("__len__", "__contains__") if info.container]
-        exported = [key for key in info.methods if _is_exported(module, key)]
+        marked = self.marked.get(id(module))
+        if marked is not None:
+            exported = list(marked)
+        else:
+            exported = [key for key in info.methods if _is_exported(module, key)]
         roots = [*accessors, *overloaded, "forward", *sorted(exported), *generated]
         for key in roots:
             if key in info.methods and key not in info.compiled:
                 info.methods[key]()
 
 
+def is_compiled(module: object) -> bool:
+    """Whether a module is scripted, traced or loaded."""
+    return getattr(module, "_script_object", None) is not None
+
+
 def _original(module: object) -> object:
-    if getattr(module, "_script_object", None) is not None:
-        found = getattr(module, SCRIPTED_MODULE, None)
-        if found is None:
-            raise CompileError(
-                "a loaded, traced or frozen module cannot be part of a module that is scripted"
-            )
-        module = found
-    elif type(module).__module__.startswith("torch.jit"):
+    if is_compiled(module):
+        return module
+    if type(module).__module__.startswith("torch.jit"):
         raise CompileError(
             "a module that PyTorch compiled cannot be part of one that tensorscript compiles; "
             "script the whole Python module"

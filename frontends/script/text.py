@@ -22,7 +22,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
 
-from .annotations import NOT_FOUND, type_of_syntax
+from .annotations import NOT_FOUND, ClassTable, type_of_syntax
 from .callables import Builtin, Class, EnumClass, ExceptionClass, Function, NamedTupleClass
 from .calls import BUILTINS
 from .function import (
@@ -160,6 +160,16 @@ class _New(Sugared):
         return Simple(em.insert("prim::CreateObject", [], [self.type], span).output)
 
 
+class Outer(Protocol):
+    """Where names are found that a text does not define: the Python around it."""
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
+
+    def annotation_object(self, node: ast.expr) -> object: ...
+
+    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None: ...
+
+
 @dataclass
 class TextWorld:
     """The definitions of a library as they are compiled into a program."""
@@ -167,6 +177,8 @@ class TextWorld:
     program: Program
     library: Library
     constants: Sequence[object] = ()
+    outer: Outer | None = None
+    classes: ClassTable | None = None
     types: dict[str, Attribute] = field(default_factory=dict)
 
     def value(self, name: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
@@ -366,6 +378,8 @@ class TextWorld:
     # As the table of classes for annotations
 
     def type_of_class(self, cls: type, span: Span | None) -> Attribute:
+        if self.classes is not None:
+            return self.classes.type_of_class(cls, span)
         raise CompileError(f"Unknown type name '{cls.__name__}'", span)
 
 
@@ -394,7 +408,10 @@ class TextResolver:
             return BUILTINS[name]
         if name.endswith(("Error", "Exception")):
             return ExceptionClass(f"builtins.{name}")
-        return self.world.value(f"__torch__.{name}", em, span)
+        found = self.world.value(f"__torch__.{name}", em, span)
+        if found is None and self.world.outer is not None:
+            return self.world.outer.resolve(name, em, span)
+        return found
 
     def annotation(self, node: ast.expr, span: Span) -> Attribute:
         return type_of_syntax(node, self._object, self.world, span)
@@ -405,10 +422,12 @@ class TextResolver:
             return self.world.named_type(path)
         if self.world.library.find(f"__torch__.{path}") is not None:
             return self.world.named_type(f"__torch__.{path}")
-        return NOT_FOUND
+        outer = self.world.outer
+        return outer.annotation_object(node) if outer is not None else NOT_FOUND
 
     def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None:
-        return None
+        outer = self.world.outer
+        return outer.static_attr(info, name, em) if outer is not None else None
 
 
 def compile_source(text: str, world: TextWorld | None = None) -> TextWorld:

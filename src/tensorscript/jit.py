@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from tensorscript.compiler.jit.callables import Graph, ScriptFunction, ScriptMethod, executor
+from tensorscript.compiler.jit.callables import ScriptFunction, ScriptMethod, executor
+from tensorscript.compiler.jit.faces import RecursiveScriptClass
+from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.language import (
     Attribute,
     Error,
@@ -25,7 +27,7 @@ from tensorscript.compiler.jit.language import (
 )
 from tensorscript.compiler.jit.language import isinstance_of as isinstance
 from tensorscript.compiler.jit.load import load
-from tensorscript.compiler.jit.module import RecursiveScriptClass, RecursiveScriptModule
+from tensorscript.compiler.jit.module import RecursiveScriptModule
 from tensorscript.compiler.jit.save import save
 from tensorscript.compiler.jit.script import script
 from tensorscript.compiler.jit.trace import trace, trace_module

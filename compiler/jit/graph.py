@@ -1,0 +1,319 @@
+"""What `.graph` and `.schema` give: TorchScript's view of a function, for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute as IRAttribute
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tensorscript.base.schema import schema as schema_of
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import FunctionRef
+from tensorscript.dialects.ts.graph_text import graph_text, value_names
+from tensorscript.dialects.ts.locations import span_of
+from tensorscript.dialects.ts.ops import (
+    ConstantOp,
+    FuncOp,
+    IfOp,
+    LoopOp,
+    OperatorOp,
+    ReturnOp,
+    TSOp,
+    YieldOp,
+)
+from tensorscript.dialects.ts.typing import annotation_text, ir_text
+from tensorscript.frontends.script.signature import Signature, signature_text
+from tensorscript.lowering.ts.inline import inline_calls
+
+_locations: ContextVar[bool] = ContextVar("locations", default=True)
+
+
+@contextmanager
+def hide_source_ranges() -> Iterator[None]:
+    """Within, graphs print without the places their nodes came from."""
+    token = _locations.set(False)
+    try:
+        yield
+    finally:
+        _locations.reset(token)
+
+
+class Type:
+    """A type as graphs print it; `annotation_str` is its annotation."""
+
+    def __init__(self, type: IRAttribute) -> None:
+        self.attribute = type
+
+    @property
+    def annotation_str(self) -> str:
+        return annotation_text(self.attribute)
+
+    def __str__(self) -> str:
+        return ir_text(self.attribute)
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Type) and other.attribute == self.attribute
+
+    def __hash__(self) -> int:
+        return hash(self.attribute)
+
+
+class Value:
+    """A value of a graph."""
+
+    def __init__(self, graph: Graph, value: SSAValue) -> None:
+        self.graph = graph
+        self.value = value
+
+    def debugName(self) -> str:
+        """Its name in the graph's text, without `%`."""
+        return self.graph.names[self.value]
+
+    def type(self) -> Type:
+        return Type(self.value.type)
+
+    def node(self) -> Node | None:
+        """The node that makes it; None for an argument."""
+        owner = self.value.owner
+        return None if isinstance(owner, Block) else Node(self.graph, owner)
+
+    def uses(self) -> list[Node]:
+        """The nodes that read it."""
+        return [Node(self.graph, use.operation) for use in self.value.uses]
+
+    def toIValue(self) -> Any:
+        """The value of a constant; None for others."""
+        owner = self.value.owner
+        return owner.value.data if isinstance(owner, ConstantOp) else None
+
+    def __repr__(self) -> str:
+        return f"{self.debugName()} defined in ({self.node() or 'arguments'})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Node:
+    """A node of a graph."""
+
+    def __init__(self, graph: Graph, op: Operation) -> None:
+        self.graph = graph
+        self.op = op
+
+    def kind(self) -> str:
+        """`aten::add`, `prim::If`, ..."""
+        if isinstance(self.op, ReturnOp | YieldOp):
+            return "prim::Return"
+        assert isinstance(self.op, TSOp)
+        return self.op.node_kind
+
+    def inputs(self) -> list[Value]:
+        return [Value(self.graph, v) for v in self.op.operands]
+
+    def outputs(self) -> list[Value]:
+        return [Value(self.graph, v) for v in self.op.results]
+
+    def input(self, index: int = 0) -> Value:
+        return self.inputs()[index]
+
+    def output(self) -> Value:
+        """The only output."""
+        (made,) = self.outputs()
+        return made
+
+    def inputsSize(self) -> int:
+        return len(self.op.operands)
+
+    def outputsSize(self) -> int:
+        return len(self.op.results)
+
+    def blocks(self) -> list[GraphBlock]:
+        """The branches of an if, the body of a loop."""
+        return [GraphBlock(self.graph, region.block) for region in self.op.regions]
+
+    def attributes(self) -> Mapping[str, Any]:
+        """What stands in brackets in the text."""
+        if isinstance(self.op, ConstantOp):
+            held = self.op.value.data
+            if isinstance(held, FunctionRef):
+                return {"name": held.qualified_name.rpartition(".")[2]}
+            return {} if held is None else {"value": held}
+        names = {"attribute": "name", "method": "name"}
+        return {
+            names[key]: held.data
+            for key, held in self.op.properties.items()
+            if key in names and isinstance(held, StringAttr)
+        }
+
+    def attributeNames(self) -> list[str]:
+        return list(self.attributes())
+
+    def hasAttribute(self, name: str) -> bool:
+        return name in self.attributes()
+
+    def attribute(self, name: str) -> Any:
+        """The attribute `name`.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self.attributes()[name]
+
+    i = f = s = t = ival = attribute
+
+    def schema(self) -> str:
+        """The schema of an operator; `(no schema)` for other nodes."""
+        if isinstance(self.op, OperatorOp):
+            return str(schema_of(self.op.schema.data))
+        return "(no schema)"
+
+    def sourceRange(self) -> str:
+        """The place in the program, with the line underlined."""
+        span: Span | None = span_of(self.op)
+        return "" if span is None else span.highlight()
+
+    def scopeName(self) -> str:
+        return ""
+
+    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
+        return next((n for b in self.blocks() for n in _nodes(b, kind, recurse)), None)
+
+    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
+        return [n for b in self.blocks() for n in _nodes(b, kind, recurse)]
+
+    def __repr__(self) -> str:
+        left = ", ".join(f"%{v.debugName()} : {v.type()}" for v in self.outputs())
+        right = ", ".join(f"%{v.debugName()}" for v in self.inputs())
+        return f"{left} = {self.kind()}({right})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and other.op is self.op
+
+    def __hash__(self) -> int:
+        return hash(self.op)
+
+
+class GraphBlock:
+    """The nodes between a graph's or a branch's inputs and outputs."""
+
+    def __init__(self, graph: Graph, block: Block) -> None:
+        self.graph = graph
+        self.block = block
+
+    def nodes(self) -> Iterator[Node]:
+        for op in self.block.ops:
+            if not isinstance(op, ReturnOp | YieldOp):
+                yield Node(self.graph, op)
+
+    def inputs(self) -> Iterator[Value]:
+        arguments: Sequence[BlockArgument] = self.block.args
+        return (Value(self.graph, v) for v in arguments)
+
+    def outputs(self) -> Iterator[Value]:
+        last = self.block.last_op
+        assert isinstance(last, ReturnOp | YieldOp)
+        return (Value(self.graph, v) for v in last.values)
+
+
+def _nodes(block: GraphBlock, kind: str, recurse: bool) -> Iterator[Node]:
+    for node in block.nodes():
+        if node.kind() == kind:
+            yield node
+        if recurse and isinstance(node.op, IfOp | LoopOp):
+            for inner in node.blocks():
+                yield from _nodes(inner, kind, recurse)
+
+
+class Graph(GraphBlock):
+    """TorchScript's graph of a function, for reading; `str` is its text.
+
+    Args:
+        op: the function.
+        functions: those of its module by name, for `inlined`.
+    """
+
+    def __init__(self, op: FuncOp, functions: Mapping[str, FuncOp] | None = None) -> None:
+        super().__init__(self, op.block)
+        self.op = op
+        self.functions: Mapping[str, FuncOp] = {} if functions is None else functions
+        self._names: dict[SSAValue, str] | None = None
+
+    @property
+    def names(self) -> Mapping[SSAValue, str]:
+        if self._names is None:
+            self._names = value_names(self.op)
+        return self._names
+
+    def inlined(self) -> Graph:
+        """This graph with every call replaced by the body of what it calls."""
+        return Graph(inline_calls(self.op, self.functions), self.functions)
+
+    def copy(self) -> Graph:
+        return Graph(self.op.clone(), self.functions)
+
+    def return_node(self) -> Node:
+        return Node(self, self.op.return_op)
+
+    def findNode(self, kind: str, recurse: bool = True) -> Node | None:
+        """The first node of a kind."""
+        return next(_nodes(self, kind, recurse), None)
+
+    def findAllNodes(self, kind: str, recurse: bool = True) -> list[Node]:
+        """All nodes of a kind, in order."""
+        return list(_nodes(self, kind, recurse))
+
+    def text(self, print_source_ranges: bool = True) -> str:
+        """The text, with or without the places in the program."""
+        return graph_text(self.op, print_source_ranges and _locations.get(), self.functions)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+    str = text
+
+
+class FunctionSchema:
+    """A signature that prints as TorchScript's: `f(Tensor x, int y=3) -> Tensor`."""
+
+    def __init__(self, signature: Signature) -> None:
+        self.signature = signature
+
+    @property
+    def name(self) -> str:
+        return self.signature.name
+
+    @property
+    def arguments(self) -> list[Argument]:
+        return [Argument(f.name, Type(f.type), f.has_default) for f in self.signature.arguments]
+
+    @property
+    def returns(self) -> list[Argument]:
+        return [Argument("", Type(t), False) for t in self.signature.returns]
+
+    def __str__(self) -> str:
+        return signature_text(self.signature)
+
+    __repr__ = __str__
+
+
+class Argument:
+    """An argument or result of a schema."""
+
+    def __init__(self, name: str, type: Type, has_default: bool) -> None:
+        self.name = name
+        self.type = type
+        self._has_default = has_default
+
+    def has_default_value(self) -> bool:
+        return self._has_default
