@@ -48,8 +48,11 @@ class Future:
 
     __slots__ = ("_future",)
 
-    def __init__(self, future: ConcurrentFuture[Any]) -> None:
-        self._future = future
+    def __init__(self, future: ConcurrentFuture[Any] | None = None) -> None:
+        self._future: ConcurrentFuture[Any] = ConcurrentFuture() if future is None else future
+
+    def __class_getitem__(cls, item: object) -> type[Future]:
+        return cls
 
     def wait(self) -> Any:
         """Block until the task is done; its result, or its exception raised here."""
@@ -60,6 +63,18 @@ class Future:
 
     def value(self) -> Any:
         return self._future.result()
+
+    def set_result(self, result: Any) -> None:
+        """Complete a future that no task completes."""
+        self._future.set_result(result)
+
+    def set_exception(self, result: BaseException) -> None:
+        """Let a future that no task completes fail."""
+        self._future.set_exception(result)
+
+    def add_done_callback(self, callback: Callable[[Future], None]) -> None:
+        """Call `callback(self)` when this one is done."""
+        self._future.add_done_callback(lambda _: callback(self))
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """A future of `callback(self)`, run when this one is done."""

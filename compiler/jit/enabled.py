@@ -7,6 +7,7 @@ gives back the Python that it was given, so that a debugger works.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 
 _TRUE, _FALSE = ("1", "true", "yes", "1v"), ("0", "false", "no", "0v")
@@ -29,7 +30,7 @@ class Switch:
         if word not in (*_TRUE, *_FALSE):
             raise ValueError(f"Unknown setting of {name}. Try using 0 or 1.")
         if word in _SAID:
-            print(_SAID[word])
+            sys.stdout.write(f"{_SAID[word]}\n")
         self.enabled = word in _TRUE
 
 

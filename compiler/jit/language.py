@@ -18,6 +18,8 @@ from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.overloads import add_overload
 from tensorscript.runtime.values import Future
 
+from .enabled import jit_enabled
+
 T = TypeVar("T")
 P = ParamSpec("P")
 Error = ScriptError
@@ -28,11 +30,21 @@ EXPORT = "export (compiled even if nothing calls it)"
 """What a function's `_torchscript_modifier` may say."""
 
 
-class Attribute(NamedTuple):
-    """A value and the script type that a module attribute has."""
-
+class _TypedValue(NamedTuple):
     value: Any
     type: Any
+
+
+_TypedValue.__name__ = _TypedValue.__qualname__ = "Attribute"
+
+
+def _plain_value(value: Any, type: Any) -> Any:
+    """The value: there are no script types where scripting is off."""
+    return value
+
+
+Attribute: Any = _TypedValue if jit_enabled() else _plain_value
+"""`Attribute(value, type)`: a value and the script type that a module attribute has."""
 
 
 def annotate(the_type: Any, the_value: T) -> T:
@@ -79,6 +91,11 @@ def unused(fn: Any) -> Any:
             if part is not None:
                 _marked(part, UNUSED)
         return fn
+    return _marked(fn, UNUSED)
+
+
+def drop(fn: Callable[P, T]) -> Callable[P, T]:
+    """As `unused`; the module's code then has no trace of the function at all."""
     return _marked(fn, UNUSED)
 
 

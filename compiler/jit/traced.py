@@ -25,15 +25,8 @@ class TracedModule(RecursiveScriptModule):
         """
         raise GuardError("Trace submodules cannot be called.")
 
-    def __repr__(self) -> str:
-        name = self.original_name
-        lines = []
-        for key, child in self.named_children():
-            text = repr(child).replace("\n", "\n  ")
-            lines.append(f"  ({key}): {text}\n")
-        if not lines:
-            return f"{name}(original_name={name})"
-        return f"{name}(\n  original_name={name}\n{''.join(lines)})"
+    def _get_name(self) -> str:
+        return self.original_name
 
 
 class TopLevelTracedModule(TracedModule):
@@ -66,9 +59,9 @@ class TracedHome(ProgramHome):
                 )
         return made
 
-    def wrap(self, target: ScriptObject) -> Any:
+    def wrap(self, target: ScriptObject, original: Any = None) -> Any:
         if target.class_name not in self._traced:
-            return super().wrap(target)
+            return super().wrap(target, original)
         if id(target) not in self._faces:
             face = TopLevelTracedModule if target is self.root else TracedModule
             self._faces[id(target)] = face(self, target)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import types
 import typing as python
 import warnings
@@ -13,8 +15,9 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.dialects.ts.types import NONE, TENSOR, DictType, ListType, TupleType
 
-from .annotations import type_of_object
+from .annotations import type_of_object, type_of_syntax
 from .live import World
+from .live_functions import NamedObjects
 from .overloads import stubs_of
 from .program import ClassInfo
 from .python_names import TORCH_ROOTS, find_operator, modifier_of, python_constant
@@ -98,8 +101,19 @@ def class_hints(cls: type) -> dict[str, object]:
     hints: dict[str, object] = {}
     for base in reversed(cls.__mro__[:-1]):
         if not is_root(base):
-            hints.update(vars(base).get("__annotations__", {}))
+            found = vars(base).get("__annotations__", {})
+            hints.update({name: _unquoted(hint, base) for name, hint in found.items()})
     return hints
+
+
+def _names_around(cls: type) -> Mapping[str, object]:
+    """The names that the module of a class defines."""
+    return vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+
+
+def _unquoted(hint: object, cls: type) -> object:
+    """What a quoted name of a class body means; other annotations as they are."""
+    return _names_around(cls).get(hint, hint) if isinstance(hint, str) else hint
 
 
 def infer_type(value: object, world: World) -> Attribute:
@@ -271,7 +285,7 @@ class AttributeReader:
             value, hint = given.value, hint if hint is not None else given.type
         try:
             if hint is not None:
-                self.info.attributes[name] = type_of_object(hint, self.world, None)
+                self.info.attributes[name] = self._type(hint)
             else:
                 self.info.attributes[name] = infer_type(value, self.world)
         except (CompileError, FrontendError) as reason:
@@ -283,6 +297,13 @@ class AttributeReader:
                 f"type: '{type(value).__name__}' to a TorchScript type. {reason}. Its type was "
                 "inferred; try adding a type annotation for the attribute.)",
             )
+
+    def _type(self, hint: object) -> Attribute:
+        if not isinstance(hint, str):
+            return type_of_object(hint, self.world, None)
+        names = NamedObjects(self.world, _names_around(self.cls))
+        node = ast.parse(hint, mode="eval").body
+        return type_of_syntax(node, names.annotation_object, self.world, None)
 
     def _refuse(self, name: str, why: str) -> None:
         self.info.refused[name] = f"Module '{self.cls.__name__}' has no attribute '{name}' {why}"

@@ -138,7 +138,7 @@ class ModuleTypes:
             if is_root(base) or base.__module__.startswith("tensorscript.compiler.jit"):
                 continue
             # Of a stock container only `forward` is script; its children are known without it.
-            stock = base.__name__ in KINDS and ".nn" in base.__module__
+            stock = ".nn" in base.__module__ and base.__module__.endswith("container")
             for key, member in vars(base).items():
                 if (key == "forward" if stock else key != "__init__") and key not in unused:
                     self._member(info, key, member)

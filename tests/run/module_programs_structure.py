@@ -387,23 +387,6 @@ class M(nn.Module):
         return self.w(x)
 >>> f(T([1.0]))
 
-=== scripted_submodule
-class Inner(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.n = 1
-    def forward(self, x):
-        self.n += 1
-        return x + self.n
-class M(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = torch.jit.script(Inner())
-    def forward(self, x):
-        return self.inner(x) * 2
->>> f(T([1.0]))
->>> f.inner.n
-
 === named_tuple_result
 class Out(NamedTuple):
     logits: Tensor

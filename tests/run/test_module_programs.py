@@ -48,11 +48,6 @@ EXTENSIONS = {
 }
 """Programs that PyTorch refuses and that mean one thing only."""
 
-NOT_YET = {
-    "scripted_submodule": "submodules that are scripted already",
-}
-"""Programs that do not work yet, and what they need."""
-
 
 @pytest.fixture(autouse=True)
 def _no_deprecations() -> Any:
@@ -98,11 +93,9 @@ def _plain_code(code: str) -> str:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_equals_torch(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_equals_torch(name: str, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     plain_graph = pytest.importorskip("test_script_modules").plain
-    if name in NOT_YET:
-        request.applymarker(pytest.mark.xfail(reason=NOT_YET[name], strict=True))
     expected = _run(PROGRAMS[name], torch, torch, tmp_path)
     got = _run(PROGRAMS[name], torch, tensorscript, tmp_path)
     if name in EXTENSIONS:
@@ -116,4 +109,4 @@ def test_equals_torch(name: str, tmp_path: Path, request: pytest.FixtureRequest)
 
 def test_the_table_is_large_and_its_lists_are_current() -> None:
     assert len(PROGRAMS) >= 100
-    assert not (EXTENSIONS.keys() | NOT_YET.keys()) - PROGRAMS.keys()
+    assert not EXTENSIONS.keys() - PROGRAMS.keys()

@@ -2,25 +2,28 @@
 
 from typing import Final
 
-from tensorscript.compiler.jit.callables import ScriptFunction, ScriptMethod, executor
+from tensorscript.compiler.jit.callables import (
+    ScriptFunction,
+    ScriptMethod,
+    executor,
+    last_executed_optimized_graph,
+)
+from tensorscript.compiler.jit.enabled import jit_enabled
 from tensorscript.compiler.jit.faces import RecursiveScriptClass
-from tensorscript.compiler.jit.graph import Graph
+from tensorscript.compiler.jit.graph import Graph, hide_source_ranges
 from tensorscript.compiler.jit.language import (
     Attribute,
     Error,
     annotate,
+    drop,
     export,
     fork,
-    fuser,
     ignore,
     interface,
     is_scripting,
     is_tracing,
-    optimized_execution,
     overload,
     script_if_tracing,
-    set_fusion_strategy,
-    strict_fusion,
     unused,
     unwrap_optional,
     wait,
@@ -28,18 +31,35 @@ from tensorscript.compiler.jit.language import (
 from tensorscript.compiler.jit.language import isinstance_of as isinstance
 from tensorscript.compiler.jit.load import load
 from tensorscript.compiler.jit.module import RecursiveScriptModule
+from tensorscript.compiler.jit.opnames import export_opnames
 from tensorscript.compiler.jit.save import save
 from tensorscript.compiler.jit.script import script
+from tensorscript.compiler.jit.script_module import ScriptModule, ScriptWarning, script_method
+from tensorscript.compiler.jit.switches import (
+    enable_onednn_fusion,
+    fuser,
+    onednn_fusion_enabled,
+    optimized_execution,
+    set_fusion_strategy,
+    strict_fusion,
+)
 from tensorscript.compiler.jit.trace import trace, trace_module
 from tensorscript.compiler.jit.traced import TopLevelTracedModule, TracedModule
+from tensorscript.compiler.jit.unavailable import (
+    ONNXTracedModule,
+    jit_module_from_flatbuffer,
+    save_jit_module_to_flatbuffer,
+)
 from tensorscript.compiler.jit.unit import CompilationUnit
 from tensorscript.frontends.trace.cautions import TracerWarning
 from tensorscript.frontends.trace.check import TracingCheckError
 from tensorscript.runtime.values import Future
 
-ScriptModule = RecursiveScriptModule
-_fork, _wait, _isinstance = fork, wait, isinstance
+from . import _state, frontend
+
+_fork, _wait, _isinstance, _set_fusion_strategy = fork, wait, isinstance, set_fusion_strategy
 _overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
+_script_if_tracing, _drop, _hide_source_ranges = script_if_tracing, drop, hide_source_ranges
 
 __all__ = [
     "Attribute",
@@ -48,30 +68,42 @@ __all__ = [
     "Final",
     "Future",
     "Graph",
+    "ONNXTracedModule",
     "RecursiveScriptClass",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptMethod",
     "ScriptModule",
+    "ScriptWarning",
     "TopLevelTracedModule",
     "TracedModule",
     "TracerWarning",
     "TracingCheckError",
+    "_state",
     "annotate",
+    "enable_onednn_fusion",
     "executor",
     "export",
+    "export_opnames",
     "fork",
+    "frontend",
     "fuser",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
+    "jit_enabled",
+    "jit_module_from_flatbuffer",
+    "last_executed_optimized_graph",
     "load",
+    "onednn_fusion_enabled",
     "optimized_execution",
     "save",
+    "save_jit_module_to_flatbuffer",
     "script",
     "script_if_tracing",
+    "script_method",
     "set_fusion_strategy",
     "strict_fusion",
     "trace",
