@@ -15,7 +15,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
 from tensorscript.base.errors import GuardError
-from tensorscript.dialects.ts.constants import EnumRef
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.eager.device import device
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
@@ -212,7 +213,7 @@ def rebuild(
         case "scalar":
             return leaves[tree.leaf]
         case "constant":
-            return tree.value
+            return device(tree.value.text) if isinstance(tree.value, Device) else tree.value
     children = [rebuild(child, leaves, tensor) for child in tree.children]
     if tree.kind == "dict":
         return dict(zip(tree.keys, children, strict=True))

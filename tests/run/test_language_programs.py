@@ -44,7 +44,6 @@ NOT_YET: dict[str, str] = {}
 """Programs that do not work yet, and what they need."""
 
 NATIVE_NOT_YET = {
-    "tensor_dtype_attr": "a device leaves as its constant",
     "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
     "class_lt_sort": "sorting objects natively",
     "enum_argument": "members of enums as arguments",
