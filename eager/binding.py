@@ -197,13 +197,25 @@ def default_value(argument: Argument) -> Any:
     return v
 
 
+_PYTHON_ORDER = dict.fromkeys(
+    ("aten::std", "aten::var", "aten::std_mean", "aten::var_mean"), ("dim", "correction", "")
+)
+"""Overloads that Python's binding tries in another order than scripts: `x.std()` has a correction,
+not `unbiased`."""
+
+
+def _python_order(name: str) -> Callable[[Schema], int]:
+    first = _PYTHON_ORDER.get(name, ())
+    return lambda s: first.index(s.overload) if s.overload in first else len(first)
+
+
 def resolve(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Schema, Any]:
     """The first overload of `name` that takes these values, and the bound values.
 
     Raises:
         ArgumentError: none does; the text names every overload and its reason.
     """
-    candidates = overloads(name)
+    candidates = sorted(overloads(name), key=_python_order(name))
     for convert in (False, True):
         for candidate in candidates:
             bound = match(candidate, args, kwargs, convert)

@@ -76,7 +76,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
             raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
             raise OperatorError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
-        dims = (list(range(a.dim() - dims, a.dim())), list(range(dims)))
+        dims = (list(range(-dims, 0)), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
     return op("tensordot", a, b, first, second, **({} if out is None else {"out": out}))
 

@@ -172,21 +172,15 @@ class Tensor(TensorBase, metaclass=_Operators):
 
     @property
     def mT(self) -> Tensor:
-        return self._tensor("transpose", -2, -1)
-
-    @property
-    def H(self) -> Tensor:
-        """The conjugate transpose of a matrix (or of a 0-dim tensor)."""
-        if self._array.ndim not in (0, 2):
-            raise OperatorError(
-                f"tensor.H is only supported on matrices (2-D tensors). Got {self._array.ndim}-D "
-                "tensor."
-            )
-        return self._tensor("adjoint") if self._array.ndim else self
+        return self._tensor("mT")
 
     @property
     def mH(self) -> Tensor:
-        return self._tensor("adjoint")
+        return self._tensor("mH")
+
+    @property
+    def H(self) -> Tensor:
+        return self._tensor("matrix_H")
 
     @property
     def real(self) -> Tensor:
@@ -475,11 +469,11 @@ class Tensor(TensorBase, metaclass=_Operators):
     __pow__ = _operator("aten::pow")
     __matmul__ = _operator("aten::matmul")
     __and__ = _operator("aten::__and__")
-    __rand__ = _operator("aten::__and__")
+    __rand__ = _operator("aten::bitwise_and")
     __or__ = _operator("aten::__or__")
-    __ror__ = _operator("aten::__or__")
+    __ror__ = _operator("aten::bitwise_or")
     __xor__ = _operator("aten::__xor__")
-    __rxor__ = _operator("aten::__xor__")
+    __rxor__ = _operator("aten::bitwise_xor")
     __lshift__ = _operator("aten::__lshift__")
     __rshift__ = _operator("aten::__rshift__")
     __lt__ = _operator("aten::lt")
@@ -513,7 +507,7 @@ class Tensor(TensorBase, metaclass=_Operators):
         return call("aten::pow", (base, self))
 
     def __rmatmul__(self, other: Any) -> Any:
-        return NotImplemented
+        return call("aten::matmul", (other, self)) if isinstance(other, Tensor) else NotImplemented
 
     def __neg__(self) -> Tensor:
         return self._tensor("neg")

@@ -166,6 +166,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::_convolution": convolution,
     "aten::_convolution.deprecated": convolution,
     "aten::convolution": convolution,
+    "aten::_convolution_mode": conv_named,
     "aten::conv1d": conv,
     "aten::conv2d": conv,
     "aten::conv3d": conv,

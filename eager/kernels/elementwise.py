@@ -61,6 +61,11 @@ def unary(fn: Callable[[Array], Any]) -> Kernel:
     return lambda self: wrap(fn(compute(self)), self.dtype)
 
 
+def conjugate(self: Any) -> Any:
+    """The conjugate; a real tensor itself."""
+    return wrap(np.conj(compute(self)), self.dtype) if self.dtype.is_complex else self
+
+
 def float_unary(fn: Callable[[Array], Any]) -> Kernel:
     """A kernel that answers in floating point."""
 
@@ -497,7 +502,8 @@ _OVERLOADED: dict[str, Kernel] = {
     "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
     "complex": make_complex, "polar": polar, "angle": angle,
-    "conj": unary(np.conj), "conj_physical": unary(np.conj), "resolve_conj": lambda self: self,
+    "conj": conjugate, "_conj": unary(np.conj), "conj_physical": unary(np.conj),
+    "resolve_conj": lambda self: self,
     "resolve_neg": lambda self: self,
     "float_power.Tensor_Tensor": float_power, "float_power.Tensor_Scalar": float_power,
     "float_power.Scalar": float_power,

@@ -173,9 +173,7 @@ def _output(tracer: Tracer, result: Any) -> Value:
         case dict():
             return _dictionary(tracer, result)
     parts = [_output(tracer, part) for part in result]
-    fields: Sequence[str] = getattr(result, "_fields", ())
-    name = f"__torch__.{type(result).__name__}" if fields else ""
-    made = TupleType.of((p.type for p in parts), fields, name)
+    made = TupleType.of(p.type for p in parts)
     return tracer.add("prim::TupleConstruct", parts, [made]).output
 
 

@@ -124,12 +124,16 @@ def _to(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
     return schema("aten::to.device"), (tensor, CPU, other.dtype, *rest)
 
 
-def _spread_of(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
-    """`x.std()` as `x.std(None, correction=None, keepdim=False)`."""
-    given = [a.name for a in found.arguments]
-    if given != ["self", "unbiased"] or arguments[1] is not True:
+def _rsub(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    """`rsub(x, y)` of tensors as `sub(y, x)`."""
+    if found.overload != "Tensor":
         return found, arguments
-    return schema(f"{found.name}.correction"), (arguments[0], None, None, False)
+    x, y, alpha = arguments
+    return schema("aten::sub.Tensor"), (y, x, alpha)
+
+
+def _conj(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    return schema("aten::_conj"), arguments
 
 
 def _resampling(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
@@ -164,16 +168,26 @@ def _alias(name: str) -> Callable[[Schema, Arguments], tuple[Schema, Arguments]]
 
 
 _ALIASES = {
-    "absolute": "abs", "absolute_": "abs_", "clip": "clamp", "clip_": "clamp_", "det": "det",
-    "divide": "div", "divide_": "div_", "greater": "gt", "greater_": "gt_", "greater_equal": "ge",
-    "greater_equal_": "ge_", "less": "lt", "less_": "lt_", "less_equal": "le", "less_equal_": "le_",
+    "absolute": "abs", "absolute_": "abs_", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp",
+    "clip_": "clamp_", "concat": "cat", "concatenate": "cat", "det": "linalg_det", "divide": "div",
+    "divide_": "div_", "fix": "trunc", "fix_": "trunc_", "ger": "outer", "greater": "gt",
+    "greater_": "gt_", "greater_equal": "ge", "greater_equal_": "ge_", "inverse": "linalg_inv",
+    "less": "lt", "less_": "lt_", "less_equal": "le", "less_equal_": "le_",
+    "linalg_matmul": "matmul", "matrix_exp": "linalg_matrix_exp", "moveaxis": "movedim",
     "multiply": "mul", "multiply_": "mul_", "negative": "neg", "negative_": "neg_",
-    "not_equal": "ne", "not_equal_": "ne_", "subtract": "sub", "subtract_": "sub_",
-    "true_divide": "div", "true_divide_": "div_", "arccos": "acos", "arccosh": "acosh",
-    "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "fix": "trunc",
-    "swapaxes": "transpose", "swapdims": "transpose", "swapaxes_": "transpose_",
-    "swapdims_": "transpose_", "moveaxis": "movedim", "row_stack": "vstack",
-    "column_stack": "column_stack", "inverse": "inverse", "ger": "outer",
+    "not_equal": "ne", "not_equal_": "ne_", "orgqr": "linalg_householder_product",
+    "row_stack": "vstack", "special_digamma": "digamma", "special_erf": "erf",
+    "special_erfc": "erfc", "special_erfinv": "erfinv", "special_exp2": "exp2",
+    "special_expit": "sigmoid", "special_expm1": "expm1", "special_gammainc": "igamma",
+    "special_gammaincc": "igammac", "special_gammaln": "lgamma", "special_i0": "i0",
+    "special_log1p": "log1p", "special_log_softmax": "log_softmax", "special_logit": "logit",
+    "special_logsumexp": "logsumexp", "special_multigammaln": "mvlgamma",
+    "special_polygamma": "polygamma", "special_psi": "digamma", "special_round": "round",
+    "special_sinc": "sinc", "special_softmax": "softmax", "special_xlogy": "xlogy",
+    "subtract": "sub", "subtract_": "sub_", "swapaxes": "transpose", "swapaxes_": "transpose_",
+    "swapdims": "transpose", "swapdims_": "transpose_", "true_divide": "div",
+    "true_divide_": "div_",
 }  # fmt: skip
 """Second names of operators: traces show the first."""
 
@@ -181,7 +195,8 @@ _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] =
     **{f"conv{n}d": _convolution for n in (1, 2, 3)},
     **{f"conv_transpose{n}d": _convolution for n in (1, 2, 3)},
     "to": _to,
-    **{name: _spread_of for name in ("std", "var", "std_mean", "var_mean")},
+    "rsub": _rsub,
+    "conj": _conj,
     **{
         f"{name}{exact}": _resampling
         for name in ("upsample_nearest", "_upsample_nearest_exact")
@@ -198,5 +213,5 @@ _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] =
             "_upsample_bicubic2d_aa",
         )
     },
-    **{second: _alias(first) for second, first in _ALIASES.items() if first != second},
+    **{second: _alias(first) for second, first in _ALIASES.items()},
 }

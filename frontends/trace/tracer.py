@@ -8,6 +8,7 @@ value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -44,6 +45,7 @@ from tensorscript.frontends.script.program import Program
 
 from . import cautions
 from .cautions import TracingError
+from .parts import Parts, parts_of
 from .places import here, name_of
 from .printed import tensor_text
 from .spelling import WrappedNumber, spelled
@@ -154,7 +156,10 @@ class Tracer:
     # -- what eager mode tells ----------------------------------------------------------------
 
     def ran(self, schema: Schema, arguments: tuple[Any, ...], result: Any) -> None:
-        if not _has_tensor(result):
+        if not _has_tensor(result) or _is_nothing(schema, arguments):
+            return
+        if (compute := parts_of(schema, arguments)) is not None:
+            self._record_parts(compute, result)
             return
         schema, arguments = spelled(schema, arguments, result)
         span = here()
@@ -169,6 +174,14 @@ class Tracer:
         node = self.add(schema.name, inputs, types, span, schema)
         for value, made in zip(node.outputs, results, strict=True):
             self._name_result(value, made, grad, span)
+
+    def _record_parts(self, compute: Parts, result: Any) -> None:
+        """Record an operator by its parts: the results stand for what the parts give."""
+        with traced_by(self):
+            made = compute()
+        pairs = zip(result, made, strict=True) if isinstance(result, tuple) else [(result, made)]
+        for tensor, same in pairs:
+            self.know(tensor, self.value_of(same))
 
     def _read(self, inputs: Sequence[Value]) -> Iterator[Value]:
         for value in inputs:
@@ -338,9 +351,12 @@ def type_of(tensor: TensorBase, requires_grad: bool | None = None) -> TensorType
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...] | None:
-    """Strides in elements; a dimension that NumPy made up (`x[None]`) gets PyTorch's."""
+    """Strides in elements; where NumPy made them up (`x[None]`, no elements), PyTorch's."""
     if not array.ndim:
         return None
+    if not array.size:
+        ends = [max(n, 1) for n in array.shape[1:]] + [1]
+        return tuple(math.prod(ends[at:]) for at in range(array.ndim))
     found = [s // array.itemsize for s in array.strides]
     for dim in reversed(range(array.ndim)):
         if array.shape[dim] == 1 and found[dim] == 0:
@@ -351,6 +367,11 @@ def _strides(array: np.ndarray) -> tuple[int, ...] | None:
 
 def _is_differentiable(tensor: TensorBase) -> bool:
     return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
+def _is_nothing(schema: Schema, arguments: tuple[Any, ...]) -> bool:
+    """Whether PyTorch's binding gives the argument back without asking an operator."""
+    return schema.base_name == "conj" and not arguments[0].dtype.is_complex
 
 
 def _has_tensor(result: Any) -> bool:

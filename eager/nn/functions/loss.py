@@ -48,7 +48,6 @@ def soft_margin_loss(
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets of 1 and -1."""
     code = reduction_code(reduction, size_average, reduce)
-    input, target = ts.broadcast_tensors([input, target])
     return ts.soft_margin_loss(input, target, code)
 
 

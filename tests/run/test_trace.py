@@ -1,0 +1,285 @@
+"""Tracing functions: the documented examples, what is warned of, checked and refused."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import jit
+
+X = ts.arange(6).float().view(2, 3) / 7
+WEIGHT = ts.ones(3).requires_grad_()
+
+
+def kinds(graph: object) -> list[str]:
+    """The operators of a graph in order, constants left out."""
+    found = re.findall(r"= (\w+::\w+)", str(graph))
+    return [k for k in found if k != "prim::Constant"]
+
+
+def warned(function, *inputs, **options) -> list[str]:
+    """The texts of the tracer's warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        jit.trace(function, inputs, check_trace=False, **options)
+    assert all(w.category is jit.TracerWarning and w.filename == __file__ for w in caught)
+    return [str(w.message) for w in caught]
+
+
+# -- the documented examples --------------------------------------------------------------------
+
+
+def loop_in_traced_fn(x):
+    result = x[0]
+    for i in range(x.size(0)):
+        result = result * x[i]
+    return result
+
+
+def fill_row_zero(x):
+    x[0] = ts.rand(*x.shape[1:2])
+    return x
+
+
+def rows_by_cat(x):
+    x = ts.cat((ts.rand(1, *x.shape[1:2]), x[1:2]), dim=0)
+    return x
+
+
+GRAPH_DIFF = """\
+ERROR: Graphs differed across invocations!
+>Graph diff:
+>>  graph(%x : Tensor):
+>>    %1 : int = prim::Constant[value=0]()
+>>    %2 : int = prim::Constant[value=0]()
+>>    %result.1 : Tensor = aten::select(%x, %1, %2)
+>>    %4 : int = prim::Constant[value=0]()
+>>    %5 : int = prim::Constant[value=0]()
+>>    %6 : Tensor = aten::select(%x, %4, %5)
+>>    %result.3 : Tensor = aten::mul(%result.1, %6)
+>>    %8 : int = prim::Constant[value=0]()
+>>    %9 : int = prim::Constant[value=1]()
+>>    %10 : Tensor = aten::select(%x, %8, %9)
+>>-   %result : Tensor = aten::mul(%result.3, %10)
+>>+   %result.5 : Tensor = aten::mul(%result.3, %10)
+>>?          ++
+>>    %12 : int = prim::Constant[value=0]()
+>>    %13 : int = prim::Constant[value=2]()
+>>    %14 : Tensor = aten::select(%x, %12, %13)
+>>+   %result : Tensor = aten::mul(%result.5, %14)
+>>+   %16 : int = prim::Constant[value=0]()
+>>+   %17 : int = prim::Constant[value=3]()
+>>+   %18 : Tensor = aten::select(%x, %16, %17)
+>>-   %15 : Tensor = aten::mul(%result, %14)
+>>?     ^                                 ^
+>>+   %19 : Tensor = aten::mul(%result, %18)
+>>?     ^                                 ^
+>>-   return (%15)
+>>?             ^
+>>+   return (%19)
+>>?             ^
+>First diverging operator:
+>Node diff:
+>>- %result : Tensor = aten::mul(%result.3, %10)
+>>+ %result.5 : Tensor = aten::mul(%result.3, %10)
+>>?        ++
+""".replace(">", "\t")  # tabs, in a file that has none
+
+
+@pytest.mark.filterwarnings("ignore::tensorscript.jit.TracerWarning")
+def test_check_inputs_find_a_loop_that_depends_on_shapes() -> None:
+    checks = [(ts.rand(4, 5, 6),), (ts.rand(2, 3, 4),)]
+    with pytest.raises(jit.TracingCheckError) as caught:
+        jit.trace(loop_in_traced_fn, (ts.rand(3, 4, 5),), check_inputs=checks)
+    text = re.sub(r" # \S+", "", str(caught.value))
+    assert text.startswith("Tracing failed sanity checks!\n" + GRAPH_DIFF)
+    assert re.search(r"Trace source location:\n\t\t\S+test_trace.py\(\d+\)\n", text)
+
+
+def test_a_row_filled_at_random_is_recorded_and_warned_of() -> None:
+    with pytest.warns(jit.TracerWarning) as caught:
+        traced = jit.trace(fill_row_zero, (ts.rand(3, 4),))
+    random, output = (str(w.message) for w in caught)
+    assert random.startswith(
+        "Trace had nondeterministic nodes. Did you forget call .eval() on your model? Nodes:\n"
+        "\t%10 : Float(4, strides=[1], requires_grad=0, device=cpu) = aten::rand(%5, %6, %7, %8, %9"
+    )
+    assert output.startswith(
+        "Output nr 1. of the traced function does not match the corresponding output of the Python "
+        "function. Detailed error:\nTensor-likes are not close!\n\nMismatched elements: 4 / 12 (33"
+    )
+    assert kinds(traced.graph) == [
+        "aten::size", "prim::NumToTensor", "aten::Int", "prim::ListConstruct", "aten::rand",
+        "aten::select", "aten::copy_",
+    ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::tensorscript.jit.TracerWarning")
+def test_a_row_made_by_cat_follows_the_shape() -> None:
+    traced = jit.trace(rows_by_cat, (ts.rand(3, 4),))
+    assert traced(ts.rand(3, 7)).shape == (2, 7)
+
+
+# -- sizes --------------------------------------------------------------------------------------
+
+
+def test_sizes_stay_symbolic() -> None:
+    def program(x):
+        n, m = x.shape
+        return x.reshape(n * m), x.new_zeros(n // 2 + 1), x[: n - 1]
+
+    traced = jit.trace(program, X)
+    assert [tuple(t.shape) for t in traced(ts.rand(5, 4))] == [(20,), (3,), (4, 4)]
+
+
+def test_the_same_tensor_twice_is_two_inputs() -> None:
+    traced = jit.trace(lambda x, y: x - y, (X, X))
+    np.testing.assert_array_equal(traced(X, X * 0).numpy(), X.numpy())
+
+
+# -- inputs and outputs -------------------------------------------------------------------------
+
+
+def test_nested_inputs_and_outputs() -> None:
+    def program(pair, table):
+        return pair[0] + table["a"], (pair[1][0], [table["b"]])
+
+    given = (X, [X + 1, X]), {"a": X, "b": X + 2}
+    with pytest.warns(jit.TracerWarning, match="Encountering a list at the output"):
+        traced = jit.trace(program, given, check_trace=False)
+    arguments, result = str(traced.schema).split(" -> ")
+    assert arguments == "program((Tensor, Tensor[]) pair, Dict(str, Tensor) table)"
+    assert result == "((Tensor, (Tensor, Tensor[])))"
+    found, (second, (third,)) = traced(*given)
+    np.testing.assert_array_equal(found.numpy(), (X + X).numpy())
+    np.testing.assert_array_equal(second.numpy(), (X + 1).numpy())
+    np.testing.assert_array_equal(third.numpy(), (X + 2).numpy())
+
+
+def test_arrays_do_for_tensors_and_keywords_are_inputs() -> None:
+    traced = jit.trace(lambda x, y=None: x if y is None else x * y, X.numpy())
+    assert kinds(traced.graph) == []
+    traced = jit.trace(lambda x, y=None: x * y, example_kwarg_inputs={"y": X, "x": X})
+    np.testing.assert_array_equal(traced(x=X, y=X).numpy(), (X * X).numpy())
+
+
+def test_dict_outputs_need_strict_off() -> None:
+    def program(x):
+        return {"a": x + 1}
+
+    with pytest.raises(RuntimeError, match="Encountering a dict at the output of the tracer"):
+        jit.trace(program, X)
+    assert list(jit.trace(program, X, strict=False)(X)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs", "text"),
+    [
+        (lambda x: None, (X,), "The traced function didn't return any values!"),
+        (lambda x: 3, (X,), "Only tensors, lists, tuples of tensors, or dictionary of tensors"),
+        (lambda x: (x, "a"), (X,), "Only tensors, lists, tuples of tensors"),
+        (lambda x, n: x, (X, 3), r"Type 'Tuple\[Tensor, int\]' cannot be traced. Only Tensors"),
+        (lambda x, p: x, (X, (X, 3)), r"Type 'Tuple\[Tensor, Tuple\[Tensor, int\]\]' cannot be"),
+        (lambda x: x.data, (X,), "did not have observable data dependence with trace inputs"),
+        (
+            lambda x: x * WEIGHT,
+            (X,),
+            "Cannot insert a Tensor that requires grad as a constant. Consider making it a",
+        ),
+    ],
+)
+def test_refusals(program, inputs, text) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        jit.trace(program, inputs)
+
+
+# -- warnings -----------------------------------------------------------------------------------
+
+
+def converted(kind: str) -> str:
+    return (
+        f"Converting a tensor to a {kind} might cause the trace to be incorrect. We can't record "
+        "the data flow of Python values, so this value will be treated as a constant in the "
+        "future. This means that the trace might not generalize to other inputs!"
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "texts"),
+    [
+        (lambda x: x if x.sum() > 0 else -x, [converted("Python boolean")]),
+        (lambda x: x + int(x.sum()), [converted("Python integer")]),
+        (lambda x: x + float(x.sum()), [converted("Python float")]),
+        (lambda x: x + x[0, 0].item(), [converted("Python number")]),
+        (lambda x: x + x.tolist()[0][0], [converted("Python list")]),
+        (lambda x: x + float(x.numpy()[0, 0]), [converted("NumPy array")]),
+        (lambda x: x + len(x), ["Using len to get tensor shape might cause the trace to be incor"]),
+        (
+            lambda x: sum(r.sum() for r in x),
+            ["Iterating over a tensor might cause the trace to be"],
+        ),
+        (lambda x: x + ts.tensor(1.0), ["torch.tensor results are registered as constants in the"]),
+        (lambda x: x + ts.as_tensor([1.0, 2, 3]), ["torch.as_tensor results are registered as co"]),
+        (lambda x: x + x.shape[0], []),
+        (lambda x: x.view(-1)[[0, 1]], []),
+    ],
+)
+def test_what_a_trace_cannot_follow_is_warned_of(program, texts) -> None:
+    found = warned(program, X)
+    assert len(found) == len(texts)
+    assert all(f.startswith(t) for f, t in zip(found, texts, strict=True))
+
+
+# -- the check ----------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::tensorscript.jit.TracerWarning")
+def test_a_constant_that_changes_is_an_error() -> None:
+    numbers = [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(jit.TracingCheckError) as caught:
+        jit.trace(lambda x: x + numbers.pop(), ts.ones(2))
+    assert "ERROR: Tensor-valued Constant nodes differed in value across invocations" in str(
+        caught.value
+    )
+    assert "Scalars are not close!" in str(caught.value)
+
+
+def test_a_trace_that_cannot_run_again_says_what_failed() -> None:
+    def program(x):
+        return x.reshape(6)
+
+    def wrapped(x):
+        return program(x) if jit.is_tracing() else [][0]
+
+    with pytest.raises(jit.TracingCheckError, match="while running the Python function with test"):
+        jit.trace(wrapped, X)
+
+
+def test_is_tracing() -> None:
+    traced = jit.trace(lambda x: x + 1 if jit.is_tracing() else x, X, check_trace=False)
+    assert kinds(traced.graph) == ["aten::add"]
+    assert not jit.is_tracing()
+
+
+# -- operators recorded by their parts ------------------------------------------------------------
+
+
+def test_a_cell_is_recorded_by_its_parts() -> None:
+    w, v = ts.rand(16, 3), ts.rand(16, 4)
+    h = ts.rand(2, 4)
+    traced = jit.trace(lambda x, h, c: ts.lstm_cell(x, (h, c), w, v), (X, h, h))
+    assert "aten::unsafe_chunk" in kinds(traced.graph)
+    expected = ts.lstm_cell(X, (h, h), w, v)
+    for found, wanted in zip(traced(X, h, h), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-6)
+
+
+def test_a_convolution_of_one_sample_gets_a_batch() -> None:
+    w = ts.rand(2, 2, 3)
+    traced = jit.trace(lambda x: ts.conv1d(x, w), ts.rand(2, 5))
+    assert kinds(traced.graph)[0] == "aten::unsqueeze"
+    assert kinds(traced.graph)[-2:] == ["aten::_convolution", "aten::squeeze"]
