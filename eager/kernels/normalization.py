@@ -182,11 +182,17 @@ def instance_norm(
     return wrap(_affine(out, weight, bias, (1, -1, *[1] * (x.ndim - 2))), self.dtype)
 
 
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The p-norm over all dimensions but one; over all of them, as one number, for dim -1."""
+    x = np.abs(compute(v)) ** pow
+    if dim == -1:
+        return wrap(x.sum() ** (1 / pow), v.dtype)
+    over = tuple(a for a in range(x.ndim) if a != dim)
+    return wrap(x.sum(axis=over, keepdims=True) ** (1 / pow), v.dtype)
+
+
 def weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
-    x = compute(v)
-    over = tuple(a for a in range(x.ndim) if a != dim % x.ndim) if dim != -1 else None
-    norm = np.sqrt((x * x).sum(axis=over, keepdims=True))
-    return wrap(x * (compute(g) / norm), v.dtype)
+    return wrap(compute(v) * (compute(g) / compute(norm_except_dim(v, 2, dim))), v.dtype)
 
 
 def attention(
@@ -227,5 +233,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::group_norm": group_norm,
     "aten::instance_norm": instance_norm,
     "aten::_weight_norm": weight_norm,
+    "aten::norm_except_dim": norm_except_dim,
     "aten::scaled_dot_product_attention": attention,
 }

@@ -1,7 +1,7 @@
 """Recurrent layers: LSTM, GRU and plain RNN, their cells, several layers and both directions.
 
-Weights come per layer and direction as (w_ih, w_hh[, b_ih, b_hh]); gates are stacked in PyTorch's
-order: input, forget, cell, output for the LSTM; reset, update, new for the GRU.
+Weights come per layer and direction as (w_ih, w_hh[, b_ih, b_hh][, w_hr]); gates are stacked in
+PyTorch's order: input, forget, cell, output for the LSTM; reset, update, new for the GRU.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ def _gates(x: Array, w: Array | None, b: Array | None) -> Array:
 
 
 def lstm_step(x: Array, state: State, p: Sequence[Array | None]) -> State:
+    """One step; a fifth weight projects the hidden state (Sak and others, 2014)."""
     h, c = state
     i, f, g, o = np.split(_gates(x, p[0], p[2]) + _gates(h, p[1], p[3]), 4, -1)
     new = logistic(f) * c + logistic(i) * np.tanh(g)
-    return logistic(o) * np.tanh(new), new
+    hidden = logistic(o) * np.tanh(new)
+    return (hidden if len(p) < 5 else _gates(hidden, p[4], None)), new
 
 
 def gru_step(x: Array, state: State, p: Sequence[Array | None]) -> State:
@@ -77,7 +79,9 @@ def layers(step: Step, states: int) -> Kernel:
             x, start = x[:, None], [h[:, None] for h in start]
         elif batch_first:
             x = x.swapaxes(0, 1)
-        width = 4 if has_biases else 2
+        biases = 4 if has_biases else 2
+        projected = states == 2 and start[0].shape[-1] != start[1].shape[-1]
+        width = biases + projected
         directions = 2 if bidirectional else 1
         last: list[list[Array]] = [[] for _ in range(states)]
         for layer in range(num_layers):
@@ -85,7 +89,7 @@ def layers(step: Step, states: int) -> Kernel:
             for d in range(directions):
                 k = layer * directions + d
                 own = [compute(w) for w in params[k * width : (k + 1) * width]]
-                weights = [*own, *[None] * (4 - width)]
+                weights = [*own[:biases], *[None] * (4 - biases), *own[biases:]]
                 out, end = _direction(step, x, tuple(s[k] for s in start), weights, d == 1)
                 outputs.append(out)
                 for column, s in zip(last, end, strict=True):

@@ -16,7 +16,6 @@ from ..namespace import lookup as operator_face
 from .functions import (
     activation,
     attention,
-    dropout,
     loss,
     norm,
     pooling,
@@ -25,9 +24,11 @@ from .functions import (
     sparse,
     vision,
 )
+from .functions import dropout as dropouts  # `dropout` is a function here
 
 FAMILIES = (
-    activation, attention, dropout, loss, norm, pooling, pooling_others, resampling, sparse, vision,
+    activation, attention, dropouts, loss, norm, pooling, pooling_others, resampling, sparse,
+    vision,
 )  # fmt: skip
 Face = Callable[..., Any]
 

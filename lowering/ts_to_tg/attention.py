@@ -22,7 +22,7 @@ def attention(
     value: Tensor,
     mask: Tensor | None = None,
     dropout: Value = 0.0,
-    causal: bool = False,
+    causal: Value = False,
     scale: Value = None,
     enable_gqa: bool = False,
     *_: Value,
@@ -49,7 +49,7 @@ def _weights(
     query: Tensor,
     key: Tensor,
     mask: Tensor | None,
-    causal: bool = False,
+    causal: Value = False,
     scale: Value = None,
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask); half types are calculated in float32."""
@@ -75,19 +75,21 @@ def _repeated(b: Builder, x: Tensor, query: Tensor) -> Tensor:
     return b.apply("aten::repeat_interleave", x, int(str(count.value)), -3)
 
 
-def _masked(b: Builder, scores: Tensor, mask: Tensor | None, causal: bool, scale: Value) -> Tensor:
+def _masked(b: Builder, scores: Tensor, mask: Tensor | None, causal: Value, scale: Value) -> Tensor:
     dtype = scores.dtype
     shape = scores.shape if mask is None else b.broadcast_shapes(scores.shape, mask.shape)
 
     def make(body: Body, i: list[Expr]) -> Expr:
-        factor = scale if isinstance(scale, Expr) else const(scale, dtype)
-        e = body.broadcast(scores, i, dtype) * factor
+        e = body.broadcast(scores, i, dtype) * body.scalar(scale, dtype)
         low = const(-math.inf, dtype)
         if mask is not None and mask.dtype is bool_:
             e = select(body.broadcast(mask, i, bool_), e, low)
         elif mask is not None:
             e = e + body.broadcast(mask, i, dtype)
-        return select(binary("le", i[-1], i[-2]), e, low) if causal else e
+        if causal is False:
+            return e
+        seen = select(binary("le", i[-1], i[-2]), e, low)
+        return select(body.scalar(causal, bool_), seen, e) if isinstance(causal, Expr) else seen
 
     return b.compute(shape, dtype, make)
 

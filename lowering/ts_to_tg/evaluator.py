@@ -259,6 +259,7 @@ class Evaluator:
         tensors = has_tensor(plain)
         if tensors:
             self.check_dtypes(name, plain)
+            self.check_flags(name, plain)
         # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
         row = self.tensor_rows.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
@@ -269,6 +270,16 @@ class Evaluator:
         if base.endswith("_") and not base.endswith("__") and isinstance(plain[0], Tensor):
             return self.in_place(name, base, plain)
         return b.cannot("has no native form")
+
+    def check_flags(self, name: str, arguments: Sequence[Value]) -> None:
+        """Refuse flags that only the running program knows: rows branch on them."""
+        if name.partition(".")[0] in _RUNTIME_FLAGS or not any(
+            isinstance(a, Expr) and a.dtype is tt_bool for a in arguments
+        ):
+            return
+        for formal, given in zip(schema(name).arguments, arguments, strict=False):
+            if str(formal.type) == "bool" and isinstance(given, Expr):
+                self.b.cannot(f"the flag '{formal.name}' is known only at run time")
 
     def check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse elements that the operator does not take."""
@@ -370,6 +381,8 @@ def overlaps_itself(x: Tensor) -> bool:
     )
 
 
+_RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
+"""Operators whose rows take flags as expressions."""
 _RESHAPING = {
     f"aten::{name}_"
     for name in ("swapaxes", "swapdims", "t", "transpose", "unsqueeze", "squeeze", "resize", "set")

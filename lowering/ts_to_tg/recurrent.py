@@ -17,7 +17,7 @@ from .control import loop
 from .elements import compute_dtype
 from .joining import cat, stack
 from .linalg import linear
-from .sizes import simplify
+from .sizes import same_size, simplify
 from .slicing import narrow, select_at
 from .values import Tensor, Value
 from .view import transpose
@@ -79,7 +79,7 @@ def _layer(
     b: Builder, x: Tensor, state: State, weights: Sequence[Tensor | None], cell: Cell, back: bool
 ) -> tuple[Tensor, State]:
     """One direction of one layer over x of (T, B, I): outputs (T, B, H) and the last state."""
-    w_input, w_hidden, b_input, b_hidden = weights
+    w_input, w_hidden, b_input, b_hidden, w_projection = weights
     assert w_input is not None and w_hidden is not None
     given = linear(b, x, w_input, b_input)
     steps, hidden = x.shape[0], state[0].shape[-1]
@@ -92,6 +92,8 @@ def _layer(
             b.bounds.setdefault(str(at.value), steps)
         gates = select_at(b, given, 0, at)
         after = cell(b, gates, linear(b, now[0], w_hidden, b_hidden), now)
+        if w_projection is not None:
+            after[0] = linear(b, after[0], w_projection, None)
         b.write(select_at(b, y, 0, at), after[0])
         return [True, *after]
 
@@ -124,14 +126,17 @@ def _network(
         states = [b.call("aten::unsqueeze", s, 1) for s in states]
     elif batch_first:
         x = transpose(b, x, 0, 1)
-    directions, each = 2 if bidirectional else 1, 4 if has_biases else 2
+    directions, biases = 2 if bidirectional else 1, 4 if has_biases else 2
+    # A projected LSTM keeps hidden states of another size than its cells.
+    projected = len(states) == 2 and not same_size(states[0].shape[-1], states[1].shape[-1])
+    each = biases + projected
     last: list[list[Tensor]] = [[] for _ in states]
     for layer in range(layers):
         outputs = []
         for d in range(directions):
             k = layer * directions + d
             own: list[Tensor | None] = [*weights[k * each : (k + 1) * each]]
-            own += [None] * (4 - len(own))
+            own = [*own[:biases], *[None] * (4 - biases), *own[biases:], *[None] * (not projected)]
             start = [select_at(b, s, 0, k) for s in states]
             y, after = _layer(b, x, start, own, cell, d == 1)
             outputs.append(y)

@@ -309,6 +309,22 @@ def test_what_native_code_cannot_do_is_visible() -> None:
         native(words)(np.zeros(2, np.float32), "hello")
 
 
+def test_a_flag_known_at_run_time_is_not_taken_for_set() -> None:
+    def kept(x: ts.Tensor, keep: bool) -> ts.Tensor:
+        return x.sum(1, keepdim=keep)
+
+    def causal(q: ts.Tensor, hidden: bool) -> ts.Tensor:
+        return ts.nn.functional.scaled_dot_product_attention(q, q, q, None, 0.0, hidden)
+
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    f, g = compile_(kept, cache=False), native(causal)
+    for flag in (True, False):
+        assert f(x, flag).shape == ((3, 1) if flag else (3,))
+        expected = causal(ts.from_numpy(x), flag).numpy()
+        np.testing.assert_allclose(g(x, flag), expected, rtol=1e-5)
+    assert "the flag 'keepdim' is known only at run time" in f.stats.fallbacks[0]
+
+
 def test_stages_can_be_read() -> None:
     f = native(chain)
     x = array(8, 8)

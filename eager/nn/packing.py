@@ -1,0 +1,137 @@
+"""Sequences of different lengths: padded, packed, and back (`nn.utils.rnn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
+
+from .. import namespace as ts
+from ..tensor import Tensor
+
+
+class _Parts(NamedTuple):
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(_Parts):
+    """The elements of a batch step by step, and how many sequences each step still has.
+
+    Attributes:
+        data: (sum of lengths, *).
+        batch_sizes: int64 (longest length,).
+        sorted_indices: the order in which the sequences were packed, longest first.
+        unsorted_indices: the inverse of that order.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> Self:
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        if batch_sizes is None:
+            data, batch_sizes = data
+        assert batch_sizes is not None
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data converted; the sizes stay."""
+        return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
+
+    def float(self) -> PackedSequence:
+        return self.to(ts.tensor(0.0).dtype)
+
+    def double(self) -> PackedSequence:
+        return PackedSequence(self.data.double(), *self[1:])
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes `permutation`."""
+    return None if permutation is None else ts.argsort(permutation)
+
+
+def pack_padded_sequence(
+    input: Tensor,
+    lengths: Tensor | Sequence[int],
+    batch_first: bool = False,
+    enforce_sorted: bool = True,
+) -> PackedSequence:
+    """Pack a padded batch (T, B, *); without `enforce_sorted` it is sorted by length first.
+
+    Raises:
+        OperatorError: lengths that do not fit, or that are not sorted as they must be.
+    """
+    sizes = ts.as_tensor(lengths).to(ts.tensor(0).dtype)
+    order = None
+    if not enforce_sorted:
+        sizes, order = ts.sort(sizes, descending=True)
+        input = input.index_select(0 if batch_first else 1, order)
+    data, batch_sizes = ts._pack_padded_sequence(input, sizes, batch_first)
+    return PackedSequence(data, batch_sizes, order, None)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence,
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    total_length: int | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The padded batch of a packed one, and its lengths.
+
+    Raises:
+        ValueError: `total_length` is less than the longest sequence.
+    """
+    longest = sequence.batch_sizes.shape[0]
+    if total_length is not None:
+        if total_length < longest:
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, "
+                f"but got total_length={total_length} and max sequence length being {longest}"
+            )
+        longest = total_length
+    padded, lengths = ts._pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, longest
+    )
+    if sequence.unsorted_indices is None:
+        return padded, lengths
+    back = sequence.unsorted_indices
+    return padded.index_select(0 if batch_first else 1, back), lengths[back]
+
+
+def pad_sequence(
+    sequences: Iterable[Tensor],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Tensor:
+    """Sequences (length, *) as one batch (longest length, B, *)."""
+    found: Tensor = ts.pad_sequence(list(sequences), batch_first, padding_value, padding_side)
+    return found
+
+
+def unpad_sequence(
+    padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False
+) -> list[Tensor]:
+    """The sequences of a padded batch."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences of different lengths."""
+    lengths = [len(s) for s in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences of a packed batch."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
