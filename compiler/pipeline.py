@@ -19,6 +19,7 @@ from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
+from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.normalize import normalize
 from tensorscript.lowering.tg_to_te.host import tg_to_te
@@ -79,6 +80,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _each_function(inline_producers),
         "views and pointwise chains vanish into their consumers; what is left is worth storing",
+    ),
+    Pass(
+        "inline-points",
+        "kernels",
+        _each_function(inline_points),
+        "0-dim tensors are computed by the host code that reads them; after chains have become one",
     ),
     Pass(
         "fuse",

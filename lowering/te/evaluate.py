@@ -127,6 +127,7 @@ class Evaluator:
 
     def run(self, func: FuncOp, arguments: Mapping[str, object]) -> None:
         """Run with arrays and numbers by parameter name; `out` arrays start as poison."""
+        self.once = self.once and func.role.data == "kernel"
         if self.module is not None:
             for constant in constants(self.module):
                 if constant.data.data.array is not None:
@@ -136,6 +137,7 @@ class Evaluator:
             if not isinstance(p, Buffer):
                 self.values[p.name] = given  # type: ignore[assignment]  # a number, by contract
             elif isinstance(given, Storage):
+                given.stored[...] = False
                 self.storage[p.name] = given
             elif isinstance(given, Grown):
                 self.grown[p.name] = given

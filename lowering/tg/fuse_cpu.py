@@ -20,7 +20,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tensorscript.dialects.te.buffers import ExprsAttr
 from tensorscript.dialects.te.expr import Expr, const, mul, var
+from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ContractOp,
@@ -35,6 +37,7 @@ from tensorscript.dialects.tg.ops import (
 from tensorscript.dialects.tg.types import TensorType
 
 from .bodies import reads_of
+from .inline_points import is_point_write
 
 ROW_LIMIT = 1 << 16
 """Elements of one row that stages may hand to each other (kept in the second-level cache)."""
@@ -163,6 +166,7 @@ class _Fuser:
         self.groups: list[Group] = []
         self.order: list[Group | Operation] = []
         self.made_in: dict[SSAValue, int] = {}
+        self.sizes: dict[str, int] = {}
 
     def position(self, value: SSAValue) -> int:
         """Place in `order` of what defines the value; -1 for what comes from outside the block."""
@@ -176,13 +180,16 @@ class _Fuser:
 
     def add(self, op: Operation) -> None:
         where = max((self.position(v) for v in _all_operands(op)), default=-1)
-        if not isinstance(op, KernelSource):
+        where = max([where, *(self.sizes.get(name, -1) for name in _sizes(op))])
+        if not isinstance(op, KernelSource) or is_point_write(op):
             self.order.append(op)
             place = len(self.order) - 1
         else:
             place = self._place(op, where)
         for result in op.results:
             self.made_in[result] = place
+        if isinstance(op, SizeOp):
+            self.sizes[op.symbol] = place
 
     def _place(self, op: KernelSource, where: int) -> int:
         latest = self.order[where] if where >= 0 else None
@@ -200,6 +207,16 @@ class _Fuser:
 def _all_operands(op: Operation) -> list[SSAValue]:
     """Operands of the op and of everything inside its regions."""
     return [value for inner in op.walk() for value in inner.operands]
+
+
+def _sizes(op: Operation) -> set[str]:
+    """Names in the shapes of what an op computes; in its expressions stand no others."""
+    types = [result.type for result in op.results]
+    found = {n for t in types if isinstance(t, TensorType) for size in t.shape for n in size.free}
+    extents = getattr(op, "extents", None)
+    if isinstance(extents, ExprsAttr):
+        found |= {n for e in extents.data for n in e.free}
+    return found
 
 
 def _make_kernel(group: Group, name: str) -> KernelOp:

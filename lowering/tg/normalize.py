@@ -1,9 +1,9 @@
 """Bring a specialised tg.func into the form that fusion expects.
 
-Every tensor that a function returns, or that a branch or loop body yields, is computed by an op of
-its own block, and by one that yields nothing else: a kernel can then write it in its place.
-Where that is not so (an argument is returned, one value twice, a value of an outer block) a copy is
-inserted. Unused pure ops are dropped.
+Every tensor that a function returns is computed by an op of its own block, and by one that yields
+nothing else: a kernel can then write it in its place. Where that is not so (an argument is
+returned, one value twice) a copy is inserted. What branches and loops yield stays as it is: host
+code copies only where storage cannot be shared. Unused pure ops are dropped.
 
 ```
 tg.return %x, %y, %y  -->  %c = tg.view %x ; %d = tg.view %y ; tg.return %c, %y, %d
@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import Pure
 
 from tensorscript.dialects.te.expr import load, var
+from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.ops import (
     ConstantOp,
     FuncOp,
@@ -23,7 +24,6 @@ from tensorscript.dialects.tg.ops import (
     LoopOp,
     ReturnOp,
     ViewOp,
-    YieldOp,
 )
 from tensorscript.dialects.tg.types import TensorType
 
@@ -44,7 +44,7 @@ def _needs_copy(value: SSAValue, block: Block, seen: set[SSAValue]) -> bool:
 
 def _own_results(block: Block) -> None:
     last = block.last_op
-    if not isinstance(last, ReturnOp | YieldOp):
+    if not isinstance(last, ReturnOp):
         return
     seen: set[SSAValue] = set()
     for index, value in enumerate(last.operands):
@@ -59,7 +59,7 @@ def _own_results(block: Block) -> None:
 
 def _drop_unused(block: Block) -> None:
     for op in reversed(list(block.ops)):
-        pure = op.has_trait(Pure)
+        pure = op.has_trait(Pure) or (isinstance(op, ListOp) and not op.writes)
         if pure and not any(result.uses for result in op.results):
             op.detach()
             op.erase()

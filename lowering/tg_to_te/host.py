@@ -102,6 +102,7 @@ def _outputs(func: tg.FuncOp, body: HostBody) -> tuple[dict[SSAValue, Buffer], l
             assert isinstance(value.type, ScalarType)
             out = Buffer(name, value.type.dtype, (), None, "out")
         outputs.append(out)
+        body.writable.add(name)
     return wanted, outputs
 
 

@@ -19,6 +19,8 @@ from tensorscript.dialects.te.ops import (
     CallOp,
     IfOp,
     LetOp,
+    StoreOp,
+    UpdateOp,
     VarOp,
     WhileOp,
 )
@@ -27,6 +29,7 @@ from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
 from .lists import lower_list, release, retain
+from .liveness import Order, ends, origin, read_once
 from .module_parts import ModuleParts, identifier, tensor_type
 
 FOREVER = 2**63 - 1
@@ -42,6 +45,7 @@ class HostBody:
         owned: for each open block the lists it releases at its end.
         handles: the handle behind a buffer that is the storage of a list.
         pending: statements that stand before those of the op under lowering.
+        writable: buffers whose contents may be replaced once nothing reads them.
     """
 
     module: ModuleParts
@@ -53,6 +57,8 @@ class HostBody:
     owned: list[list[str]] = field(default_factory=list)
     handles: dict[str, Expr] = field(default_factory=dict)
     pending: list[Operation] = field(default_factory=list)
+    writable: set[str] = field(default_factory=set)
+    order: Order = field(default_factory=Order)
 
     def fresh(self, stem: str) -> str:
         return identifier(stem, self.taken)
@@ -60,6 +66,7 @@ class HostBody:
     def new_buffer(self, type_: TensorType) -> Buffer:
         """Storage for a tensor; of sizes found by the program, a list's, made here (`pending`)."""
         buffer = Buffer(self.fresh("b0"), type_.dtype, type_.shape)
+        self.writable.add(buffer.name)
         if not is_grown(type_, self.sizes):
             self.allocs.append(AllocOp(buffer, "arena"))
             return buffer
@@ -156,15 +163,15 @@ class HostBody:
     def copy(self, source: Buffer, target: Buffer) -> list[Operation]:
         return [CallOp(*self.module.copy_call(source, target))]
 
-    def results(
-        self, types: Sequence[object], values: Sequence[SSAValue]
-    ) -> tuple[list[Operation], list[Buffer | str]]:
+    def results(self, values: Sequence[SSAValue]) -> tuple[list[Operation], list[Buffer | str]]:
         """Declare storage for results of control flow: a te.var or a buffer each."""
         declared: list[Operation] = []
         places: list[Buffer | str] = []
         for value in values:
             if isinstance(value.type, TensorType):
-                places.append(self.place(value))
+                place = self.place(value)
+                self.handles.pop(place.name, None)  # it is written more than once
+                places.append(place)
             else:
                 name, dtype = self.fresh("v0"), _dtype(value)
                 declared.append(VarOp(name, const(0, dtype)))
@@ -174,13 +181,16 @@ class HostBody:
                     self.owned[-1].append(name)
         return declared, places
 
-    def branch(self, block: Block, places: Sequence[Buffer | str]) -> list[Operation]:
+    def branch(
+        self, block: Block, places: Sequence[Buffer | str], shared: Sequence[Buffer]
+    ) -> list[Operation]:
+        """One side of an if. `shared` places hold a value that the branch may still read."""
         last = block.last_op
         assert isinstance(last, tg.YieldOp)
         wanted: dict[SSAValue, Buffer] = {}
         for value, place in zip(last.values, places, strict=True):
             own = isinstance(value.owner, tg.KernelOp) and value.owner.parent is block
-            if isinstance(place, Buffer) and own and value not in wanted:
+            if isinstance(place, Buffer) and own and value not in wanted and place not in shared:
                 wanted[value] = place
         out = self.block(block, wanted)
         for value, place in zip(last.values, places, strict=True):
@@ -197,22 +207,54 @@ class HostBody:
 
     def branches(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.IfOp)
-        declared, places = self.results([], op.outputs)
-        then = self.branch(op.true_region.block, places)
-        otherwise = self.branch(op.false_region.block, places)
+        shared = self._share_branches(op)
+        declared, places = self.results(op.outputs)
+        then = self.branch(op.true_region.block, places, shared)
+        otherwise = self.branch(op.false_region.block, places, shared)
         return [*declared, IfOp(self.scalars[op.condition], then, otherwise)]
+
+    def _reusable(self, value: SSAValue, op: Operation) -> bool:
+        """The storage of a tensor is free for the results of `op`."""
+        if not isinstance(value.type, TensorType) or value not in self.buffers:
+            return False  # not in reach: made inside of `op`
+        return self.buffers[value].name in self.writable and self.order.dies_at(value, op)
+
+    def _share_carried(self, op: tg.LoopOp) -> None:
+        """What a loop carries stays where it is, if only the loop reads it."""
+        for value, result in zip(op.carried, op.outputs, strict=True):
+            if result in self.buffers or not self._reusable(value, op):
+                continue
+            if value.type == result.type and read_once(value, op):
+                self.buffers[result] = self.buffers[value]
+
+    def _share_branches(self, op: tg.IfOp) -> list[Buffer]:
+        """A tensor that branches leave as it is, or write elements of, stays where it is; the
+        places so shared."""
+        shared: list[Buffer] = []
+        origins = [[origin(value) for value in last.operands] for last in ends(op)]
+        for number, result in enumerate(op.outputs):
+            for side in origins:
+                value = side[number]
+                if result in self.buffers or value.type != result.type:
+                    continue
+                alone = all(sum(v is value for v in s) == (s[number] is value) for s in origins)
+                if alone and self._reusable(value, op):
+                    self.buffers[result] = self.buffers[value]
+                    shared.append(self.buffers[value])
+        return shared
 
     def loop(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.LoopOp)
         body = op.body.block
         last = body.last_op
         assert isinstance(last, tg.YieldOp)
-        declared, places = self.results([], op.outputs)
+        self._share_carried(op)
+        declared, places = self.results(op.outputs)
         before: list[Operation] = list(declared)
         for value, place in zip(op.carried, places, strict=True):
             if isinstance(place, str):
                 before += self._assign(place, value)
-            else:
+            elif self.buffers[value] is not place:
                 before += self.copy(self.buffers[value], place)
         counter, going = self.fresh("v0"), self.fresh("v0")
         before.append(VarOp(counter, const(0)))
@@ -266,6 +308,21 @@ class HostBody:
                 writes += self.copy(source, place)
         return [*reads, *writes]
 
+    def point(self, op: Operation) -> list[Operation]:
+        """One element of a tensor written: where it lies if nothing else reads the old tensor."""
+        assert isinstance(op, tg.ScatterOp)
+        made: list[Operation] = []
+        if op.result not in self.buffers and self._reusable(op.base, op):
+            self.buffers[op.result] = self.buffers[op.base]
+        target, inputs = self.place(op.result), list(op.inputs)
+        if target is not self.buffers[op.base]:
+            made += self.copy(self.buffers[op.base], target)
+        at = [self.scalar(inputs, e) for e in op.indices.data]
+        value = self.scalar(inputs, op.body.data)
+        if op.combiner.data == "set":
+            return [*made, StoreOp(target.name, at, value)]
+        return [*made, UpdateOp(target.name, at, op.combiner.data, value)]
+
     def lists(self, op: Operation) -> list[Operation]:
         assert isinstance(op, ListOp)
         return lower_list(self, op)
@@ -295,6 +352,7 @@ _LOWERINGS: dict[type[Operation], Callable[[HostBody, Operation], list[Operation
     tg.AssertOp: HostBody.check,
     tg.IfOp: HostBody.branches,
     tg.LoopOp: HostBody.loop,
+    tg.ScatterOp: HostBody.point,
     ListOp: HostBody.lists,
     SizeOp: HostBody.size,
     tg.YieldOp: HostBody.nothing,

@@ -31,13 +31,15 @@ class Host(Protocol):
 
     Attributes:
         owned: handles that the block being lowered releases at its end.
-        handles: buffers whose elements are those of a list, with its handle.
+        handles: buffers whose elements are those of a list, with its handle; they are written once.
+        writable: buffers whose contents may be replaced once nothing reads them.
     """
 
     scalars: dict[SSAValue, Expr]
     buffers: dict[SSAValue, Buffer]
     owned: list[list[str]]
     handles: dict[str, Expr]
+    writable: set[str]
 
     def fresh(self, stem: str) -> str: ...
 
@@ -189,6 +191,7 @@ def _box(a: _Action) -> None:
     if (handle := a.host.handles.get(source.name)) is None:
         _from(a)
         return
+    a.host.writable.discard(source.name)
     a.result(handle)
 
 

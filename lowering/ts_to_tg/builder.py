@@ -90,6 +90,14 @@ class Body:
         element = load(self.operand(value), at, x.dtype)
         return convert(element, dtype or compute_dtype(x.dtype))
 
+    def element(self, x: Tensor, dtype: DType) -> Expr:
+        """The only element of a view, read where it lies."""
+        assert x.indices is not None
+        first = {f"i{d}": const(0) for d in range(x.rank)}
+        at = [self.embed(substitute(e, first)) for e in x.indices]
+        operand = self.operand(self.builder.heap[x.storage])
+        return convert(load(operand, at, x.dtype), dtype)
+
     def broadcast(self, x: Tensor, indices: Sequence[Expr], dtype: DType | None = None) -> Expr:
         """Element of `x` broadcast to an iteration space of `indices` (aligned right)."""
         tail = indices[len(indices) - x.rank :] if x.rank else ()
@@ -251,13 +259,16 @@ class Builder:
         A 0-dim integer computed from sizes (`aten::size`, `NumToTensor`, arithmetic, `Int`: what
         a trace makes of shape arithmetic) stays an expression of those sizes.
         """
-        if x.rank == 0 and not x.dtype.is_floating_point:
+        computed = x.indices is not None and any(
+            n.startswith("$") for e in x.indices for n in e.free
+        )
+        if x.rank == 0 and not x.dtype.is_floating_point and not computed:
             folded = self._element_of(self.ssa(x))
             if folded is not None:
                 return folded if folded.dtype is bool_ else cast(folded, int64)
         body = Body(self)
         wide = bool_ if x.dtype is bool_ else float64 if x.dtype.is_floating_point else int64
-        e = body.read(x, [0] * x.rank, wide)
+        e = body.element(x, wide) if computed else body.read(x, [0] * x.rank, wide)
         op = self.once(("scalar", e, *body.inputs), lambda: tg.ScalarOp(body.inputs, e))
         return self.scalar_of(op.result)
 
@@ -521,7 +532,9 @@ class Builder:
                     " to a single memory location. Please clone() the tensor before performing the"
                     " operation."
                 )
-        inverse = _inverse(x)
+        # In a loop one element is stored where it lies; elsewhere a selection fuses with others.
+        point = len(self.scopes) > 1 and all(s.is_int(1) for s in x.shape)
+        inverse = None if point else _inverse(x)
         if inverse is not None:
 
             def blend(body: Body, i: list[Expr]) -> Expr:
@@ -531,12 +544,16 @@ class Builder:
 
             return self.compute(base.shape, x.dtype, blend)
         indices = x.indices
+        number = None if new.rank else self._element_of(self.ssa(new))
 
         def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
-            at = [substitute(e, {f"i{k}": v for k, v in enumerate(d)}) for e in indices]
-            return at, body.broadcast(new, d, x.dtype)
+            here = d or [const(0)] * x.rank
+            at = [substitute(e, {f"i{k}": v for k, v in enumerate(here)}) for e in indices]
+            if number is not None:
+                return at, body.scalar(number, x.dtype)
+            return at, body.broadcast(new, here, x.dtype)
 
-        return self.scatter(base, x.shape, make)
+        return self.scatter(base, () if point else x.shape, make)
 
     # --- other rows -------------------------------------------------------------------------------
 

@@ -24,8 +24,10 @@ def checked_index(b: Builder, index: Value, size: Expr, dim: int) -> Expr:
             )
         return const(position % limit)
     if e.op == "const":
-        b.check(known(binary("lt", const(int(str(e.value))), size)), "index out of range")
-        return e if int(str(e.value)) >= 0 else simplify(size + e)
+        number = int(str(e.value))
+        least = number + 1 if number >= 0 else -number
+        b.check(known(binary("ge", size, least)), "index out of range")
+        return e if number >= 0 else simplify(size + e)
     if (
         e.op == "var"
         and (bound := b.bounds.get(str(e.value))) is not None

@@ -43,7 +43,8 @@ def evaluated_tg(lowered: Lowered, leaves: list[Any]) -> Any:
 
 def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
     """The result by the evaluator of te, which also finds references that are not given back."""
-    host = host_function(lowered.module)
+    module = lowered.report.modules["te"]
+    host = host_function(module)
     given = iter(leaves)
     arguments: dict[str, Any] = {}
     for p in host.params:
@@ -59,7 +60,7 @@ def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
             arguments[p.name] = np.zeros([int(str(s)) for s in p.shape], p.dtype.numpy)
         else:
             arguments[p.name] = next(given)
-    evaluate_te(host, arguments, module=lowered.module)
+    evaluate_te(host, arguments, module=module)
     outputs = [arguments[b.name] for b in host.buffers if b.mode in ("out", "grown")]
     results = [o.array if isinstance(o, Grown) else o.item() for o in outputs]
     return rebuild(lowered.specialised.output, results, lambda leaf, part: part)
