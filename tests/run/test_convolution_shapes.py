@@ -77,6 +77,10 @@ CASES = [
     ((1, 24, 15, 15), (24, 1, 5, 5), 2, 2, 1, 24),
     ((1, 8, 16, 16), (12, 4, 3, 3), 1, 1, 1, 2),
     ((1, 40, 7, 7), (30, 40, 3, 3), 1, 1, 1, 1),
+    ((2, 40, 14, 14), (35, 40, 3, 3), 1, 1, 1, 1),
+    ((1, 70, 29, 29), (32, 70, 3, 3), 2, 1, 1, 1),
+    ((1, 64, 7, 7), (64, 64, 3, 3), 1, 1, 1, 1),
+    ((1, 48, 28), (32, 48, 3), 1, 1, 1, 1),
     ((2, 5, 100), (16, 5, 9), 1, 4, 1, 1),
     ((1, 5, 101), (7, 5, 4), 2, 0, 1, 1),
     ((1, 3, 8, 9, 10), (6, 3, 3, 3, 3), 1, 1, 1, 1),
@@ -104,6 +108,12 @@ def test_a_window_reads_a_plane_and_no_copy_per_tap() -> None:
     text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
     assert "plane: f32[8, 1," in text
     assert "row: f32" not in text
+
+
+def test_channels_are_lanes_where_pixels_would_be_wasted() -> None:
+    arrays = tuple(np.ones(shape, "f4") for shape in ((1, 64, 14, 14), (32, 64, 3, 3), (32,)))
+    text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
+    assert "te.for pixel" in text or "pixel_u0" in text
 
 
 def every_second(x: ts.Tensor) -> ts.Tensor:

@@ -1,0 +1,133 @@
+"""Convolutions with pixels in the lanes.
+
+In the plane the output pixels q = h * pitch + w of one tap (r, s) read q + r * pitch + s: a
+contiguous vector, whatever the tap. The columns between one output row's end and the next one's
+start are computed too and left out when the results are copied to their places.
+
+```
+plane[c][q] = image with its border                          (once)
+pack the weights X into panels weights[m / MR][k][MR]        (once)
+for each block of output rows (parallel):
+    for each row panel, for each column panel:
+        tile[MR][NR] in registers += weights[.., k, :] outer plane[c(k)][q + shift(k)]  over all k
+        sums[m][q] = tile                                    (stays in the L2 cache)
+    y[m, h, w] = epilogue(sums[m][h * pitch + w])
+```
+A depthwise convolution is the case of one row.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer, make_buffer
+from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+
+from .affine import known
+from .contraction_shape import Product
+from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
+from .convolution_image import Image
+from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest
+from .lanes import vectorize_map
+from .rebuild import substituting
+
+LEAST_PANELS = 4
+"""Column panels of a block: what the last one wastes is then little."""
+LONE_VECTORS = 8
+"""Vectors of a tile with one row: as many sums as hide the latency of one."""
+
+
+class PixelColumns(ConvolutionNest):
+    """Rows of the tile are output channels, its columns pixels."""
+
+    def __init__(
+        self, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]
+    ) -> None:
+        dtype = p.target.value.dtype
+        lanes = vector_bytes // dtype.itemsize
+        tile = tile_for(dtype, vector_bytes, p.rows.size)
+        if p.rows.size.is_int(1):
+            tile = Tile(1, lanes * LONE_VECTORS)
+        super().__init__(p, image, lanes, buffers, tile, tile.rows)
+
+    def block_rows(self) -> int:
+        """Enough blocks for the threads, sums that stay cached, full panels."""
+        size, pitch = known(self.image.dims[0].size), known(self.pitches[0])
+        if size is None or pitch is None:
+            return ROWS_OF_UNKNOWN
+        rows = known(self.p.rows.size) or 1
+        cached = BLOCK_BYTES // (rows * pitch * self.dtype.itemsize)
+        filled = -(-LEAST_PANELS * self.tile.columns // pitch)
+        return min(size, max(1, filled, min(-(-size // TASKS), cached)))
+
+    @property
+    def cost(self) -> float:
+        """Steps of the tile for each that counts."""
+        sizes = [known(e) for e in (self.p.rows.size, self.image.pixels)]
+        panels = known(mul(self.panels, self._panels(const(self.block))))
+        rows = known(self.image.dims[0].size)
+        if panels is None or rows is None or not all(sizes):
+            return 1.0
+        done = panels * rows / self.block * self.tile.rows * self.tile.columns
+        return done / (sizes[0] or 1) / (sizes[1] or 1)
+
+    def _panels(self, rows: Expr) -> Expr:
+        """Column panels of some output rows, what lies between their ends included."""
+        columns = mul(rows - 1, self.pitches[0]) + 1
+        for dim, pitch in zip(self.image.dims[1:], self.pitches[1:], strict=True):
+            columns = columns + mul(dim.size - 1, pitch)
+        return ceil_div(columns, self.tile.columns)
+
+    def block_body(self, first: Expr, rows: Expr, kind: str) -> list[Operation]:
+        columns = mul(self._panels(const(self.block)), const(self.tile.columns))
+        sums = make_buffer("sums", self.dtype, [mul(self.panels, const(self.tile.rows)), columns])
+        start = mul(first, self.pitches[0])
+        panels = ForOp("jp", self._panels(rows), self._micro_kernel(start))
+        return [
+            AllocOp(sums, "stack"),
+            self.over_panels([panels], kind),
+            *self._results(first, rows),
+        ]
+
+    def _micro_kernel(self, first: Expr) -> list[Operation]:
+        """One tile of the block whose columns start at `first`."""
+        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
+        phase, shift = self.image.tap_place()
+        column = var("jp") * self.tile.columns
+        a = load("weights", [var("iq"), self.p.depth.flat(), var("i1")], self.dtype)
+        position = first + column + shift + var("j1")
+        b = load("plane", [self.image.channels.flat(), phase, position], self.dtype)
+        step = UpdateOp("tile", [var("i1"), var("j1")], "add", a * b)
+        row = var("iq") * self.tile.rows + var("i2")
+        total = load("tile", [var("i2"), var("j2")], self.dtype)
+        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
+        return [
+            AllocOp(tile, "reg"),
+            self.over_tile("0", [clear]),
+            *self.over_taps([self.over_tile("1", [step])]),
+            self.over_tile("2", [StoreOp("sums", [row, column + var("j2")], total)]),
+        ]
+
+    def _results(self, first: Expr, rows: Expr) -> list[Operation]:
+        """The epilogue of a block: `rows` output rows from `first` on."""
+        names = ["hr", *(d.column for d in self.image.dims[1:])]
+        sizes = [rows, *(d.size for d in self.image.dims[1:])]
+        column = const(0)
+        for name, pitch in zip(names, self.pitches, strict=True):
+            column = column + mul(var(name), pitch)
+        total = load("sums", [self.p.rows.flat(), column], self.dtype)
+        target = self.p.target
+        here = substituting({self.image.dims[0].column: first + var("hr")})
+
+        def summed(e: Expr) -> Expr:
+            return replace_loads(here(e), lambda n: total if n.value == target.buffer else None)
+
+        stores: list[Operation] = [
+            StoreOp(s.buffer, [here(i) for i in s.indices], summed(s.value))
+            for s in self.p.epilogue
+        ] or [StoreOp(target.buffer, [here(i) for i in target.indices], total)]
+        nest = vectorize_map(ForOp(names[-1], sizes[-1], stores), self.lanes)
+        for name, size in reversed(list(zip(names[:-1], sizes[:-1], strict=True))):
+            nest = [ForOp(name, size, nest)]
+        return loops_around(self.p.rows, nest, least=2)

@@ -1,0 +1,212 @@
+"""The image that a convolution reads, and the plane it is copied to.
+
+The plane holds the image with its border of zeros, `pitch` elements a row; a stride cuts it into
+one plane per phase. In it, what one tap reads for all output pixels is a shift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product as cartesian
+from math import prod
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.expr import (
+    COMPARISONS,
+    Expr,
+    const,
+    mul,
+    var,
+    walk,
+)
+from tensorscript.dialects.te.ops import ForOp, StoreOp
+
+from .affine import coefficient, known
+from .contraction_shape import Axis, Product, at
+from .contraction_tile import loops_around
+from .lanes import vectorize_map
+
+MOST_PHASES = 16
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One spatial dimension: input position = stride * output + dilation * tap + a constant.
+
+    Attributes:
+        column: loop over the output; `size` its extent.
+        tap: loop over the kernel, "" where the kernel has size 1.
+    """
+
+    column: str
+    size: Expr
+    stride: int
+    tap: str
+    taps: int
+    dilation: int
+
+    @property
+    def extent(self) -> Expr:
+        """Positions of one phase."""
+        return self.size + (self.taps - 1) * self.dilation // self.stride
+
+    def place_of(self, tap: Expr) -> tuple[Expr, Expr]:
+        """(phase, shift within it) of a tap."""
+        moved = tap * self.dilation
+        if self.stride == 1:
+            return const(0), moved
+        return moved % self.stride, moved // self.stride
+
+    def phases(self) -> dict[int, int]:
+        """Phase to the first tap that reads it."""
+        found: dict[int, int] = {}
+        for tap in range(self.taps):
+            found.setdefault(tap * self.dilation % self.stride, tap)
+        return found
+
+
+@dataclass(frozen=True)
+class Image:
+    """The image of a convolution: spatial dimensions in the order of the column loops."""
+
+    dims: tuple[Dim, ...]
+    channels: Axis
+
+    @property
+    def pitches(self) -> list[Expr]:
+        """Distance in the plane of neighbours along each dimension."""
+        found = [const(1)]
+        for dim in reversed(self.dims[1:]):
+            found.insert(0, mul(found[0], dim.extent))
+        return found
+
+    @property
+    def phase_count(self) -> int:
+        return prod(dim.stride for dim in self.dims)
+
+    @property
+    def pixels(self) -> Expr:
+        """Of the output."""
+        return reduce(mul, (dim.size for dim in self.dims))
+
+    def phases(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """(number of the phase, a tap of each dimension that reads it)."""
+        for chosen in cartesian(*(d.phases().items() for d in self.dims)):
+            number = 0
+            for dim, (phase, _) in zip(self.dims, chosen, strict=True):
+                number = number * dim.stride + phase
+            yield number, tuple(tap for _, tap in chosen)
+
+    def tap_place(self) -> tuple[Expr, Expr]:
+        """(phase, shift in its plane) of the taps that the loops stand at."""
+        phase, shift = const(0), const(0)
+        for dim, pitch in zip(self.dims, self.pitches, strict=True):
+            own_phase, own_shift = dim.place_of(var(dim.tap)) if dim.tap else (const(0),) * 2
+            phase = phase * dim.stride + own_phase
+            shift = shift + mul(own_shift, pitch)
+        return phase, shift
+
+
+def image_of(p: Product) -> Image | None:
+    """The image that the factor Y reads by windows; None if it is another one."""
+    y = p.y
+    reads = [n for n in walk(y) if n.op == "load"]
+    if len(reads) != 1 or not p.columns.names:
+        return None
+    dims = []
+    for column, size in zip(p.columns.names, p.columns.extents, strict=True):
+        own = [i for i in reads[0].args if column in i.free]
+        if len(own) != 1 or (dim := _dim(own[0], column, size, p)) is None:
+            return None
+        dims.append(dim)
+    taps = {d.tap for d in dims}
+    rest = [(n, e) for n, e in zip(p.depth.names, p.depth.extents, strict=True) if n not in taps]
+    channels = Axis([n for n, _ in rest], [e for _, e in rest])
+    if any(sum(tap in i.free for i in reads[0].args) > 1 for tap in taps - {""}):
+        return None
+    spatial = [d for d in dims if d.taps > 1 or d.stride > 1]
+    if not spatial or not all(_depends_on_position(y, d) for d in dims):
+        return None
+    found = Image(tuple(dims), channels)
+    return found if found.phase_count <= MOST_PHASES else None
+
+
+def _dim(index: Expr, column: str, size: Expr, p: Product) -> Dim | None:
+    stride = coefficient(index, column)
+    taps = [n for n in p.depth.names if n in index.free]
+    others = [n for n in p.columns.names if n in index.free and n != column]
+    if stride is None or not stride.is_const or len(taps) > 1 or others:
+        return None
+    step = int(str(stride))
+    if step < 1:
+        return None
+    if not taps:
+        return Dim(column, size, step, "", 1, 1)
+    dilation = coefficient(index, taps[0])
+    count = known(p.depth.extents[p.depth.names.index(taps[0])])
+    if dilation is None or not dilation.is_const or count is None or int(str(dilation)) < 1:
+        return None
+    return Dim(column, size, step, taps[0], count, int(str(dilation)))
+
+
+def _depends_on_position(y: Expr, dim: Dim) -> bool:
+    """Column and tap stand in Y only as stride * column + dilation * tap."""
+    for e in _affine_parts(y):
+        column = coefficient(e, dim.column)
+        tap = coefficient(e, dim.tap) if dim.tap else const(0)
+        if column is None or tap is None or not (column.is_const and tap.is_const):
+            return False
+        if dim.tap and int(str(column)) * dim.dilation != int(str(tap)) * dim.stride:
+            return False
+    return True
+
+
+def _affine_parts(y: Expr) -> Iterator[Expr]:
+    """The indices and the compared positions of a read, guarded or not; of another expression the
+    whole, which is affine in nothing."""
+    read, conditions = y, []
+    if y.op == "select" and y.args[2].is_const:
+        conditions, read = [y.args[0]], y.args[1]
+    if read.op != "load":
+        yield y
+        return
+    yield from read.args
+    while conditions:
+        e = conditions.pop()
+        if e.op in ("and", "or", "not"):
+            conditions += e.args
+        else:
+            yield from e.args if e.op in COMPARISONS else (e,)
+
+
+def fill_plane(product: Product, image: Image, slack: int, lanes: int) -> list[Operation]:
+    """Statements that fill the buffer `plane[channel, phase, position]`.
+
+    Every phase of every channel, row by row; the `slack` positions after the last row are zeros,
+    for whole vectors read them.
+    """
+    channels = Axis([f"c{k}" for k in range(len(image.channels.names))], image.channels.extents)
+    channel, last = channels.flat(), image.dims[-1]
+    here = {n: var(f"c{k}") for k, n in enumerate(image.channels.names)}
+    body: list[Operation] = []
+    for number, (phase, taps) in enumerate(image.phases()):
+        place, values = const(0), dict(here)
+        for t, (dim, pitch) in enumerate(zip(image.dims, image.pitches, strict=True)):
+            position = var(f"a{number}_{t}")
+            place = place + mul(position, pitch)
+            tap = taps[t]
+            values[dim.column] = position - tap * dim.dilation // dim.stride
+            if dim.tap:
+                values[dim.tap] = const(tap)
+        store = StoreOp("plane", [channel, const(phase), place], at(product.y, values))
+        inner = ForOp(f"a{number}_{len(image.dims) - 1}", last.extent, [store])
+        nest = vectorize_map(inner, lanes)
+        for t in reversed(range(len(image.dims) - 1)):
+            nest = [ForOp(f"a{number}_{t}", image.dims[t].extent, nest)]
+        end = mul(image.dims[0].extent, image.pitches[0]) + var(f"z{number}")
+        clear = StoreOp("plane", [channel, const(phase), end], const(0, product.target.value.dtype))
+        body += [*nest, ForOp(f"z{number}", slack, [clear], "vector")]
+    return loops_around(channels, body, least=2)

@@ -1,0 +1,141 @@
+"""Convolutions with output channels in the lanes.
+
+```
+plane[c][q] = image with its border                            (once)
+pack the weights into panels weights[m / NR][k][NR]            (once)
+for each block of output rows (parallel):
+    for each panel of channels, for each run of MR pixels:
+        tile[MR][NR] in registers += plane[c(k)][q + shift(k)] outer weights[.., k, :]  over all k
+        sums[pixel][m] = tile                                  (stays in the L2 cache)
+    y[m, pixel] = epilogue(sums[pixel][m])                     (by squares, across)
+```
+A run of pixels lies in one row of the image, or covers whole rows of a narrow one, so that nothing
+between rows is computed. The results pay a transposition.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer, make_buffer
+from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+
+from .affine import known
+from .contraction_shape import Axis, Product, Spots
+from .contraction_tile import TASKS, TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
+from .convolution_image import Image
+from .convolution_nest import BLOCK_BYTES, ConvolutionNest
+from .lanes import vectorize_map
+from .transpose import transpose_tiles
+
+LEAST_RUN = 6
+"""Pixels of a run that keep the units busy."""
+TRANSPOSITION = 40.0
+"""Cost of a result's way through the transposition, in steps of its sum."""
+
+
+class PixelRows(ConvolutionNest):
+    """Rows of the tile are pixels, its columns output channels."""
+
+    @classmethod
+    def of(
+        cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]
+    ) -> PixelRows | None:
+        """None where the image's rows do not divide into runs, or sizes are not known."""
+        width, channels = known(image.dims[-1].size), known(p.rows.size)
+        sizes = [known(d.size) for d in image.dims]
+        if width is None or channels is None or None in sizes or known(p.depth.size) is None:
+            return None
+        lanes = vector_bytes // p.target.value.dtype.itemsize
+        most = TILE_ROWS.get(vector_bytes, 6)
+        runs = [r for r in range(min(LEAST_RUN, most), most + 1) if width % r == 0]
+        if len(p.rows.names) != 1 or channels < lanes or not runs:
+            return None
+        tile = Tile(max(runs), lanes * VECTORS_PER_ROW)
+        return cls(p, image, lanes, buffers, tile, tile.columns)
+
+    def _row_pixels(self) -> int:
+        """Output pixels of one step along the first dimension."""
+        count = 1
+        for dim in self.image.dims[1:]:
+            count *= known(dim.size) or 1
+        return count
+
+    def block_rows(self) -> int:
+        size = known(self.image.dims[0].size) or 1
+        if len(self.image.dims) == 1:
+            return size
+        row_bytes = self._row_pixels() * (known(self.p.rows.size) or 1) * self.dtype.itemsize
+        return min(size, max(1, min(-(-size // TASKS), BLOCK_BYTES // row_bytes)))
+
+    @property
+    def cost(self) -> float:
+        """Steps of the tile for each that counts, the transposition included."""
+        channels, depth = known(self.p.rows.size) or 1, known(self.p.depth.size) or 1
+        used = (known(self.panels) or 1) * self.tile.columns
+        return used / channels + TRANSPOSITION / depth
+
+    def block_body(self, first: Expr, rows: Expr, kind: str) -> list[Operation]:
+        pixels = self.block * self._row_pixels()
+        width = mul(self.panels, const(self.tile.columns))
+        sums = make_buffer("sums", self.dtype, [const(pixels), width])
+        names = [f"h{k}" for k in range(len(self.image.dims))]
+        width_runs = ceil_div(self.image.dims[-1].size, self.tile.rows)
+        sizes = [rows, *(d.size for d in self.image.dims[1:])]
+        sizes[-1] = width_runs if len(sizes) > 1 else ceil_div(rows, self.tile.rows)
+        nest: list[Operation] = self._micro_kernel(first, names)
+        for name, size in reversed(list(zip(names, sizes, strict=True))):
+            nest = [ForOp(name, size, nest)]
+        return [AllocOp(sums, "stack"), self.over_panels(nest, kind), *self._results(first, rows)]
+
+    def _micro_kernel(self, first: Expr, names: list[str]) -> list[Operation]:
+        """One run of pixels: the loops `names` stand at its row, the last one at the run."""
+        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
+        phase, shift = self.image.tap_place()
+        places = [var(n) for n in names]
+        places[-1] = places[-1] * self.tile.rows
+        pixel = const(0)
+        for dim, place in zip(self.image.dims, places, strict=True):
+            pixel = mul(pixel, dim.size) + place
+        start = mul(first, self.pitches[0])
+        for place, pitch in zip(places, self.pitches, strict=True):
+            start = start + mul(place, pitch)
+        position = start + shift + var("i1")
+        a = load("plane", [self.image.channels.flat(), phase, position], self.dtype)
+        b = load("weights", [var("iq"), self.p.depth.flat(), var("j1")], self.dtype)
+        step = UpdateOp("tile", [var("i1"), var("j1")], "add", a * b)
+        channel = var("iq") * self.tile.columns + var("j2")
+        total = load("tile", [var("i2"), var("j2")], self.dtype)
+        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
+        return [
+            AllocOp(tile, "reg"),
+            self.over_tile("0", [clear]),
+            *self.over_taps([self.over_tile("1", [step])]),
+            self.over_tile("2", [StoreOp("sums", [pixel + var("i2"), channel], total)]),
+        ]
+
+    def _results(self, first: Expr, rows: Expr) -> list[Operation]:
+        """Across: what lies together in the sums are channels, in the results pixels."""
+        (channel,) = self.p.rows.names
+        per_row = self._row_pixels()
+        columns = Axis([d.column for d in self.image.dims], [d.size for d in self.image.dims])
+        spots = Spots(self.buffers, ((columns, first * per_row + var("pixel")),))
+        total = load("sums", [var("pixel"), var(channel)], self.dtype)
+        target = self.p.target
+
+        def summed(e: Expr) -> Expr:
+            return replace_loads(e, lambda n: total if n.value == target.buffer else None)
+
+        stores: list[Operation] = [
+            StoreOp(s.buffer, spots.indices(s.buffer, s.indices), summed(spots.expression(s.value)))
+            for s in self.p.epilogue
+        ] or [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
+        inner = ForOp("pixel", rows * per_row, stores)
+        nest = ForOp(channel, self.p.rows.size, [inner])
+        width = mul(self.panels, const(self.tile.columns))
+        sums = make_buffer("sums", self.dtype, [const(self.block * per_row), width])
+        squares = transpose_tiles(nest, {**self.buffers, "sums": sums})
+        if squares is not None:
+            return squares
+        return [ForOp(channel, self.p.rows.size, vectorize_map(inner, self.lanes))]
