@@ -168,7 +168,7 @@ SCALARS: list[tuple[str, tuple[Any, ...], Any]] = [
     ("aten::pow.int", (2, 3), 8.0), ("aten::Int.float", (float("nan"),), -(2**63)),
     ("aten::round.float", (2.5,), 2.0), ("aten::str", (0.1,), "0.10000000000000001"),
     ("aten::str", ([1.0, 2.0],), "[1., 2.]"), ("aten::str", ({"a": [1, 2]},), "{a: [1, 2]}"),
-    ("aten::format", ("{} and {:.3f} {}", "x", 1), "x and {:.3f} 1"),
+    ("aten::format", ("{} and {:.3f} {}", "x", 0.5, 1), "x and 0.500 1"),
     ("aten::percentFormat", ("%d %s %%", 3, "q"), "3 q %"), ("aten::len.str", ("héllo",), 6),
     ("aten::__getitem__.t", ([1, 2, 3], -1), 3), ("aten::slice.t", ([1, 2, 3], None, 2, 1), [1, 2]),
     ("aten::__range_length", (0, 7, 3), 3), ("aten::__derive_index", (2, 1, 3), 7),
