@@ -281,6 +281,9 @@ class ScriptMethod(_Callable):
         super().__init__(entry)
         self.owner = owner
 
+    def __reduce__(self) -> Any:
+        raise TypeError("cannot pickle 'ScriptMethod' object")
+
     @property
     def raw_owner(self) -> Any:
         """The script object that the method is bound to."""

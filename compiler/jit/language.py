@@ -10,7 +10,6 @@ import typing as python
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
-from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
@@ -67,7 +66,7 @@ def _marked(fn: T, modifier: str) -> T:
     return fn
 
 
-def ignore(drop: Any = False, **options: Any) -> Any:
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Leave a function as a call to Python; `@ignore(drop=True)` is `@unused`."""
     if callable(drop):
         return _marked(drop, IGNORE)
@@ -104,34 +103,34 @@ def export(fn: Callable[P, T]) -> Callable[P, T]:
     return _marked(fn, EXPORT)
 
 
-def interface(cls: type) -> type:
+def interface(obj: type) -> type:
     """Mark a class as an interface.
 
     Raises:
         GuardError: not a class, or a class with bases.
     """
-    if not isinstance(cls, type):
+    if not isinstance(obj, type):
         raise GuardError("interface must be applied to a class")
-    module_base = any(base.__name__ == "Module" for base in cls.__mro__[1:])
-    if len(cls.__mro__) > 2 and not (module_base and len(cls.__bases__) == 1):
+    module_base = any(base.__name__ == "Module" for base in obj.__mro__[1:])
+    if len(obj.__mro__) > 2 and not (module_base and len(obj.__bases__) == 1):
         raise GuardError(
             "TorchScript interface does not support inheritance yet. Please directly inherit from "
             "'object' or 'nn.Module'."
         )
-    cls.__torch_script_interface__ = True  # type: ignore[attr-defined]  # a mark
-    return cls
+    obj.__torch_script_interface__ = True  # type: ignore[attr-defined]  # a mark
+    return obj
 
 
-def overload(fn: Callable[P, T]) -> Callable[P, T]:
+def overload(func: Callable[P, T]) -> Callable[P, T]:
     """Note an annotated stub: the function of that name behind the stubs is compiled for each."""
-    add_overload(fn)
-    return fn
+    add_overload(func)
+    return func
 
 
-def unwrap_optional(value: T | None) -> T:
+def unwrap_optional(x: T | None) -> T:
     """The value, which must not be None."""
-    assert value is not None, "Unwrapping null optional"
-    return value
+    assert x is not None, "Unwrapping null optional"
+    return x
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
@@ -144,18 +143,6 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 def wait(future: Future) -> Any:
     """The result of a forked task."""
     return future.wait()
-
-
-def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
-    """Call `fn` as Python, except in a trace, where it is recorded as script."""
-
-    @wraps(fn)
-    def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        return fn(*args, **kwargs)
-
-    run.__original_fn = fn  # type: ignore[attr-defined]  # what scripting a call of `run` compiles
-    run.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]  # as PyTorch marks it
-    return run
 
 
 _BARE = {

@@ -46,10 +46,10 @@ def _refusing(name: str) -> Callable[..., Any]:
     return fail
 
 
-def callers_names() -> dict[str, Any]:
-    """The names that are seen where the calling method was called from."""
+def callers_names(frames_up: int = 0) -> dict[str, Any]:
+    """The names that are seen where the calling method was called from, or further up."""
     frame = inspect.currentframe()
-    for _ in range(2):
+    for _ in range(2 + frames_up):
         frame = frame.f_back if frame is not None else None
     return {} if frame is None else {**frame.f_globals, **frame.f_locals}
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from tensorscript.base.errors import GuardError
@@ -20,7 +21,11 @@ from .enabled import jit_enabled
 from .faces import RecursiveScriptClass
 from .home import ProgramHome
 from .instances import Instances
+from .language import is_tracing
 from .module import RecursiveScriptModule
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 _functions: WeakKeyDictionary[Callable[..., Any], ScriptFunction] = WeakKeyDictionary()
 
@@ -66,6 +71,19 @@ def script(
     if isinstance(obj, list | dict) or callable(obj) or not hasattr(obj, "__dict__"):
         raise GuardError(f"cannot script an object of type {type(obj).__name__}")
     return _script_instance(obj)
+
+
+def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
+    """Call `fn` as Python, except while a trace is recorded: then it is script."""
+
+    @wraps(fn)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        called: Callable[P, T] = script(fn) if is_tracing() else fn
+        return called(*args, **kwargs)
+
+    run.__original_fn = fn  # type: ignore[attr-defined]  # what scripting a call of `run` compiles
+    run.__script_if_tracing_wrapper = True  # type: ignore[attr-defined]  # as PyTorch marks it
+    return run
 
 
 def _script_function(fn: Callable[..., Any]) -> ScriptFunction:

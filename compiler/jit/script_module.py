@@ -91,7 +91,32 @@ def _compile(instance: Any) -> None:
     held[ACTUAL] = actual
 
 
-class ScriptModule(Module, metaclass=ScriptMeta):
+def _delegating(name: str) -> Callable[..., Any]:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.__dict__[ACTUAL], name)(*args, **kwargs)
+
+    call.__name__ = name
+    call.__doc__ = getattr(RecursiveScriptModule, name).__doc__
+    return call
+
+
+def _reading(name: str) -> property:
+    doc = getattr(RecursiveScriptModule, name).__doc__
+    return property(lambda self: getattr(self.__dict__[ACTUAL], name), doc=doc)
+
+
+_METHODS = ("graph_for", "save", "save_to_buffer", "get_debug_state", "forward_magic_method",
+            "__copy__", "__deepcopy__", "__len__", "__contains__", "__getitem__",
+            "__iter__", "__tensorscript_linkable__", "__tensorscript_program__")  # fmt: skip
+_PROPERTIES = ("code", "code_with_constants", "graph", "inlined_graph", "original_name")
+_Delegates: Any = type(
+    "_Delegates",
+    (),
+    {name: _delegating(name) for name in _METHODS} | {n: _reading(n) for n in _PROPERTIES},
+)
+
+
+class ScriptModule(_Delegates, Module, metaclass=ScriptMeta):  # type: ignore[misc]  # made from the lists above
     """A module whose marked methods are script."""
 
     _is_script_base = True
@@ -149,17 +174,5 @@ class ScriptModule(Module, metaclass=ScriptMeta):
     def __repr__(self) -> str:
         return repr(self.__dict__[ACTUAL]) if ACTUAL in self.__dict__ else super().__repr__()
 
-    def __copy__(self) -> Any:
-        return self.__dict__[ACTUAL].__copy__()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return self.__dict__[ACTUAL].__deepcopy__(memo)
-
-    def __len__(self) -> int:
-        return len(self.__dict__[ACTUAL])
-
     def __bool__(self) -> bool:
         return True
-
-    def __tensorscript_linkable__(self) -> Any:
-        return self.__dict__[ACTUAL].__tensorscript_linkable__()

@@ -23,7 +23,6 @@ from tensorscript.compiler.jit.language import (
     is_scripting,
     is_tracing,
     overload,
-    script_if_tracing,
     unused,
     unwrap_optional,
     wait,
@@ -33,7 +32,7 @@ from tensorscript.compiler.jit.load import load
 from tensorscript.compiler.jit.module import RecursiveScriptModule
 from tensorscript.compiler.jit.opnames import export_opnames
 from tensorscript.compiler.jit.save import save
-from tensorscript.compiler.jit.script import script
+from tensorscript.compiler.jit.script import script, script_if_tracing
 from tensorscript.compiler.jit.script_module import ScriptModule, ScriptWarning, script_method
 from tensorscript.compiler.jit.switches import (
     enable_onednn_fusion,
