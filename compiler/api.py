@@ -92,7 +92,8 @@ def compile(  # the name users know from torch.compile
     """Compile a function, a scripted function or module, or a `.pt` archive.
 
     Attributes of a module are constants of the compilation, as after freezing; tensors that the
-    program itself updates are state and stay shared with the module.
+    program itself updates are state and stay shared with the module. Batch norms are folded into
+    the convolutions and linear layers before them, unless `strict`.
 
     Args:
         program: what to compile.
@@ -102,7 +103,7 @@ def compile(  # the name users know from torch.compile
         target: `cpu`, `cuda[:sm_90]` or `ptx-emulate`.
         fallback: "interpret" runs what has no native form in the graph interpreter and counts it
             in `stats`; "error" refuses it.
-        strict: no contraction or reassociation of floating-point arithmetic.
+        strict: no contraction or reassociation of floating-point arithmetic, nothing folded.
         cache: keep object code on disk.
         options: all options at once, instead of the ones above.
 
@@ -117,7 +118,8 @@ def compile(  # the name users know from torch.compile
         target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
     )
     found, name = program_of(program)
-    made = CompiledFunction(found, options_from_environment(chosen), name)
+    options_here = options_from_environment(chosen)
+    made = CompiledFunction(found, options_here, name, fold=not options_here.strict)
     if example_inputs is not None:
         specs = argument_specs(made, list(example_inputs))
         if made.specialise(specs) is None:

@@ -44,6 +44,7 @@ from .arguments import (
 from .cache import DiskCache, cache_key, compiler_identity
 from .convert import convert, schema_of
 from .export import export_library, export_object
+from .folding import folded_program
 from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
 from .lists import list_spec
 from .lowered import Lowered
@@ -110,8 +111,11 @@ class CompiledFunction:
         name: shown in reports and used for dumps.
     """
 
-    def __init__(self, program: Program, options: CompileOptions, name: str) -> None:
+    def __init__(
+        self, program: Program, options: CompileOptions, name: str, fold: bool = False
+    ) -> None:
         self.program = program
+        self._fold = fold
         self.options = options
         self.__name__ = name
         self.stats = Stats()
@@ -260,6 +264,11 @@ class CompiledFunction:
         found.fast_class = self._builtin_class(found)
         return found
 
+    @cached_property
+    def _source(self) -> Program:
+        """What native code is made from: the program, with batch norms folded if that is asked."""
+        return folded_program(self.program) if self._fold else self.program
+
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
         """Run the pipeline without generating code.
 
@@ -273,10 +282,10 @@ class CompiledFunction:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
         wanted = Options(lists=not self._on_gpu)
-        own = specialise(self.program.module, self.program.entry, arguments, wanted)
+        own = specialise(self._source.module, self._source.entry, arguments, wanted)
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
-            dump(self.program.module, "ts", options.dump_dir, self.__name__)
+            dump(self._source.module, "ts", options.dump_dir, self.__name__)
         module = run_passes(own.module, PASSES, options, report, self.__name__, keep)
         return Lowered(own, module, report)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tensorscript.dialects.ts.constants import EnumRef, TensorLiteral, ValueAttr
+from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral, ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.eager.device import device
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
@@ -92,6 +93,8 @@ def _constant(value: Any, memo: dict[int, ObjectValue]) -> object:
             parts = [_constant(v, memo) for v in value]
             named: Any = getattr(value, "_make", tuple)
             return named(parts)
+        case device():
+            return Device(str(value))
         case EnumValue():
             return EnumRef(value.class_name, value.name)
         case dict():

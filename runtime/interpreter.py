@@ -7,7 +7,7 @@ impossible. A failing operator or `raise` becomes an error with the TorchScript 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cmp_to_key
 from typing import Any
@@ -109,7 +109,11 @@ class Interpreter:
 
     def block(self, block: Block, env: Environment) -> None:
         """Run the ops of a block; results land in `env`."""
-        for op in block.ops:
+        self.run(block.ops, env)
+
+    def run(self, ops: Iterable[Operation], env: Environment) -> None:
+        """Run ops in order; results land in `env`."""
+        for op in ops:
             run = _RUN.get(type(op))
             if run is None:
                 raise InternalError(f"the interpreter has no {op.name}", "interpreter")
@@ -122,6 +126,16 @@ class Interpreter:
                 raise
             except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
                 raise _located(_as_user_error(error), op) from error
+
+    def evaluate(self, op: Operation, operands: Sequence[Any]) -> list[Any]:
+        """The results of one op on given values.
+
+        Raises:
+            TensorScriptError: it fails.
+        """
+        env: Environment = dict(zip(op.operands, operands, strict=True))
+        self.run([op], env)
+        return [env[result] for result in op.results]
 
     def attribute(self, target: ScriptObject, name: str) -> Any:
         """An attribute or class constant."""

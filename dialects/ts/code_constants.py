@@ -41,6 +41,11 @@ def string_text(value: str) -> str:
     return '"' + "".join(out) + '"'
 
 
+def is_named(value: object) -> bool:
+    """Whether a text only names a constant (`CONSTANTS.c0`)."""
+    return isinstance(value, TensorLiteral) or (isinstance(value, str) and not value.isascii())
+
+
 def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
     """A constant in code."""
     match value:
@@ -53,7 +58,7 @@ def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
         case complex():
             return f"{float_text(value.real)}+{float_text(value.imag)}j"
         case str():
-            return string_text(value) if value.isascii() else table.name(value)
+            return table.name(value) if is_named(value) else string_text(value)
         case Device():
             return f'torch.device("{value.text}")'
         case FunctionRef():

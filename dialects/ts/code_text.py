@@ -23,7 +23,7 @@ from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import Argument, Schema, schema
 
 from .code_calls import operator_text, value_list
-from .code_constants import ConstantTable, constant_text
+from .code_constants import ConstantTable, constant_text, is_named
 from .code_inline import hint_of, inlined
 from .constants import ListLiteral, ValueAttr
 from .locations import span_of
@@ -247,6 +247,10 @@ class _Printer:
             self.line(f"{names} = {text}")
 
     def _long_constant(self, op: ConstantOp) -> None:
+        # In an archive a constant of the table gets its number where it is first read, so that
+        # the order of definition, which no text keeps, does not matter.
+        if self.importable and is_named(op.value.data):
+            return
         text = constant_text(op.value.data, op.result.type, self.table)
         if self.is_long(text) and op.result.uses.get_length():
             self.line(f"{self.fresh_for(op.result)} = {text}")

@@ -3,13 +3,13 @@
     %1 = ts.call @f(%x)        -->        the ops of @f with %x for its argument
 
 Methods are found by the declared class of their object; calls through an interface stay, for only
-the object itself knows which method they mean. The bodies keep their own constants, as
-TorchScript's inlined graphs do.
+the object itself knows which method they mean, unless the caller knows the object. The bodies keep
+their own constants, as TorchScript's inlined graphs do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -18,27 +18,35 @@ from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncO
 from tensorscript.dialects.ts.types import NONE, ClassType
 
 
-def inline_calls(function: FuncOp, functions: Mapping[str, FuncOp]) -> FuncOp:
+def declared_class(value: SSAValue) -> str:
+    """The class that an object is declared to be of; "" if it is an interface."""
+    return value.type.class_name.data if isinstance(value.type, ClassType) else ""
+
+
+def inline_calls(
+    function: FuncOp,
+    functions: Mapping[str, FuncOp],
+    class_of: Callable[[SSAValue], str] = declared_class,
+) -> FuncOp:
     """A copy of `function` without calls.
 
     Args:
         functions: the functions of its module by name.
+        class_of: the class of the object that a method is called on, "" if that is not known.
     """
     copy = function.clone()
     todo = list(copy.walk())
     while todo:
         op = todo.pop()
-        if isinstance(op, CallOp | CallMethodOp) and (callee := functions.get(_callee(op))):
+        if not isinstance(op, CallOp | CallMethodOp):
+            continue
+        if isinstance(op, CallOp):
+            name = op.callee.data
+        else:
+            name = f"{class_of(op.arguments[0])}.{op.method.data}"
+        if (callee := functions.get(name)) is not None:
             todo += _inline(op, callee)
     return copy
-
-
-def _callee(op: CallOp | CallMethodOp) -> str:
-    if isinstance(op, CallOp):
-        return op.callee.data
-    declared = op.arguments[0].type
-    owner = declared.class_name.data if isinstance(declared, ClassType) else ""
-    return f"{owner}.{op.method.data}"
 
 
 def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:

@@ -10,6 +10,11 @@ from tensorscript.compiler.jit.callables import (
 )
 from tensorscript.compiler.jit.enabled import jit_enabled
 from tensorscript.compiler.jit.faces import RecursiveScriptClass
+from tensorscript.compiler.jit.freeze import (
+    freeze,
+    optimize_for_inference,
+    run_frozen_optimizations,
+)
 from tensorscript.compiler.jit.graph import Graph, hide_source_ranges
 from tensorscript.compiler.jit.language import (
     Attribute,
@@ -85,6 +90,7 @@ __all__ = [
     "export",
     "export_opnames",
     "fork",
+    "freeze",
     "frontend",
     "fuser",
     "ignore",
@@ -97,7 +103,9 @@ __all__ = [
     "last_executed_optimized_graph",
     "load",
     "onednn_fusion_enabled",
+    "optimize_for_inference",
     "optimized_execution",
+    "run_frozen_optimizations",
     "save",
     "save_jit_module_to_flatbuffer",
     "script",

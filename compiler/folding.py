@@ -1,0 +1,141 @@
+"""Methods with constant attributes: the passes of freezing in order, and folding before compiling.
+
+inline calls, numbers of self to constants, fold what that decides; then the tensors that nobody
+writes to constants, fold again, and fold batch norms and the like into layers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.constants import (
+    Device,
+    DictLiteral,
+    EnumRef,
+    ListLiteral,
+    TensorLiteral,
+)
+from tensorscript.eager.device import device
+from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts.dce import remove_dead_code
+from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
+from tensorscript.lowering.ts.fold_convolution import fold_into_layers
+from tensorscript.lowering.ts.freeze import ModuleTree
+from tensorscript.lowering.ts.peephole import simplify_patterns
+from tensorscript.lowering.ts.remove_dropout import remove_dropout
+from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.values import EnumValue
+
+from .program import Program, object_value
+
+Rewrite = Callable[[ts.FuncOp], bool]
+
+
+def optimize(function: ts.FuncOp, interpreter: Interpreter, optimize_numerics: bool) -> None:
+    """Fold until nothing changes.
+
+    Args:
+        interpreter: evaluates operators on constants.
+        optimize_numerics: also fold what changes results by roundings.
+    """
+    passes: list[Rewrite] = [
+        FoldConstants(lambda op: _evaluated(op, interpreter)),
+        simplify_patterns,
+        remove_dropout,
+        # Dead readers of a layer's result would keep it from being folded into.
+        remove_dead_code,
+    ]
+    if optimize_numerics:
+        passes.append(fold_into_layers)
+    while any([run(function) for run in passes]):
+        pass
+
+
+def freeze_methods(
+    tree: ModuleTree,
+    methods: Collection[ts.FuncOp],
+    interpreter: Interpreter,
+    optimize_numerics: bool,
+) -> None:
+    """Make attributes of inlined methods constants, in place; `tree.kept` learns which are not."""
+    tree.keep_set(methods)
+    # What only happens in training is gone before it counts as writing a buffer.
+    for method in methods:
+        tree.fold_attributes(method, only_numbers=True)
+        optimize(method, interpreter, optimize_numerics=False)
+    tree.keep_written(methods)
+    for method in methods:
+        tree.fold_attributes(method)
+        optimize(method, interpreter, optimize_numerics)
+
+
+def folded_program(program: Program) -> Program:
+    """A program whose layers have absorbed the batch norms behind them.
+
+    The receiver stays the same object: what the program changes is still read from it. A program
+    without a batch norm, or that is no method, is given back as it is.
+    """
+    functions = program.interpreter.functions
+    if program.receiver is None or not any(map(_has_batch_norm, functions.values())):
+        return program
+    tree = ModuleTree(object_value(program.receiver), functions)
+    method = tree.inlined(program.function)
+    freeze_methods(tree, [method], program.interpreter, optimize_numerics=True)
+    symbol = f"{program.entry}.folded"
+    method.properties["sym_name"] = StringAttr(symbol)
+    others = [op.clone() for op in program.module.body.block.ops if _is_needed(op, method)]
+    return Program(ModuleOp([*others, method]), symbol, program.receiver)
+
+
+def _has_batch_norm(function: ts.FuncOp) -> bool:
+    return any(
+        isinstance(op, ts.OperatorOp) and op.schema.data == "aten::batch_norm"
+        for op in function.walk()
+    )
+
+
+_CALLS = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
+
+
+def _is_needed(op: Operation, method: ts.FuncOp) -> bool:
+    """Whether what is left of a method needs a function or class of its module."""
+    if isinstance(op, ts.ClassOp):
+        return True
+    return any(isinstance(inner, _CALLS) for inner in method.walk())
+
+
+def _evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:
+    operands = [interpreter.constant(constant_of(operand)) for operand in op.operands]
+    try:
+        return [_constant(value) for value in interpreter.evaluate(op, operands)]
+    except _NotConstant:
+        return None
+
+
+class _NotConstant(Exception):
+    """A run-time value that is no constant of the dialect."""
+
+
+def _constant(value: Any) -> object:
+    """A run-time value as a constant of the dialect."""
+    match value:
+        case Tensor():
+            return TensorLiteral(value._array, value.dtype)
+        case device():
+            return Device(str(value))
+        case EnumValue():
+            return EnumRef(value.class_name, value.name)
+        case list():
+            return ListLiteral(tuple(map(_constant, value)))
+        case dict():
+            return DictLiteral(tuple((k, _constant(v)) for k, v in value.items()))
+        case tuple() if not hasattr(value, "_fields"):
+            return tuple(map(_constant, value))
+        case bool() | int() | float() | complex() | str() | None:
+            return value
+    raise _NotConstant

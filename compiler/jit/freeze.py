@@ -1,0 +1,208 @@
+"""`freeze`, `run_frozen_optimizations`, `optimize_for_inference`: modules with constant weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.rewriter import Rewriter
+
+from tensorscript.base.errors import GuardError
+from tensorscript.compiler.folding import freeze_methods, optimize
+from tensorscript.compiler.program import object_value
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.frontends.script.function import class_type
+from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
+from tensorscript.frontends.script.signature import Signature
+from tensorscript.lowering.ts.freeze import ModuleTree
+from tensorscript.lowering.ts.transpose_linear import transpose_linear
+from tensorscript.lowering.ts_to_tg.values import ObjectValue
+from tensorscript.runtime.values import ScriptObject
+
+from .home import ProgramHome
+from .module import RecursiveScriptModule
+
+
+def freeze(
+    mod: RecursiveScriptModule,
+    preserved_attrs: Sequence[str] | None = None,
+    optimize_numerics: bool = True,
+) -> RecursiveScriptModule:
+    """A copy of a module with its calls in place and its attributes as constants.
+
+    What the preserved methods change stays an attribute, and so does what is asked for. The
+    constants share memory with the module's tensors until something is folded into them.
+
+    Args:
+        mod: a scripted, traced or loaded module in eval mode.
+        preserved_attrs: attributes (`a`, `sub.a`) and methods to keep besides `forward`.
+        optimize_numerics: also fold what changes results by roundings (`run_frozen_optimizations`).
+
+    Raises:
+        GuardError: not a scripted module, one in training mode, or an unknown name.
+    """
+    if not isinstance(mod, RecursiveScriptModule):
+        raise GuardError(
+            "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
+            "torch.jit.trace to script your 'nn.Module'."
+        )
+    if mod._script_object.attributes.get("training", False):
+        raise GuardError(
+            "Freezing is currently only implemented for modules in eval mode. Please call .eval() "
+            "on your module before freezing."
+        )
+    return _Freezer(mod, preserved_attrs or ()).frozen(optimize_numerics)
+
+
+def run_frozen_optimizations(
+    mod: RecursiveScriptModule,
+    optimize_numerics: bool = True,
+    preserved_methods: Sequence[str] | None = None,
+) -> None:
+    """Optimise the methods of a frozen module in place.
+
+    Dropout that is off is removed; with `optimize_numerics`, batch norms, sums and products with
+    constants are folded into convolutions and linear layers.
+
+    Raises:
+        AttributeError: the module has no such method.
+    """
+    interpreter = mod._home.interpreter
+    for name in ("forward", *(preserved_methods or ())):
+        if name == "forward" and "forward" not in mod._info.compiled:
+            continue
+        entry = mod._home.entry(mod._script_object, name)
+        optimize(entry.op, interpreter, optimize_numerics)
+
+
+def optimize_for_inference(
+    mod: RecursiveScriptModule, other_methods: Sequence[str] | None = None
+) -> RecursiveScriptModule:
+    """A frozen module with its linear weights transposed; freezes it if it is not.
+
+    Raises:
+        GuardError: not a scripted module, or an unknown name.
+    """
+    if not isinstance(mod, RecursiveScriptModule):
+        raise GuardError(
+            "optimize_for_inference expects a ScriptModule as input. Please use torch.jit.script "
+            "or torch.jit.trace to script your 'nn.Module'."
+        )
+    methods = list(other_methods or ())
+    if "training" in mod._script_object.attributes:
+        mod = freeze(mod.eval(), methods)
+    for name in ("forward", *methods):
+        transpose_linear(mod._home.entry(mod._script_object, name).op)
+    return mod
+
+
+class _Freezer:
+    """Freezes one module into a program of its own."""
+
+    def __init__(self, mod: RecursiveScriptModule, preserved: Iterable[str]) -> None:
+        self._info = mod._info
+        self._home = mod._home
+        self._target = mod._script_object
+        self._program = Program()
+        self._objects: dict[int, ObjectValue] = {}
+        root = object_value(self._target, self._objects)
+        self._home.interpreter.refresh()
+        self._tree = ModuleTree(root, self._home.interpreter.functions)
+        self._methods = ["forward"] if "forward" in self._info.methods else []
+        for name in preserved:
+            self._preserve(name)
+
+    def _preserve(self, name: str) -> None:
+        if name in self._info.methods or name in self._info.compiled:
+            self._methods.append(name)
+            return
+        try:
+            self._tree.keep(name)
+        except LookupError:
+            raise GuardError(f"Unknown name: {name}") from None
+
+    def frozen(self, optimize_numerics: bool) -> RecursiveScriptModule:
+        entries = {name: self._home.entry(self._target, name) for name in self._methods}
+        methods = {name: self._tree.inlined(entry.op) for name, entry in entries.items()}
+        interpreter = self._home.interpreter
+        freeze_methods(self._tree, methods.values(), interpreter, optimize_numerics)
+        self._copy_program()
+        target = self._rebuilt(methods)
+        info = self._program.classes[target.class_name]
+        for name, method in methods.items():
+            self._add_method(info, name, method, entries[name].signature)
+        self._program.declare_classes()
+        made: RecursiveScriptModule = ProgramHome(self._program).wrap(target)
+        return made
+
+    def _copy_program(self) -> None:
+        """Everything that was compiled: what frozen methods still call, and its classes."""
+        # Of a module that stays whole the methods are replaced; else it gets a class of its own.
+        replaced = {f"{self._info.name}.{name}" for name in self._methods}
+        for op in self._home.interpreter.module.body.block.ops:
+            if isinstance(op, ts.FuncOp) and op.sym_name.data not in replaced:
+                self._program.module.body.block.add_op(op.clone())
+            elif isinstance(op, ts.ClassOp):
+                info = self._home.class_info(op.sym_name.data)
+                self._program.classes[info.name] = replace(
+                    info, methods=dict(info.methods), compiled=dict(info.compiled)
+                )
+
+    # The tree of what is left
+
+    def _rebuilt(self, methods: dict[str, ts.FuncOp]) -> ScriptObject:
+        """The module with the attributes that are left, of classes with no others."""
+        read = self._tree.read_by(methods.values()) | self._tree.kept
+        made: dict[int, ScriptObject] = {}
+        target = self._object(self._target, read, made)
+        for method in methods.values():
+            self._retype(method, made)
+        return target
+
+    def _object(
+        self, source: ScriptObject, read: set[tuple[int, str]], made: dict[int, ScriptObject]
+    ) -> ScriptObject:
+        seen = self._objects[id(source)]
+        if id(seen) in self._tree.whole:
+            return source
+        if id(seen) in made:
+            return made[id(seen)]
+        info = self._home.class_info(source.class_name)
+        new = ClassInfo(class_type(self._program.unique(source.class_name)), info.category)
+        self._program.classes[new.name] = new
+        out = made[id(seen)] = ScriptObject(new.name)
+        for name, type in info.attributes.items():
+            if (id(seen), name) not in read:
+                continue
+            value = source.attributes[name]
+            if isinstance(value, ScriptObject):
+                value = self._object(value, read, made)
+                type = class_type(value.class_name)
+            new.attributes[name] = type
+            out.attributes[name] = value
+        new.parameters = [n for n in info.parameters if n in new.attributes]
+        new.buffers = [n for n in info.buffers if n in new.attributes]
+        return out
+
+    def _retype(self, method: ts.FuncOp, made: dict[int, ScriptObject]) -> None:
+        """Give the objects that a method reads their new classes."""
+        values: list[SSAValue] = [method.block.args[0]]
+        values += (op.result for op in method.walk() if isinstance(op, ts.GetAttrOp))
+        known = [(value, self._tree.object_of(value)) for value in values]
+        for value, seen in known:
+            if seen is not None and id(seen) in made:
+                type: Attribute = class_type(made[id(seen)].class_name)
+                Rewriter.replace_value_with_new_type(value, type)
+
+    def _add_method(
+        self, info: ClassInfo, name: str, method: ts.FuncOp, signature: Signature
+    ) -> None:
+        symbol = f"{info.name}.{name}"
+        first, *rest = signature.arguments
+        own = replace(signature, name=symbol, arguments=(replace(first, type=info.type), *rest))
+        method.properties["sym_name"] = StringAttr(symbol)
+        info.methods[name] = lambda: own
+        info.compiled[name] = own
+        self._program.add(Compiled(symbol, own, method))

@@ -1,0 +1,223 @@
+"""What follows a convolution or linear layer is folded into its constant weights.
+
+    %c = aten::conv2d(%x, %w, %b, ...)
+    %n = aten::batch_norm(%c, %g, %h, %mean, %var, %false, ...)
+      -->
+    %n = aten::conv2d(%x, %w_fused_bn, %b_fused_bn, ...)
+
+Folded are batch norms with constant statistics, and additions, subtractions, products and
+quotients with a constant number or one number a channel; into linear layers, batch norms of one
+number a feature. The result of the layer must have no other reader than of its shape and dtype.
+Numerics change by roundings. As in TorchScript, the features of a linear layer are taken to be
+dimension 1 where a batch norm follows: its input is a matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation, SSAValue
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.constants import TensorLiteral
+from tensorscript.dialects.ts.types import TENSOR
+
+from .fold_constants import is_constant
+
+Array = NDArray[np.floating]
+
+_TRANSPOSABLE = ("aten::_convolution", "aten::_convolution.deprecated", "aten::convolution")
+"""Layers that are transposed if operand 6 says so; then the channels do not come first."""
+
+_LAYERS = frozenset({
+    "aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::linear", "aten::conv1d.padding",
+    "aten::conv2d.padding", "aten::conv3d.padding", *_TRANSPOSABLE,
+})  # fmt: skip
+"""The layers; the channels of the result come first in their weights."""
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """A layer with constant weights whose result has one reader."""
+
+    op: ts.OperatorOp
+    weight: Array
+    bias: Array
+    dtype: DType
+
+    @property
+    def rank(self) -> int:
+        """Of the result; of a linear layer it is not known."""
+        return 0 if self.op.schema.data == "aten::linear" else self.weight.ndim
+
+    def per_channel(self, factor: Array) -> Array:
+        """A number a channel, shaped to multiply the weights."""
+        return factor.reshape(-1, *[1] * (self.weight.ndim - 1))
+
+
+def fold_into_layers(function: ts.FuncOp) -> bool:
+    """Fold what follows layers; whether anything was folded."""
+    changed = False
+    for op in list(function.walk()):
+        if not isinstance(op, ts.OperatorOp) or op.parent is None:
+            continue
+        fold = _FOLDS.get(op.schema.data)
+        layer = _layer(op.arguments[0]) if fold is not None else None
+        if fold is None or layer is None:
+            continue
+        found = fold(op, layer)
+        if found is not None:
+            _rewrite(op, layer, *found, _SUFFIX.get(op.schema.data, "_fused"))
+            changed = True
+    return changed
+
+
+def _layer(value: SSAValue) -> _Layer | None:
+    op = value.owner
+    if not isinstance(op, ts.OperatorOp) or op.schema.data not in _LAYERS:
+        return None
+    if sum(not _reads_shape(use.operation) for use in value.uses) != 1:
+        return None
+    if op.schema.data in _TRANSPOSABLE and not is_constant(op.arguments[6], False):
+        return None
+    weight, bias = _tensor(op.arguments[1]), _tensor(op.arguments[2])
+    if weight is None or weight.array.dtype.kind != "f":
+        return None
+    if bias is None and not is_constant(op.arguments[2], None):
+        return None
+    given = np.zeros(weight.array.shape[0], weight.array.dtype) if bias is None else bias.array
+    return _Layer(op, weight.array, given, weight.dtype)
+
+
+def _reads_shape(op: Operation) -> bool:
+    return isinstance(op, ts.OperatorOp) and op.node_kind in _SHAPE
+
+
+_SHAPE = frozenset({
+    "aten::dim", "aten::size", "aten::numel", "aten::is_floating_point", "prim::dtype",
+    "prim::device", "prim::shape", "prim::requires_grad",
+})  # fmt: skip
+"""What a fold changes nothing of."""
+
+
+def _tensor(value: SSAValue) -> TensorLiteral | None:
+    owner = value.owner
+    held = owner.value.data if isinstance(owner, ts.ConstantOp) else None
+    return held if isinstance(held, TensorLiteral) else None
+
+
+Folded = tuple[Array, Array]
+"""The new weights and bias."""
+
+
+def _batch_norm(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
+    _, scale, shift, mean, var, training, _, eps, *_ = op.arguments
+    mean_of, var_of = _tensor(mean), _tensor(var)
+    eps_of = eps.owner.value.data if isinstance(eps.owner, ts.ConstantOp) else None
+    if mean_of is None or var_of is None or not isinstance(eps_of, float):
+        return None
+    if not is_constant(training, False):
+        return None
+    by, plus = _tensor(scale), _tensor(shift)
+    if (by is None and not is_constant(scale, None)) or (
+        plus is None and not is_constant(shift, None)
+    ):
+        return None
+    factor = 1 / np.sqrt(var_of.array + eps_of)
+    if by is not None:
+        factor = factor * by.array
+    bias = (layer.bias - mean_of.array) * factor
+    if plus is not None:
+        bias = bias + plus.array
+    return layer.weight * layer.per_channel(factor), bias
+
+
+def _operand(op: ts.OperatorOp, layer: _Layer) -> Array | None:
+    """The constant other operand as one number a channel; None if it is something else."""
+    owner = op.arguments[1].owner
+    held = owner.value.data if isinstance(owner, ts.ConstantOp) else None
+    channels = layer.weight.shape[0]
+    if isinstance(held, int | float) and not isinstance(held, bool):
+        return np.full(channels, held, layer.weight.dtype)
+    if not isinstance(held, TensorLiteral):
+        return None
+    given = held.array
+    if not given.ndim and given.dtype.kind in "iuf":
+        # Does not take part in promotion beyond its category.
+        return np.full(channels, given.item(), layer.weight.dtype)
+    if given.dtype != layer.weight.dtype:
+        return None
+    if given.size == 1 and given.ndim <= max(layer.rank, 1):
+        return np.full(channels, given.reshape(()).item(), layer.weight.dtype)
+    # Aligned from the right, the channels of an image stand before its `rank - 2` dimensions.
+    wanted = (channels, *[1] * (layer.rank - 2)) if layer.rank else (channels,)
+    if given.shape[-len(wanted) :] != wanted or given.size != channels:
+        return None
+    return given.reshape(channels) if given.ndim <= max(layer.rank, 1) else None
+
+
+def _times(op: ts.OperatorOp) -> float | None:
+    """The constant `alpha` of an addition."""
+    owner = op.arguments[2].owner
+    held = owner.value.data if isinstance(owner, ts.ConstantOp) else None
+    return held if isinstance(held, int | float) else None
+
+
+def _sum(sign: int) -> Callable[[ts.OperatorOp, _Layer], Folded | None]:
+    def fold(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
+        other, alpha = _operand(op, layer), _times(op)
+        if other is None or alpha is None:
+            return None
+        return layer.weight, layer.bias + other * (sign * alpha)
+
+    return fold
+
+
+def _product(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
+    other = _operand(op, layer)
+    if other is None:
+        return None
+    return layer.weight * layer.per_channel(other), layer.bias * other
+
+
+def _quotient(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
+    other = _operand(op, layer)
+    if other is None:
+        return None
+    return layer.weight / layer.per_channel(other), layer.bias / other
+
+
+_FOLDS: dict[str, Callable[[ts.OperatorOp, _Layer], Folded | None]] = {
+    "aten::batch_norm": _batch_norm,
+    **{f"aten::add.{kind}": _sum(1) for kind in ("Tensor", "Scalar")},
+    **{f"aten::sub.{kind}": _sum(-1) for kind in ("Tensor", "Scalar")},
+    **{f"aten::mul.{kind}": _product for kind in ("Tensor", "Scalar")},
+    **{f"aten::div.{kind}": _quotient for kind in ("Tensor", "Scalar")},
+}
+_SUFFIX = {"aten::batch_norm": "_fused_bn"}
+
+
+def _rewrite(op: Operation, layer: _Layer, weight: Array, bias: Array, suffix: str) -> None:
+    """Put the layer with other weights in its place, and drop what followed it."""
+    block = layer.op.parent_block()
+    assert block is not None
+    arguments = list(layer.op.arguments)
+    hints = [arguments[1].name_hint, arguments[2].name_hint]
+    for at, array, hint in zip((1, 2), (weight, bias), hints, strict=True):
+        held = TensorLiteral(np.ascontiguousarray(array, layer.weight.dtype), layer.dtype)
+        made = ts.ConstantOp(held, TENSOR)
+        made.result.name_hint = f"{hint}{suffix}" if hint else None
+        block.insert_op_before(made, layer.op)
+        arguments[at] = made.result
+    fused = ts.OperatorOp(layer.op.schema.data, arguments, [op.results[0].type])
+    fused.location = layer.op.location
+    fused.outputs[0].name_hint = op.results[0].name_hint
+    block.insert_op_before(fused, layer.op)
+    for done in (op, layer.op):
+        done.results[0].replace_all_uses_with(fused.outputs[0])
+        done.detach()
+        done.erase()

@@ -1,0 +1,253 @@
+"""Attributes of a module that its methods never change become constants.
+
+    %fc = ts.get_attr %self "fc"            -->      %w = constant <tensor>
+    %w = ts.get_attr %fc "weight"
+
+The module's tree is known while its methods are frozen: `self` is its root, and reading a submodule
+from a known module gives a known module. An attribute stays what it is if a preserved method sets
+it, may write its memory, or if its object goes where it cannot be followed (a fork, a container).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.ir import BlockArgument, SSAValue
+
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral, TensorLiteral
+from tensorscript.dialects.ts.types import (
+    BoolType,
+    ComplexType,
+    DeviceType,
+    EnumType,
+    FloatType,
+    IntType,
+    NoneType,
+    StringType,
+)
+from tensorscript.lowering.ts_to_tg.values import ObjectValue
+
+from .aliases import fate_of
+from .inline import declared_class, inline_calls
+
+_IMMUTABLE = (
+    BoolType,
+    IntType,
+    FloatType,
+    ComplexType,
+    StringType,
+    NoneType,
+    DeviceType,
+    EnumType,
+)
+
+Place = tuple[int, str]
+"""An attribute: the identity of its object, and its name."""
+
+
+@dataclass
+class ModuleTree:
+    """A module while its methods are frozen.
+
+    Attributes:
+        root: what `self` is, the first argument of every method.
+        functions: all functions by name.
+        kept: attributes that stay attributes.
+        whole: identities of objects that stay as they are, with all that is below them.
+    """
+
+    root: ObjectValue
+    functions: Mapping[str, ts.FuncOp]
+    kept: set[Place] = field(default_factory=set)
+    whole: set[int] = field(default_factory=set)
+
+    def object_of(self, value: SSAValue) -> ObjectValue | None:
+        """The object that a value is, if it is a known one."""
+        if isinstance(value, BlockArgument):
+            parent = value.block.parent_op()
+            is_self = isinstance(parent, ts.FuncOp) and value.index == 0
+            return self.root if is_self else None
+        owner = value.owner
+        if isinstance(owner, ts.ModuleContainerIndexOp):
+            return None
+        if not isinstance(owner, ts.GetAttrOp):
+            return None
+        holder = self.object_of(owner.object)
+        found = None if holder is None else holder.attributes.get(owner.attribute.data)
+        return found if isinstance(found, ObjectValue) else None
+
+    def class_of(self, value: SSAValue) -> str:
+        """The class of an object: its own if it is known, else the declared one."""
+        found = self.object_of(value)
+        return declared_class(value) if found is None else found.class_name
+
+    def inlined(self, function: ts.FuncOp) -> ts.FuncOp:
+        """A copy of a method with everything it calls in place."""
+        return inline_calls(function, self.functions, self.class_of)
+
+    def keep_set(self, methods: Iterable[ts.FuncOp]) -> None:
+        """Add to `kept` what inlined methods set, and objects that they hand out of sight."""
+        for method in methods:
+            for op in method.walk():
+                if isinstance(op, ts.SetAttrOp):
+                    target = self.object_of(op.object)
+                    if target is not None:
+                        self.kept.add((id(target), op.attribute.data))
+                elif not isinstance(op, ts.GetAttrOp):
+                    for operand in op.operands:
+                        if (target := self.object_of(operand)) is not None:
+                            self.keep_whole(target)
+
+    def keep_written(self, methods: Iterable[ts.FuncOp]) -> None:
+        """Add to `kept` the tensors and containers that inlined methods may write."""
+        for method in methods:
+            for op in method.walk():
+                if not isinstance(op, ts.GetAttrOp) or isinstance(op.result.type, _IMMUTABLE):
+                    continue
+                holder = self.object_of(op.object)
+                is_object = self.object_of(op.result) is not None
+                if holder is not None and not is_object and fate_of(op.result).written:
+                    self.kept.add((id(holder), op.attribute.data))
+        self._keep_shared()
+
+    def keep(self, path: str) -> None:
+        """Keep an attribute by its dotted path.
+
+        Raises:
+            LookupError: there is none.
+        """
+        *owners, name = path.split(".")
+        holder: object = self.root
+        for owner in owners:
+            holder = holder.attributes[owner] if isinstance(holder, ObjectValue) else None
+        if not isinstance(holder, ObjectValue) or name not in holder.attributes:
+            raise LookupError(path)
+        self.kept.add((id(holder), name))
+        if isinstance(value := holder.attributes[name], ObjectValue):
+            self.keep_whole(value)
+
+    def keep_whole(self, target: ObjectValue) -> None:
+        """Keep an object that is out of sight, and everything below it."""
+        if id(target) in self.whole:
+            return
+        self.whole.add(id(target))
+        for name, value in target.attributes.items():
+            self.kept.add((id(target), name))
+            if isinstance(value, ObjectValue):
+                self.keep_whole(value)
+
+    def read_by(self, methods: Iterable[ts.FuncOp]) -> set[Place]:
+        """The attributes that frozen methods still read or set."""
+        out: set[Place] = set()
+        for method in methods:
+            for op in method.walk():
+                if isinstance(op, ts.GetAttrOp | ts.SetAttrOp):
+                    holder = self.object_of(op.object)
+                    if holder is not None:
+                        out.add((id(holder), op.attribute.data))
+        return out
+
+    def _keep_shared(self) -> None:
+        """Keep what shares memory with something that may be written."""
+        places = list(_tensors(self.root))
+        written = [held for place, held in places if place in self.kept]
+        for place, held in places:
+            if any(np.may_share_memory(held.array, other.array) for other in written):
+                self.kept.add(place)
+
+    def fold_attributes(self, method: ts.FuncOp, only_numbers: bool = False) -> None:
+        """Replace the attributes of an inlined method that are not kept by constants.
+
+        Args:
+            only_numbers: and strings and the like: what cannot be written in place.
+        """
+        made: dict[Place, SSAValue] = {}
+        for op in list(method.walk()):
+            if not isinstance(op, ts.GetAttrOp):
+                continue
+            holder, name = self.object_of(op.object), op.attribute.data
+            if holder is None or (id(holder), name) in self.kept or name not in holder.attributes:
+                continue
+            value = holder.attributes[name]
+            is_later = only_numbers and not isinstance(op.result.type, _IMMUTABLE)
+            if is_later or not _is_foldable(value):
+                continue
+            place = id(holder), name
+            if place not in made:
+                made[place] = _constant(method, _path(op), value, op)
+            op.result.replace_all_uses_with(made[place])
+
+
+def _constant(method: ts.FuncOp, path: str, value: object, read: ts.GetAttrOp) -> SSAValue:
+    """A constant in front of everything, named by the path of its attribute."""
+    op = ts.ConstantOp(_literal(value), read.result.type)
+    op.result.name_hint = path
+    first = method.block.first_op
+    assert first is not None
+    method.block.insert_op_before(op, first)
+    return op.result
+
+
+def _path(op: ts.GetAttrOp) -> str:
+    names = [op.attribute.data]
+    while isinstance(op.object.owner, ts.GetAttrOp):
+        op = op.object.owner
+        names.append(op.attribute.data)
+    return ".".join(["self", *reversed(names)])
+
+
+def _is_foldable(value: object) -> bool:
+    match value:
+        case ObjectValue():
+            return False
+        case list() | tuple():
+            return not hasattr(value, "_fields") and all(map(_is_foldable, value))
+        case dict():
+            return all(map(_is_foldable, value.values()))
+    return True
+
+
+def _literal(value: object) -> object:
+    """An attribute's value as a constant; weights are no parameters any more."""
+    match value:
+        case TensorLiteral():
+            return TensorLiteral(value.array, value.dtype)
+        case list():
+            return ListLiteral(tuple(map(_literal, value)))
+        case tuple():
+            return tuple(map(_literal, value))
+        case dict():
+            return DictLiteral(tuple((k, _literal(v)) for k, v in value.items()))
+    return value
+
+
+def _tensors(root: ObjectValue) -> Iterator[tuple[Place, TensorLiteral]]:
+    """Every tensor in an attribute of the tree, also inside containers."""
+    seen: set[int] = set()
+    objects = [root]
+    while objects:
+        target = objects.pop()
+        if id(target) in seen:
+            continue
+        seen.add(id(target))
+        for name, value in target.attributes.items():
+            for held in _leaves(value):
+                if isinstance(held, ObjectValue):
+                    objects.append(held)
+                elif isinstance(held, TensorLiteral):
+                    yield (id(target), name), held
+
+
+def _leaves(value: object) -> Iterator[object]:
+    match value:
+        case list() | tuple():
+            for item in value:
+                yield from _leaves(item)
+        case dict():
+            for item in value.values():
+                yield from _leaves(item)
+        case _:
+            yield value

@@ -1,0 +1,55 @@
+"""Linear layers with constant weights multiply by the transposed weights, stored row by row.
+
+%y = aten::linear(%x, %w, %b)
+  -->
+%p = aten::matmul(%x, %w_transposed)
+%y = aten::add(%p, %b, %one)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.constants import TensorLiteral
+from tensorscript.dialects.ts.types import INT, TENSOR
+
+from .fold_constants import is_constant
+
+
+def transpose_linear(function: ts.FuncOp) -> bool:
+    """Rewrite linear layers of constant weights; whether there were any."""
+    found = [
+        op
+        for op in function.walk()
+        if isinstance(op, ts.OperatorOp)
+        and op.schema.data == "aten::linear"
+        and isinstance(op.arguments[1].owner, ts.ConstantOp)
+    ]
+    for op in found:
+        _rewrite(op)
+    return bool(found)
+
+
+def _rewrite(op: ts.OperatorOp) -> None:
+    x, weight, bias = op.arguments
+    block = op.parent_block()
+    assert block is not None and isinstance(weight.owner, ts.ConstantOp)
+    held = weight.owner.value.data
+    assert isinstance(held, TensorLiteral)
+    turned = ts.ConstantOp(TensorLiteral(np.ascontiguousarray(held.array.T), held.dtype), TENSOR)
+    product = ts.OperatorOp("aten::matmul", [x, turned.result], [TENSOR])
+    made: list[ts.TSOp] = [turned, product]
+    result = product.outputs[0]
+    if not is_constant(bias, None):
+        one = ts.ConstantOp(1, INT)
+        total = ts.OperatorOp("aten::add.Tensor", [result, bias, one.result], [TENSOR])
+        made += [one, total]
+        result = total.outputs[0]
+    result.name_hint = op.outputs[0].name_hint
+    for new in made:
+        new.location = op.location
+        block.insert_op_before(new, op)
+    op.outputs[0].replace_all_uses_with(result)
+    op.detach()
+    op.erase()

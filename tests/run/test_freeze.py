@@ -1,0 +1,210 @@
+"""Frozen modules compute what the module did; what they keep, drop and refuse."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import nn
+from tensorscript.compiler.jit.module import RecursiveScriptModule
+
+
+def values(*shape: int) -> ts.Tensor:
+    return ts.from_numpy(np.sin(np.arange(np.prod(shape), dtype=np.float32) + 1.0).reshape(shape))
+
+
+class Layer(nn.Module):
+    """A convolution with batch norm and dropout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(values(4, 3, 3, 3))
+        self.scale, self.shift = nn.Parameter(values(4)), nn.Parameter(values(4) * 2)
+        self.register_buffer("mean", values(4))
+        self.register_buffer("var", values(4).abs() + 0.5)
+        self.register_buffer("count", ts.tensor(0))
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        if self.training:
+            self.count.add_(1)
+        y = ts.conv2d(x, self.weight, None)
+        y = ts.batch_norm(
+            y, self.scale, self.shift, self.mean, self.var, self.training, 0.1, 1e-5, True
+        )
+        return ts.dropout(ts.relu(y), 0.5, self.training)
+
+
+class Net(nn.Module):
+    """Its number `hits` and buffer `seen` change, `k` does not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = Layer()
+        self.head_weight = nn.Parameter(values(2, 4))
+        self.register_buffer("seen", ts.zeros(4))
+        self.hits, self.k = 0, 3
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        y = self.layer(x).mean([2, 3])
+        self.hits += 1
+        self.seen.add_(y.sum(0))
+        return ts.linear(y, self.head_weight, None) * self.k + self.hits + self.seen.sum()
+
+    @ts.jit.export
+    def head(self, x: ts.Tensor) -> ts.Tensor:
+        return ts.linear(x, self.head_weight, None)
+
+
+X = values(2, 3, 6, 6)
+
+
+def scripted() -> RecursiveScriptModule:
+    made: RecursiveScriptModule = ts.jit.script(Net().eval())
+    return made
+
+
+def kinds(module: RecursiveScriptModule) -> list[str]:
+    lines = (line.split(" = ")[1] for line in str(module.graph).split("\n") if " = " in line)
+    return [line.partition("(")[0].partition("[")[0] for line in lines if "Constant" not in line]
+
+
+def close(found: ts.Tensor, wanted: ts.Tensor) -> None:
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_same_results_and_folded_layers() -> None:
+    module, frozen = scripted(), ts.jit.freeze(scripted())
+    for _ in range(2):
+        close(frozen(X), module(X))
+    assert "aten::batch_norm" not in kinds(frozen) and "aten::dropout" not in kinds(frozen)
+    assert "prim::CallMethod" not in kinds(frozen)
+
+
+def test_only_what_changes_is_left() -> None:
+    frozen = ts.jit.freeze(scripted())
+    assert sorted(frozen._script_object.attributes) == ["hits", "seen"]
+    assert list(frozen.state_dict()) == ["seen"]
+    assert not list(frozen.parameters()) and not hasattr(frozen, "k")
+    assert not hasattr(frozen, "head") and not hasattr(frozen, "training")
+    frozen(X)
+    assert frozen.hits == 1 and frozen.original_name == "Net"
+
+
+def test_what_is_preserved() -> None:
+    # Buffers that change are shared with the module that was frozen.
+    module, frozen = scripted(), ts.jit.freeze(scripted(), ["head", "k", "layer.scale"])
+    frozen.k = 5
+    module.k = 5
+    close(frozen(X), module(X))
+    close(frozen.head(values(2, 4)), module.head(values(2, 4)))
+    assert list(dict(frozen.named_parameters())) == ["layer.scale"]
+    assert "aten::batch_norm" in kinds(frozen)
+
+
+def test_a_whole_submodule_is_preserved() -> None:
+    frozen = ts.jit.freeze(scripted(), preserved_attrs=["layer"])
+    close(frozen.layer(X), scripted().layer(X))
+
+
+def test_numerics_are_left_alone_when_asked() -> None:
+    frozen = ts.jit.freeze(scripted(), optimize_numerics=False)
+    assert "aten::batch_norm" in kinds(frozen)
+    ts.jit.run_frozen_optimizations(frozen)
+    assert "aten::batch_norm" not in kinds(frozen)
+    close(frozen(X), scripted()(X))
+
+
+def test_the_original_is_left_alone() -> None:
+    module = scripted()
+    before, code = str(module.graph), module.code
+    frozen = ts.jit.freeze(module)
+    frozen(X)
+    assert (str(module.graph), module.code, module.hits) == (before, code, 0)
+
+
+def test_for_inference() -> None:
+    fast = ts.jit.optimize_for_inference(scripted(), ["head"])
+    assert "aten::linear" not in kinds(fast) and "aten::matmul" in kinds(fast)
+    close(fast(X), scripted()(X))
+    close(fast.head(values(2, 4)), scripted().head(values(2, 4)))
+
+
+def test_frozen_modules_are_saved() -> None:
+    module = scripted()
+    frozen = ts.jit.freeze(module, ["head"])
+    file = io.BytesIO()
+    ts.jit.save(frozen, file)
+    again = ts.jit.load(file.getvalue())
+    assert again.save_to_buffer() == file.getvalue()
+    for _ in range(2):
+        close(again(X), module(X))
+
+
+def test_compiled_modules_are_folded() -> None:
+    module = scripted()
+    native, strict = ts.compile(module.layer), ts.compile(module.layer, strict=True)
+    close(native(X), module.layer(X))
+    close(strict(X), module.layer(X))
+    assert "sqrt" not in native.ir("te") and "sqrt" in strict.ir("te")
+
+
+def test_compiled_modules_keep_what_changes() -> None:
+    module, other = scripted(), scripted()
+    native = ts.compile(module)
+    for _ in range(2):
+        close(native(X), other(X))
+    assert module.hits == other.hits == 2
+
+
+class Shared(nn.Module):
+    """Two names for one memory: one is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        base = ts.arange(6.0)
+        self.register_buffer("base", base)
+        self.register_buffer("tail", base[3:])
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        self.base.add_(1)
+        return x + self.tail.sum()
+
+
+def test_what_shares_memory_with_something_written_stays() -> None:
+    frozen = ts.jit.freeze(ts.jit.script(Shared().eval()))
+    assert [frozen(ts.zeros(1)).item() for _ in range(2)] == [15.0, 18.0]
+
+
+def task(layer: ts.Tensor, x: ts.Tensor) -> ts.Tensor:
+    return x * layer
+
+
+class Forking(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(values(3))
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        future = ts.jit.fork(task, self.weight, x)
+        with ts.no_grad():
+            y = x + 1
+        return ts.jit.wait(future) + y
+
+
+def test_forks_and_contexts() -> None:
+    module = ts.jit.script(Forking().eval())
+    close(ts.jit.freeze(module)(values(3)), module(values(3)))
+
+
+def test_refusals() -> None:
+    with pytest.raises(RuntimeError, match="Freezing expects a ScriptModule as input"):
+        ts.jit.freeze(Net())  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(RuntimeError, match="only implemented for modules in eval mode"):
+        ts.jit.freeze(ts.jit.script(Net()))
+    with pytest.raises(RuntimeError, match="Unknown name: zzz"):
+        ts.jit.freeze(scripted(), preserved_attrs=["zzz"])
+    with pytest.raises(RuntimeError, match="optimize_for_inference expects a ScriptModule"):
+        ts.jit.optimize_for_inference(Net())  # type: ignore[arg-type]  # the mistake

@@ -1,0 +1,105 @@
+"""Frozen graphs have the operations of PyTorch's frozen graphs, and compute what it computes."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")
+nn = torch.nn
+
+
+class Head(nn.Module):  # type: ignore[misc]  # torch is an optional import
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc, self.bn = nn.Linear(4, 3), nn.BatchNorm1d(3)
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.drop(self.bn(self.fc(x.mean([2, 3]))))
+
+
+class Counting(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.calls, self.k = nn.Conv2d(3, 4, 1), 0, 2
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        if self.training:
+            x = x + 1
+        return self.conv(x) * self.k + self.calls
+
+
+def tower() -> Any:
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5),
+        nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(3),
+    )  # fmt: skip
+
+
+MODULES = {
+    "tower": tower,
+    "head": lambda: nn.Sequential(nn.Conv2d(3, 4, 1), Head()),
+    "counting": Counting,
+}
+
+
+def made(name: str, traced: bool) -> tuple[Any, Any, Any]:
+    """PyTorch's module, an input, and the archive."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 8, 8)
+    module = MODULES[name]()
+    module(x)
+    for layer in module.modules():
+        if hasattr(layer, "running_mean"):
+            layer.running_mean.uniform_(-1, 1)
+            layer.running_var.uniform_(0.5, 2)
+    module.eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        script = (
+            torch.jit.trace(module, x, check_trace=False) if traced else torch.jit.script(module)
+        )
+    file = io.BytesIO()
+    torch.jit.save(script, file)
+    return torch.jit.load(io.BytesIO(file.getvalue())), x, file.getvalue()
+
+
+def kinds(graph: object) -> Counter[str]:
+    found = re.findall(r"= (\w+::\w+)", str(graph))
+    # A check of `dim()` that only raises is left out by PyTorch and decided when we specialise.
+    checks = {"prim::Constant", "aten::dim", "aten::ne", "aten::format", "prim::If",
+              "prim::RaiseException"}  # fmt: skip
+    return Counter(kind for kind in found if kind not in checks)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["scripted", "traced"])
+@pytest.mark.parametrize("name", MODULES)
+def test_same_operations_and_results(name: str, traced: bool) -> None:
+    theirs, x, data = made(name, traced)
+    frozen, ours = torch.jit.freeze(theirs), ts.jit.freeze(ts.jit.load(data))
+    assert kinds(ours.graph) == kinds(frozen.graph)
+    assert sorted(ours.state_dict()) == sorted(frozen.state_dict())
+    with torch.no_grad():
+        wanted = theirs(x) if name != "counting" or traced else frozen(x)
+    found = torch.from_numpy(ours(ts.from_numpy(x.numpy())).numpy())
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_pytorch_loads_what_was_frozen(tmp_path: Path) -> None:
+    theirs, x, data = made("tower", traced=False)
+    ts.jit.freeze(ts.jit.load(data)).save(tmp_path / "frozen.pt")
+    loaded = torch.jit.load(tmp_path / "frozen.pt")
+    with torch.no_grad():
+        torch.testing.assert_close(loaded(x), theirs(x), rtol=1e-4, atol=1e-5)
+    assert not list(loaded.parameters())
