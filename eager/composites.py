@@ -119,7 +119,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
     sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
     if any(n < 0 for n in sizes):
         raise ValueRangeError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    out, rest = [], indices
+    out, rest = [], indices.long()
     for size in reversed(sizes):
         out.append(op("remainder", rest, size))
         rest = op("floor_divide", rest, size)

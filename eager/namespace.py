@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, promote_types, scalar_dtype
-from tensorscript.base.errors import ArgumentError
+from tensorscript.base.errors import ArgumentError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
 from . import composites
@@ -99,9 +99,35 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     return _entered("as_tensor", made)
 
 
-def einsum(equation: str, *operands: Any) -> Any:
-    one = len(operands) == 1 and isinstance(operands[0], (list, tuple))
-    return call("aten::einsum", (equation, list(operands[0] if one else operands)))
+def einsum(*args: Any) -> Any:
+    """`einsum("ij,jk->ik", a, b)`, or subscript lists: `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    if len(args) < 2:
+        raise ValueRangeError(
+            "einsum(): must specify the equation string and at least one operand, or at least one "
+            "operand and its subscripts list"
+        )
+    if not isinstance(args[0], Tensor):
+        operands = args[1:]
+        one = len(operands) == 1 and isinstance(operands[0], (list, tuple))
+        return call("aten::einsum", (args[0], list(operands[0] if one else operands)))
+    terms = [_subscripts(labels) for labels in args[1::2]]
+    equation = ",".join(terms)
+    if len(args) % 2:
+        equation += "->" + _subscripts(args[-1])
+    return call("aten::einsum", (equation, list(args[: len(args) // 2 * 2 : 2])))
+
+
+def _subscripts(labels: Any) -> str:
+    """Numbers below 52 as letters A-Z, a-z."""
+    if any(x is not Ellipsis and not 0 <= x < 52 for x in labels):
+        raise ValueRangeError(
+            "einsum(): subscript in subscript list is not within the valid range [0, 52)"
+        )
+    letters = (
+        "..." if x is Ellipsis else chr(ord("A") + x if x < 26 else ord("a") + x - 26)
+        for x in labels
+    )
+    return "".join(letters)
 
 
 def unique(

@@ -500,6 +500,8 @@ class Tensor(TensorBase, metaclass=_Operators):
     def __rtruediv__(self, other: Any) -> Any:
         return self._tensor("reciprocal") * other
 
+    __div__, __rdiv__ = __truediv__, __rtruediv__
+
     def __rmod__(self, other: Any) -> Any:
         return call("aten::remainder", (other, self))
 

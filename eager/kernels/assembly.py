@@ -108,8 +108,14 @@ def cumulative_trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
 
 
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    weights = [None if w is None else array(w) for w in (fweights, aweights)]
-    dtype = floating(self.dtype)
+    """Covariances of the rows (variables); integer weights repeat columns, others weigh them."""
+    if array(self).ndim > 2:
+        raise OperatorError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with "
+            f"{array(self).ndim} dimensions"
+        )
+    weights = [None if w is None else value(w) for w in (fweights, aweights)]
+    dtype = floating(self.dtype if aweights is None else promoted(self, aweights))
     x = cast(self, dtype)
     found = np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1])
     return wrap(found, dtype)

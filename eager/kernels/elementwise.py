@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
+from tensorscript.base.dtypes import DType, bool_, complex128, float64, int32, int64
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..storage import (
@@ -19,6 +19,7 @@ from ..storage import (
     is_tensor,
     promoted,
     real_dtype,
+    rounded,
     value,
     wrap,
 )
@@ -139,7 +140,7 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
         )
     dtype = promoted(self, other)
     if dtype.is_floating_point:
-        return wrap(np.trunc(apply2(np.divide, self, other, dtype)), dtype)
+        return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype), dtype)), dtype)
     check_divisor(other, dtype)
     return wrap(apply2(_truncated, self, other, dtype), dtype)
 
@@ -411,6 +412,14 @@ def angle(self: Any) -> Any:
     return wrap(np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0)), dtype)
 
 
+def frexp(self: Any) -> Any:
+    """Mantissas in [0.5, 1) and exponents (int32) of powers of two."""
+    if not self.dtype.is_floating_point:
+        raise OperatorError("torch.frexp() only supports floating-point dtypes")
+    mantissa, exponent = np.frexp(value(self))
+    return wrap(mantissa, self.dtype), wrap(exponent, int32)
+
+
 def refuse_float(name: str, fn: Kernel) -> Kernel:
     def run(self: Any, other: Any) -> Any:
         if promoted(self, other).is_floating_point:
@@ -501,7 +510,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "nextafter": binary(np.nextafter),
     "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
-    "complex": make_complex, "polar": polar, "angle": angle,
+    "complex": make_complex, "polar": polar, "frexp.Tensor": frexp, "angle": angle,
     "conj": conjugate, "_conj": unary(np.conj), "conj_physical": unary(np.conj),
     "resolve_conj": lambda self: self,
     "resolve_neg": lambda self: self,

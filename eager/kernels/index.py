@@ -1,4 +1,4 @@
-"""Gathering and scattering by index tensors and masks; embedding."""
+"""Selecting and writing by index tensors and masks; embedding, search, counts."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, int32, int64, uint8
+from tensorscript.base.dtypes import bool_, float32, float64, int32, int64, uint8
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..indexing import check_index, check_mask
 from ..indexing import gather as gather_view
 from ..storage import Array, array, compute, make, to_storage, value, wrap
-from .bag import reduce_at
 from .shapes import check_broadcast, normal_dim
 
 Kernel = Callable[..., Any]
@@ -54,21 +53,25 @@ def index(self: Any, indices: Sequence[Any]) -> Any:
 
 def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
     at = _advanced(self, indices)
-    source = _source(values, self)
-    if accumulate:
-        np.add.at(array(self), at, source)
-    else:
+    source = source_of(values, self)
+    if not accumulate:
         array(self)[at] = source
+        return self
+    total = compute(self).copy()
+    np.add.at(total, at, compute(make(source, self.dtype)))
+    array(self)[...] = to_storage(total, self.dtype)
     return self
 
 
-def _source(values: Any, self: Any) -> Array:
+def source_of(values: Any, self: Any) -> Array:
+    """`values` (a tensor or a number) as storage of the dtype of `self`."""
     if not hasattr(values, "dtype"):
         return to_storage(np.asarray(values), self.dtype)
     return array(values) if values.dtype is self.dtype else to_storage(value(values), self.dtype)
 
 
-def _index_array(index: Any, name: str) -> Array:
+def index_array(index: Any, name: str) -> Array:
+    """int64 places; raises OperatorError for another dtype."""
     if index.dtype not in (int64, int32):
         raise OperatorError(f"{name}(): Expected dtype int32/int64 for index")
     return array(index).astype(np.int64, copy=False)
@@ -77,110 +80,10 @@ def _index_array(index: Any, name: str) -> Array:
 def index_select(self: Any, dim: int, index: Any) -> Any:
     a = array(self)
     axis = normal_dim(dim, a.ndim)
-    at = _index_array(index, "index_select").reshape(-1)
+    at = index_array(index, "index_select").reshape(-1)
     if at.size and (at.min() < 0 or at.max() >= (a.shape[axis] if a.ndim else 1)):
         raise DimensionError("index out of range in self")
     return make(np.take(a, at, axis) if a.ndim else a.copy(), self.dtype)
-
-
-def _along(a: Array, axis: int, at: Array) -> tuple[Any, ...]:
-    """The NumPy index that names, for each element of `at`, its own place on the other axes."""
-    grids = list(np.ogrid[tuple(slice(n) for n in at.shape)])
-    grids[axis] = at
-    return tuple(grids)
-
-
-def _checked(a: Array, axis: int, at: Array) -> None:
-    size = a.shape[axis] if a.ndim else 1
-    bad = at[(at < 0) | (at >= size)] if at.size else at
-    if bad.size:
-        raise DimensionError(
-            f"index {int(bad.flat[0])} is out of bounds for dimension {axis} with size {size}"
-        )
-
-
-def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
-    a, at = array(self), _index_array(index, "gather")
-    axis = normal_dim(dim, a.ndim)
-    if a.ndim != at.ndim and at.ndim and a.ndim:
-        raise OperatorError("Index tensor must have the same number of dimensions as input tensor")
-    _checked(a, axis, at)
-    if a.ndim == 0:
-        return make(a.copy().reshape(at.shape), self.dtype)
-    return make(a[_along(a, axis, at)], self.dtype)
-
-
-def _scatter(fn: Callable[[Array, Any, Array], Any]) -> Kernel:
-    def run(self: Any, dim: int, index: Any, src: Any) -> Any:
-        a, at = array(self).copy(), _index_array(index, "scatter")
-        axis = normal_dim(dim, a.ndim)
-        _checked(a, axis, at)
-        source = _source(src, self)
-        if source.ndim == at.ndim:
-            source = source[tuple(slice(n) for n in at.shape)]
-        if at.size:
-            fn(a, _along(a, axis, at), source)
-        return make(a, self.dtype)
-
-    return run
-
-
-def _assign(a: Array, at: Any, source: Array) -> None:
-    a[at] = source
-
-
-def scatter_reduce(
-    self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
-) -> Any:
-    """sum, prod, mean, amax or amin of what lands on a place."""
-    return _scatter(lambda a, at, source: _set(a, reduce_at(a, at, source, reduce, include_self)))(
-        self, dim, index, src
-    )
-
-
-def _set(a: Array, new: Array) -> None:
-    a[...] = new
-
-
-def scatter_with(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
-    words = {"add": "sum", "multiply": "prod"}
-    if reduce not in words:
-        raise OperatorError(f"reduce argument must be either add or multiply, got {reduce}.")
-    return scatter_reduce(self, dim, index, src, words[reduce])
-
-
-def index_reduce(
-    self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True
-) -> Any:
-    """scatter_reduce of whole slices along `dim`."""
-    word = {"mean": "mean", "prod": "prod", "amax": "amax", "amin": "amin"}.get(reduce)
-    if word is None:
-        raise OperatorError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
-            f"{reduce}."
-        )
-    return _rows(lambda a, at, new: _set(a, reduce_at(a, at, new, word, include_self)))(
-        self, dim, index, source
-    )
-
-
-def _rows(fn: Callable[[Array, Any, Array], Any], wraps: bool = False) -> Kernel:
-    """index_add, index_copy, index_fill: whole slices along a dimension."""
-
-    def run(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> Any:
-        a = array(self).copy()
-        axis = normal_dim(dim, a.ndim)
-        at = _index_array(index, "index").reshape(-1)
-        if wraps and at.size:
-            at = np.where(at < 0, at + (a.shape[axis] if a.ndim else 1), at)
-        _checked(a, axis, at)
-        new = _source(source, self)
-        new = new if alpha == 1 else (new * alpha).astype(new.dtype)
-        moved = np.moveaxis(a, axis, 0) if a.ndim else a.reshape(1)
-        fn(moved, at, np.moveaxis(new, axis, 0) if new.ndim else new)
-        return make(a, self.dtype)
-
-    return run
 
 
 def masked_fill(self: Any, mask: Any, number: Any) -> Any:
@@ -195,7 +98,7 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
             f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
         )
     check_broadcast(a, m)
-    return make(np.where(m, _source(number, self), a), self.dtype)
+    return make(np.where(m, source_of(number, self), a), self.dtype)
 
 
 def masked_select(self: Any, mask: Any) -> Any:
@@ -203,33 +106,6 @@ def masked_select(self: Any, mask: Any) -> Any:
         raise OperatorError("masked_select: expected BoolTensor for mask")
     a, m = np.broadcast_arrays(array(self), array(mask))
     return make(a[m], self.dtype)
-
-
-def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
-    a = array(self).copy()
-    m = np.broadcast_to(_plain(mask), a.shape)
-    a[m] = array(source).reshape(-1)[: int(m.sum())]
-    return make(a, self.dtype)
-
-
-def take(self: Any, index: Any) -> Any:
-    flat = array(self).reshape(-1)
-    check_index(array(index), flat.size, 0)
-    return make(flat[array(index)], self.dtype)
-
-
-def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
-    if indices.dtype is not int64:
-        raise OperatorError(
-            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.word}"
-        )
-    if dim is None:
-        flat = array(self).reshape(-1)
-        _checked(flat, 0, array(indices))
-        return make(flat[array(indices).reshape(-1)], self.dtype)
-    axis = normal_dim(dim, array(self).ndim)
-    _checked(array(self), axis, array(indices))
-    return make(np.take_along_axis(array(self), array(indices), axis), self.dtype)
 
 
 def nonzero(self: Any) -> Any:
@@ -245,7 +121,7 @@ def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale: bool = False, sparse: bool = False
 ) -> Any:
     """Rows of `weight` (V, D) -> (*indices, D)."""
-    at = _index_array(indices, "embedding")
+    at = index_array(indices, "embedding")
     rows = array(weight)
     if at.size and (at.min() < 0 or at.max() >= rows.shape[0]):
         raise DimensionError("index out of range in self")
@@ -254,7 +130,7 @@ def embedding(
 
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
     """Rows that are named and longer than `max_norm` shortened to it, in place."""
-    at = np.unique(_index_array(indices, "embedding_renorm_"))
+    at = np.unique(index_array(indices, "embedding_renorm_"))
     rows = compute(self)[at]
     size = (np.abs(rows) ** norm_type).sum(-1, keepdims=True) ** (1 / norm_type)
     scale = np.where(size > max_norm, max_norm / (size + 1e-7), 1)
@@ -274,6 +150,34 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     return wrap((at[..., None] == np.arange(count)).astype(np.int64), int64)
 
 
+def nonzero_static(self: Any, size: int, fill_value: int = -1) -> Any:
+    """The first `size` rows of `nonzero`, filled up with `fill_value`."""
+    if size < 0:
+        raise OperatorError(
+            f"nonzero_static: 'size' must be an non-negative integer, but got {size}"
+        )
+    found = array(nonzero(self))[:size]
+    missing = np.full((size - found.shape[0], found.shape[1]), fill_value, np.int64)
+    return wrap(np.concatenate([found, missing]), int64)
+
+
+def _masked_places(self: Any, mask: Any, indices: Sequence[Any]) -> list[Any]:
+    """Index tensors that are inside where the mask is false, too."""
+    sizes = array(self).shape
+    return [None if index is None else wrap(np.clip(array(index), -n, max(n - 1, 0)), int64)
+            for index, n in zip(indices, sizes, strict=False)]  # fmt: skip
+
+
+def unsafe_masked_index(self: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any:
+    found = array(index(self, _masked_places(self, mask, indices)))
+    return make(np.where(array(mask), found, source_of(fill, self)), self.dtype)
+
+
+def unsafe_masked_put(self: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
+    kept = masked_fill(values, wrap(~array(mask), bool_), 0)
+    return _put(self, _masked_places(self, mask, indices), kept, accumulate=True)
+
+
 def searchsorted(
     sequence: Any, self: Any, out_int32: bool = False, right: bool = False,
     side: str | None = None, sorter: Any = None,
@@ -281,6 +185,8 @@ def searchsorted(
     where = "right" if right or side == "right" else "left"
     keys = value(self) if hasattr(self, "dtype") else np.asarray(self)
     rows = value(sequence)
+    if sorter is not None:
+        rows = np.take_along_axis(rows, array(sorter), -1)
     if rows.ndim == 1:
         found = np.searchsorted(rows, keys, where)  # type: ignore[call-overload]  # side is a word
     else:
@@ -294,8 +200,17 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 
 
 def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
-    w = None if weights is None else value(weights)
-    return wrap(np.bincount(array(self), w, minlength), int64 if weights is None else weights.dtype)
+    at = array(self)
+    if at.ndim != 1 or (at.size and at.min() < 0):
+        raise OperatorError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise OperatorError("minlength should be >= 0")
+    if weights is None:
+        return wrap(np.bincount(at, None, minlength), int64)
+    if array(weights).shape != at.shape:
+        raise OperatorError("weights should be 1-d and have the same length as input")
+    out = float32 if weights.dtype is float32 else float64
+    return wrap(np.bincount(at, value(weights), minlength), out)
 
 
 def _put(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
@@ -309,25 +224,13 @@ KERNELS: dict[str, Kernel] = {
     "aten::index_put": _put,
     "aten::_index_put_impl_": lambda s, i, v, a=False, unsafe=False: index_put_(s, i, v, a),
     "aten::index_select": index_select,
-    "aten::gather": gather,
-    "aten::scatter.src": _scatter(_assign),
-    "aten::scatter.value": _scatter(_assign),
-    "aten::scatter.reduce": scatter_with,
-    "aten::scatter.value_reduce": scatter_with,
-    "aten::scatter_add": _scatter(np.add.at),
-    "aten::scatter_reduce.two": scatter_reduce,
-    "aten::index_add": _rows(np.add.at),
-    "aten::index_copy": _rows(_assign),
-    "aten::index_reduce": index_reduce,
-    "aten::index_fill.int_Scalar": _rows(_assign, wraps=True),
-    "aten::index_fill.int_Tensor": _rows(_assign, wraps=True),
     "aten::masked_fill.Scalar": masked_fill,
     "aten::masked_fill.Tensor": masked_fill,
     "aten::masked_select": masked_select,
-    "aten::masked_scatter": masked_scatter,
-    "aten::take": take,
-    "aten::take_along_dim": take_along_dim,
     "aten::nonzero": nonzero,
+    "aten::nonzero_static": nonzero_static,
+    "aten::_unsafe_masked_index": unsafe_masked_index,
+    "aten::_unsafe_masked_index_put_accumulate": unsafe_masked_put,
     "aten::argwhere": nonzero,
     "aten::nonzero_numpy": nonzero_numpy,
     "aten::where": nonzero_numpy,

@@ -184,16 +184,6 @@ def bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> Any:
     return wrap(out if bias is None else out + compute(bias), first.dtype)
 
 
-def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
-    dtype = promoted(*tensors)
-    try:
-        out = np.einsum(equation.replace(" ", ""), *(cast(x, dtype) for x in tensors),
-                        optimize=len(tensors) > 2)  # fmt: skip
-    except ValueError as error:
-        raise OperatorError(f"einsum(): {error}") from error
-    return wrap(out, dtype)
-
-
 def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Sequence[int]) -> Any:
     """Sums over pairs of dimensions; a pair in which one has size 1 broadcasts."""
     a, b = compute(self), compute(other)
@@ -389,7 +379,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::ger": outer,
     "aten::linear": linear,
     "aten::bilinear": bilinear,
-    "aten::einsum": einsum,
     "aten::tensordot": tensordot,
     "aten::tril": triangle(np.tril),
     "aten::triu": triangle(np.triu),

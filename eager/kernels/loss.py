@@ -10,7 +10,7 @@ import numpy as np
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, array, cast, compute, floating, promoted, real_dtype, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, real_dtype, rounded, wrap
 from .activation import softmax_array
 from .shapes import check_broadcast
 
@@ -168,6 +168,25 @@ def poisson_nll(
     return wrap(reduced(out.astype(x.dtype), reduction), dtype)
 
 
+def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Any:
+    """log(1 + exp(-target * input)); the power rounds (and overflows) in the operands' dtype."""
+    dtype = promoted(self, target)
+    a, b = cast(self, dtype), cast(target, dtype)
+    check_broadcast(a, b)
+    out = np.log1p(rounded(np.exp(rounded(-a * b, dtype)), dtype))
+    return wrap(reduced(rounded(out, dtype), reduction, dtype), dtype)
+
+
+def hinge_embedding(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    dtype = promoted(self, target)
+    a, b = cast(self, dtype), cast(target, dtype)
+    check_broadcast(a, b)
+    apart = np.maximum(rounded(a.dtype.type(margin) - a, dtype), 0)
+    out = np.where(b != 1, apart, 0) + np.where(b != -1, a, 0)
+    return wrap(reduced(rounded(out.astype(a.dtype), dtype), reduction, dtype), dtype)
+
+
 KERNELS: dict[str, Kernel] = {
     "aten::mse_loss": pairwise(lambda a, b: (a - b) * (a - b)),
     "aten::l1_loss": pairwise(lambda a, b: np.abs(a - b)),
@@ -176,10 +195,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::kl_div": lambda self, target, reduction=MEAN, log_target=False: pairwise(_kl)(
         self, target, reduction, log_target
     ),
-    "aten::soft_margin_loss": pairwise(lambda a, b: np.log1p(np.exp(-b * a))),
-    "aten::hinge_embedding_loss": lambda self, target, margin=1.0, reduction=MEAN: pairwise(
-        lambda a, b: np.where(b != 1, np.maximum(0, margin - a), 0) + np.where(b != -1, a, 0)
-    )(self, target, reduction),
+    "aten::soft_margin_loss": soft_margin,
+    "aten::hinge_embedding_loss": hinge_embedding,
     "aten::binary_cross_entropy": binary_cross_entropy,
     "aten::binary_cross_entropy_with_logits": bce_with_logits,
     "aten::nll_loss": nll_loss,

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, compute, wrap
+from ..storage import Array, compute, rounded, wrap
 
 Kernel = Callable[..., Any]
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
@@ -18,12 +19,13 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 _CUBIC_A = -0.75
 
 
-def _unnormalised(g: Array, size: int, align: bool) -> Array:
-    """[-1, 1] to cell numbers: -1 and 1 are centres of corner cells, or their outer edges."""
-    one = g.dtype.type(1)
+def _unnormalised(g: Array, size: int, align: bool, dtype: DType) -> Array:
+    """[-1, 1] to cell numbers: -1 and 1 are centres of corner cells, or their outer edges. Half
+    types round at every step, as PyTorch calculates places in them."""
+    above = rounded(g + g.dtype.type(1), dtype)
     if align:
-        return np.asarray((g + one) / 2 * (size - 1))
-    return np.asarray(((g + one) * size - one) / 2)
+        return rounded(rounded(above / 2, dtype) * (size - 1), dtype)
+    return rounded(rounded(rounded(above * size, dtype) - g.dtype.type(1), dtype) / 2, dtype)
 
 
 def _reflected(x: Array, size: int, align: bool) -> Array:
@@ -57,15 +59,16 @@ def _fetch(image: Array, at: Sequence[Array]) -> Array:
     return np.asarray(np.moveaxis(np.where(inside[..., None], found, 0), -1, 1), image.dtype)
 
 
-def _linear(image: Array, at: Sequence[Array]) -> Array:
+def _linear(image: Array, at: Sequence[Array], dtype: DType) -> Array:
     out = np.zeros((*image.shape[:2], *at[0].shape[1:]), image.dtype)
     floors = [np.floor(p) for p in at]
     for corner in product((0, 1), repeat=len(at)):
         weight = np.ones_like(at[0])
         for p, f, c in zip(at, floors, corner, strict=True):
-            weight = weight * ((p - f) if c else (1 - (p - f)))
+            part = rounded((p - f) if c else (f + 1 - p), dtype)
+            weight = rounded(weight * part, dtype)
         cells = [f + c for f, c in zip(floors, corner, strict=True)]
-        out += _fetch(image, cells) * weight[:, None]
+        out = rounded(out + rounded(_fetch(image, cells) * weight[:, None], dtype), dtype)
     return out
 
 
@@ -110,7 +113,10 @@ def grid_sampler(
             "grid_sampler(): expected grid and input to have same batch size, but got input with "
             f"sizes {list(image.shape)} and grid with sizes {list(g.shape)}"
         )
-    raw = [_unnormalised(g[..., n - 1 - k], image.shape[2 + k], align_corners) for k in range(n)]
+    raw = [
+        _unnormalised(g[..., n - 1 - k], image.shape[2 + k], align_corners, self.dtype)
+        for k in range(n)
+    ]
     if interpolation == BICUBIC:
         if n != 2:
             raise OperatorError("grid_sampler(): bicubic interpolation only supports 4D input")
@@ -118,7 +124,7 @@ def grid_sampler(
     at = [_placed(p, s, padding, align_corners) for p, s in zip(raw, image.shape[2:], strict=True)]
     if interpolation == NEAREST:
         return wrap(_fetch(image, [np.rint(p) for p in at]), self.dtype)
-    return wrap(_linear(image, at), self.dtype)
+    return wrap(_linear(image, at, self.dtype), self.dtype)
 
 
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool) -> Any:
