@@ -7,6 +7,7 @@ and then with them; eager calls do the same on values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -209,13 +210,27 @@ def _python_order(name: str) -> Callable[[Schema], int]:
     return lambda s: first.index(s.overload) if s.overload in first else len(first)
 
 
-def resolve(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Schema, Any]:
-    """The first overload of `name` that takes these values, and the bound values.
+@cache
+def _on_tensors(name: str) -> tuple[Schema, ...]:
+    """The overloads that take or give a tensor: `torch.eq(2, 3)` is a script's affair only."""
+    every = tuple(overloads(name))
+    kept = tuple(
+        s for s in every if any("Tensor" in str(a.type) for a in (*s.arguments, *s.returns))
+    )
+    return kept or every
+
+
+def resolve(
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], public: bool = False
+) -> tuple[Schema, Any]:
+    """The first overload of `name` that takes these values, and the bound values; `public` leaves
+    out those on numbers alone.
 
     Raises:
         ArgumentError: none does; the text names every overload and its reason.
     """
-    candidates = sorted(overloads(name), key=_python_order(name))
+    every = _on_tensors(name) if public else overloads(name)
+    candidates = sorted(every, key=_python_order(name))
     for convert in (False, True):
         for candidate in candidates:
             bound = match(candidate, args, kwargs, convert)

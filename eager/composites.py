@@ -10,8 +10,8 @@ from typing import Any
 
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
-from .dispatch import call, call_overload
-from .tensor import Tensor
+from .dispatch import call, call_overload, store
+from .storage import TensorBase, compute
 
 Face = Callable[..., Any]
 
@@ -33,6 +33,17 @@ def variadic(name: str) -> Face:
     return run
 
 
+def with_out(face: Face) -> Face:
+    """`face` with `out=`, a tensor that takes the result."""
+
+    def run(*args: Any, out: Any = None, **options: Any) -> Any:
+        found = face(*args, **options)
+        return found if out is None else store(out, found)
+
+    run.__name__ = face.__name__
+    return run
+
+
 def atleast(ndim: int) -> Face:
     """One tensor, or each of several."""
     name = f"atleast_{ndim}d"
@@ -48,7 +59,7 @@ def atleast(ndim: int) -> Face:
 def only_tensors(*tensors: Any) -> Any:
     """`block_diag(*tensors)`: numbers and lists are refused."""
     for x in tensors:
-        if not isinstance(x, Tensor):
+        if not isinstance(x, TensorBase):
             raise ArgumentError(f"torch.block_diag: expected Tensors but found {type(x).__name__}")
     return op("block_diag", list(tensors))
 
@@ -67,10 +78,10 @@ def cdist(
     return op("cdist", x1, x2, float(p), _CDIST_MODES[compute_mode])
 
 
-def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """`dims`: a number of trailing/leading dimensions, or a pair of lists."""
-    if isinstance(dims, Tensor):
-        dims = dims.tolist()
+    if isinstance(dims, TensorBase):
+        dims = compute(dims).tolist()
     if isinstance(dims, int):
         if dims < 0:
             raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -78,18 +89,15 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
             raise OperatorError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = (list(range(-dims, 0)), list(range(dims)))
     first, second = ([d] if isinstance(d, int) else list(d) for d in dims)
-    return op("tensordot", a, b, first, second, **({} if out is None else {"out": out}))
+    return op("tensordot", a, b, first, second)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
-    if as_tuple:
-        return tuple(op("nonzero_numpy", input))
-    return op("nonzero", input, **({} if out is None else {"out": out}))
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    return tuple(op("nonzero_numpy", input)) if as_tuple else op("nonzero", input)
 
 
-def norm(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    found = input.norm(*args, **kwargs)
-    return found if out is None else op("copy_", out.resize_(list(found.shape)), found)
+def norm(input: Any, *args: Any, **kwargs: Any) -> Any:
+    return input.norm(*args, **kwargs)
 
 
 def stft(
@@ -124,6 +132,28 @@ def unravel_index(indices: Any, shape: Any) -> Any:
         out.append(op("remainder", rest, size))
         rest = op("floor_divide", rest, size)
     return tuple(reversed(out))
+
+
+def unique(
+    x: Any, sorted: bool = True, return_inverse: bool = False,
+    return_counts: bool = False, dim: int | None = None,
+) -> Any:  # fmt: skip
+    if dim is None:
+        found = call("aten::_unique2", (x, sorted, return_inverse, return_counts))
+    else:
+        found = call("aten::unique_dim", (x, dim, sorted, return_inverse, return_counts))
+    kept = [found[0], *(f for f, asked in ((found[1], return_inverse), (found[2], return_counts))
+                        if asked)]  # fmt: skip
+    return kept[0] if len(kept) == 1 else tuple(kept)
+
+
+def unique_consecutive(
+    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    found = call("aten::unique_consecutive", (x, return_inverse, return_counts, dim))
+    asked = (True, return_inverse, return_counts)
+    kept = [f for f, wanted in zip(found, asked, strict=True) if wanted]
+    return kept[0] if len(kept) == 1 else tuple(kept)
 
 
 def lu(input: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
@@ -190,14 +220,23 @@ FACES: dict[str, Face] = {
     "cartesian_prod": variadic("cartesian_prod"),
     "chain_matmul": variadic("chain_matmul"),
     "cdist": cdist,
-    "tensordot": tensordot,
-    "nonzero": nonzero,
-    "norm": norm,
+    "tensordot": with_out(tensordot),
+    "nonzero": with_out(nonzero),
+    "norm": with_out(norm),
     "stft": stft,
     "gradient": gradient,
     "unravel_index": unravel_index,
+    "unique": unique,
+    "unique_consecutive": unique_consecutive,
     "lu": lu,
     "svd_lowrank": svd_lowrank,
     "pca_lowrank": pca_lowrank,
     "_segment_reduce": segment_reduce,
 }
+
+
+METHODS: dict[str, Face] = {
+    **{name: FACES[name] for name in ("stft", "lu", "unique", "unique_consecutive", "nonzero")},
+    "polygamma": lambda self, n: op("polygamma", n, self),
+}
+"""Methods of tensors that are no operator on the same arguments."""

@@ -49,15 +49,21 @@ def listening(listener: Listener) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def call(name: str, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
-    """Run operator `name` ("aten::add") on Python values.
+def call(
+    name: str,
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    public: bool = False,
+) -> Any:
+    """Run operator `name` ("aten::add") on Python values; `public` leaves out the overloads that
+    only scripts have.
 
     Raises:
         ArgumentError: no overload takes them.
         MissingKernelError: the overload exists and has no kernel.
         OperatorError: the kernel refuses the values.
     """
-    found, bound = resolve(name, args, kwargs or {})
+    found, bound = resolve(name, args, kwargs or {}, public)
     return _run(found, bound)
 
 
@@ -180,8 +186,11 @@ def _functional_name(wanted: Schema) -> str | None:
 
 
 def _signature(s: Schema) -> list[tuple[str, str]]:
+    """Names and types of what is not written into; the first argument may be called either way."""
     pure = [a for a in s.arguments if not (a.is_write and a.kwarg_only)]
-    return [(a.name, str(a.type).partition("(")[0]) for a in pure]
+    found = [(a.name, str(a.type).partition("(")[0]) for a in pure]
+    return [("self", kind) if k == 0 and name == "input" else (name, kind)
+            for k, (name, kind) in enumerate(found)]  # fmt: skip
 
 
 def _counterpart(wanted: Schema, name: str) -> Kernel | None:
@@ -190,8 +199,9 @@ def _counterpart(wanted: Schema, name: str) -> Kernel | None:
         return None
     signature = _signature(wanted)
     for s in overloads(name):
-        if not s.is_mutable and _signature(s) == signature and s.full_name in KERNELS:
-            return KERNELS[s.full_name]
+        same = s is not wanted and not s.is_mutable and _signature(s) == signature
+        if same and (found := _find(s.full_name)) is not None:
+            return found
     return None
 
 
@@ -213,6 +223,18 @@ def write(target: TensorBase, source: TensorBase) -> None:
         )
     same = source.dtype is target.dtype
     target._array[...] = source._array if same else to_storage(value(source), target.dtype)
+
+
+def store(target: TensorBase, source: TensorBase) -> TensorBase:
+    """`out=`: copy `source` into `target`, which takes its shape.
+
+    Raises:
+        OperatorError: as `write`.
+    """
+    if target._array.shape != source._array.shape:
+        target._array = np.empty(source._array.shape, target._array.dtype)
+    write(target, source)
+    return target
 
 
 def _in_place(pure: Kernel) -> Kernel:
@@ -243,9 +265,7 @@ def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True
         ):
-            if target._array.shape != source._array.shape:
-                target._array = np.empty(source._array.shape, target._array.dtype)
-            write(target, source)
+            store(target, source)
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     return run

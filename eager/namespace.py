@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, promote_types, scalar_dtype
-from tensorscript.base.errors import ArgumentError, ValueRangeError
+from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
 from . import composites
-from .dispatch import call
+from .dispatch import call, store
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .storage import to_storage, value
@@ -130,28 +130,6 @@ def _subscripts(labels: Any) -> str:
     return "".join(letters)
 
 
-def unique(
-    x: Any, sorted: bool = True, return_inverse: bool = False,
-    return_counts: bool = False, dim: int | None = None,
-) -> Any:  # fmt: skip
-    if dim is None:
-        found = call("aten::_unique2", (x, sorted, return_inverse, return_counts))
-    else:
-        found = call("aten::unique_dim", (x, dim, sorted, return_inverse, return_counts))
-    kept = [found[0], *(f for f, asked in ((found[1], return_inverse), (found[2], return_counts))
-                        if asked)]  # fmt: skip
-    return kept[0] if len(kept) == 1 else tuple(kept)
-
-
-def unique_consecutive(
-    x: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
-    found = call("aten::unique_consecutive", (x, return_inverse, return_counts, dim))
-    asked = (True, return_inverse, return_counts)
-    kept = [f for f, wanted in zip(found, asked, strict=True) if wanted]
-    return kept[0] if len(kept) == 1 else tuple(kept)
-
-
 def where(condition: Any, *operands: Any) -> Any:
     if not operands:
         return tuple(call("aten::where", (condition,)))
@@ -160,7 +138,6 @@ def where(condition: Any, *operands: Any) -> Any:
 
 def range_face(*bounds: Any, **options: Any) -> Any:
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
-    options.pop("requires_grad", None)
     if "end" in options:
         bounds = (options.pop("start", 0), options.pop("end"), options.pop("step", 1))
     return call("aten::arange", bounds, options)
@@ -194,6 +171,31 @@ def result_type(a: Any, b: Any) -> DType:
     return call("aten::result_type", (a, b))  # type: ignore[no-any-return]  # always a DType
 
 
+def factory(face: Face) -> Face:
+    """A function that makes tensors: it takes `requires_grad`, and `out=` beside a dtype.
+
+    Raises (the function made):
+        OperatorError: the dtype is not that of `out`.
+    """
+
+    def run(*args: Any, out: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+        if out is None:
+            made = face(*args, **options)
+            return made.requires_grad_() if requires_grad else made
+        wanted = options.pop("dtype", None) or out.dtype
+        if wanted is not out.dtype:
+            raise OperatorError(
+                f"dtype {wanted.word} does not match dtype of out parameter ({out.dtype.word})"
+            )
+        return store(out, face(*args, dtype=wanted, **options))
+
+    return run
+
+
+FACTORIES = frozenset((
+    "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
+    "range", "zeros",
+))  # fmt: skip
 FACES: dict[str, Face] = {
     **composites.FACES,
     "tensor": tensor,
@@ -201,11 +203,9 @@ FACES: dict[str, Face] = {
     "asarray": as_tensor,
     "from_numpy": from_numpy,
     "from_dlpack": from_dlpack,
-    "arange": range_face,
+    "arange": factory(range_face),
     "einsum": einsum,
-    "unique": unique,
-    "unique_consecutive": unique_consecutive,
-    "where": where,
+    "where": composites.with_out(where),
     "broadcast_shapes": broadcast_shapes,
     "split": _parts("split", "split", "split_with_sizes"),
     "chunk": _parts("chunk", "chunk", "chunk"),
@@ -239,10 +239,13 @@ def lookup(name: str) -> Face:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         grad = kwargs.pop("requires_grad", False)
-        result = call(full, args, kwargs)
+        result = call(full, args, kwargs, public=True)
         if type(result) is list:  # several tensors are a tuple to Python callers
             return tuple(result)
         return result.requires_grad_() if grad else result
+
+    if name in FACTORIES:
+        run = factory(run)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"The operator {full}."

@@ -19,6 +19,7 @@ from tensorscript.base.errors import ArgumentError, DimensionError, OperatorErro
 from tensorscript.base.schema import has_operator
 
 from . import subscript
+from .composites import METHODS
 from .device import CPU, Layout, device, strided
 from .dispatch import call
 from .indexing import gather, split
@@ -91,7 +92,7 @@ def _unbound(name: str, self: Tensor, *args: Any, **kwargs: Any) -> Any:
 
 def _is_method(name: str) -> bool:
     known = name not in _NOT_METHODS and has_operator(f"aten::{name}")
-    return name in _WORDS or known
+    return name in _WORDS or name in METHODS or known
 
 
 class Tensor(TensorBase, metaclass=_Operators):
@@ -439,6 +440,8 @@ class Tensor(TensorBase, metaclass=_Operators):
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if (word := _WORDS.get(name)) is not None:
             return partial(self.to, BY_NAME[word])
+        if (face := METHODS.get(name)) is not None:
+            return partial(face, self)
         if name.startswith("__") or not _is_method(name):
             raise AttributeError(f"'Tensor' object has no attribute '{name}'")
         return partial(call_method, self, f"aten::{name}")

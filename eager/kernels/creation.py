@@ -12,7 +12,7 @@ from tensorscript.base.dtypes import DType, bool_, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import array, make, to_storage, value, wrap
+from ..storage import array, complex_dtype, make, to_storage, value, wrap
 
 Kernel = Callable[..., Any]
 
@@ -67,14 +67,41 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> A
     if integral:
         return wrap(np.arange(start, end, step, dtype=np.int64), out)
     count = int(np.ceil((end - start) / step))
+    if out.is_integral:
+        return _whole_range(start, end, step, count, out)
     return wrap(start + step * np.arange(count, dtype=np.float64), out)
+
+
+def _whole_range(start: Any, end: Any, step: Any, count: int, dtype: DType) -> Any:
+    """Bounds that are no integers lose their fraction; int64 counts after that, others before."""
+    low, high, by = int(start), int(end), int(step)
+    if by == 0:
+        raise OperatorError("step must be nonzero")
+    if dtype is int64:
+        count = max(0, -((low - high) // by)) if by > 0 else max(0, -((high - low) // -by))
+    return wrap(low + by * np.arange(count), dtype)
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *_: Any) -> Any:
     if steps < 0:
         raise OperatorError("number of steps must be non-negative")
     low, high = _number(start), _number(end)
-    return wrap(np.linspace(low, high, steps), dtype or MODES.default_dtype)
+    out = dtype or _of_bounds(low, high)
+    if not out.is_integral:
+        return wrap(np.linspace(low, high, steps), out)
+    # Whole bounds first; the second half counts from the end, and all fractions are dropped.
+    first, last = int(low), int(high)
+    by = (last - first) / (steps - 1) if steps > 1 else 0.0
+    k = np.arange(steps)
+    return wrap(
+        np.trunc(np.where(k < max(1, steps // 2), first + by * k, last - by * (steps - 1 - k))), out
+    )
+
+
+def _of_bounds(low: Any, high: Any) -> DType:
+    """The dtype of a range without one: complex where a bound is."""
+    either = isinstance(low, complex) or isinstance(high, complex)
+    return complex_dtype(MODES.default_dtype) if either else MODES.default_dtype
 
 
 def _number(x: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, cast, promoted, wrap
+from ..storage import Array, cast, promoted, sum_dtype, wrap
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _HIDDEN = 1000
@@ -102,6 +102,12 @@ def _check_sizes(arrays: Sequence[Array], inputs: list[list[int]]) -> None:
             sizes[label] = max(known, size) if size else 0
 
 
+def _summed_alone(inputs: list[list[int]], output: list[int]) -> bool:
+    """Whether a label of one operand only is summed, as `sum` does it and not a product."""
+    seen = [x for labels in inputs for x in set(labels)]
+    return any(seen.count(x) == 1 and x not in output for x in seen)
+
+
 def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
     if not tensors:
         raise OperatorError("einsum(): must provide at least one operand")
@@ -122,6 +128,9 @@ def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
     operands: list[Any] = []
     for a, labels in zip(arrays, inputs, strict=True):
         operands += [a, [numbers[x] for x in labels]]
+    if _summed_alone(inputs, output):
+        dtype = sum_dtype(dtype)
+        operands[::2] = [cast(x, dtype) for x in tensors]
     found = np.einsum(*operands, [numbers[x] for x in output], optimize=len(tensors) > 2)
     return wrap(found, dtype)
 

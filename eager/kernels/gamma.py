@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, cast, floating, promoted, wrap
+from .creation import copy_
 from .elementwise import apply2
 from .special import digamma, lgamma
 
@@ -152,5 +153,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::special_zeta": in_double(zeta), "aten::special_zeta.other_scalar": in_double(zeta),
     "aten::special_zeta.self_scalar": in_double(zeta),
     "aten::polygamma": _polygamma_kernel, "aten::special_polygamma": _polygamma_kernel,
+    "aten::polygamma_": lambda self, n: copy_(self, _polygamma_kernel(n, self)),
     "aten::mvlgamma": multivariate, "aten::special_multigammaln": multivariate,
 }  # fmt: skip

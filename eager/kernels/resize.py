@@ -132,6 +132,37 @@ def _nearest(exact: bool) -> Callable[..., Array]:
     return run
 
 
+def _smooth(taps: float, fn: Callable[[Array], Array]) -> Callable[..., Array]:
+    """Antialiased: shrinking widens the filter `fn` (zero beyond `taps` / 2) by the factor."""
+
+    def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
+        size = x.shape[axis]
+        step = _step(size, outputs, scale, align)
+        wide = max(step, 1.0)
+        centre = step * (np.arange(outputs) + 0.5)
+        low = np.maximum((centre - taps / 2 * wide + 0.5).astype(np.int64), 0)
+        high = np.minimum((centre + taps / 2 * wide + 0.5).astype(np.int64), size)
+        cells = np.arange(size)
+        weights = fn(np.abs((cells - centre[:, None] + 0.5) / wide))
+        weights = np.where((cells >= low[:, None]) & (cells < high[:, None]), weights, 0)
+        weights = (weights / weights.sum(1, keepdims=True)).astype(x.dtype)
+        return np.asarray(np.moveaxis(np.moveaxis(x, axis, -1) @ weights.T, -1, axis))
+
+    return run
+
+
+def _hat(t: Array) -> Array:
+    return np.maximum(1 - t, 0)
+
+
+def _keys(t: Array) -> Array:
+    """Keys' cubic (a = -1/2), the one of antialiasing."""
+    a = -0.5
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((t - 5) * t + 8) * t * a - 4 * a
+    return np.where(t < 1, near, np.where(t < 2, far, 0.0))
+
+
 Axis = Callable[..., Array]
 
 
@@ -182,4 +213,6 @@ KERNELS: dict[str, Kernel] = {
     **_rows("upsample_bilinear2d", 2, _linear, aligned=True),
     **_rows("upsample_trilinear3d", 3, _linear, aligned=True),
     **_rows("upsample_bicubic2d", 2, _cubic, aligned=True),
+    **_rows("_upsample_bilinear2d_aa", 2, _smooth(2, _hat), aligned=True),
+    **_rows("_upsample_bicubic2d_aa", 2, _smooth(4, _keys), aligned=True),
 }

@@ -16,6 +16,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from ..storage import Array, array, compute, make, wrap
 from .bag import reduce_at
 from .index import index_array, source_of
+from .reduction import vector_norm
 from .shapes import broadcast, normal_dim
 
 Kernel = Callable[..., Any]
@@ -286,7 +287,7 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
         raise OperatorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     axis = normal_dim(dim, x.ndim)
     over = tuple(d for d in range(x.ndim) if d != axis)
-    size = (np.abs(x) ** p).sum(over, keepdims=True) ** (1 / p)
+    size = compute(vector_norm(self, p, over, keepdim=True))
     scale = np.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(size.dtype)
     return wrap(x * scale, self.dtype)
 

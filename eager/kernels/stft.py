@@ -95,12 +95,14 @@ def istft(
     real = np.dtype(np.float64 if x.dtype == np.complex128 else np.float32)
     shape = _window(window, win, n_fft, real)
     spectrum = np.swapaxes(x, -1, -2) * (np.sqrt(n_fft) if normalized else 1)
-    one = x.shape[-2] != n_fft if onesided is None else onesided
-    frames = np.fft.irfft(spectrum, n_fft) if one else np.fft.ifft(spectrum, n_fft)
-    frames = (frames if return_complex else frames.real) * shape
+    frames: Array
+    if return_complex:
+        frames = np.fft.ifft(spectrum, n_fft) * shape
+    else:  # a real signal is told by the first half of its spectrum, whether all of it is there
+        frames = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft) * shape
     count = frames.shape[-2]
     total = np.zeros((*frames.shape[:-2], n_fft + hop * (count - 1)), frames.dtype)
-    envelope = np.zeros(total.shape[-1])
+    envelope = np.zeros(total.shape[-1], shape.dtype)
     for t in range(count):
         total[..., t * hop : t * hop + n_fft] += frames[..., t, :]
         envelope[t * hop : t * hop + n_fft] += shape * shape

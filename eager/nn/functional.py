@@ -11,6 +11,9 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorscript.base.errors import OperatorError
+
+from ..composites import with_out
 from ..dispatch import call
 from ..namespace import lookup as operator_face
 from .functions import (
@@ -43,6 +46,7 @@ def _avg_pool(n: int) -> Face:
         options = (kernel_size, steps, padding, ceil_mode, count_include_pad, *rest)
         return call(f"aten::avg_pool{n}d", (input, *options))
 
+    run.__name__ = f"avg_pool{n}d"
     return run
 
 
@@ -60,6 +64,43 @@ def scaled_dot_product_attention(
     )  # fmt: skip
 
 
+def linear_cross_entropy(
+    input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
+    reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Any:  # fmt: skip
+    """cross_entropy(linear(input)): input (*, F), linear_weight (C, ..., F). `options` say how
+    PyTorch cuts the product into pieces and change nothing in the result."""
+    if input.dim() not in (1, 2):
+        raise OperatorError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise OperatorError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
+        )
+    features, shape = linear_weight.shape[-1], list(linear_weight.shape[:-1])
+    if input.shape[-1] != features:
+        raise OperatorError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
+        )
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = call("aten::linear", (input, linear_weight.reshape(-1, features), bias))
+    ignored = -100 if ignore_index is None else ignore_index
+    return loss.cross_entropy(
+        logits.reshape([*input.shape[:-1], *shape]), target, weight, None, ignored, None, reduction,
+        label_smoothing,
+    )  # fmt: skip
+
+
+def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    """An older name of `interpolate`."""
+    return lookup("interpolate")(input, size, scale_factor)
+
+
+def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
+    return lookup("interpolate")(input, size, scale_factor, "bilinear", True)
+
+
 def _written(family: types.ModuleType) -> dict[str, Face]:
     """The public functions that a family defines (not those it imports)."""
     own = (family.__name__, f"{family.__package__}.choice")
@@ -75,7 +116,10 @@ def _written(family: types.ModuleType) -> dict[str, Face]:
 
 WRITTEN = {name: found for family in FAMILIES for name, found in _written(family).items()}
 FACES: dict[str, Face] = {
-    **{f"avg_pool{n}d": _avg_pool(n) for n in (1, 2, 3)},
+    **{f"avg_pool{n}d": with_out(_avg_pool(n)) for n in (1, 2, 3)},
+    "linear_cross_entropy": linear_cross_entropy,
+    "upsample_nearest": upsample_nearest,
+    "upsample_bilinear": upsample_bilinear,
     "pad": pad,
     "scaled_dot_product_attention": scaled_dot_product_attention,
 }

@@ -113,7 +113,8 @@ def _copied(t: Any) -> np.ndarray:
 def to_ours(v: Any) -> Any:
     """A PyTorch value as ours: tensors (copied, strides kept), dtypes, devices, containers."""
     if isinstance(v, torch.Tensor):
-        if v.layout is not torch.strided or v.is_quantized or v.dtype not in OUR_DTYPES:
+        ordinary = v.layout is torch.strided and v.device.type == "cpu" and not v.is_quantized
+        if not ordinary or v.dtype not in OUR_DTYPES or v.dim() > 64:  # NumPy's most
             raise Unconvertible(f"{v.dtype} {v.layout}")
         return Tensor(_array(v), OUR_DTYPES[v.dtype])
     if isinstance(v, torch.dtype):
@@ -132,6 +133,8 @@ def to_ours(v: Any) -> Any:
         return type(v)(map(to_ours, v))
     if isinstance(v, dict):
         return {k: to_ours(x) for k, x in v.items()}
+    if isinstance(v, torch.nn.PairwiseDistance):
+        return ts.nn.functional.pairwise_distance
     return _rebound(v) if isinstance(v, types.FunctionType) else v
 
 
@@ -189,12 +192,11 @@ def face(op: Any, form: str = "function") -> Callable[..., Any]:
     Raises:
         Missing: no function of ours has the name (a method that lacks shows when it is called).
     """
-    if form == "method":
-        return method(op.method_variant.__name__)
-    if form == "inplace":
-        return method(op.inplace_variant.__name__)
-    if isinstance(op.op, types.FunctionType) and "torch.testing" in op.op.__module__:
-        return _rebound(op.op)
+    target = {"method": op.method_variant, "inplace": op.inplace_variant}.get(form, op.op)
+    if isinstance(target, types.FunctionType) and "torch.testing" in target.__module__:
+        return _rebound(target)
+    if form in ("method", "inplace"):
+        return method(target.__name__)
     if type(op.op).__name__ in ("method_descriptor", "wrapper_descriptor"):
         return method(op.op.__name__)
     if getattr(op.op, "__module__", "") == "torch._tensor":
