@@ -34,14 +34,19 @@ def _take(b: Builder, x: Tensor, index: Tensor, *_: Value) -> Tensor:
 
 
 def _take_along(b: Builder, x: Tensor, index: Tensor, dim: Value = None, *_: Value) -> Tensor:
-    """gather with both broadcast against each other, apart from `dim`; of all elements without."""
+    """gather with both broadcast against each other, apart from `dim`; of all elements without.
+    Negative places count from the end."""
     if index.dtype is not int64:
         b.error(
             "torch.take_along_dim(): dtype of indices should be Long but got " + index.dtype.word
         )
+
+    def from_end(places: Tensor, size: Expr) -> Tensor:
+        return b.pointwise(lambda e: wrapped(e, size), places)
+
     if dim is None:
         flat, at = b.apply("aten::reshape", x, [-1]), b.apply("aten::reshape", index, [-1])
-        return gather(b, flat, 0, at)
+        return gather(b, flat, 0, from_end(at, flat.shape[0]))
     if x.rank != index.rank:
         b.error(
             "torch.take_along_dim(): input and indices should have the same number of dimensions,"
@@ -57,7 +62,7 @@ def _take_along(b: Builder, x: Tensor, index: Tensor, dim: Value = None, *_: Val
         sizes = [t.shape[d] if k == d else s for k, s in enumerate(common)]
         return b.apply("aten::expand", t, sizes)
 
-    return gather(b, widened(x), d, widened(index))
+    return gather(b, widened(x), d, widened(from_end(index, x.shape[d])))
 
 
 def _index_fill(
