@@ -152,7 +152,7 @@ def _smooth(taps: float, fn: Callable[[Array], Array]) -> Callable[..., Array]:
 
 
 def _hat(t: Array) -> Array:
-    return np.maximum(1 - t, 0)
+    return np.asarray(np.maximum(1 - t, 0))
 
 
 def _keys(t: Array) -> Array:
