@@ -91,11 +91,22 @@ def evaluated(torch: Any, row: Row) -> tuple[Any, Any]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("row", LAYERS, ids=str)
-def test_eager_scripted_and_compiled(torch: Any, row: Row) -> None:
+def test_eager(torch: Any, row: Row) -> None:
     ours, expected = evaluated(torch, row)
     assert_close(ours(*inputs(ts, row)), expected)
+
+
+FIRST = {row.name: row for row in reversed(LAYERS)}
+"""One row a class: the others differ in options, and compiling each takes its time."""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("row", LAYERS, ids=str)
+def test_scripted_and_compiled(torch: Any, row: Row) -> None:
+    ours, expected = evaluated(torch, row)
     assert_close(ts.jit.script(ours)(*inputs(ts, row)), expected)
-    assert_close(ts.compile(ours)(*inputs(ts, row)), expected)
+    if row is FIRST[row.name]:
+        assert_close(ts.compile(ours)(*inputs(ts, row)), expected)
 
 
 def in_training() -> list[Row]:
@@ -142,7 +153,7 @@ def test_every_public_layer_has_a_row() -> None:
     assert set(nn.modules.__all__) - structural == {row.name for row in LAYERS}
 
 
-@pytest.mark.parametrize("row", LAYERS[:40], ids=str)
+@pytest.mark.parametrize("row", LAYERS[::8], ids=str)
 def test_scripts_equal_eager_without_torch(row: Row) -> None:
     layer = build(ts, row).eval()
     assert_close(ts.jit.script(layer)(*inputs(ts, row)), layer(*inputs(ts, row)))
