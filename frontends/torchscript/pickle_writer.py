@@ -39,12 +39,10 @@ def pickle(value: Value) -> bytes:
     Raises:
         ArchiveError: an integer has over 64 bits.
     """
-    writer = _Writer()
-    writer.value(value)
-    return b"\x80\x02" + bytes(writer.out) + b"."
+    return PickleWriter().whole(value)
 
 
-class _Writer:
+class PickleWriter:
     """Appends opcodes to `out`; one method a kind of value, found by table."""
 
     def __init__(self) -> None:
@@ -53,10 +51,19 @@ class _Writer:
         # Recalled by identity, so they must stay alive while the pickle is written.
         self.kept: list[object] = []
 
+    def whole(self, value: Value) -> bytes:
+        """The pickle of one value."""
+        self.value(value)
+        return b"\x80\x02" + bytes(self.out) + b"."
+
     def value(self, value: Any) -> None:
         # A NamedTuple is written as any tuple: its class comes from the declared type.
-        write = _Writer.tuple_ if isinstance(value, tuple) else _VALUES[type(value)]
+        write = PickleWriter.tuple_ if isinstance(value, tuple) else self.kinds()[type(value)]
         write(self, value)
+
+    def kinds(self) -> Mapping[type, Callable[[Any, Any], None]]:
+        """The method for every type of value but tuples."""
+        return KINDS
 
     # The memo
 
@@ -220,17 +227,17 @@ class _Writer:
         self.memoize(ref)
 
 
-_VALUES: dict[type, Callable[[_Writer, Any], None]] = {
-    bool: _Writer.bool_,
-    int: _Writer.integer,
-    float: _Writer.float_,
-    complex: _Writer.complex_,
-    str: _Writer.text,
-    type(None): _Writer.none,
-    DeviceRef: _Writer.device,
-    EnumRef: _Writer.enum,
-    TaggedList: _Writer.list_,
-    TaggedDict: _Writer.dict_,
-    ObjectState: _Writer.object,
-    TensorRef: _Writer.tensor,
+KINDS: dict[type, Callable[[PickleWriter, Any], None]] = {
+    bool: PickleWriter.bool_,
+    int: PickleWriter.integer,
+    float: PickleWriter.float_,
+    complex: PickleWriter.complex_,
+    str: PickleWriter.text,
+    type(None): PickleWriter.none,
+    DeviceRef: PickleWriter.device,
+    EnumRef: PickleWriter.enum,
+    TaggedList: PickleWriter.list_,
+    TaggedDict: PickleWriter.dict_,
+    ObjectState: PickleWriter.object,
+    TensorRef: PickleWriter.tensor,
 }

@@ -74,6 +74,28 @@ class TensorRef:
         return count
 
 
+@dataclass(frozen=True, eq=False)
+class ParameterRef:
+    """An `nn.Parameter` over a tensor; only checkpoints hold one."""
+
+    tensor: TensorRef
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class DTypeRef:
+    """A `torch.dtype` as a value; only checkpoints hold one."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class SizeRef:
+    """A `torch.Size`; only checkpoints hold one."""
+
+    sizes: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class DeviceRef:
     """A `torch.device`, e.g. `cuda:0`."""
@@ -99,10 +121,15 @@ class TaggedList:
 
 @dataclass(eq=False)
 class TaggedDict:
-    """A dict; `type_str` is its annotation (`Dict[str, int]`), or "" where the pickle has none."""
+    """A dict; `type_str` is its annotation (`Dict[str, int]`), or "" where the pickle has none.
+
+    In checkpoints it may be an OrderedDict, which has attributes beside its items.
+    """
 
     items: dict[Value, Value] = field(default_factory=dict)
     type_str: str = ""
+    ordered: bool = False
+    attributes: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -124,9 +151,13 @@ Value: TypeAlias = (
     | float
     | complex
     | str
+    | bytes
     | DeviceRef
+    | DTypeRef
+    | SizeRef
     | EnumRef
     | TensorRef
+    | ParameterRef
     | TaggedList
     | TaggedDict
     | ObjectState
@@ -143,7 +174,10 @@ def children(value: Value | dict[str, Value]) -> list[Value]:
         case TaggedList():
             return list(value.elements)
         case TaggedDict():
-            return [part for pair in value.items.items() for part in pair]
+            inner = [part for pair in value.items.items() for part in pair]
+            return inner + list(value.attributes.values())
+        case ParameterRef():
+            return [value.tensor]
         case ObjectState():
             inside = value.state
             return list(inside.values()) if isinstance(inside, dict) else [inside]

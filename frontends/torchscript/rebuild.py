@@ -1,23 +1,26 @@
-"""What the globals of an archive's pickles mean: the whole list of what a pickle may ask for.
+"""What the globals of a file's pickles mean: the whole list of what a pickle may ask for.
 
-`rebuild` answers a REDUCE (a call in pickle's terms) by looking at the name and building a plain
-value of `pickled`. A name that is not here is refused by name when it is first read.
+A `Vocabulary` answers a REDUCE (a call in pickle's terms) by looking at the name and building a
+plain value of `pickled`. A name that is not in it is refused by name when it is first read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from tensorscript.base.dtypes import BY_WORD, DType
+from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
 from tensorscript.base.errors import ArchiveError
 
 from .pickled import (
     DeviceRef,
+    DTypeRef,
     EnumRef,
+    ParameterRef,
     PickleLimits,
+    SizeRef,
     StorageRef,
     TaggedDict,
     TaggedList,
@@ -28,7 +31,7 @@ from .pickled import (
 
 @dataclass(frozen=True)
 class Global:
-    """A name from the pickle, checked by `check_global`; it is never looked up in Python."""
+    """A name from the pickle, checked by a vocabulary; it is never looked up in Python."""
 
     name: str
 
@@ -47,6 +50,8 @@ class Mark:
 
 MARK: Final = Mark()
 Item: TypeAlias = Value | Global | Mark | StorageRef | Arguments
+
+Rebuilder: TypeAlias = Callable[[Item, PickleLimits], Value]
 
 _CLASS = re.compile(r"__torch__(\.[A-Za-z_]\w*)+", re.ASCII)
 _DEVICE = re.compile(r"[a-z]+(:\d{1,5})?", re.ASCII)
@@ -81,20 +86,47 @@ def is_class(name: str) -> bool:
     return _CLASS.fullmatch(name) is not None
 
 
-def check_global(name: str) -> str:
-    """`name`, if an archive may refer to it.
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the pickles of one kind of file may refer to.
 
-    Raises:
-        ArchiveError: it may not, or TensorScript does not support what it stands for.
+    Attributes:
+        calls: names of functions to what calling them gives.
+        values: names that are values themselves (dtypes).
+        classes: whether the file's own classes may be named.
+        refusal: what the file may refer to, in words.
     """
-    if what := _UNSUPPORTED.get(name):
-        raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
-    if name in _REBUILDERS or name in _STORAGES or is_class(name):
-        return name
-    raise ArchiveError(
-        f"refuses global `{name}`: an archive may only refer to tensors, containers, devices and "
-        "the classes in its own code"
-    )
+
+    calls: Mapping[str, Rebuilder]
+    values: Mapping[str, Value]
+    classes: bool
+    refusal: str
+
+    def item(self, name: str) -> Item:
+        """What a global stands for.
+
+        Raises:
+            ArchiveError: the file may not refer to it, or it is not supported.
+        """
+        if what := _UNSUPPORTED.get(name):
+            raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
+        if name in self.values:
+            return self.values[name]
+        if name in self.calls or name in _STORAGES or (self.classes and is_class(name)):
+            return Global(name)
+        raise ArchiveError(f"refuses global `{name}`: {self.refusal}")
+
+    def call(self, name: str, args: Item, limits: PickleLimits) -> Value:
+        """The value of calling the global `name` with `args`.
+
+        Raises:
+            ArchiveError: `name` is no function, or `args` are not what it takes.
+        """
+        if build := self.calls.get(name):
+            return build(args, limits)
+        if self.classes and is_class(name):
+            return _enum(name, args)
+        raise ArchiveError(f"refuses to call `{name}`: it is not a function")
 
 
 def as_value(item: Item) -> Value:
@@ -108,19 +140,6 @@ def as_value(item: Item) -> Value:
     if isinstance(item, StorageRef | Arguments | Mark):
         raise ArchiveError("a storage, or a tuple with one, stands where a value belongs")
     return item
-
-
-def rebuild(name: str, args: Item, limits: PickleLimits) -> Value:
-    """The value of calling the global `name` with `args`.
-
-    Raises:
-        ArchiveError: `name` is no function, or `args` are not what it takes.
-    """
-    if build := _REBUILDERS.get(name):
-        return build(args, limits)
-    if is_class(name):
-        return _enum(name, args)
-    raise ArchiveError(f"refuses to call `{name}`: it is not a function")
 
 
 def rebuild_storage(args: Item, prefix: str) -> StorageRef:
@@ -252,11 +271,62 @@ def _enum(name: str, value: Item) -> Value:
     raise ArchiveError(f"enum member of `{name}` has a value that is no int, float or str")
 
 
-_REBUILDERS: dict[str, Callable[[Item, PickleLimits], Value]] = {
+def _ordered(args: Item, limits: PickleLimits) -> Value:
+    if args == ():
+        return TaggedDict(ordered=True)
+    raise ArchiveError("`collections.OrderedDict` in the checkpoint has arguments")
+
+
+def _parameter(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (TensorRef() as tensor, bool(grad), TaggedDict(items=hooks)) if not hooks:
+            return ParameterRef(tensor, grad)
+    raise ArchiveError("the checkpoint holds a malformed parameter")
+
+
+def _size(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (tuple(sizes),):
+            return SizeRef(_extents(sizes))
+    raise ArchiveError("the checkpoint holds a malformed torch.Size")
+
+
+def _bytes(args: Item, limits: PickleLimits) -> Value:
+    match args:
+        case (str(text), "latin1") if text.isascii() or max(map(ord, text)) < 256:
+            return text.encode("latin1")
+    raise ArchiveError("the checkpoint holds malformed bytes")
+
+
+_TENSORS: dict[str, Rebuilder] = {
     "torch._utils._rebuild_tensor_v2": _tensor,
-    "torch.jit._pickle.restore_type_tag": _restore_tag,
-    "collections.OrderedDict": _ordered_dict,
     "torch.device": _device,
     "builtins.complex": _complex,
-    **{name: _tagged_list(name) for name in _LISTS},
 }
+ARCHIVE = Vocabulary(
+    {
+        **_TENSORS,
+        "torch.jit._pickle.restore_type_tag": _restore_tag,
+        "collections.OrderedDict": _ordered_dict,
+        **{name: _tagged_list(name) for name in _LISTS},
+    },
+    {},
+    True,
+    "an archive may only refer to tensors, containers, devices and the classes in its own code",
+)
+"""What TorchScript writes."""
+CHECKPOINT = Vocabulary(
+    {
+        **_TENSORS,
+        "__builtin__.complex": _complex,
+        "collections.OrderedDict": _ordered,
+        "torch._utils._rebuild_parameter": _parameter,
+        "torch.Size": _size,
+        "_codecs.encode": _bytes,
+    },
+    {f"torch.{name}": DTypeRef(dtype) for name, dtype in BY_NAME.items()},
+    False,
+    "a checkpoint may only hold tensors, parameters, containers, numbers, strings, devices, dtypes "
+    "and sizes; whole modules are never loaded",
+)
+"""What `torch.save` writes of plain data."""

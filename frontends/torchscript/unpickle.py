@@ -1,8 +1,9 @@
 """A pickle reader for archives that executes nothing.
 
-It knows the opcodes that TorchScript writes (protocol 2) and, in `rebuild`, the few globals; each
-builds one of the values of `pickled`. Nothing is imported or called by a name from the file: an
-opcode that is not in `_OPCODES`, or another global, is an error that names it.
+It knows the opcodes that TorchScript and `torch.save` write (protocol 2) and the few globals of a
+vocabulary (`rebuild`); each builds one of the values of `pickled`. Nothing is imported or called by
+a name from the file: an opcode that is not in `_OPCODES`, or another global, is an error that names
+it.
 """
 
 from __future__ import annotations
@@ -24,38 +25,46 @@ from .pickled import (
     check_nesting,
 )
 from .rebuild import (
+    ARCHIVE,
     MARK,
     Arguments,
     Global,
     Item,
     Mark,
+    Vocabulary,
     as_value,
     attributes,
-    check_global,
     is_class,
-    rebuild,
     rebuild_storage,
 )
 
 
-def unpickle(data: memoryview | bytes, prefix: str, limits: PickleLimits | None = None) -> Value:
+def unpickle(
+    data: memoryview | bytes,
+    prefix: str,
+    limits: PickleLimits | None = None,
+    vocabulary: Vocabulary = ARCHIVE,
+) -> Value:
     """The value in one pickle of an archive; its storages are `<prefix>/<key>`.
 
     Raises:
         ArchiveError: malformed, over a limit, or holding what an archive may not hold.
     """
-    return _Machine(memoryview(data), prefix, limits or PickleLimits()).run()
+    return _Machine(memoryview(data), prefix, limits or PickleLimits(), vocabulary).run()
 
 
 class _Machine:
     """The pickle stack machine: one method an opcode, found by table."""
 
-    def __init__(self, data: memoryview, prefix: str, limits: PickleLimits) -> None:
+    def __init__(
+        self, data: memoryview, prefix: str, limits: PickleLimits, vocabulary: Vocabulary
+    ) -> None:
         if len(data) > limits.size:
             raise ArchiveError(f"pickle of {len(data)} bytes is over the limit of {limits.size}")
         self.data = data
         self.prefix = prefix
         self.limits = limits
+        self.vocabulary = vocabulary
         self.at = 0
         self.stack: list[Item] = []
         self.marks: list[int] = []
@@ -143,7 +152,7 @@ class _Machine:
 
     def op_global(self) -> None:
         name = f"{self.line()}.{self.line()}"
-        self.push(Global(check_global(name)))
+        self.push(self.vocabulary.item(name))
 
     def op_memoize(self, index: int) -> None:
         if len(self.memo) >= self.limits.memo or index >= 2 * self.limits.memo:
@@ -232,6 +241,9 @@ class _Machine:
     def op_build(self) -> None:
         state = self.pop_value()
         target = self.top()
+        if isinstance(target, TaggedDict) and target.ordered and isinstance(state, TaggedDict):
+            target.attributes.update(attributes(state, "OrderedDict"))
+            return
         if not isinstance(target, ObjectState) or target.state is not None:
             raise ArchiveError("pickle sets the state of what is not a new object")
         if isinstance(state, TaggedDict) and not state.type_str:
@@ -246,7 +258,7 @@ class _Machine:
         args, function = self.pop(), self.pop()
         if not isinstance(function, Global):
             raise ArchiveError("pickle calls what is not a global")
-        self.push(rebuild(function.name, args, self.limits))
+        self.push(self.vocabulary.call(function.name, args, self.limits))
 
 
 _U8, _U16, _U32 = struct.Struct("<B"), struct.Struct("<H"), struct.Struct("<I")

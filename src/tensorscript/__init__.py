@@ -10,11 +10,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_MODULES = frozenset({"fft", "jit", "linalg", "masked", "nn", "ops", "signal", "special"})
+_MODULES = frozenset(
+    {"fft", "jit", "linalg", "masked", "nn", "safetensors", "ops", "signal", "special"}
+)
 _EAGER = "tensorscript.eager"
 _NAMES: dict[str, str] = {
     "Tensor": f"{_EAGER}.tensor",
     "Size": f"{_EAGER}.tensor",
+    "load": "tensorscript.frontends.torchscript.checkpoint",
+    "save": "tensorscript.frontends.torchscript.checkpoint",
     "Generator": f"{_EAGER}.random",
     "device": f"{_EAGER}.device",
     "strided": f"{_EAGER}.device",

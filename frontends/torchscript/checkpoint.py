@@ -1,0 +1,184 @@
+"""Checkpoints: what `torch.save` writes of state dicts and other plain data.
+
+The file is a zip like a TorchScript archive, without code: `data.pkl`, `data/<key>`, `version`.
+Reading executes nothing (see `rebuild.CHECKPOINT` for all that a file may hold), and PyTorch's
+`torch.load(weights_only=True)` reads what is written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import ArchiveError, ArgumentError
+from tensorscript.eager.device import device as Device
+from tensorscript.eager.nn.parameter import Parameter
+from tensorscript.eager.tensor import Size, Tensor
+
+from . import pickled
+from .archive import Archive, Source
+from .checkpoint_writer import CheckpointWriter
+from .rebuild import CHECKPOINT
+from .storages import StorageTable
+from .tensors import TensorStore, open_private
+from .unpickle import unpickle
+from .zip_writer import ZipWriter
+
+_VERSION = b"3\n"
+
+
+def load(
+    f: Source, map_location: Any = None, *, weights_only: bool = True, mmap: bool | None = None
+) -> Any:
+    """The data in a checkpoint, with its tensors.
+
+    Args:
+        f: a path, a binary file object, or the bytes.
+        map_location: where tensors go, whatever place the file names ("cpu" for files of a GPU).
+        weights_only: a checkpoint is always read as if this were set.
+        mmap: taken as PyTorch's; a path is always mapped.
+
+    Raises:
+        ArchiveError: damaged, hostile, or holding what a checkpoint may not hold.
+        ValueError: the path does not exist.
+    """
+    memory = open_private(f)
+    archive = Archive.open(memory)
+    if archive.has("constants.pkl"):
+        raise ArchiveError("the file is a TorchScript archive; read it with jit.load")
+    root = unpickle(archive.record("data.pkl"), "data", vocabulary=CHECKPOINT)
+    owned = memory if isinstance(memory, memoryview | bytearray) else None
+    place = None if map_location is None else str(Device(map_location))
+    return _Objects(TensorStore(archive, owned, place)).make(root)
+
+
+class _Objects:
+    """Makes Python objects of a checkpoint's values; what is shared there is shared here."""
+
+    def __init__(self, tensors: TensorStore) -> None:
+        self._tensors = tensors
+        self._made: dict[int, Any] = {}
+
+    def make(self, value: pickled.Value) -> Any:
+        match value:
+            case pickled.TensorRef():
+                return self._tensors.tensor(value)
+            case pickled.DeviceRef():
+                return Device(value.text)
+            case pickled.DTypeRef():
+                return value.dtype
+            case pickled.SizeRef():
+                return Size(value.sizes)
+            case tuple():
+                return tuple(map(self.make, value))
+            case pickled.ParameterRef() | pickled.TaggedList() | pickled.TaggedDict():
+                return self._shared(value)
+        return value
+
+    def _shared(self, value: pickled.ParameterRef | pickled.TaggedList | pickled.TaggedDict) -> Any:
+        if id(value) in self._made:
+            return self._made[id(value)]
+        made: Any
+        match value:
+            case pickled.ParameterRef():
+                made = Parameter(self._tensors.tensor(value.tensor), value.requires_grad)
+            case pickled.TaggedList():
+                made = [self.make(element) for element in value.elements]
+            case pickled.TaggedDict():
+                made = OrderedDict() if value.ordered else {}
+                made.update((self.make(k), self.make(v)) for k, v in value.items.items())
+                for name, attribute in value.attributes.items():
+                    setattr(made, name, self.make(attribute))
+        self._made[id(value)] = made
+        return made
+
+
+def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write plain data with tensors (a state dict, a list of tensors, ...) to a checkpoint.
+
+    Views of one memory are views of one storage in the file.
+
+    Raises:
+        ArgumentError: `obj` holds something that is no plain data.
+        ArchiveError: a tensor's strides, or an integer, cannot be written.
+    """
+    storages = StorageTable("data", [(t._array, t.dtype) for t in _tensors(obj, {})])
+    text = CheckpointWriter().whole(_Values(storages).make(obj))
+    if isinstance(f, str | os.PathLike):
+        with open(f, "wb") as file:
+            _write(file, Path(f).stem or "archive", text, storages)
+    else:
+        _write(f, "archive", text, storages)
+
+
+def _write(file: IO[bytes], name: str, text: bytes, storages: StorageTable) -> None:
+    out = ZipWriter(file, name)
+    out.add("data.pkl", text)
+    out.add("byteorder", sys.byteorder.encode())
+    for record, data in storages.contents():
+        out.add(record, data)
+    out.add("version", _VERSION)
+    out.close()
+
+
+def _attributes(obj: object) -> dict[str, Any]:
+    """What an OrderedDict has beside its items (a state dict: `_metadata`)."""
+    return vars(obj) if isinstance(obj, OrderedDict) else {}
+
+
+def _tensors(obj: Any, seen: dict[int, Any]) -> list[Tensor]:
+    """Every tensor in plain data."""
+    if isinstance(obj, Tensor):
+        return [obj]
+    if not isinstance(obj, (Mapping, list, tuple)) or id(obj) in seen:
+        return []
+    seen[id(obj)] = obj
+    parts = [*obj]
+    if isinstance(obj, Mapping):
+        parts += [*obj.values(), *_attributes(obj).values()]
+    return [tensor for part in parts for tensor in _tensors(part, seen)]
+
+
+class _Values:
+    """Makes values of `pickled` of Python's; what is shared stays shared."""
+
+    def __init__(self, storages: StorageTable) -> None:
+        self._storages = storages
+        self._made: dict[int, tuple[Any, pickled.Value]] = {}
+
+    def make(self, obj: Any) -> pickled.Value:
+        if obj is None or isinstance(obj, bool | int | float | complex | str | bytes):
+            return obj
+        if isinstance(obj, DType):
+            return pickled.DTypeRef(obj)
+        if isinstance(obj, Device):
+            return pickled.DeviceRef(str(obj))
+        if isinstance(obj, Size):
+            return pickled.SizeRef(tuple(obj))
+        if isinstance(obj, tuple):
+            return tuple(map(self.make, obj))
+        if id(obj) not in self._made:
+            self._made[id(obj)] = (obj, self._shared(obj))
+        return self._made[id(obj)][1]
+
+    def _shared(self, obj: Any) -> pickled.Value:
+        if isinstance(obj, Tensor):
+            ref = self._storages.ref(obj._array, obj.dtype, obj.requires_grad)
+            if isinstance(obj, Parameter):
+                return pickled.ParameterRef(ref, obj.requires_grad)
+            return ref
+        if isinstance(obj, list):
+            return pickled.TaggedList([self.make(element) for element in obj])
+        if isinstance(obj, dict):
+            items = {self.make(k): self.make(v) for k, v in obj.items()}
+            own = {k: self.make(v) for k, v in _attributes(obj).items()}
+            return pickled.TaggedDict(items, "", isinstance(obj, OrderedDict), own)
+        raise ArgumentError(
+            f"save takes tensors, numbers, strings, lists, tuples and dicts, not "
+            f"{type(obj).__name__}; of a module, save its state_dict()"
+        )
