@@ -113,19 +113,30 @@ class Interpreter:
 
     def run(self, ops: Iterable[Operation], env: Environment) -> None:
         """Run ops in order; results land in `env`."""
-        for op in ops:
-            run = _RUN.get(type(op))
-            if run is None:
-                raise InternalError(f"the interpreter has no {op.name}", "interpreter")
-            try:
-                run(self, op, env)
-            except UserError as error:
-                _located(error, op)
-                raise
-            except TensorScriptError:
-                raise
-            except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-                raise _located(_as_user_error(error), op) from error
+        entered: list[Operation] = []
+        try:
+            for op in ops:
+                run = _RUN.get(type(op))
+                if run is None:
+                    raise InternalError(f"the interpreter has no {op.name}", "interpreter")
+                try:
+                    run(self, op, env)
+                except UserError as error:
+                    _located(error, op)
+                    raise
+                except TensorScriptError:
+                    raise
+                except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+                    raise _located(_as_user_error(error), op) from error
+                if run is _enter:
+                    entered.append(op)
+                elif run is _exit and entered:
+                    entered.pop()
+        except TensorScriptError:
+            # A failure leaves the contexts that it passes, as `with` does.
+            for op in reversed(entered):
+                _leave(self, env[op.operands[0]])
+            raise
 
     def evaluate(self, op: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of one op on given values.
@@ -400,8 +411,11 @@ def _enter(i: Interpreter, op: Operation, env: Environment) -> None:
 
 def _exit(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.ExitOp)
-    target = env[op.argument]
-    env[op.result] = i.call(f"{target.class_name}.__exit__", [target, None, None, None])
+    env[op.result] = _leave(i, env[op.argument])
+
+
+def _leave(i: Interpreter, target: ScriptObject) -> Any:
+    return i.call(f"{target.class_name}.__exit__", [target, None, None, None])
 
 
 def _fork(i: Interpreter, op: Operation, env: Environment) -> None:

@@ -87,7 +87,8 @@ def value_text(value: object) -> str:
         case Device():
             return string_text(value.text)
         case tuple():
-            return f"({', '.join(map(value_text, value))})"
+            inside = ", ".join(str(v) if isinstance(v, bool) else value_text(v) for v in value)
+            return f"({inside},)" if len(value) == 1 else f"({inside})"
         case ListLiteral():
             return f"[{', '.join(map(value_text, value.elements))}]"
         case DictLiteral():

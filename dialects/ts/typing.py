@@ -32,12 +32,18 @@ from .types import (
     TENSOR,
     AnyListType,
     AnyTupleType,
+    BoolType,
     ClassType,
+    ComplexType,
+    DeviceType,
     DictType,
     EnumType,
+    FloatType,
     FutureType,
     InterfaceType,
+    IntType,
     ListType,
+    NoneType,
     NumberType,
     OptionalType,
     StringType,
@@ -81,7 +87,7 @@ def ir_text(type: Attribute) -> str:
         case DictType():
             return f"Dict({ir_text(type.key)}, {ir_text(type.value)})"
         case TupleType():
-            if type.field_names and type.class_name.data:
+            if type.field_names:
                 pairs = zip(type.field_names, type.elements, strict=True)
                 return f"NamedTuple({', '.join(f'{n} : {ir_text(t)}' for n, t in pairs)})"
             if type.class_name.data:
@@ -196,7 +202,24 @@ def make_union(types: Iterable[Attribute]) -> Attribute:
         return OptionalType(NUMBER)
     if len(members) == 2 and NONE in members:
         return OptionalType(next(m for m in members if m != NONE))
-    return UnionType(ArrayAttr(sorted(members, key=ir_text)))
+    return UnionType(ArrayAttr(sorted(members, key=_union_order)))
+
+
+_KINDS: tuple[type[Attribute], ...] = (
+    EnumType, TensorType, TupleType, ListType, DictType, FloatType, ComplexType, FutureType,
+    IntType, NoneType, StringType, BoolType, DeviceType, ClassType, InterfaceType,
+)  # fmt: skip
+"""TorchScript's order of the members of a union: by kind, then by text."""
+
+
+def _union_order(type: Attribute) -> tuple[int, str]:
+    rank = next((i for i, kind in enumerate(_KINDS) if isinstance(type, kind)), len(_KINDS))
+    return rank, ir_text(type)
+
+
+def in_union_order(types: Iterable[Attribute]) -> list[Attribute]:
+    """`types` without repetitions, as a union of them lists its members."""
+    return sorted(dict.fromkeys(types), key=_union_order)
 
 
 def without_none(type: Attribute) -> Attribute:
@@ -406,6 +429,9 @@ def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attri
             if name not in bound:
                 bound[name] = actual
                 return actual
+            if isinstance(bound[name], InterfaceType) and isinstance(actual, ClassType):
+                # Whether the class fulfils the interface, who converts the argument finds out.
+                return bound[name]
             joined = unify(bound[name], actual)
             if joined is None:
                 raise VarMismatch(

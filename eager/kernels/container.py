@@ -106,6 +106,12 @@ def _kind(x: Any) -> str:
     return type(x).__name__
 
 
+def hash_of(x: Any) -> int:
+    if not isinstance(x, (str, int, float, bool, complex, tuple)) and not is_tensor(x):
+        raise OperatorError(f"unhashable type: '{getattr(x, 'class_name', _kind(x))}'")
+    return hash(x)
+
+
 def sort_in_place(items: list[Any], reverse: bool = False) -> None:
     _check_sortable(items)
     items.sort(reverse=reverse)
@@ -295,6 +301,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::bin": bin,
     "aten::oct": oct,
     "aten::hex": hex,
-    "aten::hash.generic": hash,
+    "aten::hash.generic": hash_of,
     "aten::warn": warn,
 }

@@ -89,6 +89,15 @@ def integer_power(a: int, b: int) -> int:
     return wrap_int64(pow(a, b, 1 << 64))
 
 
+def _implicit(t: Any, is_int: bool = False) -> Any:
+    """The number of a tensor that stands for a number without being asked."""
+    if t.dim():
+        raise OperatorError("Cannot input a tensor of dimension other than 0 as a scalar argument")
+    if is_int and t.dtype.is_floating_point:
+        raise OperatorError(f"Cannot input a tensor of type {t.dtype.word} as an integral argument")
+    return t.item()
+
+
 _INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
 
 
@@ -244,10 +253,10 @@ KERNELS: dict[str, Kernel] = {
     **rows("Float", ("bool", "int", "Scalar", "str", "Tensor"),
            lambda x: to_float(x.item() if hasattr(x, "item") else x)),
     **rows("Bool", ("int", "float", "Tensor"), bool),
-    "aten::IntImplicit": lambda t: to_int(t.item()),
-    "aten::FloatImplicit": lambda t: float(t.item()),
+    "aten::IntImplicit": lambda t: to_int(_implicit(t, is_int=True)),
+    "aten::FloatImplicit": lambda t: float(_implicit(t)),
     "aten::ComplexImplicit": lambda t: complex(t.item()),
-    "aten::ScalarImplicit": lambda t: t.item(),
+    "aten::ScalarImplicit": lambda t: _implicit(t),
     **rows("Complex", ("Scalar", "int_bool", "bool_int", "float_bool", "bool_float", "float_int",
                        "int_float", "int_int", "bool_bool", "float_float", "Tensor_Tensor",
                        "Tensor_float", "float_Tensor", "Tensor_int", "int_Tensor", "Tensor_bool",

@@ -165,6 +165,8 @@ def type_of_syntax(
             if name in NAMES:
                 return NAMES[name]
             raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
+    if isinstance(node, ast.Call):
+        raise CompileError("Expression of type apply cannot be used in a type expression", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
 
 
@@ -187,14 +189,19 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
     origin, args = python.get_origin(found), python.get_args(found)
     is_bare = str(found) in ("typing.List", "typing.Dict", "typing.Tuple")
     if origin is not None and not is_bare:
-        return _generic(origin, args, classes, span)
+        shown = getattr(found, "_name", None) or getattr(origin, "__name__", None)
+        return _generic(origin, str(shown or origin), args, classes, span)
     if isinstance(found, python.ForwardRef):
         return type_of_object(found.__forward_arg__, classes, span)
     if isinstance(found, type):
         root = found.__module__.partition(".")[0]
         if root in _TORCH_ROOTS and found.__name__ in NAMES:
             return NAMES[found.__name__]
+        if root == "builtins":
+            raise CompileError(f"Unknown type name '{found.__name__}'", span)
         return classes.type_of_class(found, span)
+    if found is Ellipsis:
+        raise CompileError("Expression of type dots cannot be used in a type expression", span)
     bare = getattr(found, "_name", None) or getattr(found, "__name__", None)
     if bare in _BARE:
         raise CompileError(
@@ -206,9 +213,12 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
 
 
 def _generic(
-    origin: object, args: tuple[object, ...], classes: ClassTable, span: Span | None
+    origin: object,
+    name: str,
+    args: tuple[object, ...],
+    classes: ClassTable,
+    span: Span | None,
 ) -> Attribute:
-    name = str(getattr(origin, "__name__", None) or getattr(origin, "_name", origin))
     if name not in CONSTRUCTORS and origin not in (python.Union, types.UnionType):
         raise CompileError(f"Unknown type constructor {name}", span)
     inside = [type_of_object(a, classes, span) for a in args if a != ()]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.dialects.ts.types import (
     BOOL,
     NONE,
@@ -233,18 +235,18 @@ class NamedTupleClass(Sugared):
 class EnumClass(Sugared):
     """An Enum class; its members are constants."""
 
-    kind = "Enum class"
+    kind = "EnumClass"
     type: EnumType
     members: dict[str, object] = field(default_factory=dict)
 
     def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
         if name in self.members:
             return Simple(em.constant(self.members[name], span, self.type))
-        raise em.error(f"enum type has no attribute or member '{name}'", span)
+        raise em.error(f"{typing.message_text(self.type)}' has no attribute '{name}'", span)
 
     def iterate(self, em: Emission, span: Span | None) -> Iterable:
-        values = [em.constant(m, span, self.type) for m in self.members.values()]
-        return Elements(em.make_list(self.type, values, span))
+        listed = ListLiteral(tuple(self.members.values()))
+        return Elements(em.constant(listed, span, ListType(self.type)))
 
 
 @dataclass

@@ -91,7 +91,7 @@ class Calls(Subscripts):
         # The place of a call is that of what is called.
         span = self.span(node.func)
         if isinstance(callee, Form):
-            where = span if callee.name in ("print", "len") else self.span(node)
+            where = span if callee.name in ("print", "len", "unwrap_optional") else self.span(node)
             return self._form_call(callee.name, node, where, hint)
         if isinstance(callee, Builtin) and callee.name == "aten::tolist":
             return Simple(self._to_list(callee, span, hint))

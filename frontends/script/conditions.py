@@ -174,7 +174,10 @@ class Conditions(Emission):
             return Condition(None, static=its_is)
         if states in ((True, False), (False, True)):
             return Condition(None, static=not its_is)
-        value = self.builtin("aten::__is__" if its_is else "aten::__isnot__", [a, b], span)
+        operator = "aten::__is__" if its_is else "aten::__isnot__"
+        if a.type == b.type == BOOL:
+            operator = "aten::eq" if its_is else "aten::ne"
+        value = self.builtin(operator, [a, b], span)
         name = None
         if states[1] and isinstance(left, ast.Name):
             name, type = left.id, a.type
@@ -187,7 +190,7 @@ class Conditions(Emission):
 
     def is_instance(self, object: ast.expr, classes: ast.expr, span: Span) -> Condition:
         value = self.expr(object)
-        wanted = self.class_list(classes)
+        wanted = typing.in_union_order(self.class_list(classes))
         inside, outside = _partition(value.type, wanted)
         true: dict[str, Attribute] = {}
         false: dict[str, Attribute] = {}

@@ -15,6 +15,10 @@ _ORDER = {"__lt__": ("<", "False"), "__le__": ("<", "True"), "__gt__": (">", "Fa
           "__ge__": (">", "True")}  # fmt: skip
 
 
+class FactoryNotSupported(CompileError, NotImplementedError):
+    """A field with a default factory (TorchScript raises NotImplementedError)."""
+
+
 def is_dataclass(cls: type) -> bool:
     return "__dataclass_fields__" in vars(cls)
 
@@ -26,7 +30,9 @@ def _init(cls: type) -> str:
     )
     for field in fields:
         if field.default_factory is not dataclasses.MISSING:
-            raise CompileError("Default factory initializers are not supported in TorchScript")
+            raise FactoryNotSupported(
+                "Default factory initializers are not supported in TorchScript dataclasses"
+            )
     lines = [f"self.{f.name} = {f.name}" for f in fields]
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")

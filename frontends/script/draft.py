@@ -2,7 +2,8 @@
 
 A draft is TorchScript's graph with extra node kinds: `Store` and `Load` of a variable by name, and
 `Break`/`Continue`/`Return` where the program leaves early. `ssa.py` removes the first two,
-`exits.py` the rest, `cleanup.py` folds, and `lower.py` writes the result as `ts` operations. The
+`exits.py` the rest (there the body of a with statement is for a while a node of its own, `With`),
+`cleanup.py` folds, and `lower.py` writes the result as `ts` operations. The
 draft exists because those rewrites touch nearly every node, and a plain object costs a twentieth of
 an xDSL operation.
 
@@ -31,6 +32,9 @@ IF: Final = "prim::If"
 LOOP: Final = "prim::Loop"
 FORK: Final = "prim::fork"
 RAISE: Final = "prim::RaiseException"
+ENTER: Final = "prim::Enter"
+EXIT: Final = "prim::Exit"
+WITH: Final = "prim::With"
 CONSTANT: Final = "prim::Constant"
 UNINITIALIZED: Final = "prim::Uninitialized"
 

@@ -106,6 +106,8 @@ class _Lowering:
                 return self._loop(node)
             case draft.FORK:
                 self.block(node.blocks[0], is_function=True)
+            case draft.WITH:
+                return self.block(node.blocks[0])
         return None
 
     def _cut(self, block: Block, keep: int) -> None:
@@ -297,9 +299,40 @@ def _canonicalize_loops(graph: Draft, block: Block) -> None:
     block.nodes = out
 
 
+def _nest_contexts(block: Block) -> None:
+    """`Enter(c); ...; Exit(c)` becomes one node: whoever leaves the body still passes the exit."""
+    contexts: list[Node] = []
+    current = block
+    nodes, block.nodes = block.nodes, []
+    for node in nodes:
+        for inner in node.blocks:
+            _nest_contexts(inner)
+        if node.kind == draft.EXIT:
+            contexts.pop().add_block().nodes.append(node)
+            current = contexts[-1].blocks[0] if contexts else block
+            continue
+        current.nodes.append(node)
+        if node.kind == draft.ENTER:
+            contexts.append(context := Node(draft.WITH, (), (), node.span))
+            current.nodes.append(context)
+            current = context.add_block()
+
+
+def _flatten_contexts(block: Block) -> None:
+    out: list[Node] = []
+    for node in block.nodes:
+        for inner in node.blocks:
+            _flatten_contexts(inner)
+        is_context = node.kind == draft.WITH
+        out += [n for part in node.blocks for n in part.nodes] if is_context else [node]
+    block.nodes = out
+
+
 def lower_exits(graph: Draft) -> None:
     """Rewrite `graph` (in SSA form) in place so that no exit is left."""
+    _nest_contexts(graph.block)
     _Lowering(graph, draft.LEAVE_LOOP).run()
     _Lowering(graph, draft.RETURN).run()
     _fuse_ifs(graph.block, {})
+    _flatten_contexts(graph.block)
     _canonicalize_loops(graph, graph.block)

@@ -124,7 +124,7 @@ class Expressions(Conditions):
             case ast.List():
                 return self.list_display(node.elts, span, hint)
             case ast.Tuple():
-                return self.tuple_display(node, span, hint)
+                return self.tuple_display(node, span)
             case ast.Dict():
                 return self.dict_display(node, span, hint)
             case ast.ListComp() | ast.GeneratorExp():
@@ -273,17 +273,13 @@ class Expressions(Conditions):
             found = joined
         return TENSOR if isinstance(found, TensorType) else found
 
-    def tuple_display(self, node: ast.Tuple, span: Span, hint: Attribute | None) -> Value:
-        inner = typing.without_none(hint) if hint is not None else None
-        wanted: list[Attribute | None] = [None] * len(node.elts)
-        if isinstance(inner, TupleType) and len(inner.elements) == len(node.elts):
-            wanted = list(inner.elements)
+    def tuple_display(self, node: ast.Tuple, span: Span) -> Value:
         values: list[Value] = []
-        for element, type in zip(node.elts, wanted, strict=True):
+        for element in node.elts:
             if isinstance(element, ast.Starred):
                 values += self.starred(element)
             else:
-                values.append(self.expr(element, type))
+                values.append(self.expr(element))
         return self.make_tuple(values, span)
 
     def starred(self, node: ast.Starred) -> list[Value]:
@@ -476,7 +472,7 @@ class Expressions(Conditions):
     def name(self, name: str, span: Span) -> Sugared:
         """What a name means here: a variable, else what the resolver knows."""
         if error := self.frame.error(name):
-            raise error()
+            raise error(span)
         found = self.frame.lookup(name)
         if isinstance(found, Sugared):
             return found

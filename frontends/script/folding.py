@@ -11,6 +11,7 @@ import operator
 from collections.abc import Callable
 
 from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.types import ANY
 from tensorscript.dialects.ts.typing import is_subtype
 
 from . import draft
@@ -49,8 +50,6 @@ def text_of(value: object) -> str:
         case tuple():
             end = ",)" if len(value) == 1 else ")"
             return "(" + ", ".join(map(text_of, value)) + end
-        case Device():
-            return value.text
     return str(value)
 
 
@@ -121,7 +120,7 @@ def fold(node: Node) -> tuple[object] | None:
         assert isinstance(sequence, tuple) and isinstance(index, int)
         return (sequence[index],) if -len(sequence) <= index < len(sequence) else None
     if node.kind == "prim::unchecked_cast":
-        return (values[0],)
+        return (values[0],) if node.output.type != ANY else None
     function = _TABLE.get(node.kind)
     if function is None:
         return None

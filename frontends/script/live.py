@@ -194,7 +194,7 @@ class World(LiveClasses):
             Formal(n, t, python_constant(defaults[n]) if n in defaults else NO_DEFAULT)
             for n, t in zip(type_.field_names, type_.elements, strict=True)
         )
-        return Signature(cls.__name__, formals, (type_,))
+        return Signature(cls.__name__, formals, ())
 
 
 def _members(cls: type) -> list[enum.Enum]:

@@ -13,7 +13,16 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts.types import TENSOR, EnumType, InterfaceType, TupleType
+from tensorscript.dialects.ts.types import (
+    FLOAT,
+    INT,
+    STRING,
+    TENSOR,
+    EnumType,
+    InterfaceType,
+    TupleType,
+)
+from tensorscript.dialects.ts.typing import ir_text
 
 from .annotations import type_of_object
 from .dataclasses import field_defaults, field_types, generated_source, is_dataclass
@@ -67,9 +76,14 @@ class LiveClasses(LiveFunctions):
         for at, found in enumerate(types_):
             if found != types_[0]:
                 raise CompileError(
-                    f"Could not unify type list since element {at} of type {int.__name__} did "
-                    "not match the types before it",
+                    f"Could not unify type list since element {at} of type {ir_text(found)} did "
+                    f"not match the types before it ({ir_text(types_[0])})",
                     span,
+                )
+            if found not in (INT, FLOAT, STRING):
+                raise CompileError(
+                    f"Cannot create Enum with value type '{ir_text(found)}', only int, float and "
+                    "string are supported"
                 )
         made = EnumType(StringAttr(name), types_[0])
         self.classes[cls] = made
@@ -109,7 +123,8 @@ class LiveClasses(LiveFunctions):
         self.classes[cls] = type_
         self.program.classes[name] = info
         class_source(cls)
-        for key, member in vars(cls).items():
+        # A copy: asking a class for its annotations may add them to it.
+        for key, member in list(vars(cls).items()):
             self._member(cls, info, key, member)
         if "__init__" in info.methods:
             info.defining = True
@@ -143,9 +158,10 @@ class LiveClasses(LiveFunctions):
             or isinstance(member, types.MemberDescriptorType)
             or key in getattr(cls, "__annotations__", {})
         ):
-            raise CompileError(
-                f"'{key}' is defined as a class attribute which currently is not supported. "
-                "Consider converting this to an instance attribute."
+            info.refused[key] = (
+                f"'{info.name}' object has no attribute or method '{key}'. '{key}' is defined as a "
+                "class attribute which currently is not supported. Consider converting this to an "
+                "instance attribute."
             )
 
     def _generated(self, cls: type, key: str, member: object) -> FunctionSource | None:

@@ -22,9 +22,9 @@ from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
 from .link import Linker
 from .program import ClassInfo, Program
-from .python_names import modifier_of, python_constant, qualified_name
+from .python_names import is_plain_data, modifier_of, python_constant, qualified_name
 from .source import function_source
-from .values import Sugared
+from .values import Sugared, Undefined
 
 
 @dataclass
@@ -148,9 +148,10 @@ class LiveFunctions(ABC):
     ) -> dict[str, Attribute]:
         """Annotations by their objects; a `# type:` comment comes before them."""
         lines = [line for line in text.split("\n") if "# type:" in line]
-        comment = next((line.partition("# type:")[2] for line in lines if "->" in line), None)
-        if comment is not None:
-            return self._type_comment(fn, resolver, comment.strip(), span)
+        at = next((k for k, line in enumerate(lines) if "->" in line), None)
+        if at is not None:
+            found = [line.partition("# type:")[2].strip() for line in lines[: at + 1]]
+            return self._type_comment(fn, resolver, found, span)
         out: dict[str, Attribute] = {}
         raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
         for key, value in raw.items():
@@ -164,18 +165,23 @@ class LiveFunctions(ABC):
         return out
 
     def _type_comment(
-        self, fn: Callable[..., object], resolver: LiveResolver, comment: str, span: Span
+        self, fn: Callable[..., object], resolver: LiveResolver, comments: list[str], span: Span
     ) -> dict[str, Attribute]:
-        arguments, _, result = comment.partition("->")
-        listed = ast.parse(arguments.strip(), mode="eval").body
+        """`(int, str) -> str`, or one comment an argument before `(...) -> str`."""
+        arguments, _, result = comments[-1].partition("->")
+        listed = _parsed(arguments)
         nodes = listed.elts if isinstance(listed, ast.Tuple) else [listed]
         if isinstance(listed, ast.Constant) and listed.value is Ellipsis:
-            nodes = []
+            nodes = [_parsed(c) for c in comments[:-1]]
         names = [n for n in inspect.signature(fn).parameters if n != "self"]
         out = {n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)}
-        result = result.split("#")[0].strip()
-        out["return"] = resolver.annotation(ast.parse(result, mode="eval").body, span)
+        out["return"] = resolver.annotation(_parsed(result), span)
         return out
+
+
+def _parsed(comment: str) -> ast.expr:
+    """The expression in a type comment."""
+    return ast.parse(comment.split("#")[0].strip(), mode="eval").body
 
 
 class LiveResolver:
@@ -203,8 +209,10 @@ class LiveResolver:
 
     def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
         found = self.lookup(name)
-        if found is NOT_FOUND:
+        if found is NOT_FOUND or found is None:
             return None
+        if is_plain_data(found):
+            return Undefined(type(found).__name__)
         home = "builtins" if getattr(builtins, name, NOT_FOUND) is found else ""
         return self.world.wrap(found, em, span, home, name)
 

@@ -223,10 +223,12 @@ class Objects(Statements):
             assert signature is not None
             Method(object, setter, signature).call(self, span, [value], {})
             return
+        if name in info.properties:
+            raise self.error(f"Tried to set read-only attribute: {name}", span)
         wanted = info.attributes.get(name)
         if wanted is None:
             wanted = self._new_attribute(info, name, value, span)
-        value = convert(self, value, wanted, True, span)
+        value = convert(self, value, wanted, False, span)
         if not typing.is_subtype(value.type, wanted):
             raise self.error(
                 "Wrong type for attribute assignment. Expected "

@@ -94,6 +94,16 @@ def python_constant(value: object) -> object:
     return value
 
 
+def is_plain_data(value: object) -> bool:
+    """Data that a script takes only from where it is a constant: a module, a class, an argument."""
+    if isinstance(value, bool | DType):
+        return True
+    kind = type(value)
+    is_torch = kind.__module__.partition(".")[0] in TORCH_ROOTS
+    return is_torch and kind.__name__ in _DATA
+
+
+_DATA = frozenset({"dtype", "device", "layout", "memory_format", "Layout", "MemoryFormat"})
 _ENUM_WORDS = {
     "strided": 0, "sparse_coo": 1, "sparse_csr": 2, "contiguous_format": 0, "preserve_format": 1,
     "channels_last": 2, "channels_last_3d": 3,

@@ -126,6 +126,11 @@ def _convert_tuple(
     return value
 
 
+def is_empty_literal(value: Value) -> bool:
+    """A `[]` whose element type nothing has said."""
+    return value.node is not None and bool(value.node.attributes.get("empty_literal"))
+
+
 def convert(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
@@ -136,8 +141,7 @@ def convert(
     if isinstance(wanted, OptionalType) and is_present:
         return convert(em, value, wanted.element, conversions, span)
     if (
-        value.node is not None
-        and value.node.attributes.get("empty_literal")
+        is_empty_literal(value)
         and isinstance(wanted, ListType)
         and not typing.has_variables(wanted)
         and value.type != wanted

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
 
 from .draft import Block
 
@@ -27,7 +28,7 @@ class Frame:
     parent: Frame | None = None
     types: dict[str, Attribute] = field(default_factory=dict)
     sugared: dict[str, object] = field(default_factory=dict)
-    errors: dict[str, Callable[[], CompileError]] = field(default_factory=dict)
+    errors: dict[str, Callable[[Span | None], CompileError]] = field(default_factory=dict)
     stored: dict[str, None] = field(default_factory=dict)
     holds: bool = False
 
@@ -48,7 +49,7 @@ class Frame:
     def outer(self, name: str) -> object | None:
         return self.parent.lookup(name) if self.parent is not None else None
 
-    def error(self, name: str) -> Callable[[], CompileError] | None:
+    def error(self, name: str) -> Callable[[Span | None], CompileError] | None:
         frame: Frame | None = self
         while frame is not None:
             if name in frame.errors:

@@ -11,14 +11,15 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.types import ANY, INT, NONE, TENSOR, TensorType
+from tensorscript.dialects.ts.types import ANY, INT, NONE, TENSOR, ClassType, TensorType
 
 from . import draft
-from .callables import Closure, ExceptionClass, ExceptionMessage, method_call
+from .callables import Closure, ExceptionClass, ExceptionMessage
 from .conditions import Condition
 from .draft import Block, Node, Value, Variable
 from .schema_match import convert
 from .scope import Frame
+from .signature import Signature
 from .source import Text
 from .stores import Stores
 from .values import Simple, Sugared
@@ -158,7 +159,12 @@ class Statements(Stores):
         return out
 
     def _unusable(self, name: str, message: str, span: Span | None) -> None:
-        self.frame.errors[name] = lambda: CompileError(message, span)
+        def used(where: Span | None) -> CompileError:
+            error = CompileError(f"\n{message}", span)
+            error.with_note("and was used here:", where)
+            return error
+
+        self.frame.errors[name] = used
 
     def _join(
         self,
@@ -369,15 +375,36 @@ class Statements(Stores):
         for item in node.items:
             where = self.span(item.context_expr)
             object = self.expr(item.context_expr)
-            result = method_call(self, object, "__enter__", [], where).as_value(self, where)
-            self.block.nodes.pop()
-            value = self.insert("prim::Enter", [object], [result.type], where).output
+            entering = self._context(object, where)
+            value = self.insert(draft.ENTER, [object], list(entering.returns), where).output
             if item.optional_vars is not None:
                 self.assign_target(item.optional_vars, Simple(value))
             entered.append(object)
         self.body(node.body)
         for object in reversed(entered):
-            none = self.constant(None, span)
-            method_call(self, object, "__exit__", [none] * 3, span)
-            self.block.nodes.pop()
-            self.insert("prim::Exit", [object], [TENSOR], span)
+            self.insert(draft.EXIT, [object], [TENSOR], span)
+
+    def _context(self, object: Value, span: Span) -> Signature:
+        """Check that an object can stand in a with statement; the signature of its `__enter__`."""
+        if not isinstance(object.type, ClassType):
+            raise self.error("With item expression must return an object", span)
+        enter = self.class_method(object.type, "__enter__", span)
+        leave = self.class_method(object.type, "__exit__", span)
+        if enter is None or leave is None:
+            raise self.error(
+                "Object returned by with item expression does not define __enter__ and __exit__ "
+                "methods",
+                span,
+            )
+        if len(enter.arguments) != 1:
+            raise self.error("__enter__ must have only one argument and one return value", span)
+        if len(leave.arguments) != 4:
+            raise self.error("__exit__ must have four arguments", span)
+        for at, formal in enumerate(leave.arguments[1:], 1):
+            if formal.type != ANY:
+                raise self.error(
+                    f"argument {at} of __exit__ must have Any type; TorchScript does not currently "
+                    "support passing exception type, value, or traceback to the __exit__ function.",
+                    span,
+                )
+        return enter

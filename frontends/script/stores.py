@@ -15,6 +15,7 @@ from tensorscript.dialects.ts.types import (
     STRING,
     ClassType,
     DictType,
+    InterfaceType,
     ListType,
     TensorType,
     TupleType,
@@ -24,7 +25,7 @@ from .callables import method_call
 from .calls import Calls
 from .draft import Value
 from .expressions import BINARY
-from .schema_match import EMPTY_LIST_HINT, convert
+from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal
 from .subscripts import indices_of
 from .values import Parts, Simple, Sugared
 
@@ -123,7 +124,8 @@ class Stores(Calls):
             self.frame.define_sugared(name, value)
             return
         if declared is not None:
-            simple = convert(self, simple, declared, True, span)
+            if isinstance(declared, InterfaceType) or is_empty_literal(simple):
+                simple = convert(self, simple, declared, False, span)
             if not typing.is_subtype(simple.type, declared):
                 raise self.error(
                     f"Variable '{name}' is annotated with type {typing.message_text(declared)} but "
@@ -210,9 +212,9 @@ class Stores(Calls):
             )
         if isinstance(base.type, ListType | DictType):
             wanted = base.type.element if isinstance(base.type, ListType) else base.type.value
-            if not (value.node is not None and value.node.attributes.get("empty_literal")):
+            if not is_empty_literal(value):
                 # An empty display stays a list of tensors here, as in TorchScript.
-                value = convert(self, value, wanted, True, span)
+                value = convert(self, value, wanted, False, span)
         self.builtin("aten::_set_item", [base, index, value], span)
 
     def _store_tensor(

@@ -171,9 +171,10 @@ class Subscripts(Expressions):
     ) -> tuple[Value, dict[int, Value]]:
         """Views for ints, slices and None; what is left over as index tensors by dimension."""
         tensors: dict[int, Value] = {}
+        made = [self._index(index, span) for index in indices]
         before_ellipsis = True
         dim = 0
-        for at, index in enumerate(indices):
+        for at, (index, found) in enumerate(zip(indices, made, strict=True)):
             if _is_ellipsis(index):
                 before_ellipsis = False
                 dim = -sum(1 for i in indices[at + 1 :] if not _is_none(i))
@@ -182,18 +183,25 @@ class Subscripts(Expressions):
                 value = self._slice_dim(value, dim, index, span)
                 dim += 1
                 continue
-            made = self.expr(index, OptionalType(INT))
-            if made.type == NONE:
+            assert found is not None
+            if found.type == NONE:
                 value = self.builtin("aten::unsqueeze", [value, self.integer(dim)], span)
                 dim += 1
-            elif made.type == INT:
-                value = self.builtin("aten::select", [value, self.integer(dim), made], span)
+            elif found.type == INT:
+                value = self.builtin("aten::select", [value, self.integer(dim), found], span)
                 if not before_ellipsis:
                     dim += 1
             else:
-                tensors[dim] = self._index_tensor(made, span)
+                tensors[dim] = found
                 dim += 1
         return value, tensors
+
+    def _index(self, node: ast.expr, span: Span) -> Value | None:
+        """An index before any view is taken; None for a slice or an ellipsis."""
+        if _is_ellipsis(node) or isinstance(node, ast.Slice):
+            return None
+        made = self.expr(node, OptionalType(INT))
+        return made if made.type in (NONE, INT) else self._index_tensor(made, span)
 
     def _slice_dim(self, value: Value, dim: int, node: ast.Slice, span: Span) -> Value:
         bounds = self.slice_bounds(node, span)
