@@ -18,8 +18,11 @@ from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.tensor import Tensor
+from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.signature import Formal, Signature
+from tensorscript.frontends.trace.calls import Callee, record_call
+from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
@@ -123,13 +126,18 @@ class Entry:
         _last.set(self)
         own = () if self.receiver is None else (self.receiver,)
         values = match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
-        if _executor.get() == "native":
+        if _executor.get() == "native" and active_tracer() is None:
             return to_python(self.native().dispatch(*values[len(own) :]), self.classes)
+        tracer = active_tracer()
         try:
-            result = self.interpreter.call(self.symbol, values)
+            with traced_by(None):
+                result = self.interpreter.call(self.symbol, values)
         except UserError as error:
             script_failure(error, self.serialized)
             raise
+        if isinstance(tracer, Tracer):
+            callee = Callee(self.symbol, self.signature, self.classes.linkable(), self.receiver)
+            record_call(tracer, callee, values[len(own) :], result)
         return to_python(result, self.classes)
 
     def _default(self, formal: Formal) -> Any:

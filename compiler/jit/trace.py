@@ -11,6 +11,7 @@ from tensorscript.base.errors import GuardError
 from tensorscript.compiler.arguments import is_array, tensor_of
 from tensorscript.eager.modes import no_grad
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.module_attributes import is_module
 from tensorscript.frontends.script.program import Program
 from tensorscript.frontends.script.python_names import qualified_name
@@ -195,9 +196,9 @@ def _function_name(func: Callable[..., Any]) -> str:
 
 
 def _recorded_function(func: Callable[..., Any], example: Example) -> ScriptFunction:
-    program = Program()
-    compiled = record_function(program, _function_name(func), func, example)
-    made = ScriptFunction(ProgramHome(program).function(compiled.name))
+    world = World(Program())
+    compiled = record_function(world.linker, _function_name(func), func, example)
+    made = ScriptFunction(ProgramHome(world.program, world).function(compiled.name))
     made.__doc__ = func.__doc__
     return made
 
@@ -253,14 +254,14 @@ class _Conversions:
 def _recorded_module(
     module: Any, inputs: Mapping[str, Any], by_keyword: bool, strict: bool
 ) -> TopLevelTracedModule:
-    program = Program()
-    tree = ModuleTree(program, module, _Conversions(), lambda program, child: None)
+    world = World(Program())
+    tree = ModuleTree(world.linker, module, _Conversions())
     for name, given in inputs.items():
         method = getattr(module, name)
         example = _example(method, given, by_keyword, strict)
-        record_method(program, tree, name, module if name == "forward" else method, example)
-    program.declare_classes()
-    home = TracedHome(program, tree)
+        record_method(tree, name, module if name == "forward" else method, example)
+    world.program.declare_classes()
+    home = TracedHome(world, tree)
     made: TopLevelTracedModule = home.wrap(home.root)
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorscript.base.errors import GuardError
-from tensorscript.frontends.script.program import Program
+from tensorscript.frontends.script.live import World
 from tensorscript.frontends.trace.modules import Member, ModuleTree
 from tensorscript.runtime.values import ScriptObject
 
@@ -40,8 +40,8 @@ class TopLevelTracedModule(TracedModule):
 class TracedHome(ProgramHome):
     """The program of a traced module."""
 
-    def __init__(self, program: Program, tree: ModuleTree) -> None:
-        super().__init__(program)
+    def __init__(self, world: World, tree: ModuleTree) -> None:
+        super().__init__(world.program, world)
         self._traced = tree.class_names
         self.root = self._object(tree.member)
 
@@ -54,8 +54,10 @@ class TracedHome(ProgramHome):
                 made.attributes[name] = member.tensors[name]
             else:
                 child = member.children[name]
+                is_member = isinstance(child, Member)
+                declared = member.info.attributes[name]
                 made.attributes[name] = (
-                    self._object(child) if isinstance(child, Member) else child._script_object
+                    self._object(child) if is_member else self.adopt(child, declared)
                 )
         return made
 

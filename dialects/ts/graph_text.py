@@ -151,14 +151,19 @@ class _Printer:
         self.callees: dict[str, str] = {}
 
     def function_constants(self, function: FuncOp) -> None:
-        """A constant for each function that is called."""
-        for op in function.walk():
+        """A constant for each function that is called; in a trace it stands before the call."""
+        for op in function.walk() if function.is_traced is None else ():
             if isinstance(op, CallOp) and op.callee.data not in self.callees:
-                held = self.callees[op.callee.data] = self.names.unnamed()
-                name = op.callee.data.rpartition(".")[2]
-                self.lines.append(
-                    f'  %{held} : {ir_text(FUNCTION)} = prim::Constant[name="{name}"]()'
-                )
+                self.callees[op.callee.data] = self.function_constant(op, "  ")
+
+    def function_constant(self, op: CallOp, indent: str) -> str:
+        """Write the constant of the function that `op` calls; gives its number."""
+        held = self.names.unnamed()
+        name = op.callee.data.rpartition(".")[2]
+        self.lines.append(
+            f'{indent}%{held} : {ir_text(FUNCTION)} = prim::Constant[name="{name}"]()'
+        )
+        return held
 
     def use(self, values: Sequence[SSAValue]) -> str:
         return ", ".join(f"%{self.names.names[v]}" for v in values)
@@ -192,7 +197,8 @@ class _Printer:
         kind = op.node_kind
         prefix = ""
         if isinstance(op, CallOp):
-            prefix = f"%{self.callees[op.callee.data]}" + (", " if operands else "")
+            held = self.callees.get(op.callee.data) or self.function_constant(op, indent)
+            prefix = f"%{held}" + (", " if operands else "")
         if isinstance(op, ForkOp):
             kind = f"prim::fork_{len(self.forks)}"
             self.forks.append(op)
@@ -200,6 +206,7 @@ class _Printer:
             kind = f"^{op.callee.data.rpartition('.')[2]}[]()"
         used = prefix + self.use(operands)
         made = ", ".join(map(self.define, op.results))
+        self.starts.append((op, len(self.lines)))
         self.lines.append(f"{indent}{made} = {kind}{self.attributes(op)}({used}){self.comment(op)}")
 
     def block(self, block: Block, indent: str) -> None:
@@ -207,7 +214,6 @@ class _Printer:
             if isinstance(op, ReturnOp | YieldOp):
                 continue
             assert isinstance(op, TSOp)
-            self.starts.append((op, len(self.lines)))
             self.line(op, indent)
             if isinstance(op, IfOp | LoopOp):
                 for at, region in enumerate(op.regions):

@@ -17,7 +17,9 @@ from xdsl.ir import Attribute
 from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
-from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
+from tensorscript.frontends.script.link import Linker
+from tensorscript.frontends.script.modules import is_compiled
+from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
 
 from .function import compiled_block
@@ -25,8 +27,6 @@ from .tracer import Tracer
 
 Path = tuple[str, ...]
 Convert = Callable[[Any], TensorBase]
-Foreign = Callable[[Program, Any], ClassType | None]
-"""The class, taken into a program, of a submodule that is scripted already; None: it is not."""
 
 
 @dataclass
@@ -47,15 +47,20 @@ class Member:
 class ModuleTree:
     """A module with everything below it.
 
+    Args:
+        linker: takes scripted submodules into the program.
+        convert: gives the eager tensor of a parameter or buffer.
+
     Attributes:
         types: the type of each module, parameter and buffer by path; the module itself is ().
     """
 
-    def __init__(self, program: Program, module: Any, convert: Convert, foreign: Foreign) -> None:
+    def __init__(self, linker: Linker, module: Any, convert: Convert) -> None:
         self.types: dict[Path, Attribute] = {}
-        self._program = program
+        self.linker = linker
+        self._program = linker.program
         self._convert = convert
-        self._foreign = foreign
+        self._scripted: list[tuple[Any, Path]] = []
         self._modules: list[tuple[Any, Path]] = []
         self._tensors: list[tuple[TensorBase, Path]] = []
         self._by_class: dict[str, ClassInfo] = {}
@@ -106,14 +111,19 @@ class ModuleTree:
 
     def _child(self, made: Member, key: str, child: Any, path: Path) -> None:
         below = (*path, key)
-        if (scripted := self._foreign(self._program, child)) is not None:
+        if is_compiled(child):
             made.children[key] = child
-            made.info.attributes[key] = self.types[below] = scripted
-            self._modules.append((child, below))
+            made.info.attributes[key] = self.types[below] = self._linked(child)
+            self._scripted.append((child, below))
         else:
             member = made.children[key] = self._member(child, below)
             made.info.attributes[key] = member.info.type
         made.info.children.append(key)
+
+    def _linked(self, child: Any) -> ClassType:
+        """The class of a submodule that is scripted already, taken into the program."""
+        renaming = self.linker.link(child.__tensorscript_linkable__())
+        return ClassType(StringAttr(renaming.name(child._script_object.class_name)))
 
     # -- while recording ----------------------------------------------------------------------
 
@@ -122,6 +132,9 @@ class ModuleTree:
         for module, path in self._modules:
             tracer.attribute(path, self.types[path])
             tracer.submodule(module, path)
+        for child, path in self._scripted:
+            place = tracer.attribute(path, self.types[path])
+            tracer.objects[id(child._script_object)] = place
         for tensor, path in self._tensors:
             place = tracer.attribute(path, TENSOR)
             if not tracer.knows(tensor):
@@ -141,7 +154,7 @@ class ModuleTree:
         with ExitStack() as hooks:
             seen: set[int] = set()
             for module, path in self._modules:
-                if path and id(module) not in seen and hasattr(module, "_forward_pre_hooks"):
+                if path and id(module) not in seen:
                     seen.add(id(module))
                     hooks.enter_context(module.register_forward_pre_hook(enter))
                     handle = module.register_forward_hook(leave, prepend=True, always_call=True)
@@ -150,18 +163,18 @@ class ModuleTree:
 
     # -- methods ------------------------------------------------------------------------------
 
-    def add_method(self, program: Program, module: ClassType, body: Block) -> str:
+    def add_method(self, module: ClassType, body: Block) -> str:
         """A call of a submodule as a method: `forward`, `forward1`, ..."""
         info = self._by_class[module.class_name.data]
         name, count = "forward", 1
         while name in info.compiled:
             name, count = f"forward{count}", count + 1
-        self.define(program, info, name, body)
+        self.define(info, name, body)
         return name
 
-    def define(self, program: Program, info: ClassInfo, name: str, body: Block) -> Compiled:
+    def define(self, info: ClassInfo, name: str, body: Block) -> Compiled:
         """Make `body` the method `name` of a class."""
         made = compiled_block(f"{info.name}.{name}", body, is_method=True)
         info.compiled[name] = made.signature
-        program.add(made)
+        self._program.add(made)
         return made

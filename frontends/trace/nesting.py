@@ -27,8 +27,9 @@ from tensorscript.frontends.script.draft import Value
 
 from . import cautions
 from .cautions import TracingError
+from .facts import type_of
 from .places import here
-from .tracer import Tracer, type_of
+from .tracer import Tracer
 
 _SCALARS: dict[type, Attribute] = {
     bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,

@@ -10,7 +10,8 @@ from typing import Any
 from tensorscript.dialects.ts.types import ClassType
 from tensorscript.eager.tracing import traced_by
 from tensorscript.frontends.script.draft import Block
-from tensorscript.frontends.script.program import Compiled, Program
+from tensorscript.frontends.script.link import Linker
+from tensorscript.frontends.script.program import Compiled
 
 from .function import compiled_block
 from .modules import ModuleTree
@@ -74,29 +75,31 @@ def keyword_example(given: Mapping[str, Any], names: Sequence[str], strict: bool
 
 
 def record_function(
-    program: Program, name: str, function: Callable[..., Any], example: Example
+    linker: Linker, name: str, function: Callable[..., Any], example: Example
 ) -> Compiled:
-    """Record a call of a function, as a function of `program`.
+    """Record a call of a function, as a function of the linker's program.
 
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(program, example.strict)
+    tracer = Tracer(linker, example.strict)
     trace_entry(tracer, function, example)
     body = tracer.finish()
     sweep(body, tracer.memory)
-    return _define(program, name, body)
+    made = compiled_block(linker.program.unique(name), body)
+    linker.program.add(made)
+    return made
 
 
 def record_method(
-    program: Program, tree: ModuleTree, name: str, function: Callable[..., Any], example: Example
+    tree: ModuleTree, name: str, function: Callable[..., Any], example: Example
 ) -> Compiled:
     """Record a call of a method of the module of `tree`; calls of submodules become methods.
 
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(program, example.strict)
+    tracer = Tracer(tree.linker, example.strict)
     tracer.block.add_param(tree.types[()], "self")
     tree.introduce(tracer)
     with tree.observed(tracer):
@@ -105,11 +108,11 @@ def record_method(
 
     def define(module: ClassType, block: Block) -> str:
         sweep(block, tracer.memory)
-        return tree.add_method(program, module, block)
+        return tree.add_method(module, block)
 
     Scopes(tree.types, tracer.attributes, tracer.memory).to_methods(body, define)
     sweep(body, tracer.memory)
-    return tree.define(program, tree.root, name, body)
+    return tree.define(tree.root, name, body)
 
 
 def trace_entry(tracer: Tracer, function: Callable[..., Any], example: Example) -> None:
@@ -122,9 +125,3 @@ def trace_entry(tracer: Tracer, function: Callable[..., Any], example: Example) 
     with traced_by(tracer):
         result = example.call(function, values)
     tracer.body.outputs = [output_of(tracer, result)]
-
-
-def _define(program: Program, name: str, body: Block) -> Compiled:
-    made = compiled_block(program.unique(name), body)
-    program.add(made)
-    return made

@@ -8,7 +8,6 @@ value.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -41,10 +40,11 @@ from tensorscript.eager.modes import is_grad_enabled
 from tensorscript.eager.storage import TensorBase, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
-from tensorscript.frontends.script.program import Program
+from tensorscript.frontends.script.link import Linker
 
 from . import cautions
 from .cautions import TracingError
+from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .parts import Parts, parts_of
 from .places import here, name_of
 from .printed import tensor_text
@@ -62,15 +62,16 @@ class Tracer:
     """Records one function or method.
 
     Attributes:
-        program: takes in what is called.
+        linker: takes what is called into the program being recorded.
+        objects: the places of scripted submodules, by the id of their script object.
         block: the body being recorded; that of the innermost submodule call while one runs.
         followers: what stands directly behind a node, or (None) at the start of the body.
         memory: the storage a value shares, by the id of its owner.
         strict: whether containers that may change size are refused as outputs.
     """
 
-    def __init__(self, program: Program, strict: bool = True) -> None:
-        self.program = program
+    def __init__(self, linker: Linker, strict: bool = True) -> None:
+        self.linker = linker
         self.strict = strict
         self.body = self.block = Block()
         self.followers: dict[Node | None, list[Node]] = {}
@@ -79,6 +80,7 @@ class Tracer:
         self._values: dict[int, tuple[TensorBase, Value]] = {}
         self._differentiable: set[Value] = set()
         self._modules: dict[int, tuple[str, ...]] = {}
+        self.objects: dict[int, Value] = {}
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -156,7 +158,7 @@ class Tracer:
     # -- what eager mode tells ----------------------------------------------------------------
 
     def ran(self, schema: Schema, arguments: tuple[Any, ...], result: Any) -> None:
-        if not _has_tensor(result) or _is_nothing(schema, arguments):
+        if not has_tensor(result) or _is_nothing(schema, arguments):
             return
         if (compute := parts_of(schema, arguments)) is not None:
             self._record_parts(compute, result)
@@ -191,7 +193,7 @@ class Tracer:
 
     def _result_type(self, result: Any, grad: bool) -> Attribute:
         if isinstance(result, TensorBase):
-            return type_of(result, grad and _is_differentiable(result))
+            return type_of(result, grad and is_differentiable(result))
         if isinstance(result, list):
             return ListType(TENSOR)
         return _PYTHON_TYPES[type(result)]
@@ -207,7 +209,7 @@ class Tracer:
 
     def _define(self, tensor: TensorBase, value: Value, grad: bool) -> None:
         self.know(tensor, value)
-        if grad and _is_differentiable(tensor):
+        if grad and is_differentiable(tensor):
             self._differentiable.add(value)
 
     def size(self, tensor: TensorBase, dim: int) -> Any:
@@ -335,49 +337,9 @@ class Tracer:
         block.nodes = nodes
 
 
-def memory_of(tensor: TensorBase) -> int:
-    """The id of the object that owns the memory of `tensor`."""
-    owner: Any = tensor._array
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
-    return id(owner)
-
-
-def type_of(tensor: TensorBase, requires_grad: bool | None = None) -> TensorType:
-    """The complete type of a tensor: dtype, sizes, strides, gradient flag, device."""
-    shape = tensor._array.shape
-    grad = tensor.requires_grad if requires_grad is None else requires_grad
-    return TensorType(TensorInfo(tensor.dtype, shape, _strides(tensor._array), grad, "cpu"))
-
-
-def _strides(array: np.ndarray) -> tuple[int, ...] | None:
-    """Strides in elements; where NumPy made them up (`x[None]`, no elements), PyTorch's."""
-    if not array.ndim:
-        return None
-    if not array.size:
-        ends = [max(n, 1) for n in array.shape[1:]] + [1]
-        return tuple(math.prod(ends[at:]) for at in range(array.ndim))
-    found = [s // array.itemsize for s in array.strides]
-    for dim in reversed(range(array.ndim)):
-        if array.shape[dim] == 1 and found[dim] == 0:
-            last = dim == array.ndim - 1
-            found[dim] = 1 if last else found[dim + 1] * array.shape[dim + 1]
-    return tuple(found)
-
-
-def _is_differentiable(tensor: TensorBase) -> bool:
-    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
-
-
 def _is_nothing(schema: Schema, arguments: tuple[Any, ...]) -> bool:
     """Whether PyTorch's binding gives the argument back without asking an operator."""
     return schema.base_name == "conj" and not arguments[0].dtype.is_complex
-
-
-def _has_tensor(result: Any) -> bool:
-    if isinstance(result, list | tuple):
-        return any(map(_has_tensor, result))
-    return isinstance(result, TensorBase)
 
 
 _PYTHON_TYPES: dict[type, Attribute] = {
