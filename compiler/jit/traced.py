@@ -65,6 +65,7 @@ class TracedHome(ProgramHome):
         if target.class_name not in self._traced:
             return super().wrap(target, original)
         if id(target) not in self._faces:
-            face = TopLevelTracedModule if target is self.root else TracedModule
+            is_top = target.class_name == self.root.class_name
+            face = TopLevelTracedModule if is_top else TracedModule
             self._faces[id(target)] = face(self, target)
         return self._faces[id(target)]

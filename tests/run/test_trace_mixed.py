@@ -71,9 +71,9 @@ def test_a_scripted_function_in_a_trace_keeps_its_control_flow() -> None:
         return larger(x, y) + z
 
     traced = ts.jit.trace(bar, (ts.rand(3), ts.rand(3), ts.rand(3)))
-    assert traced.code == (
+    assert re.sub(r"__torch__[\w.]*\.larger", "larger", traced.code) == (
         "def bar(x: Tensor,\n    y: Tensor,\n    z: Tensor) -> Tensor:\n"
-        "  x0 = __torch__.test_trace_mixed.larger(x, y, )\n"
+        "  x0 = larger(x, y, )\n"
         "  return torch.add(x0, z)\n"
     )
     assert '% : Function = prim::Constant[name="larger"]()' in lines(traced.graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import numpy as np
@@ -152,6 +153,15 @@ def test_buffers_change_in_place() -> None:
     before = float(traced.count)
     traced(example())
     assert float(traced.count) == before + 1
+
+
+def test_a_traced_module_is_saved_loaded_and_copied(tmp_path) -> None:
+    traced, x = ts.jit.trace(Net(), example()), example()
+    traced.save(tmp_path / "net.pt")
+    loaded = ts.jit.load(tmp_path / "net.pt")
+    for other in (loaded, copy.deepcopy(traced)):
+        np.testing.assert_array_equal(other(x).detach().numpy(), traced(x).detach().numpy())
+    assert loaded.code == traced.code
 
 
 def test_the_bound_forward_is_the_module() -> None:
