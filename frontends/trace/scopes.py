@@ -128,17 +128,18 @@ class _Lifting:
         self.lifted: dict[Value, Value] = {}
 
     def run(self, block: Block) -> None:
-        block.outputs = [self.visible(v, block) for v in block.outputs]
+        """Nodes in order, results last: an inner call is done with before its results are read."""
         for node in block.nodes:
             node.inputs = [self.visible(v, block) for v in node.inputs]
             if node.kind == SCOPE:
                 self.run(node.blocks[0])
+        block.outputs = [self.visible(v, block) for v in block.outputs]
 
     def visible(self, value: Value, block: Block) -> Value:
         """The value that stands for `value` in `block`."""
+        original = value
         value = self.lifted.get(value, value)
         around = _around(block)
-        original = value
         while value.block is not None and value.block not in around:
             inner = value.block
             owner = inner.owner

@@ -132,6 +132,12 @@ def test_several_results_of_a_submodule_are_a_tuple() -> None:
     np.testing.assert_array_equal(traced(example()).numpy(), Unpacks()(example()).numpy())
 
 
+def test_a_module_that_gives_what_its_last_submodule_gives() -> None:
+    net = nn.Sequential(Linear(4, 4), nn.Sequential(Linear(4, 4), Relu()), Relu())
+    traced, x = ts.jit.trace(net, example()), example()
+    np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
+
+
 def test_only_the_traced_module_itself_is_called() -> None:
     traced = ts.jit.trace(Net(), example())
     with pytest.raises(RuntimeError, match="Trace submodules cannot be called"):
