@@ -77,7 +77,8 @@ def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
         raise GuardError(f"argument {name!r}: {error}") from error
     if not value.dtype.isnative or not value.flags.aligned:
         value = np.array(value, dtype.numpy)
-    return value, dtype
+    # Compiled code knows arrays by NumPy's own dtype objects; others may equal them.
+    return value if value.dtype is dtype.numpy else value.view(dtype.numpy), dtype
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...] | None:

@@ -52,8 +52,8 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
-    if own.state_updates:
-        path = own.state_updates[0][0]
+    if changed := (*own.state_updates, *own.state_assigned):
+        path = changed[0][0]
         raise NotCompilable(f"cannot export {name}: it updates the attribute {path!r}")
 
 

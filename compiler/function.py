@@ -54,7 +54,11 @@ from .options import CompileOptions
 from .pipeline import PASSES
 from .program import Program, object_value
 from .stages import print_module
+from .state import attribute, form, state_values, store_state
 from .stored import CallPlan, from_metadata, to_metadata
+
+MOST_CHANGES_OF_FORM = 8
+"""So often a method is compiled again because its state took another shape."""
 
 
 @dataclass
@@ -89,7 +93,7 @@ class Specialisation:
     code: NativeCode | GPUCode
     loaded: Loaded | GPULoaded
     report: Report | None
-    state: list[np.ndarray]
+    state_forms: tuple[object, ...]
     fast_class: type[CompiledFunction] | None = None
 
 
@@ -127,6 +131,8 @@ class CompiledFunction:
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
+        self.changing: dict[str, None] = {}
+        self._changes_of_form = 0
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"
@@ -159,6 +165,8 @@ class CompiledFunction:
         if found is None and _has_lists(bound.specs):
             bound = bind(self._names, values, self._listed)
             found = self._lookup(bound)
+        if found is not None and not self._fits_state(found):
+            found = self._for_other_state(bound)
         if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
@@ -196,16 +204,17 @@ class CompiledFunction:
         return self.specialise(bound.specs)
 
     def _run(self, found: Specialisation, bound: Bound) -> Any:
-        leaves = found.loaded.call(*bound.leaves, *found.state)
         own = found.plan
+        state = state_values(self.program.receiver, own.state_inputs)
+        leaves = found.loaded.call(*bound.leaves, *state)
         results = leaves if isinstance(leaves, tuple) else (leaves,)
         if own.mutated_inputs:
             for path, leaf in own.mutated_inputs:
                 bound.paths[path][...] = results[leaf]
-        if own.state_updates:
-            self._update_state(found, results)
-        wrap = wrapper(bound.kind)
         same = dict(own.aliases)
+        if own.state_inputs:
+            self._store_state(found, bound, results)
+        wrap = wrapper(bound.kind)
         dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
         def tensor(leaf: int, part: np.ndarray | None) -> Any:
@@ -215,14 +224,40 @@ class CompiledFunction:
 
         return rebuild(own.output, results, tensor)
 
-    def _update_state(self, found: Specialisation, results: Sequence[Any]) -> None:
-        receiver = self.program.receiver
-        for path, leaf in found.plan.state_updates:
-            *owners, name = path.split(".")
-            target: Any = receiver
-            for part in owners:
-                target = target.attributes[part]
-            target.attributes[name]._array[...] = results[leaf]
+    def _fits_state(self, found: Specialisation) -> bool:
+        """Whether the state is still of the shapes and types that code was made for."""
+        state = state_values(self.program.receiver, found.plan.state_inputs)
+        return tuple(map(form, state)) == found.state_forms
+
+    def _for_other_state(self, bound: Bound) -> Specialisation | None:
+        """A specialisation for the state as it is now; after some such changes None: the
+        interpreter runs what would be compiled for every call."""
+        self._known.clear()
+        self._symbolic.clear()
+        self._changes_of_form += 1
+        if self._changes_of_form <= MOST_CHANGES_OF_FORM:
+            return self._lookup(bound)
+        if not any("keeps changing" in reason for reason in self.stats.fallbacks):
+            self.stats.fallbacks.append("the state of self keeps changing its shape")
+        self._known[bound.key] = None
+        return None
+
+    def _store_state(self, found: Specialisation, bound: Bound, results: Sequence[Any]) -> None:
+        """Write what the call changed of the object."""
+        own, receiver = found.plan, self.program.receiver
+        same = dict(own.aliases)
+        dtypes = [spec.dtype for spec in found.code.signature.outputs]
+
+        def tensor(leaf: int) -> Tensor:
+            path = same.get(leaf, "")
+            if path in bound.given:
+                return tensor_of(bound.given[path])
+            if path in own.state_inputs:
+                held: Tensor = attribute(receiver, path)
+                return held
+            return Tensor(results[leaf], dtypes[leaf])
+
+        store_state(receiver, own, results, tensor)
 
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
@@ -282,12 +317,21 @@ class CompiledFunction:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
         wanted = Options(lists=not self._on_gpu)
-        own = specialise(self._source.module, self._source.entry, arguments, wanted)
+        source = self._source
+        own = specialise(source.module, source.entry, arguments, wanted, self.changing)
+        self._learn(own.state_inputs)
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
             dump(self._source.module, "ts", options.dump_dir, self.__name__)
         module = run_passes(own.module, PASSES, options, report, self.__name__, keep)
         return Lowered(own, module, report)
+
+    def _learn(self, paths: Sequence[str]) -> None:
+        """Attributes that a specialisation changes are constants of none: others are dropped."""
+        if new := dict.fromkeys(path for path in paths if path not in self.changing):
+            self.changing |= new
+            self._known.clear()
+            self._symbolic.clear()
 
     def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         if self._on_gpu:
@@ -296,7 +340,7 @@ class CompiledFunction:
         if key is not None and (hit := self._cache.load(key)) is not None:
             code, plan = from_metadata(hit.data, hit.metadata)
             loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache)
-            return Specialisation(tuple(specs), plan, code, loaded, None, [])
+            return Specialisation(tuple(specs), plan, code, loaded, None, ())
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
         native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
@@ -305,8 +349,8 @@ class CompiledFunction:
             self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
-        state = self._state(plan)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
+        forms = tuple(map(form, state_values(self.program.receiver, plan.state_inputs)))
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, forms)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         lowered = self.lower(specs)
@@ -314,8 +358,8 @@ class CompiledFunction:
         module = GPUModule(lowered.module, self.options, scalar_leaves(plan.output))
         code = module.compile()
         loaded = GPULoaded(module, code)
-        state = self._state(plan)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
+        forms = tuple(map(form, state_values(self.program.receiver, plan.state_inputs)))
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, forms)
 
     def _cache_key(self, specs: Sequence[ArgumentSpec]) -> str | None:
         """The key in the disk cache; None for what is never stored (methods: their weights are
@@ -325,15 +369,6 @@ class CompiledFunction:
         target = targets.parse(self.options.target, self.options.cpu)
         parts = (compiler_identity(), self.program.digest, self.program.entry, repr(tuple(specs)))
         return cache_key(*parts, self.options.key, target.key)
-
-    def _state(self, own: CallPlan) -> list[np.ndarray]:
-        found = []
-        for path in own.state_inputs:
-            target: Any = self.program.receiver
-            for part in path.split("."):
-                target = target.attributes[part]
-            found.append(target._array)
-        return found
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""

@@ -27,6 +27,7 @@ class CallPlan:
     mutated_inputs: tuple[tuple[str, int], ...] = ()
     state_inputs: tuple[str, ...] = ()
     state_updates: tuple[tuple[str, int], ...] = ()
+    state_assigned: tuple[tuple[str, int], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
 
@@ -37,7 +38,13 @@ class CallPlan:
     @property
     def has_effects(self) -> bool:
         """A call does more than compute new values from its arguments."""
-        return bool(self.mutated_inputs or self.state_inputs or self.state_updates or self.aliases)
+        return bool(
+            self.mutated_inputs
+            or self.state_inputs
+            or self.state_updates
+            or self.state_assigned
+            or self.aliases
+        )
 
 
 def _tree_out(tree: OutputTree) -> dict[str, Any]:

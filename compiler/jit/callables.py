@@ -89,7 +89,7 @@ class Entry:
     classes: Classes
     receiver: ScriptObject | None = None
     serialized: bool = False
-    _native: tuple[object, CompiledFunction] | None = field(default=None, repr=False)
+    _native: tuple[dict[str, object], CompiledFunction] | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -150,27 +150,46 @@ class Entry:
     def native(self) -> CompiledFunction:
         """The function compiled on demand; what has no native form is interpreted.
 
-        Native code holds the receiver's numbers and tensors as constants, so it is made again after
-        an attribute was set.
+        Native code holds what it does not change of the receiver as constants, so it is made again
+        after such an attribute was set.
         """
-        state = _state_of(self.receiver)
-        if self._native is None or self._native[0] != state:
-            made = CompiledFunction(self.program(), CompileOptions(), self.name)
-            self._native = state, made
-        return self._native[1]
+        state: dict[str, object] = {}
+        _note_state(self.receiver, "", state)
+        if self._native is not None:
+            before, made = self._native
+            changing = made.changing.keys()
+            if before.keys() == state.keys() and all(
+                before[path] == state[path] for path in state if path not in changing
+            ):
+                return made
+        made = CompiledFunction(self.program(), CompileOptions(), self.name)
+        self._native = state, made
+        return made
 
 
-def _state_of(value: Any) -> object:
-    """What of an object's attributes native code depends on, comparable by `==`."""
+def _note_state(value: Any, path: str, state: dict[str, object]) -> None:
+    """Note what of an object's attributes native code depends on, by path."""
+    if not isinstance(value, ScriptObject):
+        state[path] = _fingerprint(value)
+        return
+    state[path] = id(value)
+    for name, held in value.attributes.items():
+        _note_state(held, f"{path}.{name}" if path else name, state)
+
+
+def _fingerprint(value: Any) -> object:
+    """A value as native code sees it, comparable by `==`."""
     match value:
         case ScriptObject():
-            return id(value), *map(_state_of, value.attributes.values())
+            state: dict[str, object] = {}
+            _note_state(value, "", state)
+            return state
         case Tensor():
             return id(value._array), value.dtype
         case list() | tuple():
-            return type(value), *map(_state_of, value)
+            return type(value), *map(_fingerprint, value)
         case dict():
-            return tuple((k, _state_of(v)) for k, v in value.items())
+            return tuple((k, _fingerprint(v)) for k, v in value.items())
     return type(value), value
 
 

@@ -82,7 +82,9 @@ class TensorStore:
                 raise ArchiveError(f"storage {ref.record!r} has two element types or sizes")
             return known[1]
         self._check_device(ref.location)
-        array = self._writable(load_storage(self._archive, ref))
+        # NumPy's own dtype object, not an equal one that names its byte order: compiled code knows
+        # arrays by it.
+        array = self._writable(load_storage(self._archive, ref)).view(ref.dtype.numpy)
         self._storages[ref.record] = (ref, array)
         return array
 

@@ -31,6 +31,7 @@ from .grown import ListGrows
 from .merge import (
     Join,
     LeafType,
+    changed_keys,
     changed_refs,
     content_leaves,
     default_of,
@@ -42,7 +43,7 @@ from .merge import (
     same_type,
     same_value,
 )
-from .values import UNINITIALIZED, ListRef, Tensor, Value, is_scalar
+from .values import UNINITIALIZED, DictRef, ListRef, ObjectRef, Tensor, Value, is_scalar
 
 UNROLL_OPS = 192
 """A loop is unrolled at once if trips x ops of its body stay below this."""
@@ -260,7 +261,7 @@ def _dynamic(
 ) -> list[Value]:
     """A tg.loop over what an iteration changes."""
     varying = {k for k, v in enumerate(carried) if _may_vary(v)}
-    state = _LoopState(b, list(carried), varying, [], b.heap)
+    state = _LoopState(b, list(carried), varying, {}, b.heap)
     for _ in range(len(carried) + len(b.heap) + 2):
         if (done := state.iterate(max_trip, condition, body)) is not None:
             return done
@@ -269,12 +270,13 @@ def _dynamic(
 
 @dataclass
 class _LoopState:
-    """The assumption about a loop: which carried values and references change."""
+    """The assumption about a loop: which carried values and references change; of a dict or an
+    object, the values under which keys."""
 
     b: Builder
     initial: list[Value]
     varying: set[int]
-    refs: list[Ref]
+    refs: dict[Ref, set[object]]
     before: Heap
 
     def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
@@ -282,7 +284,7 @@ class _LoopState:
         b = self.b
         leaves: list[Value] = []
         plans = {k: flatten(b, self.initial[k], leaves) for k in sorted(self.varying)}
-        contents = [content_leaves(b, b.heap[r], leaves) for r in self.refs]
+        contents = [content_leaves(b, b.heap[r], leaves, keys) for r, keys in self.refs.items()]
         types = [leaf_type(v) for v in leaves]
         block = Block(arg_types=[ScalarType(int64), *types])
 
@@ -336,8 +338,12 @@ class _LoopState:
                 self.b.cannot("a value whose type changes in a loop")
             self.varying.add(k)
         for ref in changed:
-            if ref not in self.refs:
-                self.refs.append(ref)
+            keys = self.refs.get(ref)
+            found = set[object]()
+            if isinstance(ref, DictRef | ObjectRef):
+                found = changed_keys(self.b.heap[ref], trial.heap[ref])
+            if keys is None or found - keys:
+                self.refs[ref] = found if keys is None else keys | found
                 grew = True
         return grew
 
@@ -350,7 +356,7 @@ class _LoopState:
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)
-            content_leaves(b, trial.heap[ref], leaves)
+            content_leaves(b, trial.heap[ref], leaves, self.refs[ref])
         if len(leaves) != len(types):
             b.cannot("the structure of what a loop carries changes")
         for value, expected in zip(leaves, types, strict=True):

@@ -87,16 +87,16 @@ class Evaluator:
         self.tensor_rows = tables["tensor"]
         self.depth = 0
         self.objects: dict[int, ObjectRef] = {}
-        self.given: dict[int, ObjectValue] = {}
-        self.state_arrays: dict[str, Tensor] = {}
+        self.state: dict[str, Value] = {}
+        self.held: dict[ListRef | DictRef, str] = {}
 
     # --- values of the outside --------------------------------------------------------------------
 
     def import_value(self, value: object, path: str = "") -> Value:
         """A constant of the dialect or the caller's world as an abstract value."""
+        if path in self.state:
+            return self.state[path]
         if isinstance(value, TensorLiteral):
-            if path in self.state_arrays:
-                return self.state_arrays[path]
             if value.dtype.is_complex:
                 self.b.cannot("complex numbers")
             return self.b.literal(value.array, value.dtype, path)
@@ -111,20 +111,20 @@ class Evaluator:
         if isinstance(value, DictLiteral | dict):
             pairs = value.items if isinstance(value, DictLiteral) else value.items()
             named = {k: self.import_value(v, f"{path}.{k}") for k, v in pairs}
-            return self.imported(DictRef(), named) if path else self.new_dict(named)
+            return self.imported(DictRef(), named, path) if path else self.new_dict(named)
         if isinstance(value, ObjectValue):
             return self.import_object(value, path)
         return value
 
-    def imported(self, ref: ListRef | DictRef, content: Value) -> Value:
+    def imported(self, ref: ListRef | DictRef, content: Value, path: str) -> Value:
         self.b.heap.imported[ref] = content
+        self.held[ref] = path
         return ref
 
     def import_object(self, value: ObjectValue, path: str) -> ObjectRef:
         if (found := self.objects.get(id(value))) is not None:
             return found
         made = self.objects[id(value)] = ObjectRef(value.class_name, path or "self")
-        self.given[id(value)] = value
         prefix = f"{path}." if path else ""
         self.b.heap.imported[made] = _Lazy(self, value.attributes, prefix)
         return made
@@ -137,7 +137,7 @@ class Evaluator:
         if site in self.hints.elements:
             with self.b.at_start():
                 content = self._grown(site, made, content)
-        self.imported(made, content)
+        self.imported(made, content, path)
         return made
 
     @property

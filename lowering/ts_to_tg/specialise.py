@@ -13,20 +13,21 @@ Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
 
-from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import element_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
+from tensorscript.dialects.ts.constants import TensorLiteral
 
-from .builder import Builder
+from .builder import Builder, Heap
 from .control import Raised
 from .elements import as_expr, known
 from .evaluator import Evaluator
@@ -43,6 +44,7 @@ from .grown import (
 from .grown import (
     columns as columns_of,
 )
+from .merge import changed_refs, same_value
 from .structure import HANDLERS, script_error
 from .table import TABLES
 from .values import (
@@ -56,8 +58,8 @@ from .values import (
     TupleValue,
     UnknownString,
     Value,
+    is_scalar,
 )
-from .values import is_scalar as is_scalar_value
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class DictSpec:
     items: tuple[tuple[object, ArgumentSpec], ...]
 
 
+StateSpec = TensorSpec | ScalarSpec
+
 ArgumentSpec = (
     TensorSpec | ScalarSpec | ConstantSpec | SequenceSpec | ListSpec | DictSpec | ObjectValue
 )
@@ -152,9 +156,10 @@ class Specialised:
         inputs: per argument of the tg function (sizes excluded) its path: "x", "xs.0", ...
         output: the tree over the function's results.
         mutated_inputs: (path of the argument, leaf number of its new value).
-        state_inputs: paths of tensors of `self` that became trailing arguments because the program
-            updates them; all other state is constants.
-        state_updates: (path, leaf number) of new values of state.
+        state_inputs: paths of tensors and numbers of `self` that became trailing arguments because
+            the program changes them; all other state is constants.
+        state_updates: (path, leaf number) of new elements of tensors that were written in place.
+        state_assigned: (path, leaf number) of new values of attributes.
         aliases: (leaf number, path): a result that is the argument itself.
     """
 
@@ -165,6 +170,7 @@ class Specialised:
     mutated_inputs: tuple[tuple[str, int], ...] = ()
     state_inputs: tuple[str, ...] = ()
     state_updates: tuple[tuple[str, int], ...] = ()
+    state_assigned: tuple[tuple[str, int], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
 
@@ -249,6 +255,10 @@ class _Session:
         self.tensors[path] = made
         return made
 
+    def is_state(self, path: str) -> bool:
+        """Whether a path leads to what self holds, and not to an argument."""
+        return path not in self.tensors or path in self.evaluator.state
+
     def leaf(self, value: Value) -> int:
         if isinstance(value, SSAValue):
             ssa = value
@@ -325,40 +335,49 @@ def _list(value: SSAValue) -> ListType:
     return value.type
 
 
-def _changed_state(session: _Session) -> dict[str, Value]:
-    """Path -> new value of each piece of state of `self` that the program updates."""
+def _written_state(session: _Session) -> dict[str, Value]:
+    """Path -> tensor of `self` that the program writes in place."""
     b = session.builder
+    return {
+        storage.origin: Tensor(storage, storage.shape)
+        for storage in b.written
+        if storage.origin and storage in b.heap and session.is_state(storage.origin)
+    }
+
+
+def _assigned_state(session: _Session) -> dict[str, Value]:
+    """Path -> new value of each attribute of `self` that the program sets.
+
+    Raises:
+        NotCompilable: it is neither a tensor nor a number.
+    """
+    b = session.builder
+    b.operator = "prim::SetAttr"
     out: dict[str, Value] = {}
-    for storage in b.written:
-        if storage.origin and storage.origin not in session.tensors and storage in b.heap:
-            out[storage.origin] = Tensor(storage, storage.shape)
     for owner in session.evaluator.objects.values():
-        attributes = b.heap[owner]
-        if hasattr(attributes, "raw"):
-            continue
+        attributes, before = b.heap[owner], b.heap.imported[owner]
         prefix = "" if owner.path == "self" else f"{owner.path}."
-        for name, value in attributes.items():
-            path = prefix + name
-            if value is not given_value(session, owner, name) and isinstance(value, Tensor):
-                out[path] = value
-            elif is_scalar_value(value) and not same_as_given(session, owner, name, value):
-                b.operator = "prim::SetAttr"
-                b.cannot(f"updating the number {path}")
+        for name in attributes if attributes is not before else ():
+            value, given = attributes[name], before[name]
+            if same_value(value, given):
+                continue
+            if not isinstance(value, Tensor) and not (is_scalar(value) and is_scalar(given)):
+                b.cannot(f"setting {prefix}{name}, which is neither a tensor nor a number")
+            out[prefix + name] = value
+    _refuse_changed_containers(session)
     return out
 
 
-def given_value(session: _Session, owner: ObjectRef, name: str) -> Value:
-    """The value of an attribute before the program ran."""
-    return session.builder.heap.imported[owner].get(name)
+def _refuse_changed_containers(session: _Session) -> None:
+    """Lists and dicts of `self` are constants.
 
-
-def same_as_given(session: _Session, owner: ObjectRef, name: str, value: Value) -> bool:
-    """Whether a number attribute is what the caller handed in."""
-    for key, ref in session.evaluator.objects.items():
-        if ref is owner:
-            given = session.evaluator.given[key].attributes.get(name)
-            return type(given) is type(value) and given == value
-    return False
+    Raises:
+        NotCompilable: the program changes one.
+    """
+    b = session.builder
+    for ref in changed_refs(Heap({}, b.heap.imported), b.heap):
+        if isinstance(ref, ListRef | DictRef) and ref in session.evaluator.held:
+            b.cannot(f"changing {session.evaluator.held[ref]}, a list or dict of self")
 
 
 def _run(
@@ -366,7 +385,7 @@ def _run(
     entry: str,
     arguments: Sequence[ArgumentSpec],
     options: Options,
-    state: Mapping[str, TensorSpec],
+    state: Mapping[str, StateSpec],
     hints: Hints,
 ) -> tuple[_Session, Value]:
     builder = Builder(Block())
@@ -387,7 +406,7 @@ def _run(
         else:
             values[k] = session.argument(spec, name)
     for path, state_spec in state.items():
-        evaluator.state_arrays[path] = session.tensor(state_spec, path)
+        evaluator.state[path] = session.argument(state_spec, path)
     for k, spec in waiting:
         values[k] = session.argument(spec, "")
     try:
@@ -402,7 +421,7 @@ def _settled(
     entry: str,
     arguments: Sequence[ArgumentSpec],
     options: Options,
-    state: Mapping[str, TensorSpec],
+    state: Mapping[str, StateSpec],
     hints: Hints,
 ) -> tuple[_Session, Value]:
     """`_run`, again and again until every list that has to be a run-time list is one."""
@@ -414,21 +433,31 @@ def _settled(
                 raise NotCompilable(grows.reason, grows.span) from None
 
 
-def _state_spec(path: str, root: ObjectValue, changed: Value) -> TensorSpec | None:
-    """The spec of the tensor at `path` of the caller's object."""
-    found: object = root
-    for part in path.split("."):
-        if isinstance(found, ObjectValue):
-            found = found.attributes.get(part)
-        elif isinstance(found, list | tuple) and part.isdigit():
-            found = found[int(part)]
-        else:
-            return None
-    array = getattr(found, "array", None)
-    dtype = getattr(found, "dtype", None)
-    if array is None or dtype is None:
-        return None
-    return TensorSpec(dtype, tuple(array.shape))
+_NUMBERS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
+
+
+def state_spec(value: object) -> StateSpec | None:
+    """The spec of a tensor literal or number of the caller's object; None for anything else."""
+    if isinstance(value, TensorLiteral):
+        return TensorSpec(value.dtype, tuple(value.array.shape))
+    dtype = _NUMBERS.get(type(value))
+    return None if dtype is None else ScalarSpec(dtype)
+
+
+def _given(path: str, arguments: Sequence[ArgumentSpec]) -> object:
+    """What stands at `path` of the caller's object."""
+    for found in (a for a in arguments if isinstance(a, ObjectValue)):
+        value: object = found
+        for part in path.split("."):
+            if isinstance(value, ObjectValue):
+                value = value.attributes.get(part)
+            elif isinstance(value, list | tuple) and part.isdigit():
+                value = value[int(part)]
+            else:
+                value = None
+        if value is not None:
+            return value
+    return None
 
 
 def specialise(
@@ -436,8 +465,12 @@ def specialise(
     entry: str,
     arguments: Sequence[ArgumentSpec],
     options: Options | None = None,
+    changing: Collection[str] = (),
 ) -> Specialised:
     """Specialise the function `entry` of a ts module for `arguments` (an ObjectValue for self).
+
+    Args:
+        changing: paths of tensors and numbers of self that others change: arguments, too.
 
     Raises:
         NotCompilable: the program does something that has no native form; says what and where.
@@ -445,26 +478,24 @@ def specialise(
         ScriptError: the program raises for all such arguments.
     """
     options = options or Options()
-    state: dict[str, TensorSpec] = {}
+    state: dict[str, StateSpec] = {}
+    missing: dict[str, None] = dict.fromkeys(changing)
     hints = Hints()
-    for _ in range(4):
-        session, result = _settled(module, entry, arguments, options, state, hints)
-        changed = _changed_state(session)
-        roots = [a for a in arguments if isinstance(a, ObjectValue)]
-        missing = {p: v for p, v in changed.items() if p not in state}
-        if not missing:
-            break
-        for path, value in missing.items():
-            spec = next((s for r in roots if (s := _state_spec(path, r, value))), None)
+    while True:
+        for path in missing:
+            spec = state_spec(_given(path, arguments))
             if spec is None:
-                session.builder.operator = "prim::SetAttr"
-                session.builder.cannot(f"updating {path}, which is not a tensor")
+                raise NotCompilable(f"prim::SetAttr: {path} is neither a tensor nor a number")
             state[path] = spec
-    return _finish(session, entry, result, state)
+        session, result = _settled(module, entry, arguments, options, state, hints)
+        changed = {**_written_state(session), **_assigned_state(session)}
+        missing = dict.fromkeys(path for path in changed if path not in state)
+        if not missing:
+            return _finish(session, entry, result, state)
 
 
 def _finish(
-    session: _Session, entry: str, result: Value, state: Mapping[str, TensorSpec]
+    session: _Session, entry: str, result: Value, state: Mapping[str, StateSpec]
 ) -> Specialised:
     b = session.builder
     output = session.tree(result)
@@ -473,12 +504,14 @@ def _finish(
         for path, x in session.tensors.items()
         if x.storage in b.written and path not in state
     )
-    changed = {**_changed_state(session)}
-    for path in state:
-        x = session.tensors[path]
-        if x.storage in b.written and path not in changed:
-            changed[path] = x
-    updates = tuple((path, session.leaf(v)) for path, v in changed.items())
+    updates, assigned = (
+        tuple((path, session.leaf(v)) for path, v in found.items())
+        for found in (_written_state(session), _assigned_state(session))
+    )
+    for path, leaf in assigned:
+        value = _assigned_state(session)[path]
+        if isinstance(value, Tensor) and value.indices is None and value.storage.origin:
+            session.sources[leaf] = value.storage.origin
     b.emit(tg.ReturnOp(session.leaves))
     block = b.entry
     for _ in session.sizes:
@@ -502,6 +535,7 @@ def _finish(
         mutated,
         tuple(state),
         updates,
+        assigned,
         tuple(session.sources.items()),
         tuple(session.sizes),
     )

@@ -113,6 +113,9 @@ def test_state() -> None:
     given = {"x": x, "total": np.ones(3, np.float32), "last": np.zeros(3, np.float32)}
     results = evaluate(out.function, [given[name] for name in out.inputs])
     np.testing.assert_array_equal(results[0], 1 - x)
-    updates = {path: results[leaf] for path, leaf in out.state_updates}
-    np.testing.assert_array_equal(updates["total"], x + 1)
-    np.testing.assert_array_equal(updates["last"], x * 2)
+    ((path, leaf),) = out.state_updates
+    np.testing.assert_array_equal(results[leaf], x + 1)
+    assert path == "total", "written in place"
+    ((path, leaf),) = out.state_assigned
+    np.testing.assert_array_equal(results[leaf], x * 2)
+    assert path == "last", "set to another tensor"
