@@ -20,7 +20,7 @@ from pathlib import Path
 from harness import Row, table
 
 HERE = Path(__file__).resolve().parent
-WORKLOADS = ("chain", "softmax", "matmul", "call", "scalar")
+WORKLOADS = ("chain", "softmax", "matmul", "call", "scalar", "lists")
 
 
 def run_in_process(threads: int, only: list[str], quick: bool) -> list[dict[str, object]]:

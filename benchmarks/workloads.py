@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from harness import Candidate, Row, measure
+from list_programs import programs
 
 import tensorscript as ts
 
@@ -235,6 +236,21 @@ class Workloads:
                 jitted = numba.njit(fn)
                 found.append(Candidate("numba", lambda f=jitted, a=arguments: f(*a)))
             self.add(name, found, fn(*arguments), seconds=3.0)
+
+    def lists(self) -> None:
+        for name, fn, arguments in programs(self.random):
+            compiled = ts.compile(fn, list(arguments), fallback="error")
+            found = [Candidate("tensorscript", lambda c=compiled, a=arguments: c(*a))]
+            expected = compiled(*arguments)
+            if torch:
+                tensors = tuple(
+                    torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arguments
+                )
+                scripted = torch.jit.script(fn)
+                expected = fn(*tensors)
+                found.append(Candidate("python", lambda f=fn, a=tensors: f(*a)))
+                found.append(Candidate("torch.jit", lambda f=scripted, a=tensors: f(*a)))
+            self.add(name, found, expected, seconds=3.0)
 
 
 def main() -> None:

@@ -127,7 +127,9 @@ class Evaluator:
 
     def run(self, func: FuncOp, arguments: Mapping[str, object]) -> None:
         """Run with arrays and numbers by parameter name; `out` arrays start as poison."""
-        self.once = self.once and func.role.data == "kernel"
+        # Host code and scatters write an element again.
+        kernel = func.role.data == "kernel" and func.category.data != "scatter"
+        self.once = self.once and kernel
         if self.module is not None:
             for constant in constants(self.module):
                 if constant.data.data.array is not None:

@@ -8,6 +8,7 @@ at its end; who stores a list in another one, or carries it out of the block, ta
                              -->  te.invoke @list_retain(h)     .. and @list_release(h) at the end
 tg.list "push" %h, %v             te.invoke @list_push_f64(h, v)
 ```
+A list that is fetched only to be read or changed at once is borrowed: it is not counted.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from tensorscript.dialects.te.ops import ForOp, StoreOp
 from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.types import ListType, TensorType
 
+from .liveness import Order
+
 
 class Host(Protocol):
     """What the lowering of a function offers.
@@ -40,6 +43,7 @@ class Host(Protocol):
     owned: list[list[str]]
     handles: dict[str, Expr]
     writable: set[str]
+    order: Order
 
     def fresh(self, stem: str) -> str: ...
 
@@ -119,9 +123,10 @@ class _Action:
 def _get(a: _Action) -> None:
     dtype = int64 if _of_lists(a.items) else _list_type(a.items).dtype
     found = a.ask(f"list_get_{_kind(a.items)}", *a.operands, dtype=dtype)
-    if _of_lists(a.items):
+    counted = _of_lists(a.items) and not a.host.order.is_borrowed(a.op)
+    if counted:
         a.made.append(retain(found))
-    a.result(found, _of_lists(a.items))
+    a.result(found, counted)
 
 
 def _set(a: _Action) -> None:

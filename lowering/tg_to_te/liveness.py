@@ -1,10 +1,15 @@
-"""Who reads a tensor last: storage that nothing reads any more may be written again."""
+"""Who reads a value last: storage of a tensor that nothing reads any more may be written again, and
+a list that its owner holds for long enough needs no reference."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.ops import IfOp, LoopOp, ScatterOp
+from tensorscript.dialects.tg.types import ListType
 
 
 class Order:
@@ -40,6 +45,33 @@ class Order:
             if not isinstance(above, IfOp):  # the body of a loop runs again
                 return False
             here = above
+
+    def is_borrowed(self, fetched: ListOp) -> bool:
+        """A list fetched from another one needs no reference of its own: it is used in its block
+        only, and never stored, and up to the last use nothing takes a list out of another one."""
+        (result,) = fetched.outputs
+        last = self.position(fetched)
+        for use in result.uses:
+            user = use.operation
+            if not isinstance(user, ListOp) or use.index != 0 or user.parent is not fetched.parent:
+                return False
+            last = max(last, self.position(user))
+        return not any(map(_moves_lists, self._between(fetched, last)))
+
+    def _between(self, first: Operation, last: int) -> Iterator[Operation]:
+        """Ops of the block after `first` up to number `last`, and what is in them."""
+        op = first.next_op
+        while op is not None and self.position(op) <= last:
+            yield from op.walk()
+            op = op.next_op
+
+
+def _moves_lists(op: Operation) -> bool:
+    """An action that changes which lists a list holds."""
+    if not isinstance(op, ListOp) or not op.writes:
+        return False
+    type_ = op.arguments[0].type
+    return isinstance(type_, ListType) and type_.depth > 1
 
 
 def read_once(value: SSAValue, op: Operation) -> bool:

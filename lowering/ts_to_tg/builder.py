@@ -146,6 +146,7 @@ class Builder:
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
         self.kept: list[np.ndarray] = []
+        self.finds_sizes = True
         self.symbols: dict[str, Expr] = {}
         self.taken: set[str] = set()
 
@@ -237,6 +238,8 @@ class Builder:
         is not negative is for the caller to check."""
         if not any(n.startswith("$") for n in e.free):
             return e
+        if not self.finds_sizes:
+            self.cannot("a shape that depends on values computed by the program")
         value = self.scalar_operand(e)
         op = self.once(("size", value), lambda: SizeOp(self._symbol(), value))
         self.symbols.setdefault(op.symbol, self.scalar_of(value))
@@ -248,6 +251,10 @@ class Builder:
             number += 1
         self.taken.add(name)
         return name
+
+    def is_found(self, size: Expr) -> bool:
+        """A size that the program finds when it runs. It may be 1, which named sizes are not."""
+        return any(n in self.symbols or n.startswith("$") for n in size.free)
 
     def unsized(self, e: Expr) -> Expr:
         """A size as a scalar, which may outlive the block that named it."""
@@ -301,6 +308,11 @@ class Builder:
             condition = condition.value
         if not condition:
             self.error(message)
+
+    def settle(self, *sizes: Expr) -> None:
+        """Refuse to tell whether one of different sizes is 1 and broadcasts."""
+        if any(map(self.is_found, sizes)) and not same_size(sizes[0], sizes[-1]):
+            self.cannot("broadcasting of sizes that are found when the program runs")
 
     def require_same(self, a: Expr, b: Expr, message: str) -> None:
         """Two sizes must be equal."""
@@ -447,6 +459,7 @@ class Builder:
                 if size.is_int(1):
                     size = shape[at]
                     continue
+                self.settle(size, shape[at])
                 self.require_same(
                     size,
                     shape[at],

@@ -59,9 +59,9 @@ def chosen(b: Builder, condition: Tensor, yes: Value, no: Value, dtype: DType) -
     return b.compute(shape, dtype, make)
 
 
-def where(b: Builder, condition: Tensor, yes: Value = None, no: Value = None, *_: Value) -> Tensor:
+def where(b: Builder, condition: Tensor, yes: Value = None, no: Value = None, *_: Value) -> Value:
     if yes is None or no is None:
-        b.cannot("the shape of the result depends on the data")
+        return b.call("aten::nonzero_numpy", condition)
     if condition.dtype is not bool_:
         condition = b.cast(condition, bool_)
     return chosen(b, condition, yes, no, b.result_type(yes, no))

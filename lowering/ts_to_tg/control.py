@@ -13,8 +13,8 @@ change; whatever one evaluation of the body changes is carried in the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -31,10 +31,13 @@ from .grown import ListGrows
 from .merge import (
     Join,
     LeafType,
+    Rebuild,
+    boxed_leaves,
     changed_keys,
     changed_refs,
     content_leaves,
     default_of,
+    differing,
     flatten,
     leaf_ssa,
     leaf_type,
@@ -42,6 +45,7 @@ from .merge import (
     require_alike_contents,
     same_type,
     same_value,
+    unboxed,
 )
 from .values import UNINITIALIZED, DictRef, ListRef, ObjectRef, Tensor, Value, is_scalar
 
@@ -262,7 +266,8 @@ def _dynamic(
     """A tg.loop over what an iteration changes."""
     varying = {k for k, v in enumerate(carried) if _may_vary(v)}
     state = _LoopState(b, list(carried), varying, {}, b.heap)
-    for _ in range(len(carried) + len(b.heap) + 2):
+    ranks = sum(v.rank for v in carried if isinstance(v, Tensor))
+    for _ in range(len(carried) + len(b.heap) + ranks + 2):
         if (done := state.iterate(max_trip, condition, body)) is not None:
             return done
     return b.cannot("what the loop carries does not settle")
@@ -278,12 +283,13 @@ class _LoopState:
     varying: set[int]
     refs: dict[Ref, set[object]]
     before: Heap
+    boxed: dict[int, list[int]] = field(default_factory=dict)
 
     def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
         """One evaluation of the body; None if the assumption had to grow."""
         b = self.b
         leaves: list[Value] = []
-        plans = {k: flatten(b, self.initial[k], leaves) for k in sorted(self.varying)}
+        plans = {k: self._flatten(k, self.initial[k], leaves) for k in sorted(self.varying)}
         contents = [content_leaves(b, b.heap[r], leaves, keys) for r, keys in self.refs.items()]
         types = [leaf_type(v) for v in leaves]
         block = Block(arg_types=[ScalarType(int64), *types])
@@ -323,8 +329,37 @@ class _LoopState:
                 values[k].storage.shared = bool(first.storage.origin)
         return values
 
-    def _grow(self, trial: _Trial, after: list[Value]) -> bool:
+    def _flatten(self, k: int, value: Value, leaves: list[Value]) -> Rebuild:
+        """`flatten` of carried value `k`; a tensor whose shape changes travels as a box."""
+        if k not in self.boxed or not isinstance(value, Tensor):
+            return flatten(self.b, value, leaves)
+        value.storage.shared = True
+        free, b = self.boxed[k], self.b
+        leaves += boxed_leaves(b, value, free)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = unboxed(b, value, free, it)
+            made.storage.shared = True
+            return made
+
+        return rebuild
+
+    def _box(self, after: list[Value]) -> bool:
+        """Whether a carried tensor changes its shape in a way that is new."""
         grew = False
+        for k in self.varying:
+            old, new = self.initial[k], after[k]
+            if not isinstance(old, Tensor) or not isinstance(new, Tensor):
+                continue
+            known = self.boxed.get(k, [])
+            found = differing(self.b, new, old)
+            if found is not None and not set(found) <= set(known):
+                self.boxed[k] = sorted({*known, *found})
+                grew = True
+        return grew
+
+    def _grow(self, trial: _Trial, after: list[Value]) -> bool:
+        grew = self._box(after)
         changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             if k in self.varying or same_value(old, new):
@@ -352,7 +387,7 @@ class _LoopState:
         leaves: list[Value] = []
         for k in sorted(self.varying):
             require_alike(b, self.before, self.initial[k], trial.heap, after[k])
-            flatten(b, after[k], leaves)
+            self._flatten(k, after[k], leaves)
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)

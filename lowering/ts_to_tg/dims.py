@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import BY_CODE, DType
-from tensorscript.dialects.te.expr import Expr, const
+from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder
 from .elements import as_expr
@@ -43,15 +43,20 @@ def size_of(value: Value) -> Expr:
 
 
 def sizes_of(b: Builder, values: Value) -> tuple[Expr, ...]:
-    """A list of sizes; each must be known from the shapes of the arguments."""
+    """A list of sizes; what the program computes gets a name."""
     items = values if isinstance(values, list | tuple) else [values]
     sizes = tuple(size_of(v) for v in items)
-    for size in sizes:
-        if any(n.startswith("$") for n in size.free):
-            b.cannot("a shape that depends on values computed by the program")
-        if size.op == "const" and int(str(size.value)) < 0:
-            b.error(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
-    return sizes
+    return tuple(_size(b, size, sizes) for size in sizes)
+
+
+def _size(b: Builder, size: Expr, sizes: tuple[Expr, ...]) -> Expr:
+    if size.op == "const" and int(str(size.value)) < 0:
+        b.error(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
+    if not any(n.startswith("$") for n in size.free):
+        return size
+    if not (size.op == "max" and any(a.is_int(0) for a in size.args)):
+        b.check(binary("ge", size, 0), "Trying to create tensor with negative dimension")
+    return b.size(size)
 
 
 def literal(b: Builder, size: Expr, what: str) -> int:

@@ -114,7 +114,7 @@ def of_value(b: Builder, value: Value) -> Element | None:
     if is_scalar(value):
         return NumberElement(as_expr(value).dtype)
     if isinstance(value, Tensor):
-        shape = tuple(None if _is_found(b, s) else s for s in value.shape)
+        shape = tuple(None if b.is_found(s) else s for s in value.shape)
         return TensorElement(value.dtype, shape)
     if isinstance(value, TupleValue):
         parts = [of_value(b, v) for v in value.elements]
@@ -145,11 +145,6 @@ def of_values(b: Builder, values: Sequence[Value]) -> Element | None:
         if found is None:
             return None
     return found
-
-
-def _is_found(b: Builder, size: Expr) -> bool:
-    """A size that the program finds when it runs."""
-    return any(n in b.symbols or n.startswith("$") for n in size.free)
 
 
 def joined(left: Element | None, right: Element | None) -> Element | None:

@@ -15,6 +15,7 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
 
 from .builder import Body, Builder, Rows
+from .compaction import without_masks
 from .dims import dimension, dtype_of
 from .elements import compute_dtype, known
 from .slicing import narrow
@@ -82,9 +83,6 @@ def embedding(b: Builder, weight: Tensor, index: Tensor, *_: Value) -> Tensor:
 def _layout(b: Builder, x: Tensor, indices: list[Tensor | None]) -> tuple[tuple[Expr, ...], int]:
     """Shape the index tensors broadcast to, and where it stands in the result."""
     given = [(d, t) for d, t in enumerate(indices) if t is not None]
-    for _, t in given:
-        if t.dtype is bool_:
-            b.cannot("a mask as an index: the shape of the result depends on the data")
     shape = b.broadcast_shapes(*(t.shape for _, t in given))
     dims = [d for d, _ in given]
     together = dims == list(range(dims[0], dims[0] + len(dims)))
@@ -110,6 +108,7 @@ def _positions(
 
 
 def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Tensor:
+    indices = without_masks(b, x, indices)
     shape, at = _layout(b, x, indices)
     free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
     full = [*free[:at], *shape, *free[at:]]
@@ -129,13 +128,12 @@ def index_put(
     accumulate: bool = False,
     *_: Value,
 ) -> Tensor:
-    if len(indices) == 1 and indices[0] is not None and indices[0].dtype is bool_:
-        if values.rank or accumulate:
-            b.cannot("a mask as an index: how many values are read depends on the data")
-        mask = indices[0]
+    mask = indices[0] if len(indices) == 1 and not values.rank and not accumulate else None
+    if mask is not None and mask.dtype is bool_:
         for _dim in range(x.rank - mask.rank):
             mask = b.call("aten::unsqueeze", mask, -1)
         return b.cast(b.call("aten::where", mask, values, x), x.dtype)
+    indices = without_masks(b, x, indices)
     shape, at = _layout(b, x, indices)
     free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
     full = [*free[:at], *shape, *free[at:]]

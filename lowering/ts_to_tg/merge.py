@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, select
+from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, tensor
 
 from .builder import Builder, Heap, Ref
@@ -37,7 +38,48 @@ LeafType = TensorType | ScalarType | ListType
 Rebuild = Callable[[Iterator[SSAValue]], Value]
 
 
+@dataclass(frozen=True, eq=False)
+class Boxed:
+    """A tensor that travels as a list of its numbers, because its shape is not the same on all
+    ways."""
+
+    tensor: Tensor
+
+
+def boxed_leaves(b: Builder, x: Tensor, free: Sequence[int]) -> list[Value]:
+    """The leaves of a tensor whose sizes `free` differ between ways."""
+    return [Boxed(x), *(b.unsized(x.shape[d]) for d in free)]
+
+
+def unboxed(b: Builder, like: Tensor, free: Sequence[int], leaves: Iterator[SSAValue]) -> Tensor:
+    """The tensor that such leaves hold; the other sizes are those of `like`."""
+    box = next(leaves)
+    shape = list(like.shape)
+    for d in free:
+        shape[d] = b.size(b.scalar_of(next(leaves)))
+    return b.fresh(perform(b, "unbox", [box], tensor(like.dtype, tuple(shape))))
+
+
+def visible(b: Builder, e: Expr) -> bool:
+    """The sizes that an expression names are known where the builder stands."""
+    unknown = e.free & b.symbols.keys()
+    return not unknown or unknown <= {
+        op.symbol for scope in b.scopes for op in scope.values() if isinstance(op, SizeOp)
+    }
+
+
+def differing(b: Builder, left: Tensor, right: Tensor) -> list[int] | None:
+    """The dimensions in which two tensors differ, or that only one way knows; None if their dtypes
+    or ranks differ."""
+    if left.dtype is not right.dtype or left.rank != right.rank:
+        return None
+    pairs = zip(left.shape, right.shape, strict=True)
+    return [d for d, (p, q) in enumerate(pairs) if not same_size(p, q) or not visible(b, p)]
+
+
 def leaf_type(value: Value) -> LeafType:
+    if isinstance(value, Boxed):
+        return ListType.of(value.tensor.dtype)
     if isinstance(value, SSAValue):
         assert isinstance(value.type, ListType)
         return value.type
@@ -55,6 +97,8 @@ def leaf_value(b: Builder, ssa: SSAValue) -> Value:
 def leaf_ssa(b: Builder, value: Value) -> SSAValue:
     if isinstance(value, SSAValue):
         return value
+    if isinstance(value, Boxed):
+        return perform(b, "box", [b.ssa(value.tensor)], ListType.of(value.tensor.dtype))
     return b.ssa(value) if isinstance(value, Tensor) else b.scalar_operand(value)
 
 
@@ -70,8 +114,8 @@ def same_type(a: LeafType, b: LeafType) -> bool:
 
 def default_of(b: Builder, value: Value) -> Value:
     """Any value of the type of `value`, where nothing will read it."""
-    if isinstance(value, SSAValue):
-        return perform(b, "new", (), value.type)
+    if isinstance(value, Boxed | SSAValue):
+        return perform(b, "new", (), leaf_type(value))
     if isinstance(value, Tensor):
         return b.full(value.shape, 0, value.dtype)
     return {bool_: False, int64: 0, float64: 0.0}[as_expr(value).dtype]
@@ -217,6 +261,35 @@ class Join:
     no: Heap
     leaves: list[tuple[Value, Value]] = field(default_factory=list)
 
+    def _tensor(self, yes: Value, no: Value) -> Rebuild:
+        """Two tensors; if their shapes differ, as boxes with their sizes."""
+        present = no if yes is UNINITIALIZED else yes
+        other = present if UNINITIALIZED in (yes, no) else no
+        free = differing(self.b, present, other)
+        if free == []:
+            return self._leaf(yes, no)
+        if free is None:
+            left, right = leaf_type(yes), leaf_type(no)
+            self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
+        sides = [
+            [UNINITIALIZED] * (1 + len(free))
+            if v is UNINITIALIZED
+            else boxed_leaves(self.b, v, free)
+            for v in (yes, no)
+        ]
+        shared = False
+        for v in (yes, no):
+            if isinstance(v, Tensor) and v.storage in self.before:
+                v.storage.shared = shared = True
+        self.leaves += zip(*sides, strict=True)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = unboxed(self.b, present, free, it)
+            made.storage.shared = shared
+            return made
+
+        return rebuild
+
     def _leaf(self, yes: Value, no: Value) -> Rebuild:
         present = no if yes is UNINITIALIZED else yes
         if yes is not UNINITIALIZED and no is not UNINITIALIZED:
@@ -253,7 +326,7 @@ class Join:
         if is_scalar(present) and (is_scalar(other) or other is UNINITIALIZED):
             return self._scalar(yes, no)
         if isinstance(present, Tensor) and (isinstance(other, Tensor) or other is UNINITIALIZED):
-            return self._leaf(yes, no)
+            return self._tensor(yes, no)
         if isinstance(present, str | UnknownString) and isinstance(other, str | UnknownString):
             return lambda it: UnknownString("{}")
         if isinstance(present, TupleValue):

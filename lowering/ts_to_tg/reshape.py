@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from tensorscript.dialects.te.expr import Expr, const, mul, var
+from tensorscript.dialects.te.expr import Expr, binary, const, mul, var
 
 from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
@@ -17,6 +17,7 @@ from .view import is_contiguous, strides_of, view
 def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...]:
     """The shape of a view, -1 worked out."""
     sizes = [size_of(s) for s in wanted]
+    sizes = [s if s.is_int(-1) else sizes_of(b, [s])[0] for s in sizes]
     total = product(x.shape)
     holes = [k for k, s in enumerate(sizes) if s.is_int(-1)]
     if len(holes) > 1:
@@ -29,6 +30,8 @@ def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...
                 f"cannot reshape tensor of 0 elements into shape [{', '.join(map(str, sizes))}]"
                 " because the unspecified dimension size -1 can be any value and is ambiguous"
             )
+        if rest.op != "const":
+            b.check(binary("ne", rest, 0), message)
         sizes[holes[0]] = simplify(total // rest)
         b.require_same(mul(sizes[holes[0]], rest), total, message)
     else:

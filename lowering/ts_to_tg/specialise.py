@@ -141,7 +141,7 @@ class OutputTree:
 class Options:
     """Attributes:
     default_dtype: dtype of float tensors made from Python floats.
-    lists: whether there is run-time support for lists.
+    lists: whether there is run-time support for lists and for sizes that the program finds.
     """
 
     default_dtype: DType | None = None
@@ -391,6 +391,7 @@ def _run(
     builder = Builder(Block())
     if options.default_dtype is not None:
         builder.default_dtype = options.default_dtype
+    builder.finds_sizes = options.lists
     evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
     session = _Session(module, builder, evaluator)

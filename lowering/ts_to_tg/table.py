@@ -11,6 +11,7 @@ from .adaptive_max import ADAPTIVE_MAX
 from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
 from .builder import Rows
+from .compaction import COMPACTION
 from .comparison import COMPARISON
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
@@ -22,6 +23,7 @@ from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
 from .linalg import LINALG
+from .list_joining import LIST_JOINING
 from .lists import GROWN
 from .loss import LOSS
 from .normalization import NORMALIZATION
@@ -44,6 +46,7 @@ from .view import VIEW
 _ROWS: Rows = {
     **POINTWISE,
     **COMPARISON,
+    **COMPACTION,
     **ACTIVATION,
     **REDUCTION,
     **VIEW,
@@ -75,7 +78,7 @@ BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
     "container": CONTAINER,
-    "grown": GROWN,
+    "grown": GROWN | LIST_JOINING,
     "scalar": SCALAR,
     "tensor": BUILDERS,
 }

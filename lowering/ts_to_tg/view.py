@@ -93,12 +93,16 @@ def _movedim(b: Builder, x: Tensor, source: Value, target: Value, *_: Value) -> 
 
 
 def _squeeze(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tensor:
+    found: Sequence[int] = ()
     if dims is None:
         chosen = [d for d, s in enumerate(x.shape) if s.is_int(1)]
     else:
         items = dims if isinstance(dims, list) else [dims]
         found = [dimension(b, d, x.rank) for d in items]
         chosen = [d for d in found if x.rank and x.shape[d].is_int(1)]
+    asked = range(x.rank) if dims is None else found
+    if any(b.is_found(x.shape[d]) for d in asked if x.rank):
+        b.cannot("squeezing a size that is found when the program runs")
     left = [d for d in range(x.rank) if d not in chosen]
     at = [const(0)] * x.rank
     for k, d in enumerate(left):
@@ -118,6 +122,7 @@ def unsqueeze(b: Builder, x: Tensor, dim: Value, *_: Value) -> Tensor:
 
 def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
     wanted = [size_of(s) for s in sizes]
+    wanted = [s if s.is_int(-1) else sizes_of(b, [s])[0] for s in wanted]
     lead = len(wanted) - x.rank
     if lead < 0:
         b.error(
@@ -133,6 +138,7 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
             at.append(const(0))
             strides.append(const(0))
             continue
+        b.settle(target, size)
         b.require_same(
             target,
             size,

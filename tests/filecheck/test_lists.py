@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
@@ -42,8 +43,13 @@ def odd_squares(n: int) -> list[int]:
 
 def first_of_rows(rows: list[list[float]], i: int) -> float:
     row = rows[i]
-    row.append(1.0)
+    rows.append(row)
     return row[0]
+
+
+def changed_row(rows: list[list[float]], i: int) -> float:
+    rows[i][0] = 2.0
+    return rows[i][0]
 
 
 def compiled(fn, *inputs) -> CompiledFunction:  # type: ignore[no-untyped-def]
@@ -77,6 +83,28 @@ def test_a_list_of_lists_is_counted() -> None:
     name = fetched.split()[1].rstrip(":")
     assert f"te.invoke @list_retain({name})" in lines
     assert f"te.invoke @list_release({name})" in lines
+
+
+def test_a_list_that_is_only_looked_into_is_borrowed() -> None:
+    text = compiled(changed_row, [[0.5]], 0).ir("te")
+    assert text.count("@list_get_i64") == 2
+    assert "@list_retain" not in text
+
+
+def evens(x: ts.Tensor) -> ts.Tensor:
+    return x[x % 2 == 0] * 2
+
+
+def test_a_size_that_is_found_has_a_name() -> None:
+    made = compiled(evens, np.arange(6))
+    text = made.ir("tg")
+    assert 'tg.size "size0" %' in text
+    assert '!tg.tensor<"i64[size0]">' in text
+    assert reprinted(text).strip() == text.strip()
+    text = made.ir("te")
+    assert "grown out0: i64[out0_0]" in text
+    assert "te.let size0: i64 = " in text
+    assert reprinted(text).strip() == text.strip()
 
 
 LISTS = 'builtin.module {{ %l = tg.list "new" : () -> !tg.list<"{}">\n {} }}'

@@ -20,14 +20,14 @@ from operator_samples import (
 
 from tensorscript.backends.ptx.ptxas import check_with_ptxas, find_ptxas
 from tensorscript.base.dtypes import from_numpy
-from tensorscript.base.errors import InternalError, TensorScriptError
+from tensorscript.base.errors import InternalError, NotCompilable, TensorScriptError
 from tensorscript.base.schema import Schema, overloads, schema
 from tensorscript.compiler.arguments import scalar_leaves
 from tensorscript.compiler.gpu import GPULoaded, GPUModule
 from tensorscript.compiler.observe import Report, run_passes
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.pipeline import PASSES
-from tensorscript.lowering.ts_to_tg.specialise import TensorSpec, specialise
+from tensorscript.lowering.ts_to_tg.specialise import Options, TensorSpec, specialise
 from tensorscript.lowering.ts_to_tg.table import TABLES
 
 ARCH = "sm_80"
@@ -63,7 +63,7 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
     """What the operator's kernels give in the emulator, in the form of `lowered_values`."""
     arrays = [v for v in arguments if isinstance(v, np.ndarray)]
     specs = [TensorSpec(from_numpy(a.dtype), a.shape) for a in arrays]
-    out = specialise(one_operator(name, arguments), "f", specs)
+    out = specialise(one_operator(name, arguments), "f", specs, Options(lists=False))
     dtypes = [getattr(v.type, "dtype", None) for v in out.function.return_op.values]
     scheduled = run_passes(out.module, PASSES, OPTIONS, Report())
     module = GPUModule(scheduled, OPTIONS, scalar_leaves(out.output))
@@ -96,6 +96,10 @@ def test_emulated_operator(name: str) -> None:
             continue  # not arguments that this operator takes
         try:
             got = emulated_values(name, arguments)
+        except NotCompilable as error:
+            if "computed by the program" in error.message:
+                pytest.skip("needs sizes that are found on the device")
+            raise
         except InternalError as error:
             if found := re.search(r"no math function '\w+' for f\d+", str(error)):
                 pytest.skip(found[0])

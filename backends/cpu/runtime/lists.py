@@ -52,23 +52,47 @@ define LINKAGE i64 @ts_list_inner(i64 %outer) nounwind {
   ret i64 %layout
 }
 
+; Memory of %bytes bytes. Small blocks need no alignment that suits vectors, and come faster.
+define LINKAGE ptr @ts_list_block(i64 %bytes) nounwind {
+entry:
+  %hook = load atomic ptr, ptr @ts_malloc_hook acquire, align 8
+  %own = icmp eq ptr %hook, null
+  %small = icmp ult i64 %bytes, 2048
+  %plain = and i1 %own, %small
+  br i1 %plain, label %quick, label %aligned
+quick:
+  %p = call ptr @malloc(i64 %bytes)
+  ret ptr %p
+aligned:
+  %q = call ptr @ts_malloc(i64 %bytes)
+  ret ptr %q
+}
+declare ptr @malloc(i64)
+
 ; A list of %count elements: handles are 0, numbers undefined.
 define LINKAGE ptr @ts_list_new(ptr %frame, i64 %layout, i64 %count) nounwind {
+  %l = call ptr @ts_list_make(ptr %frame, i64 %layout, i64 %count, i64 %count)
+  ret ptr %l
+}
+
+; The same with room for %room elements.
+define LINKAGE ptr @ts_list_make(ptr %frame, i64 %layout, i64 %count, i64 %room) nounwind {
 entry:
   %size = and i64 %layout, 255
-  %some = icmp sgt i64 %count, 0
-  %n = select i1 %some, i64 %count, i64 0
-  %large = icmp ugt i64 %n, 281474976710656
+  %n = call i64 @llvm.smax.i64(i64 %count, i64 0)
+  %m = call i64 @llvm.smax.i64(i64 %room, i64 0)
+  %some = icmp sgt i64 %m, 0
+  %large = icmp ugt i64 %m, 281474976710656
   br i1 %large, label %none, label %head
 head:
-  %l = call ptr @ts_malloc(i64 56)
+  %l = call ptr @ts_list_block(i64 56)
   %no = icmp eq ptr %l, null
   br i1 %no, label %none, label %block
 block:
-  %bytes = mul i64 %n, %size
+  %bytes = mul i64 %m, %size
   br i1 %some, label %fill, label %link
 fill:
-  %made = call ptr @ts_malloc(i64 %bytes)
+  %made = call ptr @ts_list_block(i64 %bytes)
   %bad = icmp eq ptr %made, null
   br i1 %bad, label %undo, label %clear
 undo:
@@ -95,7 +119,7 @@ link:
   %l.length = getelementptr %ts_list, ptr %l, i64 0, i32 3
   store i64 %n, ptr %l.length
   %l.room = getelementptr %ts_list, ptr %l, i64 0, i32 4
-  store i64 %n, ptr %l.room
+  store i64 %m, ptr %l.room
   %l.data = getelementptr %ts_list, ptr %l, i64 0, i32 5
   store ptr %data, ptr %l.data
   %l.layout = getelementptr %ts_list, ptr %l, i64 0, i32 6
@@ -121,7 +145,7 @@ grow:
 take:
   %size = call i64 @ts_list_size(ptr %l)
   %bytes = mul i64 %m1, %size
-  %made = call ptr @ts_malloc(i64 %bytes)
+  %made = call ptr @ts_list_block(i64 %bytes)
   %bad = icmp eq ptr %made, null
   br i1 %bad, label %failed, label %move
 move:
@@ -311,7 +335,8 @@ define LINKAGE ptr @ts_list_slice(ptr %frame, ptr %l, i64 %start, i64 %step, i64
 entry:
   %at.layout = getelementptr %ts_list, ptr %l, i64 0, i32 6
   %layout = load i64, ptr %at.layout
-  %made = call ptr @ts_list_new(ptr %frame, i64 %layout, i64 %count)
+  %room = add i64 %count, 4 ; a copy often gets a few more elements
+  %made = call ptr @ts_list_make(ptr %frame, i64 %layout, i64 %count, i64 %room)
   %none = icmp eq ptr %made, null
   br i1 %none, label %end, label %copy
 copy:
@@ -323,7 +348,12 @@ copy:
   %stride = mul i64 %step, %size
   %skip = mul i64 %start, %size
   %first = getelementptr i8, ptr %from, i64 %skip
-  br label %head
+  %straight = icmp eq i64 %step, 1
+  br i1 %straight, label %whole, label %head
+whole:
+  %bytes = mul i64 %count, %size
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %first, i64 %bytes, i1 false)
+  br label %own
 head:
   %i = phi i64 [ 0, %copy ], [ %i1, %body ]
   %more = icmp slt i64 %i, %count

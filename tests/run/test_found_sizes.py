@@ -1,0 +1,234 @@
+"""Tensors whose sizes the program finds: the interpreter's results, natively, at every stage."""
+
+from __future__ import annotations
+
+import resource
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import Tensor
+from tensorscript.base.errors import ScriptError
+from tensorscript.compiler.arguments import bind, rebuild
+from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.native import host_function
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.lowering.te.evaluate import Grown
+from tensorscript.lowering.te.evaluate import evaluate as evaluate_te
+from tensorscript.lowering.tg.evaluate import evaluate as evaluate_tg
+
+
+def made_of_numbers(x: Tensor, n: int):
+    return ts.arange(n) * 2, ts.zeros([n, 3]) + x[0], ts.ones([n + 1, n]).sum(), ts.full([n], 7)
+
+
+def places(x: Tensor):
+    m = x > 0
+    return ts.nonzero(x), x[m], ts.masked_select(x, x < 0), ts.where(m)[1], ts.nonzero(m).size(0)
+
+
+def rows_by_mask(x: Tensor):
+    m = x.sum(1) > 0
+    return x[m], x[m].sum(0), x[m, 0] * 2, (x[m] - x[m].mean(0)).softmax(1)
+
+
+def written_by_mask(x: Tensor):
+    y = x.clone()
+    y[y > 0] = y[y > 0] * 10
+    return y
+
+
+def parts(x: Tensor, i: int, j: int):
+    y = x[i:j]
+    return y + 1, y.size(0), y.sum(), y @ y.t(), ts.cat([y, x]), y.reshape([-1])
+
+
+def distinct(x: Tensor):
+    values, inverse, counts = ts._unique2(x, True, True, True)
+    return values, inverse, counts, ts.unique_consecutive(x)[0]
+
+
+def from_list(x: Tensor, n: int):
+    kept: list[float] = []
+    for i in range(n):
+        if float(x[i]) > 0:
+            kept.append(float(x[i]) * 2)
+    return ts.tensor(kept), ts.tensor(kept, dtype=ts.float64).sum()
+
+
+def branches(x: Tensor, n: int):
+    if n > 2:
+        y = x[:n]
+    elif n > 0:
+        y = x[x > 0]
+    else:
+        y = x
+    return y * 2, y.size(0)
+
+
+def grows(x: Tensor, n: int):
+    y = x[:0]
+    for i in range(n):
+        y = ts.cat([y, x * float(i)])
+    return y
+
+
+def halves(x: Tensor):
+    steps = 0
+    while x.size(0) > 1:
+        x = x[x.size(0) // 2 :] * 1
+        steps += 1
+    return x, steps
+
+
+def joined(x: Tensor, n: int):
+    outs: list[Tensor] = []
+    for i in range(n):
+        x = x * 2 + i
+        outs.append(x)
+    return (
+        ts.stack(outs),
+        ts.cat(outs),
+        outs,
+        ts.stack(outs, 1),
+        ts.cat(outs, dim=1),
+        outs[-1].sum(),
+    )
+
+
+def kept_rows(x: Tensor, n: int):
+    outs: list[Tensor] = []
+    for i in range(n):
+        outs.append(x[x[:, 0] > float(i)])
+    return ts.cat(outs), outs, outs[0].sum()
+
+
+def suppress(boxes: Tensor, scores: Tensor, threshold: float):
+    order = scores.argsort(descending=True)
+    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    keep: list[int] = []
+    while order.numel() > 0:
+        i = int(order[0])
+        keep.append(i)
+        rest = order[1:]
+        low = ts.maximum(boxes[i, :2], boxes[rest, :2])
+        high = ts.minimum(boxes[i, 2:], boxes[rest, 2:])
+        side = (high - low).clamp(min=0)
+        shared = side[:, 0] * side[:, 1]
+        order = rest[shared / (areas[i] + areas[rest] - shared) <= threshold]
+    return ts.tensor(keep)
+
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((5, 3)).astype(np.float32)
+V = RANDOM.standard_normal(7).astype(np.float32)
+BOXES = np.concatenate([(low := RANDOM.random((12, 2))), low + RANDOM.random((12, 2))], 1)
+CASES: list[tuple[Any, tuple[Any, ...]]] = [
+    (made_of_numbers, (V, 4)),
+    (made_of_numbers, (V, 1)),
+    (made_of_numbers, (V, 0)),
+    (places, (X,)),
+    (places, (X * 0,)),
+    (rows_by_mask, (X,)),
+    (written_by_mask, (X,)),
+    (parts, (X, 1, 4)),
+    (parts, (X, -2, 9)),
+    (parts, (X, 3, 3)),
+    (distinct, (np.array([3, 1, 1, 5, 3, 3]),)),
+    (from_list, (V, 7)),
+    (from_list, (-np.abs(V), 7)),
+    (branches, (V, 3)),
+    (branches, (V, 1)),
+    (branches, (V, 0)),
+    (grows, (V, 3)),
+    (grows, (X, 0)),
+    (halves, (V,)),
+    (joined, (X, 3)),
+    (kept_rows, (X, 2)),
+    (suppress, (BOXES.astype(np.float32), RANDOM.random(12).astype(np.float32), 0.2)),
+]
+
+
+def native(program: Any) -> CompiledFunction:
+    made = ts.compile(program, fallback="error", cache=False)
+    assert isinstance(made, CompiledFunction)
+    return made
+
+
+def flat(value: Any) -> list[np.ndarray]:
+    """The arrays and numbers of a result."""
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in flat(item)]
+    return [np.asarray(value._array if isinstance(value, Tensor) else value)]
+
+
+def agree(got: Any, expected: list[np.ndarray]) -> None:
+    mine = flat(got)
+    assert [a.shape for a in mine] == [a.shape for a in expected]
+    for a, b in zip(mine, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("program", "arguments"), CASES)
+def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[Any, ...]) -> None:
+    compiled = native(program)
+    wrapped = [ts.from_numpy(v) if isinstance(v, np.ndarray) else v for v in arguments]
+    expected = flat(compiled.program.interpret(wrapped))
+    agree(compiled(*arguments), expected)
+    assert compiled.stats.is_native
+    bound = bind(compiled._names, arguments, {})
+    lowered = compiled.lower(bound.specs, keep=True)
+    tree = lowered.specialised.output
+
+    def part(results: list[Any]) -> Any:
+        return lambda leaf, piece: results[leaf] if piece is None else piece
+
+    results = evaluate_tg(lowered.specialised.function, bound.leaves)
+    results = [np.array(r) if isinstance(r, list) else r for r in results]
+    agree(rebuild(tree, results, part(results)), expected)
+    module = lowered.report.modules["te"]
+    host = host_function(module)
+    values: dict[str, Any] = {}
+    given = iter(bound.leaves)
+    for p in host.params:
+        if isinstance(p, Buffer) and p.mode == "grown":
+            values[p.name] = Grown()
+        elif isinstance(p, Buffer) and p.mode == "out":
+            values[p.name] = np.zeros([int(str(s)) for s in p.shape], p.dtype.numpy)
+        else:
+            values[p.name] = next(given)
+    evaluate_te(host, values, module=module)
+    outputs = [values[b.name] for b in host.buffers if b.mode in ("out", "grown")]
+    results = [o.array if isinstance(o, Grown) else o for o in outputs]
+    agree(rebuild(tree, results, part(results)), expected)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "message"),
+    [
+        (made_of_numbers, (V, -1), "negative dimension"),
+        (joined, (X, 0), "non-empty"),
+    ],
+)
+def test_errors(program: Any, arguments: tuple[Any, ...], message: str) -> None:
+    compiled = native(program)
+    with pytest.raises(ScriptError, match=message):
+        compiled(*arguments)
+
+
+def big_parts(x: Tensor, n: int):
+    y = x
+    for i in range(n):
+        y = x[i:] * 2
+    return y.sum()
+
+
+def test_sizes_that_change_do_not_add_up() -> None:
+    compiled = native(big_parts)
+    x = np.ones(100_000, np.float32)
+    compiled(x, 10)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert compiled(x, 3000) > 0  # over a gigabyte if each were kept
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8192
