@@ -17,6 +17,7 @@ from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.eager.device import device
+from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
@@ -33,15 +34,9 @@ from tensorscript.runtime.values import EnumValue, named_tuple
 from .lists import list_leaves, rows
 
 
-def is_torch(value: object) -> bool:
-    """A PyTorch tensor (or parameter)."""
-    kind = type(value)
-    return kind.__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
-
-
 def is_array(value: object) -> bool:
     """What compiled code takes for a tensor."""
-    return isinstance(value, np.ndarray | np.generic | Tensor) or is_torch(value)
+    return isinstance(value, np.ndarray | np.generic | Tensor) or is_foreign_tensor(value)
 
 
 def tensor_of(value: Any) -> Tensor:
@@ -56,7 +51,7 @@ def tensor_of(value: Any) -> Tensor:
         value = np.asarray(value)
     array, dtype = _storage(value, "tensor")
     made = Tensor(value if isinstance(value, np.ndarray) else array, dtype)
-    made.requires_grad = is_torch(value) and bool(value.requires_grad)
+    made.requires_grad = is_foreign_tensor(value) and bool(value.requires_grad)
     return made
 
 
@@ -64,13 +59,10 @@ def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
     if isinstance(value, Tensor):
         return value._array, value.dtype
-    if is_torch(value):
+    if is_foreign_tensor(value):
         if value.device.type != "cpu":
             raise GuardError(f"argument {name!r} is on {value.device}; expected a CPU tensor")
-        plain = value.detach()
-        if str(plain.dtype) == "torch.bfloat16":
-            return plain.view(sys.modules["torch"].uint16).numpy(), bfloat16
-        value = plain.numpy()
+        return storage_of(value)
     try:
         dtype = from_numpy(value.dtype)
     except TypeError as error:

@@ -23,9 +23,10 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+from tensorscript.eager.foreign import is_foreign_tensor
 from tensorscript.frontends.script.signature import Formal, Signature
 
-from .arguments import is_array, is_torch, tensor_of
+from .arguments import is_array, tensor_of
 from .jit.boundary import Classes, match_argument
 
 _CLASSES = Classes()
@@ -51,7 +52,7 @@ def _of_numbers(type_: Attribute) -> bool:
 
 
 def _number(value: Any) -> Any:
-    if is_torch(value):
+    if is_foreign_tensor(value):
         return tensor_of(value)
     if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf":
         return value.item()

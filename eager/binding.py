@@ -17,6 +17,7 @@ from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
 
 from .device import Layout, MemoryFormat, device
+from .foreign import converted, has_foreign
 from .random import Generator
 from .storage import TensorBase, value
 from .tracing import number_of
@@ -236,6 +237,9 @@ def resolve(
             bound = match(candidate, args, kwargs, convert)
             if not isinstance(bound, str):
                 return candidate, bound
+    if any(map(has_foreign, (*args, *kwargs.values()))):
+        named = {k: converted(v) for k, v in kwargs.items()}
+        return resolve(name, tuple(map(converted, args)), named, public)
     if not candidates:
         raise ArgumentError(f"Unknown builtin op: {name}.")
     reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]

@@ -18,7 +18,7 @@ from tensorscript.base.dtypes import BY_NAME, DType, bfloat16
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
-from . import subscript
+from . import foreign, subscript
 from .composites import METHODS
 from .device import CPU, Layout, device, strided
 from .dispatch import call
@@ -150,6 +150,10 @@ class Tensor(TensorBase, metaclass=_Operators):
         return False
 
     @property
+    def is_nested(self) -> bool:
+        return False
+
+    @property
     def is_leaf(self) -> bool:
         return True
 
@@ -250,6 +254,13 @@ class Tensor(TensorBase, metaclass=_Operators):
         """The only element as a Python number."""
         self._leaves("Python number")
         return self._only()
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Called by PyTorch when one of its functions is given a tensor of ours."""
+        return foreign.call(function, args, kwargs or {})
 
     def _leaves(self, kind: str) -> None:
         """Tell the tracer that the value becomes a `kind`, which no trace can follow."""

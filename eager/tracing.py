@@ -39,6 +39,10 @@ class Tracer(Protocol):
         """Python takes the length of a tensor: `how` is len or iteration."""
         ...
 
+    def counterpart(self, foreign: Any) -> TensorBase | None:
+        """The tensor that the trace knows for a tensor of another library, if it does."""
+        ...
+
     def enters(self, function: str, tensor: Any) -> Any:
         """Data has become `tensor` by `torch.<function>`, or as an `index`.
 

@@ -16,7 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
-from tensorscript.compiler.arguments import is_torch, tensor_of
+from tensorscript.compiler.arguments import tensor_of
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -42,6 +42,7 @@ from tensorscript.dialects.ts.types import (
     UnionType,
 )
 from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
+from tensorscript.eager.foreign import is_foreign_tensor
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
@@ -174,7 +175,7 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
             # None stands for an undefined tensor, which operators refuse later.
             if value is None or isinstance(value, Tensor):
                 return value
-            if is_torch(value):
+            if is_foreign_tensor(value):
                 return tensor_of(value)
         case OptionalType():
             return None if value is None else to_script(value, type_.element, classes)

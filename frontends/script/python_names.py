@@ -27,6 +27,17 @@ from .values import Args, Kwargs, Simple, Sugared
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
 """Modules of operators' faces: their functions are never compiled from their Python."""
+_CLASS_HOMES = {
+    **dict.fromkeys(("RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"), "rnn"),
+    **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), "instancenorm"),
+    **dict.fromkeys(("Upsample", "UpsamplingNearest2d", "UpsamplingBilinear2d"), "upsampling"),
+    **dict.fromkeys(("PixelShuffle", "PixelUnshuffle"), "pixelshuffle"),
+    **dict.fromkeys(("Fold", "Unfold"), "fold"),
+    **dict.fromkeys(("ParameterList", "ParameterDict"), "container"),
+    "ChannelShuffle": "channelshuffle",
+    "MultiheadAttention": "activation",
+}
+"""The files of `torch.nn.modules` that hold what our files of other names hold."""
 _PUBLIC_HOMES = (
     ("tensorscript.eager.nn.functions.", "torch.nn.functional"),
     ("tensorscript.eager.nn.layers.", "torch.nn.modules."),
@@ -64,7 +75,8 @@ def qualified_name(thing: Callable[..., object] | type) -> str:
     module = thing.__module__ or "__main__"
     for ours, theirs in _PUBLIC_HOMES:
         if module.startswith(ours):
-            module = theirs + module.removeprefix(ours).partition(".")[0] * theirs.endswith(".")
+            last = _CLASS_HOMES.get(thing.__name__, module.removeprefix(ours).partition(".")[0])
+            module = theirs + last * theirs.endswith(".")
             break
     prefix = "__torch__" if module == "__main__" else f"__torch__.{module}"
     return f"{prefix}.{thing.__name__}"

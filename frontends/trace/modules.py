@@ -63,6 +63,7 @@ class ModuleTree:
         self._scripted: list[tuple[Any, Path]] = []
         self._modules: list[tuple[Any, Path]] = []
         self._tensors: list[tuple[TensorBase, Path]] = []
+        self._foreign: dict[int, TensorBase] = {}
         self._by_class: dict[str, ClassInfo] = {}
         self.member = self._member(module, ())
 
@@ -105,7 +106,7 @@ class ModuleTree:
         if id(tensor) in seen:
             raise ValueError("TracedModules don't support parameter sharing between modules")
         seen.add(id(tensor))
-        made.tensors[key] = self._convert(tensor)
+        made.tensors[key] = self._foreign[id(tensor)] = self._convert(tensor)
         made.info.attributes[key] = self.types[*path, key] = TENSOR
         self._tensors.append((made.tensors[key], (*path, key)))
 
@@ -132,6 +133,7 @@ class ModuleTree:
         for module, path in self._modules:
             tracer.attribute(path, self.types[path])
             tracer.submodule(module, path)
+        tracer.foreign.update(self._foreign)
         for child, path in self._scripted:
             place = tracer.attribute(path, self.types[path])
             tracer.objects[id(child._script_object)] = place

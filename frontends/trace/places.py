@@ -18,9 +18,15 @@ _END = "trace_entry"
 """The name of the function under which nothing belongs to the traced program."""
 
 
+def _kind(frame: FrameType) -> str:
+    """`user`, `library` (modules and functionals, also PyTorch's) or `inner` (dispatch, tracer)."""
+    if str(frame.f_globals.get("__name__", "")).startswith("torch."):
+        return "library"
+    return _kind_of_file(frame.f_code.co_filename)
+
+
 @cache
-def _kind(filename: str) -> str:
-    """`user`, `library` (modules and functionals) or `inner` (dispatch, tracer)."""
+def _kind_of_file(filename: str) -> str:
     if not filename.startswith(f"{_HOME}/"):
         return "user"
     return "library" if filename.startswith(_LIBRARY) else "inner"
@@ -30,7 +36,7 @@ def _frame(kinds: frozenset[str]) -> FrameType | None:
     """The innermost frame of the traced program whose file is of one of `kinds`."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_name != _END:
-        if _kind(frame.f_code.co_filename) in kinds:
+        if _kind(frame) in kinds:
             return frame
         frame = frame.f_back
     return None
@@ -50,7 +56,7 @@ def user_line() -> tuple[str, int] | None:
 def in_library() -> bool:
     """Whether the library's own Python asked, not the user's."""
     frame = _frame(frozenset({"user", "library"}))
-    return frame is not None and _kind(frame.f_code.co_filename) == "library"
+    return frame is not None and _kind(frame) == "library"
 
 
 def here() -> Span | None:

@@ -63,6 +63,7 @@ class Tracer:
 
     Attributes:
         linker: takes what is called into the program being recorded.
+        foreign: eager tensors of the module's own parameters, by the id of those.
         objects: the places of scripted submodules, by the id of their script object.
         block: the body being recorded; that of the innermost submodule call while one runs.
         followers: what stands directly behind a node, or (None) at the start of the body.
@@ -81,6 +82,7 @@ class Tracer:
         self._differentiable: set[Value] = set()
         self._modules: dict[int, tuple[str, ...]] = {}
         self.objects: dict[int, Value] = {}
+        self.foreign: dict[int, TensorBase] = {}
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -240,6 +242,9 @@ class Tracer:
 
     def uses_length(self, how: str) -> None:
         cautions.warn(cautions.length(how))
+
+    def counterpart(self, foreign: Any) -> TensorBase | None:
+        return self.foreign.get(id(foreign))
 
     def enters(self, function: str, tensor: Any) -> Any:
         if function != "index":

@@ -13,16 +13,33 @@ from ...tensor import Tensor
 from .reduction import reduced, reduction_code, reduction_word
 
 
+def _weighted(errors: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    """Errors times weights, reduced; the mean is over the weights."""
+    if weight.size() != errors.size():
+        raise ValueError("Weights and input must have the same size.")
+    weighted = errors * weight
+    if reduction == "none":
+        return weighted
+    if reduction == "sum":
+        return weighted.sum()
+    if reduction == "mean":
+        return weighted.sum() / weight.sum()
+    raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+
+
 def mse_loss(
     input: Tensor,
     target: Tensor,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """Squares of the differences."""
     code = reduction_code(reduction, size_average, reduce)
     input, target = ts.broadcast_tensors([input, target])
+    if weight is not None:
+        return _weighted(ts.pow(input - target, 2), weight, reduction)
     return ts.mse_loss(input, target, code)
 
 
@@ -32,10 +49,13 @@ def l1_loss(
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """Absolute differences."""
     code = reduction_code(reduction, size_average, reduce)
     input, target = ts.broadcast_tensors([input, target])
+    if weight is not None:
+        return _weighted(ts.abs(input - target), weight, reduction)
     return ts.l1_loss(input, target, code)
 
 
