@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, promote_types, scalar_dtype
+from tensorscript.base.dtypes import BY_NAME, DType, bool_, promote_types, scalar_dtype
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
@@ -252,6 +252,6 @@ def lookup(name: str) -> Face:
     return run
 
 
-def __getattr__(name: str) -> Face:
-    """`namespace.relu` is `lookup("relu")`: how functions of this folder name operators."""
-    return lookup(name)
+def __getattr__(name: str) -> Any:
+    """`namespace.relu` is `lookup("relu")`, `namespace.bool` the dtype: functions in script ask."""
+    return BY_NAME[name] if name in BY_NAME else lookup(name)

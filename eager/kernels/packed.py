@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.dtypes import DType, int64
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, compute, make, wrap
+from ..storage import Array, array, compute, make, to_storage, wrap
 from .recurrent import State, Step, gru_step, lstm_step, plain_step, relu
 
 Kernel = Callable[..., Any]
@@ -51,7 +51,7 @@ def unpack(
             "Expected total_length to be at least the length of the longest sequence in input, but "
             f"got total_length={total_length} and max sequence length being {len(sizes)}"
         )
-    out = np.full((steps, sizes[0], *rows.shape[1:]), padding_value, rows.dtype)
+    out = _filled((steps, sizes[0], *rows.shape[1:]), padding_value, data.dtype)
     start = 0
     for t, n in enumerate(sizes):
         out[t, :n] = rows[start : start + n]
@@ -59,6 +59,37 @@ def unpack(
     lengths = [sum(n > k for n in sizes) for k in range(sizes[0])]
     made = np.ascontiguousarray(out.swapaxes(0, 1)) if batch_first else out
     return make(made, data.dtype), wrap(np.asarray(lengths), int64)
+
+
+def _filled(shape: tuple[int, ...], number: Any, dtype: DType) -> Array:
+    return np.full(shape, to_storage(np.asarray(number), dtype))
+
+
+def pad_sequence(
+    sequences: Sequence[Any],
+    batch_first: bool = False,
+    padding_value: float = 0.0,
+    padding_side: str = "right",
+) -> Any:
+    """Sequences (T_k, *) -> (T, N, *), or (N, T, *), of the longest T, filled up on one side."""
+    if not sequences:
+        raise OperatorError("received an empty list of sequences")
+    if padding_side not in ("left", "right"):
+        raise OperatorError(
+            f"Expected padding_side to be one of left or right, but got {padding_side}."
+        )
+    rows, dtype = [array(s) for s in sequences], sequences[0].dtype
+    steps, rest = max(len(r) for r in rows), rows[0].shape[1:]
+    out = _filled((len(rows), steps, *rest), padding_value, dtype)
+    for k, row in enumerate(rows):
+        if row.shape[1:] != rest:
+            raise OperatorError(
+                "The size of tensor a must match the size of tensor b: sequences may differ in "
+                f"their first dimension only, not {list(row.shape)} and {list(rows[0].shape)}"
+            )
+        start = 0 if padding_side == "right" else steps - len(row)
+        out[k, start : start + len(row)] = row
+    return make(out if batch_first else np.ascontiguousarray(out.swapaxes(0, 1)), dtype)
 
 
 def _direction(step: Step, rows: Array, sizes: Sequence[int], state: State,
@@ -109,6 +140,7 @@ def layers(step: Step, states: int) -> Kernel:
 KERNELS: dict[str, Kernel] = {
     "aten::_pack_padded_sequence": pack,
     "aten::_pad_packed_sequence": unpack,
+    "aten::pad_sequence": pad_sequence,
     "aten::lstm.data": layers(lstm_step, 2),
     "aten::gru.data": layers(gru_step, 1),
     "aten::rnn_tanh.data": layers(plain_step(np.tanh), 1),

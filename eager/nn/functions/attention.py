@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import DType
 
 from ... import namespace as ts
 from ...tensor import Tensor
@@ -20,7 +20,7 @@ def _canonical_mask(mask: Tensor | None, mask_name: str, target_type: DType) -> 
         return None
     if ts.is_floating_point(mask):
         return mask
-    if mask.dtype != bool_:
+    if mask.dtype != ts.bool:
         raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     return ts.zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))
 

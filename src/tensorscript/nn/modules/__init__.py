@@ -1,4 +1,4 @@
-"""Every module class under its public name."""
+"""Every module class under its public name, and the families under PyTorch's file names."""
 
 from tensorscript.eager.nn.container import (
     ModuleDict,
@@ -186,6 +186,22 @@ from tensorscript.eager.nn.parameter_container import (
     ParameterDict,
     ParameterList,
 )
+from tensorscript.nn.modules import (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    dropout,
+    instancenorm,
+    linear,
+    loss,
+    module,
+    normalization,
+    pooling,
+    rnn,
+    transformer,
+    utils,
+)
 
 __all__ = [
     "CELU",
@@ -334,4 +350,18 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "activation",
+    "batchnorm",
+    "container",
+    "conv",
+    "dropout",
+    "instancenorm",
+    "linear",
+    "loss",
+    "module",
+    "normalization",
+    "pooling",
+    "rnn",
+    "transformer",
+    "utils",
 ]
