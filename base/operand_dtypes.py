@@ -37,6 +37,11 @@ _BOOL = frozenset((bool_,))
 
 _VECTOR_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input."
 
+_MEAN = (
+    "mean(): could not infer output dtype. Input dtype must be either a floating point or complex"
+    " dtype."
+)
+
 FLOATING = {
     "_log_softmax": "log_softmax_lastdim_kernel_impl",
     "_softmax": "softmax_lastdim_kernel_impl",
@@ -63,6 +68,11 @@ FLOATING = {
     "grid_sampler_3d": "grid_sampler3d_cpu",
     "group_norm": "GroupNormKernelImpl",
     "gru_cell": "addmm_impl_cpu_",
+    "gru": "addmm_impl_cpu_",
+    "lstm": "addmm_impl_cpu_",
+    "rnn_relu": "addmm_impl_cpu_",
+    "rnn_tanh": "addmm_impl_cpu_",
+    "hinge_embedding_loss": _MEAN,
     "hardshrink": "hardshrink_cpu",
     "hardsigmoid": "hardsigmoid_cpu",
     "hardswish": "hardswish_cpu",
@@ -134,6 +144,11 @@ FLOATING_OR_BOOL = {
     "im2col": "im2col_out_cpu",
 }
 
+_NO_DIFFERENCE = (
+    "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead."
+)
+
 NOT_BOOL = {
     "abs": "abs_cpu",
     "absolute": "abs_cpu",
@@ -176,6 +191,8 @@ NOT_BOOL = {
     "mm": "addmm_impl_cpu_",
     "mv": "addmv_impl_cpu",
     "nanmedian": "median_cpu",
+    "pairwise_distance": _NO_DIFFERENCE,
+    "poisson_nll_loss": _NO_DIFFERENCE,
     "positive": "The `+` operator, on a bool tensor is not supported.",
     "pow.Tensor_Tensor": "pow",
     "reflection_pad1d": "reflection_pad1d",
@@ -188,6 +205,7 @@ NOT_BOOL = {
     "replication_pad2d": "replication_pad2d",
     "replication_pad3d": "replication_pad3d",
     "round": "round_vml_cpu",
+    "triplet_margin_loss": _NO_DIFFERENCE,
     "tensordot": "addmm_impl_cpu_",
     "threshold": "threshold_cpu",
     "topk": "topk does not support bool dtypes on CPU",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -161,10 +161,16 @@ def runtime_object(cache: DiskCache | None) -> bytes:
     key = cache_key("runtime", text, target.key)
     if cache is not None and (hit := cache.load(key)) is not None:
         return hit.data
-    data = compile_object(text, target)
+    data = _once_compiled(text, target)
     if cache is not None:
         cache.store(key, data)
     return data
+
+
+@lru_cache(maxsize=2)
+def _once_compiled(text: str, target: targets.Target) -> bytes:
+    """One object a process: it takes longer than a small program."""
+    return compile_object(text, target)
 
 
 class Loaded:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base import overlap
 from tensorscript.base.dtypes import bool_
 from tensorscript.base.errors import (
     DimensionError,
@@ -25,6 +26,7 @@ from tensorscript.base.errors import (
     TensorScriptError,
 )
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
@@ -159,7 +161,7 @@ def _find(full_name: str) -> Kernel | None:
         return None if pure is None else _with_out(wanted, pure)
     if wanted.is_mutable and (name := _functional_name(wanted)) is not None:
         pure = _counterpart(wanted, name)
-        return None if pure is None else _in_place(pure)
+        return None if pure is None else _in_place(pure, wanted.name in OVERLAP_ALLOWED)
     if (name := _twin_name(wanted.base_name)) is not None:
         return _counterpart(wanted, name)
     if wanted.base_name.endswith("_copy"):
@@ -237,8 +239,18 @@ def store(target: TensorBase, source: TensorBase) -> TensorBase:
     return target
 
 
-def _in_place(pure: Kernel) -> Kernel:
+def _overlaps_itself(target: TensorBase) -> bool:
+    """Elements share memory by a stride of 0."""
+    a = target._array
+    return a.size > 0 and any(
+        n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True)
+    )
+
+
+def _in_place(pure: Kernel, may_overlap: bool) -> Kernel:
     def run(self: TensorBase, *rest: Any) -> TensorBase:
+        if not may_overlap and _overlaps_itself(self):
+            raise OperatorError(overlap.MESSAGE)
         write(self, pure(self, *rest))
         return self
 

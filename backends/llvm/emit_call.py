@@ -41,6 +41,23 @@ def _signbit(site: Site, a: list[str]) -> str:
     return bits.test("slt", raw, bits.literal(0))
 
 
+def _nextafter(site: Site, a: list[str]) -> str:
+    """The bits of a float, read as an integer, count up away from zero."""
+    x, y = a
+    bits = Site(site.code, int64 if site.dtype is float64 else int32, site.lanes)
+    raw = site.code.let(f"bitcast {site.type} {x} to {bits.type}")
+    zero = site.literal(0.0)
+    grows = site.test("olt", x, y)
+    away = site.code.let(f"xor {site.mask_type} {grows}, {site.test('olt', x, zero)}")
+    step = bits.choose(away, bits.literal(1), bits.literal(-1))
+    moved = bits.op("add", raw, step)
+    near = site.code.let(f"bitcast {bits.type} {moved} to {site.type}")
+    least = site.code.let(f"bitcast {bits.type} {bits.literal(1)} to {site.type}")
+    near = site.choose(site.test("oeq", x, zero), site.intrinsic("copysign", least, y), near)
+    near = site.choose(site.test("oeq", x, y), y, near)
+    return site.choose(site.test("uno", x, y), site.op("fadd", x, y), near)
+
+
 def _rsqrt(site: Site, a: list[str]) -> str:
     return site.op("fdiv", site.literal(1.0), site.intrinsic("sqrt", a[0]))
 
@@ -50,6 +67,7 @@ INLINE: dict[str, Callable[[Site, list[str]], str]] = {
     "round": _intrinsic("rint"), "sqrt": _intrinsic("sqrt"), "fma": _intrinsic("fma"),
     "copysign": _intrinsic("copysign"), "abs": _abs, "isnan": _isnan, "isinf": _isinf,
     "isfinite": _isfinite, "signbit": _signbit, "rsqrt": _rsqrt,
+    "nextafter": _nextafter,
 }  # fmt: skip
 
 _INTEGER_TESTS = {"isnan": False, "isinf": False, "isfinite": True}

@@ -52,6 +52,16 @@ def _logsigmoid(x: Array) -> Array:
 
 
 def prelu(self: Any, weight: Any) -> Any:
+    """One slope, or one for each channel (dimension 1)."""
+    if self.dtype is not weight.dtype:
+        raise OperatorError(
+            f"prelu: Type promoting not supported. Got {self.dtype.word} and {weight.dtype.word}"
+        )
+    if array(weight).ndim > 1:
+        raise OperatorError(
+            "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim ="
+            f" {array(weight).ndim}"
+        )
     x, w = compute(self), compute(weight)
     if w.size > 1 and x.ndim > 1:
         w = w.reshape(-1, *[1] * (x.ndim - 2))
@@ -74,7 +84,7 @@ def glu(self: Any, dim: int = -1) -> Any:
 def softmax_array(x: Array, axis: int, log: bool) -> Array:
     """softmax along `axis`, shifted by the maximum."""
     if x.ndim == 0:
-        return np.zeros_like(x) if log else np.ones_like(x)
+        return softmax_array(x.reshape(1), 0, log).reshape(())
     shifted = x - x.max(axis=axis, keepdims=True) if x.shape[axis] else x
     exponent = np.exp(shifted)
     total = exponent.sum(axis=axis, keepdims=True)

@@ -282,6 +282,11 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     axis = shape.index(3) if dim is None else dim
     if self.dtype is not other.dtype:
         raise OperatorError(f"expected scalar type {self.dtype.word} but found {other.dtype.word}")
+    if shape[axis] != 3 or array(other).shape[axis] != 3:
+        raise OperatorError(
+            f"linalg.cross: inputs dimension {axis} must have length 3. Got {shape[axis]} and"
+            f" {array(other).shape[axis]}"
+        )
     a, b = np.moveaxis(compute(self), axis, -1), np.moveaxis(compute(other), axis, -1)
     out = np.roll(a, -1, -1) * np.roll(b, 1, -1) - np.roll(a, 1, -1) * np.roll(b, -1, -1)
     return wrap(np.moveaxis(out, -1, axis), self.dtype)
@@ -391,8 +396,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::kron": kron,
     "aten::cross": cross,
     "aten::linalg_cross": lambda a, b, dim=-1: cross(a, b, dim),
-    "aten::chain_matmul": lambda ts: wrap(
-        np.linalg.multi_dot([compute(x) for x in ts]), ts[0].dtype
+    "aten::chain_matmul": lambda ts: (
+        wrap(np.linalg.multi_dot([compute(x) for x in ts]), ts[0].dtype) if ts[1:] else ts[0]
     ),
     "aten::matrix_power": matrix_power,
     "aten::linalg_matmul": matmul,

@@ -133,6 +133,14 @@ def adaptive_avg(n: int) -> Kernel:
     return run
 
 
+def _last_nan_or_largest(cells: Array) -> Array:
+    """The position along the last dimension that a loop keeps which replaces by what is larger or
+    NaN."""
+    empty = np.isnan(cells)
+    last = cells.shape[-1] - 1 - empty[..., ::-1].argmax(-1)
+    return np.asarray(np.where(empty.any(-1), last, cells.argmax(-1)))
+
+
 def adaptive_max(n: int) -> Kernel:
     """Values and their places (as one number over the spatial dimensions)."""
 
@@ -147,7 +155,7 @@ def adaptive_max(n: int) -> Kernel:
             box = tuple(slice(*bins[a][i]) for a, i in enumerate(at))
             inside: Any = (..., *box)
             cells = x[inside].reshape(*x.shape[:-n], -1)
-            pick = cells.argmax(-1)
+            pick = _last_nan_or_largest(cells)
             best[(..., *at)] = np.take_along_axis(cells, pick[..., None], -1)[..., 0]
             places[(..., *at)] = numbers[box].reshape(-1)[pick]
         return wrap(best, self.dtype), wrap(places, int64)

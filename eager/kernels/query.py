@@ -58,7 +58,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::is_autocast_enabled": lambda: MODES.autocast_enabled,
     "aten::is_autocast_cpu_enabled": lambda: MODES.autocast_enabled,
     "aten::get_autocast_dtype": lambda device_type: bfloat16,
-    "aten::is_scripting": lambda: False,
+    "aten::is_scripting": lambda: True,
     "aten::has_torch_function": lambda *_: False,
     "aten::promote_types": promote_types,
     "aten::can_cast": lambda source, target: source.category <= target.category,

@@ -152,6 +152,11 @@ def real(fn: Callable[..., float], pole: float = math.nan) -> Kernel:
     return run
 
 
+def _lgamma(x: float) -> float:
+    """inf at the poles 0, -1, -2, ..."""
+    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+
+
 def _floor(x: Any) -> int:
     return to_int(math.floor(x)) if math.isfinite(x) else _INT_MIN
 
@@ -196,7 +201,7 @@ _MATH: dict[str, Kernel] = {
     "atan": real(math.atan), "asinh": real(math.asinh), "acosh": real(math.acosh),
     "atanh": real(math.atanh), "expm1": real(math.expm1), "erf": real(math.erf),
     "erfc": real(math.erfc), "log1p": real(math.log1p), "log10": real(math.log10, -math.inf),
-    "gamma": real(math.gamma, math.inf), "lgamma": real(math.lgamma, math.inf),
+    "gamma": real(math.gamma, math.inf), "lgamma": real(_lgamma),
     "degrees": real(math.degrees), "radians": real(math.radians), "log": real(math.log, -math.inf),
     "fabs": real(math.fabs),
 }  # fmt: skip

@@ -514,6 +514,8 @@ def size_at(self: Any, dim: int) -> int:
 
 def strides(self: Any) -> list[int]:
     a = array(self)
+    if not a.size:  # NumPy has no strides for these
+        return [int(np.prod([max(n, 1) for n in a.shape[d + 1 :]])) for d in range(a.ndim)]
     return [s // a.itemsize for s in a.strides]
 
 

@@ -14,6 +14,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
+from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, bool_, float32, float64, int64, result_type
 from tensorscript.base.errors import NotCompilable, OperatorError
 from tensorscript.base.source import Span
@@ -45,9 +46,7 @@ Rows = dict[str, Callable[..., Value]]
 _Op = TypeVar("_Op", bound=Operation)
 
 
-NOT_GENERATED = frozenset(
-    {"lgamma", "digamma", "erfinv", "hypot", "nextafter", "asinh", "acosh", "atanh"}
-)
+NOT_GENERATED = frozenset({"lgamma", "digamma", "erfinv", "hypot", "asinh", "acosh", "atanh"})
 """Math functions of `te` that the code generators' library lacks."""
 
 
@@ -540,11 +539,7 @@ class Builder:
         used = set().union(*(e.free for e in x.indices)) if x.indices else set()
         for d, size in enumerate(x.shape):
             if not size.is_int(1) and f"i{d}" not in used:
-                self.error(
-                    "unsupported operation: more than one element of the written-to tensor refers"
-                    " to a single memory location. Please clone() the tensor before performing the"
-                    " operation."
-                )
+                self.error(overlap.MESSAGE)
         # In a loop one element is stored where it lies; elsewhere a selection fuses with others.
         point = len(self.scopes) > 1 and all(s.is_int(1) for s in x.shape)
         inverse = None if point else _inverse(x)

@@ -177,6 +177,12 @@ def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
     return ev.b.error(f"'{value}' is not in list")
 
 
+def _place_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -> Value:
+    """Where `part` first stands in a string; -1 for `end` is the whole rest."""
+    at = x.find(part, start, len(x) if end == -1 else end)
+    return at if at >= 0 else ev.b.error("ValueError: substring not found")
+
+
 def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
     return ev.b.heap[x].get(key, default[0] if default else None)
 
@@ -214,6 +220,13 @@ def _add_in_place(ev: Evaluator, x: ListRef, y: ListRef) -> Value:
     return x
 
 
+def _repeat_in_place(ev: Evaluator, x: ListRef, times: Value) -> Value:
+    if not isinstance(times, int):
+        ev.b.cannot("a list repeated an unknown number of times")
+    _change(ev, x, ev.b.heap[x] * times)
+    return x
+
+
 def _count_items(ev: Evaluator, x: DictRef) -> Value:
     return ev.new_list([TupleValue((k, v)) for k, v in ev.b.heap[x].items()])
 
@@ -246,9 +259,7 @@ def _converted(name: str, dtype: object) -> Callable[..., Value]:
     """Int, Float, Bool of a tensor or a number."""
 
     def row(ev: Evaluator, x: Value, *_: Value) -> Value:
-        if isinstance(x, str):
-            return int(x) if dtype is int64 else float(x) if dtype is float64 else bool(x)
-        value = _item(ev, x)
+        value = x if isinstance(x, str) else _item(ev, x)
         return ev.boxed(ev.scalar_rows[name](ev.b, value))
 
     return row
@@ -295,18 +306,16 @@ CONTAINER: Rows = {
     "aten::Delete": _delete,
     "aten::clear": _clear,
     "aten::reverse": _reverse,
-    "aten::sort.int": _sort,
-    "aten::sort.float": _sort,
-    "aten::sort.str": _sort,
+    **{f"aten::sort.{kind}": _sort for kind in ("int", "float", "bool", "str", "any")},
     "aten::sorted": _sorted,
     "aten::copy.t": _copy,
-    "aten::copy.Dict_str": _copy,
-    "aten::copy.Dict_int": _copy,
+    **{f"aten::copy.Dict_{kind}": _copy for kind in ("str", "int", "bool", "float", "complex")},
     "aten::slice.t": _slice,
     "aten::slice.str": _slice,
     "aten::__contains__": _contains,
-    "aten::index.list_int": _index_of,
-    "aten::index.list_str": _index_of,
+    **{f"aten::index.list_{kind}": _index_of for kind in ("int", "float", "bool", "str")},
+    "aten::index.list_Tensor": lambda ev, *_: ev.b.cannot("comparing tensors for equality"),
+    "aten::index.str": _place_in,
     "aten::get": _get,
     "aten::update": _update,
     "aten::keys": lambda ev, x: ev.new_list(list(ev.b.heap[x])),
@@ -316,6 +325,8 @@ CONTAINER: Rows = {
     "aten::add.t": _concatenated(lambda x, y: x + y),
     "aten::add_.t": _add_in_place,
     "aten::mul.left_t": _repeat,
+    "aten::mul_.t": _repeat_in_place,
+    "aten::select.t": _get_item,
     "aten::mul.right_": lambda ev, n, x: _repeat(ev, x, n),
     "aten::size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
     "aten::sym_size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),

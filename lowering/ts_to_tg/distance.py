@@ -11,7 +11,7 @@ from .builder import Body, Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
 from .loss import reduced
-from .pointwise import absolute
+from .pointwise import absolute, float_type
 from .reduction import combine, norm
 from .values import Tensor, Value
 
@@ -146,6 +146,7 @@ def _cosine_embedding(
     *_: Value,
 ) -> Tensor:
     """1e-12 is added to the squared lengths, where cosine_similarity bounds the lengths."""
+    x, y = float_type(b, x), float_type(b, y)
     wide = compute_dtype(b.result_type(x, y))
     dims = [x.rank - 1]
     both = b.pointwise(lambda p, q: p * q, x, y, dtype=wide, compute=wide)

@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tensorscript.base import overlap
 from tensorscript.base.dtypes import bool_ as tt_bool
 from tensorscript.base.dtypes import float32, float64, int64
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
@@ -254,7 +256,7 @@ class Evaluator:
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
-        if any(isinstance(a, complex) for a in plain):
+        if base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in plain):
             b.cannot("complex numbers")
         tensors = has_tensor(plain)
         if tensors:
@@ -301,12 +303,8 @@ class Evaluator:
         if row is None:
             return b.cannot("has no native form")
         x: Tensor = arguments[0]
-        if overlaps_itself(x):
-            b.error(
-                "unsupported operation: more than one element of the written-to tensor refers to a"
-                " single memory location. Please clone() the tensor before performing the"
-                " operation."
-            )
+        if base not in OVERLAP_ALLOWED and overlaps_itself(x):
+            b.error(overlap.MESSAGE)
         new = row(b, *arguments)
         assert isinstance(new, Tensor)
         if new.dtype.category > x.dtype.category:
@@ -383,6 +381,8 @@ def overlaps_itself(x: Tensor) -> bool:
 
 _RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
 """Operators whose rows take flags as expressions."""
+FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
+"""Operators that compute with constant complex numbers."""
 _RESHAPING = {
     f"aten::{name}_"
     for name in ("swapaxes", "swapdims", "t", "transpose", "unsqueeze", "squeeze", "resize", "set")

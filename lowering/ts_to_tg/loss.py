@@ -11,6 +11,7 @@ from .builder import Body, Builder, Rows
 from .elements import compute_dtype
 from .index import check_bounds
 from .pointwise import absolute
+from .sizes import product
 from .values import Tensor, Value
 
 
@@ -94,16 +95,71 @@ def cross_entropy(
     *_: Value,
 ) -> Tensor:
     axis = 1 if x.rank > 1 else 0
-    logs = b.call("aten::log_softmax", x, axis, None)
+    logs = b.apply("aten::log_softmax", x, axis, None)
+    if weight is not None:
+        weight = b.call("tg::view", weight, [-1, *([1] * (x.rank - 1 - axis))])
     if target.dtype.is_floating_point:
-        if weight is not None or smoothing:
-            b.cannot("class weights or label smoothing with class probabilities")
-        products = b.call("aten::mul", logs, target)
-        losses = b.call("aten::neg", b.call("aten::sum.dim_IntList", products, [axis]))
-        return reduced(b, losses, reduction)
+        return _against_probabilities(b, logs, target, weight, reduction, smoothing, axis)
+    flat = None if weight is None else b.call("tg::view", weight, [-1])
+    plain = nll(b, logs, target, flat, reduction, ignore)
+    if not smoothing:
+        return plain
+    smooth = _smoothed(b, logs, target, weight, flat, reduction, ignore, axis)
+    share = smoothing / int(str(x.shape[axis].value)) if x.shape[axis].op == "const" else None
+    if share is None:
+        b.cannot("label smoothing over a number of classes that is not known")
+    return b.pointwise(lambda p, s: p * (1 - smoothing) + s * share, plain, smooth)
+
+
+def _against_probabilities(
+    b: Builder,
+    logs: Tensor,
+    target: Tensor,
+    weight: Value,
+    reduction: int,
+    smoothing: float,
+    axis: int,
+) -> Tensor:
+    """Cross entropy with a probability for each class; the mean is over samples."""
     if smoothing:
-        b.cannot("label smoothing")
-    return nll(b, logs, target, weight, reduction, ignore)
+        share = b.call("aten::div", b.full((), smoothing, logs.dtype), logs.shape[axis])
+        target = b.apply("aten::add", b.call("aten::mul", target, 1 - smoothing), share)
+    products = b.apply("aten::mul", logs, target)
+    if weight is not None:
+        products = b.apply("aten::mul", products, weight)
+    losses = b.apply("aten::neg", b.call("aten::sum.dim_IntList", products, [axis]))
+    if reduction != 1:
+        return reduced(b, losses, reduction)
+    total = b.apply("aten::sum", losses)
+    samples = product(tuple(s for d, s in enumerate(logs.shape) if d != axis))
+    return b.apply("aten::div", total, samples)
+
+
+def _smoothed(
+    b: Builder,
+    logs: Tensor,
+    target: Tensor,
+    weight: Value,
+    flat: Value,
+    reduction: int,
+    ignore: int,
+    axis: int,
+) -> Tensor:
+    """The part of label smoothing: minus the (weighted) sum of all classes' logarithms, where the
+    target counts."""
+    weighted = logs if weight is None else b.apply("aten::mul", logs, weight)
+    sums = b.apply("aten::neg", b.call("aten::sum.dim_IntList", weighted, [axis]))
+    counts = b.apply("aten::ne", target, ignore)
+    kept = b.apply("aten::where", counts, sums, b.full((), 0, sums.dtype))
+    if reduction != 1:
+        return reduced(b, kept, reduction)
+    if flat is None:
+        number = b.apply("aten::sum", counts)
+    else:
+        valid = b.apply("aten::where", counts, target, b.full((), 0, target.dtype))
+        chosen = b.apply("aten::take", flat, valid)
+        number = b.apply("aten::sum", b.call("aten::mul", chosen, counts))
+    return b.apply("aten::div", b.call("aten::sum", kept), number)
 
 
 def _bce(b: Builder, x: Tensor, y: Tensor, weight: Value = None, reduction: int = 1) -> Tensor:

@@ -306,6 +306,7 @@ REDUCTION: Rows = {
     "aten::any": truth("or"),
     "aten::count_nonzero": _count_nonzero,
     "aten::norm": norm,
+    "aten::norm.ScalarOpt_dtype": lambda b, x, p, dtype: norm(b, x, p, None, False, dtype),
     "aten::linalg_vector_norm": norm,
     "aten::frobenius_norm": lambda b, x, dims=None, keepdim=False, *_: norm(b, x, 2, dims, keepdim),
     "aten::logsumexp": logsumexp,

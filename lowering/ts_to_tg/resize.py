@@ -185,7 +185,8 @@ def linear(n: int) -> Callable[..., Tensor]:
     return row
 
 
-def _cubic_weight(distance: Expr) -> Expr:
+def cubic_weight(distance: Expr) -> Expr:
+    """Keys's cubic convolution with a = -0.75: how much a cell at `distance` counts."""
     a = -0.75
     d = absolute(distance)
     near = ((a + 2) * d - (a + 3)) * d * d + 1
@@ -209,7 +210,7 @@ def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> T
             total: Expr | None = None
             for k in range(-1, 3):
                 index = binary("min", binary("max", cast(base, int64) + k, 0), old - 1)
-                weight = cast(_cubic_weight(position - base - float(k)), wide)
+                weight = cast(cubic_weight(position - base - float(k)), wide)
                 term = part(d + 1, [*at, index]) * weight
                 total = term if total is None else total + term
             assert total is not None

@@ -6,15 +6,18 @@ the image mirrored at its edges.
 
 from __future__ import annotations
 
+import itertools
+
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 
 from .builder import Body, Builder, Rows
 from .elements import compute_dtype, convert
+from .resize import cubic_weight
 from .values import Tensor, Value
 
 ZEROS, BORDER, REFLECTION = 0, 1, 2
-BILINEAR, NEAREST = 0, 1
+BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 
 
 def _clip(e: Expr, last: Expr) -> Expr:
@@ -39,6 +42,11 @@ def source_position(e: Expr, size: Expr, padding: int, align: bool) -> Expr:
     """The cell coordinate of a grid coordinate, after clipping or mirroring."""
     extent = cast(size, e.dtype)
     at = (e + 1.0) / 2.0 * (extent - 1.0) if align else ((e + 1.0) * extent - 1.0) / 2.0
+    return _inside(at, extent, padding, align)
+
+
+def _inside(at: Expr, extent: Expr, padding: int, align: bool) -> Expr:
+    """A cell coordinate after clipping or mirroring."""
     if padding == ZEROS:
         return at
     if padding == REFLECTION:
@@ -78,18 +86,23 @@ def grid_sampler(
         f" [{', '.join(map(str, x.shape))}] and grid with sizes"
         f" [{', '.join(map(str, grid.shape))}]",
     )
-    if mode not in (BILINEAR, NEAREST):
-        b.cannot("bicubic sampling")
+    if mode not in (BILINEAR, NEAREST, BICUBIC):
+        b.cannot("a way of sampling that is not known")
+    if mode == BICUBIC and n == 3:
+        b.error("grid_sampler(): bicubic interpolation only supports 4D input")
     wide = compute_dtype(x.dtype)
 
     def make(body: Body, i: list[Expr]) -> Expr:
         places = [body.read(grid, [i[0], *i[2:], const(n - 1 - d)], wide) for d in range(n)]
+        before = ZEROS if mode == BICUBIC else padding
         at = [
-            source_position(e, size, padding, bool(align))
+            source_position(e, size, before, bool(align))
             for e, size in zip(places, x.shape[2:], strict=True)
         ]
         if mode == NEAREST:
             return _cell(body, x, i[:2], [call("round", e) for e in at], wide)
+        if mode == BICUBIC:
+            return _cubic(body, x, i[:2], at, padding, bool(align))
         return _blend(body, x, i[:2], at, wide)
 
     return b.compute((*x.shape[:2], *grid.shape[1:-1]), x.dtype, make)
@@ -112,6 +125,24 @@ def _blend(body: Body, x: Tensor, lead: list[Expr], at: list[Expr], dtype: DType
         total = term if total is None else total + term
     assert total is not None
     return convert(total, dtype)
+
+
+def _cubic(
+    body: Body, x: Tensor, lead: list[Expr], at: list[Expr], padding: int, align: bool
+) -> Expr:
+    """The 4 x 4 cells around a place; each of them is clipped or mirrored by itself."""
+    dtype = at[0].dtype
+    low = [call("floor", e) for e in at]
+    sizes = [cast(s, dtype) for s in x.shape[2:]]
+    total = const(0, dtype)
+    for row, column in itertools.product(range(-1, 3), repeat=2):
+        weight, cell = const(1, dtype), []
+        for e, first, step, size in zip(at, low, (row, column), sizes, strict=True):
+            place = first + float(step)
+            weight = weight * cubic_weight(e - place)
+            cell.append(_inside(place, size, padding, align))
+        total = total + weight * _cell(body, x, lead, cell, dtype)
+    return total
 
 
 SAMPLING: Rows = {

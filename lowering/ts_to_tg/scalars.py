@@ -84,11 +84,18 @@ def _true_div(b: Builder, x: Value, y: Value, *_: Value) -> Value:
 
 def _floor(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        p, q = _paired(x, y)
+        if q.dtype is float64:
+            # Of floats, x // 0 is x / 0 and x % 0 is NaN.
+            return known(
+                select(q.equals(0), p / q, binary(op, p, q))
+                if op == "floordiv"
+                else binary(op, p, q)
+            )
         if not is_unknown(y) and y == 0:
             b.error("division by 0" if op == "floordiv" else "modulo by 0")
         if not is_unknown(x, y):
             return _tidy(fn(x, y))
-        p, q = _paired(x, y)
         if q.op != "const" and q.dtype is int64 and any(n.startswith("$") for n in q.free):
             b.check(binary("ne", q, 0), "division by 0")
         return known(binary(op, p, q))
@@ -129,6 +136,11 @@ def _power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
         return math.nan if x else math.inf
 
 
+def _whole_power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    """An int to an int as an int."""
+    return known(binary("pow", *_paired(x, y)))
+
+
 def _not(b: Builder, x: Value, *_: Value) -> Value:
     if isinstance(x, Expr):
         return known(unary("not", convert(x, bool_)))
@@ -164,11 +176,12 @@ def _xor(b: Builder, x: Value, y: Value, *_: Value) -> Value:
 
 def _shift(op: str, fn: Callable[[int, int], int]) -> Callable[..., Value]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
-        if is_unknown(x, y):
-            return known(binary(op, *_paired(x, y)))
-        if not 0 <= y < 64:
-            b.cannot("a shift by more than 63 bits")
-        return wrap(fn(x, y))
+        if not is_unknown(x, y) and 0 <= y < 64:
+            return wrap(fn(x, y))
+        b.check(known(binary("ge", as_expr(y), 0)), "negative shift count")
+        p, q = _paired(x, y)
+        shifted = binary(op, p, binary("min", q, 63))
+        return known(shifted if op == "shr" else select(q > 63, const(0, int64), shifted))
 
     return row
 
@@ -220,11 +233,19 @@ def _to_int(b: Builder, x: Value, *_: Value) -> Value:
         return known(convert(x, int64))
     if isinstance(x, float) and not math.isfinite(x):
         return -(2**63)
-    return _tidy(int(x))
+    try:
+        return _tidy(int(x))
+    except ValueError:
+        return b.error(f"invalid literal for int(): {x}")
 
 
 def _to_float(b: Builder, x: Value, *_: Value) -> Value:
-    return known(convert(x, float64)) if isinstance(x, Expr) else float(x)
+    if isinstance(x, Expr):
+        return known(convert(x, float64))
+    try:
+        return float(x)
+    except ValueError:
+        return b.error(f"could not convert string to float: '{x}'")
 
 
 def _to_bool(b: Builder, x: Value, *_: Value) -> Value:
@@ -258,9 +279,13 @@ def math_function(name: str, fn: Callable[[float], float]) -> Callable[..., Valu
         except OverflowError:
             return math.inf
         except ValueError:
-            return -math.inf if name.startswith("log") and x == 0 else math.nan
+            ends = x == 0 or name == "lgamma"  # whose poles are 0, -1, -2, ...
+            return _AT_DOMAIN_END.get(name, math.nan) if ends else math.nan
 
     return row
+
+
+_AT_DOMAIN_END = {"log": -math.inf, "log2": -math.inf, "log10": -math.inf, "lgamma": math.inf}
 
 
 def to_whole(name: str, fn: Callable[[float], int]) -> Callable[..., Value]:
@@ -287,7 +312,10 @@ def _range_length(b: Builder, start: Value, stop: Value, step: Value) -> Value:
         return len(range(start, stop, step))
     first, last, by = map(as_expr, (start, stop, step))
     if by.op != "const":
-        b.cannot("a range whose step is not known")
+        b.check(binary("ne", by, 0), "range() arg 3 must not be zero")
+        up = (last - first + (by - 1)) // by
+        down = (first - last - by - 1) // -by
+        return known(binary("max", select(by > 0, up, down), 0))
     if by.is_int(1):
         return known(binary("max", last - first, 0))
     span = (last - first + (by - 1)) // by if int(by.value) > 0 else (first - last - by - 1) // -by  # type: ignore[call-overload]
@@ -355,6 +383,7 @@ SCALAR: Rows = {
     "aten::remainder": _floor("mod", operator.mod),
     "aten::fmod": _fmod,
     "aten::pow": _power,
+    "aten::pow.int_to_int": _whole_power,
     "aten::neg": _neg,
     "aten::abs": _abs,
     "prim::abs": _abs,
@@ -403,7 +432,7 @@ SCALAR: Rows = {
     "aten::startswith": lambda b, s, p, *_: s.startswith(p),
     "aten::endswith": lambda b, s, p, *_: s.endswith(p),
     "aten::warn": lambda b, *_: None,
-    "aten::is_grad_enabled": lambda b: False,
+    "aten::is_grad_enabled": lambda b: True,
     "aten::set_grad_enabled": lambda b, *_: None,
     "aten::is_autocast_enabled": lambda b, *_: False,
     "aten::is_autocast_cpu_enabled": lambda b, *_: False,

@@ -232,6 +232,7 @@ VIEW: Rows = {
     "aten::unfold": _unfold,
     "aten::contiguous": _contiguous,
     "aten::detach": same,
+    "aten::detach_": same,
     "aten::alias": same,
     "aten::requires_grad_": same,
     "aten::resolve_conj": same,

@@ -1,0 +1,32 @@
+"""In-place operators that may write to a tensor whose elements share memory (a stride of 0).
+
+All others refuse, in eager mode and in compiled code. PyTorch checks where each element is computed
+from the old one; these write what does not depend on the order.
+"""
+
+from __future__ import annotations
+
+OVERLAP_ALLOWED = frozenset(
+    f"aten::{name}_"
+    for name in (
+        "_index_put_impl",
+        "addmv",
+        "baddbmm",
+        "copy",
+        "detach",
+        "dropout",
+        "fill",
+        "index_fill",
+        "index_put",
+        "masked_fill",
+        "nan_to_num",
+        "threshold",
+        "tril",
+        "triu",
+        "zero",
+    )
+)
+MESSAGE = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single"
+    " memory location. Please clone() the tensor before performing the operation."
+)

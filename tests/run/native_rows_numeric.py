@@ -1,0 +1,300 @@
+"""Calls of products, windows, norms, losses and recurrent networks (`native_recipes.py`)."""
+
+from __future__ import annotations
+
+from native_values import FLOAT, Row, T, index, mask, t
+
+_CELL = [t(8, 2), t(8, 2), t(8), t(8)]
+
+
+def _recurrent(gates: int, layers: int, bidirectional: bool) -> list[T]:
+    """The weights of a network with 3 inputs and 2 hidden units."""
+    out = []
+    for layer in range(layers):
+        for _ in range(1 + bidirectional):
+            width = 3 if layer == 0 else 2 * (1 + bidirectional)
+            out += [t(gates * 2, width), t(gates * 2, 2), t(gates * 2), t(gates * 2)]
+    return out
+
+
+_CELL_SHAPES = ((2, 4), (2, 3), (3, 4), (3, 3), (3,), (3,))
+
+NUMERIC: dict[str, list[Row]] = {
+    # products
+    "mm": [(t(3, 4), t(4, 5)), (t(0, 4), t(4, 2)), (t(3, 0), t(0, 2)), (t(3, 4), t(3, 4))],
+    "mm.dtype": [(t(3, 4), t(4, 5), FLOAT)],
+    "bmm": [(t(2, 3, 4), t(2, 4, 5)), (t(0, 3, 4), t(0, 4, 5)), (t(2, 3, 4), t(1, 4, 5))],
+    "bmm.dtype": [(t(2, 3, 4), t(2, 4, 5), FLOAT)],
+    "mv": [(t(3, 4), t(4)), (t(3, 0), t(0)), (t(3, 4), t(3))],
+    "dot vdot": [(t(5), t(5)), (t(0), t(0)), (t(5), t(4)), (t(2, 3), t(2, 3))],
+    "inner": [(t(5), t(5)), (t(2, 4), t(3, 4)), (t(), t(3))],
+    "outer ger": [(t(3), t(4)), (t(0), t(4)), (t(2, 2), t(3))],
+    "addmm": [
+        (t(5), t(3, 4), t(4, 5)),
+        (t(3, 5), t(3, 4), t(4, 5), 2, 3),
+        (t(5), t(3, 4), t(3, 5)),
+    ],
+    "addmm.dtype": [(t(5), t(3, 4), t(4, 5), FLOAT)],
+    "addmm_": [(t(3, 5), t(3, 4), t(4, 5))],
+    "addmv": [(t(3), t(3, 4), t(4)), (t(), t(3, 4), t(4), 2, 3)],
+    "addmv_": [(t(3), t(3, 4), t(4))],
+    "addr": [(t(3, 4), t(3), t(4)), (t(4), t(3), t(4), 2, 3)],
+    "addr_": [(t(3, 4), t(3), t(4))],
+    "addbmm": [(t(3, 5), t(2, 3, 4), t(2, 4, 5)), (t(5), t(2, 3, 4), t(2, 4, 5), 2, 3)],
+    "addbmm_": [(t(3, 5), t(2, 3, 4), t(2, 4, 5))],
+    "baddbmm": [(t(5), t(2, 3, 4), t(2, 4, 5)), (t(2, 3, 5), t(2, 3, 4), t(2, 4, 5))],
+    "baddbmm.dtype": [(t(5), t(2, 3, 4), t(2, 4, 5), FLOAT)],
+    "baddbmm_": [(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5))],
+    "matmul linalg_matmul": [
+        (t(4), t(4)),
+        (t(3, 4), t(4)),
+        (t(4), t(4, 2)),
+        (t(2, 3, 4), t(4)),
+        (t(5, 1, 3, 4), t(2, 4, 2)),
+        (t(3, 4), t(3, 4)),
+    ],
+    "linear": [
+        (t(2, 4), t(3, 4), t(3)),
+        (t(4), t(3, 4)),
+        (t(2, 2, 4), t(3, 4)),
+        (t(2, 4), t(3, 5)),
+    ],
+    "bilinear": [(t(2, 3), t(2, 4), t(5, 3, 4), t(5)), (t(2, 3), t(2, 4), t(5, 3, 4), None)],
+    "einsum": [
+        ("bij,bjk->ik", [t(2, 3, 4), t(2, 4, 5)]),
+        ("...i,...i", [t(2, 3), t(2, 3)]),
+        ("ii->i", [t(3, 3)]),
+    ],
+    "einsum.sublist": [(t(2, 3),)],
+    "tensordot": [(t(2, 3, 4), t(4, 3, 5), [1, 2], [1, 0]), (t(2), t(3), [], [])],
+    "kron": [(t(2, 3), t(3, 2)), (t(2), t(3, 1, 2)), (t(), t(3))],
+    "chain_matmul": [([t(2, 3), t(3, 4), t(4, 2)],), ([t(2, 3)],)],
+    "matrix_power linalg_matrix_power": [(t(3, 3), 3), (t(2, 3, 3), 0), (t(3, 3), 1), (t(2, 3), 2)],
+    "cross": [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0), (t(2, 4), t(2, 4))],
+    "linalg_cross": [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0), (t(2, 4), t(2, 4))],
+    "trace": [
+        (t(3, 4),),
+        (
+            t(
+                3,
+            ),
+        ),
+    ],
+    # convolution
+    "conv1d": [
+        (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], 2),
+        (t(4, 9), t(6, 4, 3)),
+        (t(2, 3, 9), t(6, 4, 3)),
+    ],
+    "conv1d.padding": [
+        (t(2, 4, 9), t(6, 4, 3), t(6), [1], "same"),
+        (t(2, 4, 9), t(6, 4, 3), None, [2], "valid"),
+    ],
+    "conv2d": [
+        (t(2, 3, 6, 7), t(4, 3, 3, 2), None, [1, 2], [1, 0]),
+        (t(1, 4, 5, 5), t(4, 1, 3, 3), t(4), [1, 1], [1, 1], [1, 1], 4),
+    ],
+    "conv2d.padding": [(t(1, 2, 5, 5), t(3, 2, 4, 3), t(3), [1, 1], "same")],
+    "conv3d": [(t(1, 2, 4, 4, 4), t(2, 2, 2, 2, 2), t(2))],
+    "conv3d.padding": [(t(1, 2, 3, 4, 4), t(2, 2, 2, 3, 2), None, [1, 1, 1], "same")],
+    "conv_transpose1d": [(t(2, 4, 5), t(4, 3, 3), t(6), [2], [1], [1], 2)],
+    "conv_transpose2d": [(t(2, 4, 3, 3), t(4, 3, 3, 3), t(6), [2, 2], [1, 1], [1, 1], 2)],
+    "conv_transpose3d": [(t(1, 2, 3, 3, 2), t(2, 2, 2, 2, 2))],
+    "conv_tbc": [(t(5, 2, 3), t(3, 3, 4), t(4), 1)],
+    "convolution": [
+        (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], False, [0], 2),
+        (t(2, 4, 3, 3), t(4, 3, 3, 3), None, [2, 2], [1, 1], [1, 1], True, [1, 1], 1),
+    ],
+    "_convolution": [
+        (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], False, [0], 2, False, False, True, True)
+    ],
+    "_convolution.deprecated": [
+        (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], False, [0], 2, False, False, True)
+    ],
+    "_convolution_mode": [(t(2, 4, 9), t(6, 4, 3), t(6), [1], "same", [1], 1)],
+    # pooling
+    "max_pool1d": [(t(2, 3, 7), [3], [2], [1]), (t(3, 7), [2], [2], [0], [2], True)],
+    "max_pool1d_with_indices": [(t(2, 3, 7), [3], [2], [1])],
+    "max_pool2d max_pool2d_with_indices": [
+        (t(2, 3, 7, 6), [3, 2], [2, 2], [1, 1], [1, 1], True),
+        (t(3, 7, 6), [3, 3]),
+    ],
+    "max_pool3d max_pool3d_with_indices": [(t(1, 2, 4, 5, 4), [2, 2, 2], [1, 2, 1])],
+    "avg_pool1d": [(t(2, 3, 7), [2]), (t(3, 7), [3], [2], [1], True, False)],
+    "avg_pool2d": [
+        (t(2, 3, 7, 6), [3, 2], [2, 2], [1, 1], True, True),
+        (t(2, 3, 7, 6), [3, 2], [2, 2], [1, 1], True, False, 4),
+    ],
+    "avg_pool3d": [(t(1, 2, 4, 5, 4), [2, 2, 2], [1, 2, 1])],
+    "adaptive_avg_pool1d": [(t(2, 3, 7), [3]), (t(3, 4), [1])],
+    "adaptive_avg_pool2d mkldnn_adaptive_avg_pool2d": [
+        (t(2, 3, 7, 6), [3, 2]),
+        (t(3, 4, 6), [1, 1]),
+    ],
+    "adaptive_avg_pool3d": [(t(1, 2, 4, 5, 4), [2, 3, 1])],
+    "adaptive_max_pool1d": [(t(2, 3, 7), [3])],
+    "adaptive_max_pool2d": [(t(2, 3, 7, 6), [3, 2])],
+    "adaptive_max_pool3d": [(t(1, 2, 4, 5, 4), [2, 3, 1])],
+    # resizing and padding
+    "upsample_nearest1d _upsample_nearest_exact1d": [(t(1, 2, 5), [8]), (t(1, 2, 5), [3])],
+    "upsample_nearest1d.vec _upsample_nearest_exact1d.vec": [
+        (t(1, 2, 5), [8], None),
+        (t(1, 2, 5), None, [1.5]),
+    ],
+    "upsample_nearest2d _upsample_nearest_exact2d": [(t(1, 2, 4, 5), [8, 3])],
+    "upsample_nearest2d.vec _upsample_nearest_exact2d.vec": [
+        (t(1, 2, 4, 5), [8, 3], None),
+        (t(1, 2, 4, 5), None, [1.5, 2.0]),
+    ],
+    "upsample_nearest3d _upsample_nearest_exact3d": [(t(1, 2, 3, 4, 3), [4, 2, 5])],
+    "upsample_nearest3d.vec _upsample_nearest_exact3d.vec": [(t(1, 2, 3, 4, 3), [4, 2, 5], None)],
+    "upsample_linear1d": [(t(1, 2, 5), [8], False), (t(1, 2, 5), [8], True)],
+    "upsample_linear1d.vec": [(t(1, 2, 5), None, False, [2.0])],
+    "upsample_bilinear2d": [(t(1, 2, 4, 5), [8, 3], False), (t(1, 2, 4, 5), [7, 3], True)],
+    "upsample_bilinear2d.vec": [(t(1, 2, 4, 5), None, False, [2.0, 1.5])],
+    "upsample_bicubic2d": [(t(1, 2, 4, 5), [8, 3], False), (t(1, 2, 4, 5), [7, 3], True)],
+    "upsample_bicubic2d.vec": [(t(1, 2, 4, 5), None, False, [2.0, 1.5])],
+    "upsample_trilinear3d": [(t(1, 2, 3, 4, 3), [4, 2, 5], False)],
+    "upsample_trilinear3d.vec": [(t(1, 2, 3, 4, 3), None, True, [2.0, 1.5, 2.0])],
+    "constant_pad_nd": [(t(2, 3), [1, 2, 0, 1], 2.5), (t(2, 5), [-1, 2]), (t(0, 3), [1, 1, 1, 0])],
+    "pad": [
+        (t(2, 3), [1, 2]),
+        (t(1, 2, 5), [1, 2], "reflect"),
+        (t(1, 2, 5), [1, 2], "replicate"),
+        (t(1, 2, 5), [1, 2], "circular"),
+    ],
+    "reflection_pad1d replication_pad1d": [(t(1, 2, 4), [1, 3]), (t(2, 4), [0, 2])],
+    "reflection_pad2d replication_pad2d": [(t(1, 2, 4, 5), [1, 2, 3, 1])],
+    "reflection_pad3d replication_pad3d": [(t(1, 2, 3, 3, 4), [1, 2, 0, 1, 1, 1])],
+    "im2col": [(t(2, 3, 5, 6), [3, 2], [1, 2], [1, 1], [2, 1])],
+    "col2im": [(t(2, 12, 20), [5, 6], [2, 2], [1, 1], [0, 0], [1, 1])],
+    "grid_sampler grid_sampler_2d": [
+        (t(1, 2, 5, 5), t(1, 3, 4, 2), m, p, a)
+        for m, p, a in ((0, 0, False), (1, 1, True), (2, 2, False))
+    ],
+    "grid_sampler_3d": [(t(1, 2, 3, 4, 3), t(1, 2, 3, 2, 3), 0, 1, False)],
+    "pixel_shuffle": [(t(1, 8, 3, 2), 2)],
+    "pixel_unshuffle": [(t(2, 3, 4, 6), 2)],
+    "channel_shuffle native_channel_shuffle": [(t(2, 6, 3, 2), 3)],
+    # normalisation
+    "layer_norm": [(t(6, 5), [5], t(5), t(5)), (t(2, 3, 4), [3, 4])],
+    "native_layer_norm": [(t(6, 5), [5], t(5), t(5), 1e-5), (t(6, 5), [5], None, None, 1e-5)],
+    "rms_norm": [(t(3, 5), [5], t(5)), (t(2, 3, 4), [3, 4])],
+    "group_norm": [(t(2, 4, 3), 2, t(4), t(4)), (t(2, 4), 4)],
+    "native_group_norm": [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)],
+    "instance_norm": [
+        (t(2, 4, 3), None, None, None, None, True, 0.1, 1e-5, False),
+        (t(2, 4, 3), t(4), t(4), None, None, True, 0.1, 1e-5, False),
+    ],
+    "batch_norm": [
+        (t(4, 3), None, None, None, None, True, 0.1, 1e-5, False),
+        (t(2, 3, 4), t(3), t(3), t(3), t(3), False, 0.1, 1e-5, False),
+    ],
+    "renorm": [(t(3, 4), 2, 0, 1.5), (t(3, 4), 1, 1, 1)],
+    "_weight_norm": [(t(4, 3), t(4, 1)), (t(4, 3), t(1, 3), 1)],
+    # losses
+    "nll_loss nll_loss_nd": [
+        (t(3, 4), index(3, high=4)),
+        (t(3, 4), index(3, high=4), t(4), 0, 1),
+        (t(3, 4), index(3, high=4), None, 2),
+    ],
+    "nll_loss2d": [(t(2, 4, 3, 2), index(2, 3, 2, high=4), t(4))],
+    "cross_entropy_loss": [
+        (t(3, 4), index(3, high=4)),
+        (t(3, 4, 2), index(3, 2, high=4), t(4), 2),
+        (t(3, 4), t(3, 4)),
+        (t(3, 4), index(3, high=4), None, 1, -100, 0.1),
+    ],
+    "cosine_embedding_loss": [(t(3, 4), t(3, 4), T((3,), "f4"))],
+    "triplet_margin_loss": [(t(3, 4), t(3, 4), t(3, 4))],
+    "binary_cross_entropy": [(t(4, 3), t(4, 3)), (t(4), t(3))],
+    "binary_cross_entropy_with_logits": [
+        (t(4, 3), t(4, 3), t(3), t(3), 0),
+        (t(4, 3), t(4, 3)),
+        (t(4, 3), t(4, 3), None, t(3), 2),
+    ],
+    "poisson_nll_loss": [(t(4), t(4), False, True, 1e-8, 0), (t(4), t(4), True, False, 1e-8, 1)],
+    "scaled_dot_product_attention": [
+        (t(2, 3, 4, 8), t(2, 3, 5, 8), t(2, 3, 5, 6)),
+        (t(3, 5, 8), t(3, 5, 8), t(3, 5, 6), None, 0.0, True),
+        (t(2, 4, 8), t(2, 5, 8), t(2, 5, 6), t(4, 5)),
+        (t(2, 4, 8), t(2, 5, 8), t(2, 5, 6), mask(4, 5)),
+    ],
+    "cosine_similarity": [(t(3, 4), t(3, 4)), (t(3, 4), t(4), -1)],
+    "cdist": [(t(3, 4), t(5, 4)), (t(2, 3, 4), t(2, 5, 4), 1.0)],
+    "_cdist_forward": [(t(3, 4), t(5, 4), 2.0, None)],
+    "pairwise_distance": [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1.0)],
+    # recurrent
+    "lstm.input": [
+        (
+            t(4, 2, 3),
+            [t(1, 2, 2), t(1, 2, 2)],
+            _recurrent(4, 1, False),
+            True,
+            1,
+            0.0,
+            False,
+            False,
+            False,
+        ),
+        (
+            t(2, 3, 3),
+            [t(4, 2, 2), t(4, 2, 2)],
+            _recurrent(4, 2, True),
+            True,
+            2,
+            0.0,
+            False,
+            True,
+            True,
+        ),
+    ],
+    "gru.input": [
+        (t(4, 2, 3), t(1, 2, 2), _recurrent(3, 1, False), True, 1, 0.0, False, False, False)
+    ],
+    "rnn_tanh.input rnn_relu.input": [
+        (t(4, 2, 3), t(1, 2, 2), _recurrent(1, 1, False), True, 1, 0.0, False, False, False)
+    ],
+    "lstm.data": [
+        (
+            t(6, 3),
+            T((3,), "i8", 2, 3),
+            [t(1, 2, 2), t(1, 2, 2)],
+            _recurrent(4, 1, False),
+            True,
+            1,
+            0.0,
+            False,
+            False,
+        )
+    ],
+    "gru.data": [
+        (
+            t(6, 3),
+            T((3,), "i8", 2, 3),
+            t(1, 2, 2),
+            _recurrent(3, 1, False),
+            True,
+            1,
+            0.0,
+            False,
+            False,
+        )
+    ],
+    "rnn_tanh.data rnn_relu.data": [
+        (
+            t(6, 3),
+            T((3,), "i8", 2, 3),
+            t(1, 2, 2),
+            _recurrent(1, 1, False),
+            True,
+            1,
+            0.0,
+            False,
+            False,
+        )
+    ],
+    "lstm_cell": [(t(3, 2), [t(3, 2), t(3, 2)], *_CELL)],
+    "gru_cell": [(t(2, 4), t(2, 3), t(9, 4), t(9, 3), t(9), t(9))],
+    "rnn_tanh_cell rnn_relu_cell": [tuple(T(s, "f4") for s in _CELL_SHAPES)],
+}

@@ -1,0 +1,139 @@
+"""Every overload with a native row, in machine code next to its eager kernel.
+
+Calls come from tables and schemas (`native_recipes.py`): dtypes, layouts, broadcasting, empty
+tensors, NaN and infinities, numbers known and unknown. About 100 calls share one module
+(`native_grid.py`). Values, dtypes, shapes and refusals must agree; what native code cannot do, and
+what has no calls, is listed with its reason and fails here once that is no longer so.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from native_grid import Call, Disagreement, disagreements
+from native_recipes import calls
+
+from tensorscript.base.schema import Schema, operator_names, overloads, schema
+from tensorscript.eager.dispatch import has_kernel
+from tensorscript.lowering.ts_to_tg.table import TABLES
+
+BATCH = 100
+
+UNSAMPLED = {
+    **dict.fromkeys(
+        (
+            "eq.enum", "ne.enum", "eq.Tensor_list", "ne.Tensor_list", "sorted.Tensor",
+            "sort.Tensor", "keys.Tensor", "values.Tensor", "items.Tensor", "clear.Tensor",
+            "len.Dict_Tensor", "copy.Dict_Tensor", "__contains__.Tensor", "__getitem__.Dict_Tensor",
+            "get.Tensor", "get.default_Tensor", "pop.Dict_Tensor", "pop.Dict_default_Tensor",
+            "Delete.Dict_Tensor", "_set_item.Tensor", "update.Tensor",
+        ),
+        "enums and containers of tensors are no constants of a graph",
+    ),
+    "warn": "warnings are errors in these tests",
+    **dict.fromkeys(
+        ("_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
+        "a whole layer; the tests of models run it",
+    ),
+}  # fmt: skip
+"""Overloads without calls, and why."""
+
+_RANDOM = "draws random numbers, which only the interpreter's generator does"
+_DATA = "the shape of the result depends on the data"
+_RESHAPED = "changes the shape of a tensor in place"
+_COMPLEX = "complex numbers are folded in sums and products, no further"
+_PACKED = "packed sequences: how many rows a step has depends on the data"
+LIMITS: dict[str, str] = {
+    **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "feature_dropout_"), _RANDOM),
+    **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
+    **dict.fromkeys(
+        ("where", "one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
+         "tensor_split.tensor_indices_or_sections"),
+        _DATA,
+    ),
+    **dict.fromkeys(
+        ("t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_", "transpose_",
+         "swapaxes_", "swapdims_"),
+        _RESHAPED,
+    ),
+    **dict.fromkeys(
+        ("as_tensor.complex", "pow.complex", "pow.float_complex",
+         "pow.complex_float", "div.complex"),
+        _COMPLEX,
+    ),
+    "nextafter": "only of float32 and float64",
+    "nextafter_": "only of float32 and float64",
+    "index.list_Tensor": "comparing tensors for equality",
+}  # fmt: skip
+"""Overloads of which native code refuses some calls that the kernel takes, and why."""
+
+RANDOM = frozenset(f"aten::{n}" for n in ("dropout", "dropout_", "feature_dropout", "empty_like"))
+"""Overloads whose values are not determined: dtypes and shapes are compared."""
+
+
+def has_row(found: Schema) -> bool:
+    keys = {k for table in TABLES.values() for k in table}
+    base = found.name
+    if found.full_name in keys or base in keys:
+        return not found.is_out
+    pure = base[:-1] + found.full_name[len(base) :]
+    in_place = base.endswith("_") and not base.endswith("__")
+    return in_place and (pure in TABLES["tensor"] or base[:-1] in TABLES["tensor"])
+
+
+def rows() -> list[Schema]:
+    """Overloads with a native row and an eager kernel."""
+    found = (s for name in operator_names() if name.startswith("aten::") for s in overloads(name))
+    return [s for s in found if has_row(s) and has_kernel(s.full_name)]
+
+
+def batches() -> list[list[Schema]]:
+    """Neighbours in the table, about BATCH calls at a time."""
+    out: list[list[Schema]] = [[]]
+    count = 0
+    for found in rows():
+        count += len(calls(found))
+        out[-1].append(found)
+        if count >= BATCH:
+            out.append([])
+            count = 0
+    return [b for b in out if b]
+
+
+BATCHES = batches()
+
+
+@cache
+def outcome(number: int) -> tuple[Disagreement, ...]:
+    """What one batch gives (a refused call is listed, and compared no further)."""
+    made: list[Call] = [call for found in BATCHES[number] for call in calls(found)]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return tuple(disagreements(made, RANDOM))
+
+
+def short(name: str) -> str:
+    return name.removeprefix("aten::")
+
+
+@pytest.mark.parametrize("number", range(len(BATCHES)), ids=lambda k: BATCHES[k][0].full_name)
+def test_eager_equals_native(number: int) -> None:
+    found = outcome(number)
+    unlisted = [d for d in found if not (d.is_refusal and short(d.call.name) in LIMITS)]
+    assert not unlisted, "\n" + "\n".join(map(str, unlisted))
+    refused = {short(d.call.name) for d in found if d.is_refusal}
+    listed = {short(s.full_name) for s in BATCHES[number]} & set(LIMITS)
+    assert listed == refused, f"no limit any more: {sorted(listed - refused)}"
+
+
+def test_every_overload_has_calls_or_a_reason() -> None:
+    without = {short(s.full_name) for s in rows() if not calls(s)}
+    assert without == set(UNSAMPLED)
+
+
+def test_listed_names_exist() -> None:
+    for name in (*LIMITS, *UNSAMPLED, *map(short, RANDOM)):
+        schema(f"aten::{name}")
