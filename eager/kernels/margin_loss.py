@@ -36,9 +36,11 @@ def pairwise_distance(
 ) -> Any:
     """The p-norm of first - second + eps over the last dimension."""
     dtype = floating(promoted(first, second))
-    a, b = cast(first, dtype), cast(second, dtype)
+    common = promoted(first, second)
+    a, b = cast(first, common), cast(second, common)
     check_broadcast(a, b)
-    found = distances(np.abs(a - b + a.dtype.type(eps)), p)
+    gap = cast(wrap(a - b, common), dtype)  # of integers with wrap-around, as the operators' own
+    found = distances(np.abs(gap + gap.dtype.type(eps)), p)
     return wrap(found[..., None] if keepdim else found, real_dtype(dtype))
 
 

@@ -48,7 +48,7 @@ def _batch_norm(
             raise OperatorError(f"Expected at least 2 dimensions, but got {x.ndim}")
         return wrap(x.copy(), self.dtype), x, x
     if not training:
-        scale = 1 / np.sqrt(compute(var) + np.float32(eps))
+        scale = 1 / np.sqrt(compute(var) + x.dtype.type(eps))
         out = (x - compute(mean).reshape(shape)) * scale.reshape(shape).astype(x.dtype)
         none = np.zeros(0, x.dtype)
         return wrap(_affine(out, weight, bias, shape), self.dtype), none, none

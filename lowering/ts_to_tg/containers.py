@@ -177,10 +177,38 @@ def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
     return ev.b.error(f"'{value}' is not in list")
 
 
+def _count(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    """How many elements equal `value`."""
+    if isinstance(value, Tensor):
+        ev.b.cannot("comparing tensors for equality")
+    equal, add = ev.scalar_rows["aten::eq"], ev.scalar_rows["aten::add"]
+    total: Value = 0
+    for v in ev.b.heap[x]:
+        total = add(ev.b, total, ev.scalar_rows["aten::Int"](ev.b, equal(ev.b, v, value)))
+    return ev.boxed(total)
+
+
+def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    """Take out the first element that equals `value`."""
+    items = list(ev.b.heap[x])
+    if any(isinstance(v, Expr | Tensor) for v in (*items, value)):
+        ev.b.cannot("removing a value that is not known")
+    for k, v in enumerate(items):
+        if same_value(v, value):
+            _change(ev, x, (*items[:k], *items[k + 1 :]))
+            return None
+    return ev.b.error("list.remove(x): x not in list")
+
+
 def _place_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -> Value:
     """Where `part` first stands in a string; -1 for `end` is the whole rest."""
     at = x.find(part, start, len(x) if end == -1 else end)
     return at if at >= 0 else ev.b.error("ValueError: substring not found")
+
+
+def _count_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -> Value:
+    """How often `part` stands in a string; -1 for `end` is the whole rest."""
+    return x.count(part, start, len(x) if end == -1 else end)
 
 
 def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
@@ -314,8 +342,11 @@ CONTAINER: Rows = {
     "aten::slice.str": _slice,
     "aten::__contains__": _contains,
     **{f"aten::index.list_{kind}": _index_of for kind in ("int", "float", "bool", "str")},
+    **{f"aten::count.{kind}": _count for kind in ("int", "float", "bool", "str", "Tensor")},
+    **{f"aten::remove.{kind}": _remove for kind in ("int", "float", "bool", "str", "Tensor")},
     "aten::index.list_Tensor": lambda ev, *_: ev.b.cannot("comparing tensors for equality"),
     "aten::index.str": _place_in,
+    "aten::count": _count_in,
     "aten::get": _get,
     "aten::update": _update,
     "aten::keys": lambda ev, x: ev.new_list(list(ev.b.heap[x])),

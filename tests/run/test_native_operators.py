@@ -47,7 +47,7 @@ _RESHAPED = "changes the shape of a tensor in place"
 _COMPLEX = "complex numbers are folded in sums and products, no further"
 _PACKED = "packed sequences: how many rows a step has depends on the data"
 LIMITS: dict[str, str] = {
-    **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "feature_dropout_"), _RANDOM),
+    **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "alpha_dropout"), _RANDOM),
     **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
     **dict.fromkeys(
         ("where", "one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
@@ -66,7 +66,9 @@ LIMITS: dict[str, str] = {
     ),
     "nextafter": "only of float32 and float64",
     "nextafter_": "only of float32 and float64",
-    "index.list_Tensor": "comparing tensors for equality",
+    **dict.fromkeys(
+        ("index.list_Tensor", "count.Tensor", "remove.Tensor"), "comparing tensors for equality"
+    ),
 }  # fmt: skip
 """Overloads of which native code refuses some calls that the kernel takes, and why."""
 
