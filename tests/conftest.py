@@ -21,6 +21,12 @@ hypothesis.settings.load_profile("fixed")
 BuildArchive = Callable[..., bytes]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--archive-mutations", default="1500", help="how many damaged archives to try to load"
+    )
+
+
 @pytest.fixture(scope="session")
 def samples_folder() -> Path:
     """Archives that PyTorch 2.13 wrote, with inputs and outputs; `samples.json` lists them."""

@@ -27,7 +27,7 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, match_arguments, to_python
-from .failure import script_failure
+from .failure import Origin, script_failure
 from .graph import FunctionSchema, Graph
 from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
@@ -80,7 +80,7 @@ class Entry:
         signature: as compiled; of a method, `self` is the first argument.
         interpreter: of the module.
         receiver: `self` of a method.
-        serialized: compiled from an archive's text.
+        origin: tells where the text came from, if that is an archive's.
     """
 
     symbol: str
@@ -88,7 +88,7 @@ class Entry:
     interpreter: Interpreter
     classes: Classes
     receiver: ScriptObject | None = None
-    serialized: bool = False
+    origin: Origin | None = None
     _native: tuple[dict[str, object], CompiledFunction] | None = field(default=None, repr=False)
 
     @property
@@ -133,7 +133,7 @@ class Entry:
             with traced_by(None):
                 result = self.interpreter.call(self.symbol, values)
         except UserError as error:
-            script_failure(error, self.serialized)
+            script_failure(error, self.origin)
             raise
         if isinstance(tracer, Tracer):
             callee = Callee(self.symbol, self.signature, self.classes.linkable(), self.receiver)

@@ -15,6 +15,7 @@ from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.text import TextLibrary, TextWorld
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
+from tensorscript.frontends.torchscript.debug import DebugInfo
 from tensorscript.frontends.torchscript.load import OpenArchive, open_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
@@ -32,6 +33,7 @@ class ArchiveHome:
 
     def __init__(self, archive: OpenArchive) -> None:
         self.archive = archive
+        self.origin = DebugInfo(archive.contents.archive).origin
         self.interpreter = Interpreter(archive.program.module)
         self.classes = Classes(
             info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable
@@ -55,7 +57,7 @@ class ArchiveHome:
             return known
         symbol = self.archive.compile_method(target.class_name, method)
         signature = self.class_info(target.class_name).compiled[method]
-        made = Entry(symbol, signature, self.interpreter, self.classes, target, serialized=True)
+        made = Entry(symbol, signature, self.interpreter, self.classes, target, origin=self.origin)
         if self.class_info(target.class_name).category == "module":
             self._entries[id(target), method] = made
         return made
@@ -63,7 +65,7 @@ class ArchiveHome:
     def function(self, name: str) -> Entry:
         """A function of the program."""
         signature = self.archive.program.functions[name].signature
-        return Entry(name, signature, self.interpreter, self.classes, serialized=True)
+        return Entry(name, signature, self.interpreter, self.classes, origin=self.origin)
 
     def linkable(self) -> Linkable:
         """All classes that are in use and all they need, to be taken into another program."""

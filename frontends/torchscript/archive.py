@@ -174,6 +174,11 @@ def read(source: Source, limits: PickleLimits | None = None) -> ArchiveContents:
         ArchiveError: the archive is damaged, hostile, or holds what TorchScript does not write.
     """
     archive = Archive.open(source)
+    if archive.has("model.json") and not archive.has("data.pkl"):
+        raise ArchiveError(
+            "the archive is of PyTorch 1.0 or 1.1 (it holds model.json), whose format is not "
+            "supported. Load it there or in any later PyTorch, and save it again."
+        )
     limits = limits or PickleLimits()
     constants = unpickle(archive.record("constants.pkl"), "constants", limits)
     if not isinstance(constants, tuple):

@@ -28,7 +28,7 @@ def open_private(source: Source) -> memoryview | bytearray | Source:
     if isinstance(source, bytes | bytearray | memoryview):
         return source
     if not isinstance(source, str | os.PathLike):
-        return bytearray(_read_all(source))
+        return _read_all(source)
     path = os.fspath(source)
     if not os.path.isfile(path) or os.path.getsize(path) == 0:
         return source
@@ -36,11 +36,25 @@ def open_private(source: Source) -> memoryview | bytearray | Source:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
 
 
-def _read_all(file: IO[bytes]) -> bytes:
-    data = file.read()
+def _read_all(file: IO[bytes]) -> bytearray:
+    """The rest of a file object in memory of our own, read in place where its size is known."""
+    if not (file.seekable() and hasattr(file, "readinto")):
+        return _as_bytes(file.read())
+    start = file.tell()
+    data = bytearray(file.seek(0, os.SEEK_END) - start)
+    file.seek(start)
+    rest = memoryview(data)
+    while rest and (count := file.readinto(rest)):
+        rest = rest[count:]
+    if rest:
+        raise ArchiveError("the file object ended before its size")
+    return data
+
+
+def _as_bytes(data: object) -> bytearray:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ArchiveError("the file object must be opened in binary mode")
-    return bytes(data)
+    return bytearray(data)
 
 
 class TensorStore:

@@ -15,16 +15,21 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class ArchiveProgram:
-    """What is saved, and the inputs of its calls in order."""
+    """What is saved, and the inputs of its calls in order.
+
+    Attributes:
+        tolerance: relative and absolute, of native results.
+    """
 
     make: Callable[[], Any]
     calls: tuple[tuple[Any, ...], ...]
+    tolerance: float = 1e-4
 
 
 PROGRAMS: dict[str, ArchiveProgram] = {}
 
 
-def case(*calls: tuple[Any, ...], name: str = "") -> Callable[[Any], Any]:
+def case(*calls: tuple[Any, ...], tolerance: float = 1e-4) -> Callable[[Any], Any]:
     """Adds a module class or a function, scripted in eval mode."""
 
     def add(thing: Any) -> Any:
@@ -33,7 +38,7 @@ def case(*calls: tuple[Any, ...], name: str = "") -> Callable[[Any], Any]:
             is_module = isinstance(thing, type) and issubclass(thing, nn.Module)
             return torch.jit.script(thing().eval() if is_module else thing)
 
-        PROGRAMS[name or thing.__name__] = ArchiveProgram(make, calls)
+        PROGRAMS[thing.__name__] = ArchiveProgram(make, calls, tolerance)
         return thing
 
     return add
@@ -328,7 +333,7 @@ class HalfWeights(nn.Module):
         return torch.nn.functional.linear(x, self.fc.weight.float(), self.fc.bias.float())
 
 
-@case((X,))
+@case((X,), tolerance=1e-2)
 class BFloat16Weights(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -313,3 +313,45 @@ def test_weights_of_a_file_are_mapped_and_not_copied() -> None:
             owner = owner.base
         assert isinstance(owner.obj, mmap.mmap)
         assert tensor._array.flags.writeable
+
+
+class Stream(io.RawIOBase):
+    """Bytes that come once, a few at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        self.rest = data
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_file_objects_of_every_kind(tmp_path: Path) -> None:
+    path = FOLDER / f"{REG}.pt"
+    run_calls(load(io.BufferedReader(Stream(path.read_bytes()))), REG)
+    with path.open("rb") as file:
+        run_calls(load(file), REG)
+    shifted = io.BytesIO(b"front" + path.read_bytes())
+    shifted.seek(5)
+    run_calls(load(shifted), REG)
+    with path.open("rb", buffering=0) as file:
+        run_calls(load(file), REG)
+    with pytest.raises(ArchiveError, match="binary mode"):
+        load(io.StringIO("text"))  # type: ignore[arg-type]  # the mistake
+
+
+def test_archives_of_the_first_pytorch_are_refused_by_name() -> None:
+    with pytest.raises(ArchiveError, match=r"PyTorch 1\.0 or 1\.1"):
+        load(rewritten(REG, {"data.pkl": None, "model.json": b"{}"}))
+
+
+@pytest.mark.parametrize("record", [b"", b"\x80\x02N.", b"\x80\x02X\1\0\0\0a\x85.", b"\xff" * 99])
+def test_damaged_debug_records_say_nothing(record: bytes) -> None:
+    data = rewritten("s06_cross_attention_scripted", {f"{CODE}.debug_pkl": record})
+    with pytest.raises(RuntimeError, match="serialized code") as failure:
+        load(data)(ts.ones(2), ts.ones(3))
+    assert "RuntimeError" in str(failure.value)

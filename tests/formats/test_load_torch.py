@@ -231,3 +231,37 @@ def test_layers(name: str) -> None:
     make, shape = MODULES[name]
     torch.manual_seed(0)
     both(saved(make()), torch.randn(*shape), calls=1)
+
+
+class Viewing(nn.Module):  # type: ignore[misc]  # as above
+    def forward(self, x: torch.Tensor, n: int) -> torch.Tensor:
+        if n > 2:
+            return x.view(n, -1)
+        return x
+
+
+class Failing(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Viewing()
+
+    def forward(self, x: torch.Tensor, n: int) -> torch.Tensor:
+        return self.inner(x + 1, n) * 2
+
+
+def test_failures_show_the_original_source() -> None:
+    data = saved(Failing())
+    with pytest.raises(RuntimeError) as theirs:
+        reloaded(data)(torch.ones(4), 3)
+    with pytest.raises(RuntimeError) as ours:
+        ts.jit.load(data)(ts.ones(4), 3)
+    mark = "Traceback of TorchScript, original code (most recent call last):"
+    assert mark in str(ours.value) and str(ours.value).count("serialized code") == 1
+    assert str(ours.value).partition(mark)[2] == str(theirs.value).partition(mark)[2]
+
+
+def test_without_debug_records_only_the_archive_is_shown() -> None:
+    again = ts.jit.load(ts.jit.load(saved(Failing())).save_to_buffer())
+    with pytest.raises(RuntimeError, match="serialized code") as failure:
+        again(ts.ones(4), 3)
+    assert "original code" not in str(failure.value)
