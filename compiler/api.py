@@ -10,7 +10,6 @@ from typing import Any
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import UserError
-from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.modules import is_module
 from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, ScalarSpec
 from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTensorSpec
@@ -19,7 +18,7 @@ from . import specs
 from .arguments import fill_defaults
 from .function import CompiledFunction
 from .jit.load import load
-from .jit.script import script_module
+from .jit.script import function_entry, script_module
 from .options import CompileOptions, Fallback
 from .program import Program
 
@@ -51,8 +50,7 @@ def program_of(target: Any) -> tuple[Program, str]:
         name = getattr(target, "__name__", None) or getattr(target, "original_name", None)
         return own, name or type(target).__name__
     if callable(target) and hasattr(target, "__code__"):
-        compiled = compile_function(target)
-        return Program(compiled.module, compiled.entry.sym_name.data), target.__name__
+        return function_entry(target).program(), target.__name__
     raise UserError(
         f"cannot compile {target!r}: expected a function, a scripted function or module, "
         "or the path of a .pt archive"

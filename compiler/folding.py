@@ -89,7 +89,8 @@ def folded_program(program: Program) -> Program:
     symbol = f"{program.entry}.folded"
     method.properties["sym_name"] = StringAttr(symbol)
     others = [op.clone() for op in program.module.body.block.ops if _is_needed(op, method)]
-    return Program(ModuleOp([*others, method]), symbol, program.receiver)
+    made = ModuleOp([*others, method])
+    return Program(made, symbol, program.receiver, program.python_calls)
 
 
 def _has_batch_norm(function: ts.FuncOp) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,16 +28,18 @@ class Program:
     Attributes:
         module: all functions and classes that the entry may reach.
         entry: symbol of the function.
+        python_calls: what the program left in Python, by name.
         receiver: value of its first argument (`self`), None for a plain function.
     """
 
     module: ModuleOp
     entry: str
     receiver: ScriptObject | None = None
+    python_calls: Mapping[str, Callable[..., Any]] | None = None
     interpreter: Interpreter = field(init=False)
 
     def __post_init__(self) -> None:
-        self.interpreter = Interpreter(self.module)
+        self.interpreter = Interpreter(self.module, self.python_calls)
 
     @cached_property
     def digest(self) -> str:

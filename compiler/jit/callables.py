@@ -113,7 +113,8 @@ class Entry:
 
     def program(self) -> Program:
         """What `tensorscript.compile` compiles."""
-        return Program(self.interpreter.module, self.symbol, self.receiver)
+        own = self.interpreter
+        return Program(own.module, self.symbol, self.receiver, own.python_calls)
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with Python values.

@@ -16,7 +16,7 @@ from tensorscript.frontends.script.modules import ModuleTypes, is_compiled, is_m
 from tensorscript.frontends.script.program import Program
 
 from .boundary import Mismatch, to_script
-from .callables import ScriptFunction
+from .callables import Entry, ScriptFunction
 from .enabled import jit_enabled
 from .faces import RecursiveScriptClass
 from .home import ProgramHome
@@ -90,11 +90,15 @@ def _script_function(fn: Callable[..., Any]) -> ScriptFunction:
     if (known := _functions.get(fn)) is not None:
         return known
     original = getattr(fn, "__original_fn", fn)
-    world = World(Program())
-    compiled = compile_function(original, world)
-    home = ProgramHome(world.program, world)
-    made = _functions[fn] = ScriptFunction(home.function(compiled.name), original)
+    made = _functions[fn] = ScriptFunction(function_entry(original), original)
     return made
+
+
+def function_entry(fn: Callable[..., Any]) -> Entry:
+    """A Python function compiled as a program of its own."""
+    world = World(Program())
+    compiled = compile_function(fn, world)
+    return ProgramHome(world.program, world).function(compiled.name)
 
 
 def _script_class(cls: type) -> type:

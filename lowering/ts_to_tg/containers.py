@@ -365,7 +365,7 @@ CONTAINER: Rows = {
     "prim::dtype": _dtype_code,
     "prim::device": lambda ev, x: Device("cpu"),
     "prim::layout": lambda ev, x: 0,
-    "prim::requires_grad": lambda ev, x: False,
+    "prim::requires_grad": lambda ev, x: x.storage in ev.requiring_grad,
     "prim::type": lambda ev, x: x.text.partition(":")[0],
     "prim::is_cpu": lambda ev, x: True,
     **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},

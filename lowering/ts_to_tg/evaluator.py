@@ -39,6 +39,7 @@ from .values import (
     ObjectRef,
     ObjectValue,
     Site,
+    Storage,
     Tensor,
     TupleValue,
     UnknownString,
@@ -90,6 +91,7 @@ class Evaluator:
         self.depth = 0
         self.objects: dict[int, ObjectRef] = {}
         self.state: dict[str, Value] = {}
+        self.requiring_grad: set[Storage] = set()
         self.held: dict[ListRef | DictRef, str] = {}
 
     # --- values of the outside --------------------------------------------------------------------
@@ -101,7 +103,10 @@ class Evaluator:
         if isinstance(value, TensorLiteral):
             if value.dtype.is_complex:
                 self.b.cannot("complex numbers")
-            return self.b.literal(value.array, value.dtype, path)
+            made = self.b.literal(value.array, value.dtype, path)
+            if value.requires_grad:
+                self.requiring_grad.add(made.storage)
+            return made
         if isinstance(value, ListLiteral | list):
             items = value.elements if isinstance(value, ListLiteral) else value
             elements = [self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)]

@@ -8,7 +8,8 @@ from typing import Any
 from xdsl.ir import Operation
 
 from tensorscript.base.errors import ScriptError
-from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr import Expr, binary
+from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import EnumRef
@@ -18,6 +19,7 @@ from .evaluator import Env, Evaluator
 from .lists import unpack
 from .values import (
     UNINITIALIZED,
+    Chosen,
     FutureValue,
     ListRef,
     ObjectRef,
@@ -104,7 +106,13 @@ def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:
 def _container_index(ev: Evaluator, op: ts.ModuleContainerIndexOp, env: Env) -> None:
     index, children = env[op.index], ev.b.heap[env[op.container]]
     if isinstance(index, Expr):
-        ev.b.cannot("a module that a variable chooses")
+        count = sum(1 for name in children if name.isdigit())
+        inside = binary("and", binary("ge", index, 0), binary("lt", index, count))
+        held = ev.b.scalar_operand(inside)
+        name = env[op.container].class_name
+        ev.b.emit(tg.AssertOp(held, f"{name} does not have a field with that name"))
+        env[op.result] = Chosen(index, tuple(children[str(at)] for at in range(count)))
+        return
     if str(index) not in children:
         name = env[op.container].class_name
         ev.b.error(f"{name} does not have a field with name '{index}'")
@@ -158,11 +166,32 @@ def _call(ev: Evaluator, op: ts.CallOp, env: Env) -> None:
 
 
 def _call_method(ev: Evaluator, op: ts.CallMethodOp, env: Env) -> None:
-    owner = env[op.arguments[0]]
+    owner, *arguments = (env[a] for a in op.arguments)
+    if isinstance(owner, Chosen):
+        env[op.result] = _call_chosen(ev, owner, op.method.data, arguments)
+        return
     if not isinstance(owner, ObjectRef):
         ev.b.cannot(f"method {op.method.data} of {type(owner).__name__}")
-    name = f"{owner.class_name}.{op.method.data}"
-    env[op.result] = ev.call(name, [env[a] for a in op.arguments])
+    env[op.result] = ev.call(f"{owner.class_name}.{op.method.data}", [owner, *arguments])
+
+
+def _call_chosen(ev: Evaluator, owner: Chosen, method: str, arguments: list[Value]) -> Value:
+    """A method of one of several objects: an if for each but the last."""
+
+    def call(at: int) -> list[Value]:
+        target = owner.options[at]
+        name = f"{target.class_name}.{method}"
+        if at == len(owner.options) - 1:
+            return [ev.call(name, [target, *arguments])]
+        here = binary("eq", owner.index, at)
+        return branch(
+            ev.b,
+            here,
+            lambda _: [ev.call(name, [target, *arguments])],
+            lambda _: call(at + 1),
+        )
+
+    return call(0)[0]
 
 
 def _if(ev: Evaluator, op: ts.IfOp, env: Env) -> None:

@@ -129,6 +129,14 @@ class ObjectRef:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """One of several objects, which one is not known: the submodule `options[index]`."""
+
+    index: Expr
+    options: tuple[ObjectRef, ...]
+
+
+@dataclass(frozen=True)
 class TupleValue:
     """A tuple, or a NamedTuple if it has fields."""
 

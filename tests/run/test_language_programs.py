@@ -47,7 +47,6 @@ NATIVE_NOT_YET = {
     "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
     "class_lt_sort": "sorting objects natively",
     "enum_argument": "members of enums as arguments",
-    "ignored_function": "functions left in Python behind `compile`",
 }
 """Programs whose compiled form differs from their scripted one, and in what."""
 

@@ -49,6 +49,16 @@ EXTENSIONS = {
 """Programs that PyTorch refuses and that mean one thing only."""
 
 
+NOT_AS_EAGER = {
+    "parameter_and_buffer": "script knows no buffers that are not saved",
+    "jit_attribute": "eager mode keeps the pair of value and type",
+    "unused_method_run": "script raises where eager mode runs the method",
+    "shared_state": "script makes two modules of one that occurs twice",
+    "module_dict": "script modules have no `keys`",
+}
+"""Programs that mean something else in script than in Python, and why."""
+
+
 @pytest.fixture(autouse=True)
 def _no_deprecations() -> Any:
     with warnings.catch_warnings():
@@ -105,6 +115,46 @@ def test_equals_torch(name: str, tmp_path: Path) -> None:
     assert close(got.results, expected.results), f"{got}\nbut PyTorch: {expected}"
     assert plain_graph(got.graph) == plain_graph(expected.graph)
     assert got.code == expected.code
+
+
+def _needs(program: LanguageProgram) -> None:
+    """Skip a program with layers that our own nn lacks."""
+    for name in re.findall(r"nn\.(\w+)", program.source):
+        if not hasattr(tensorscript.nn, name):
+            pytest.skip(f"tensorscript.nn has no {name}")
+
+
+def _calls(program: LanguageProgram, module: Any, subject: Any) -> list[Any]:
+    names = {**vars(module), "T": tensorscript.tensor, "torch": tensorscript, "f": subject}
+    out: list[Any] = []
+    for call in program.calls:
+        try:
+            out.append(language_harness.plain(eval(call, names)))
+        except Exception as error:  # noqa: BLE001  # any refusal, by whatever class
+            out.append(Refusal("run", type(error).__name__, ""))
+    return out
+
+
+def _without_kinds(results: list[Any]) -> list[Any]:
+    return [Refusal("run", "", "") if isinstance(r, Refusal) else r for r in results]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_eager_scripted_and_native_agree(name: str, tmp_path: Path) -> None:
+    program = PROGRAMS[name]
+    _needs(program)
+    try:
+        module, scripted = _scripted(program, tensorscript, tensorscript, tmp_path)
+    except (tensorscript.TensorScriptError, AttributeError):
+        return  # refused; the other test compares with PyTorch
+    wanted = _calls(program, module, scripted)
+    _, again = _scripted(program, tensorscript, tensorscript, tmp_path)
+    with tensorscript.jit.executor("native"):
+        native = _calls(program, module, again)
+    assert close(_without_kinds(native), _without_kinds(wanted)), f"{native}\nbut: {wanted}"
+    if name not in NOT_AS_EAGER:
+        eager = _calls(program, module, module.fixed(module.M()))
+        assert close(_without_kinds(eager), _without_kinds(wanted)), f"{eager}\nbut: {wanted}"
 
 
 def test_the_table_is_large_and_its_lists_are_current() -> None:
