@@ -12,7 +12,7 @@ TORCH ?= 'torch==2.13.*' --extra-index-url https://download.pytorch.org/whl/cpu 
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch check bench gpu clean
+.PHONY: help demo test test-torch conformance check bench gpu clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(VENV)/.ready ## Run the tests (no PyTorch needed)
 
 test-torch: $(VENV_TORCH)/.ready ## Run the tests with PyTorch installed beside, as the oracle
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest $(PYTEST_ARGS) tests
+
+conformance: $(VENV_TORCH)/.ready ## Count how many operators agree with PyTorch over its database
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
 
 check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules, as CI does
 	$(VENV_DEV)/bin/ruff format --check .

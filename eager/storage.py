@@ -104,14 +104,14 @@ def compute_dtype(dtype: DType) -> np.dtype[Any]:
 def to_storage(values: Any, dtype: DType) -> Array:
     """`values` as the storage array of `dtype` (a copy only where the dtype changes)."""
     found = np.asarray(values)
+    if found.dtype.kind == "c" and dtype.numpy.kind not in "cb":
+        found = found.real
     if dtype is bfloat16:
         if found.dtype == np.float64:
             found = found.astype(np.float32)
         return round_to_bfloat16(found)
     if found.dtype == dtype.numpy:
         return found
-    if found.dtype.kind == "c" and dtype.numpy.kind not in "cb":
-        found = found.real
     if found.dtype.kind == "f" and dtype.numpy.kind in "iu":
         return wrap_to_integer(found, dtype)
     return found.astype(dtype.numpy)
@@ -152,6 +152,8 @@ def cast(t: Any, dtype: DType) -> Array:
         return compute(wrap(found, dtype))
     if found.dtype == want:
         return found
+    if found.dtype.kind == "c" and want.kind not in "cb":
+        found = found.real
     if found.dtype.kind == "f" and want.kind in "iu":
         return wrap_to_integer(found, dtype)
     return found.astype(want)

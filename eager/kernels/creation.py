@@ -12,7 +12,7 @@ from tensorscript.base.dtypes import DType, bool_, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import array, complex_dtype, make, to_storage, value, wrap
+from ..storage import Array, array, complex_dtype, compute_dtype, make, to_storage, value, wrap
 
 Kernel = Callable[..., Any]
 
@@ -88,7 +88,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *_: A
     low, high = _number(start), _number(end)
     out = dtype or _of_bounds(low, high)
     if not out.is_integral:
-        return wrap(np.linspace(low, high, steps), out)
+        return wrap(spaced(low, high, steps, out), out)
     # Whole bounds first; the second half counts from the end, and all fractions are dropped.
     first, last = int(low), int(high)
     by = (last - first) / (steps - 1) if steps > 1 else 0.0
@@ -96,6 +96,18 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *_: A
     return wrap(
         np.trunc(np.where(k < max(1, steps // 2), first + by * k, last - by * (steps - 1 - k))), out
     )
+
+
+def spaced(low: Any, high: Any, steps: int, dtype: DType) -> Array:
+    """Evenly spaced numbers as PyTorch rounds them: the second half counts from the end."""
+    one = np.zeros((), compute_dtype(dtype)).dtype.type
+    first, last = one(low), one(high)
+    if steps < 2:
+        return np.full(steps, first)
+    by = (last - first) / one(steps - 1)
+    k = np.arange(steps)
+    ahead, behind = first + by * k.astype(by.dtype), last - by * (steps - 1 - k).astype(by.dtype)
+    return np.asarray(np.where(k < steps // 2, ahead, behind))
 
 
 def _of_bounds(low: Any, high: Any) -> DType:

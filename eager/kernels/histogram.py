@@ -9,7 +9,19 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, floating, is_tensor, rounded, value, wrap
+from ..storage import (
+    Array,
+    array,
+    cast,
+    compute,
+    floating,
+    is_tensor,
+    rounded,
+    value,
+    wrap,
+    wrap_like,
+)
+from .creation import spaced
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -48,7 +60,7 @@ def _edges(points: Array, bins: Any, limits: Sequence[float] | None) -> list[Arr
             continue
         low, high = (0.0, 0.0) if limits is None else limits[2 * d : 2 * d + 2]
         ends = _limits(points[:, d], low, high, 0.5) if points.size or limits else (0.0, 1.0)
-        out.append(np.linspace(*ends, given + 1).astype(points.dtype))
+        out.append(spaced(*ends, given + 1, wrap_like(points).dtype))
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,7 +26,8 @@ def _affine(x: Array, weight: Any, bias: Any, shape: tuple[int, ...]) -> Array:
 
 def _standard(x: Array, over: tuple[int, ...], eps: float) -> tuple[Array, Array, Array]:
     """(x - mean) / sqrt(var + eps) over some dimensions; also the mean and the scale."""
-    mean = x.mean(axis=over, keepdims=True, dtype=x.dtype)
+    count = math.prod(x.shape[d] for d in over)
+    mean = np.divide(x.sum(axis=over, keepdims=True, dtype=x.dtype), x.dtype.type(count))
     scale = 1 / np.sqrt(variance(x, over, 0, True) + x.dtype.type(eps))
     return (x - mean) * scale, mean, scale
 
