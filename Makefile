@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV_TORCH ?= .venv-torch
 VENV_DEV ?= .venv-dev
+VENV_BENCH ?= .venv-bench
 # Two workers: the tests are many and short, and the build machines have two cores.
 PYTEST_ARGS ?= -n 2 -q
 # PyTorch's own index has wheels without CUDA, which are a tenth of the size; without it, PyPI's serve.
@@ -36,15 +37,15 @@ check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules, as
 	$(VENV_DEV)/bin/mypy tests/conftest.py $$(find tests -name 'test_*.py' | sort)
 	$(VENV_DEV)/bin/python -m pytest -q tests/house
 
-bench: $(VENV)/.ready ## Measure against whatever of NumPy, PyTorch, JAX and Numba is installed
-	$(VENV)/bin/python benchmarks/run.py
+bench: $(VENV_BENCH)/.ready ## Measure against NumPy, PyTorch, ONNX Runtime, JAX and Numba
+	$(VENV_BENCH)/bin/python benchmarks/run.py
 
 gpu: $(VENV)/.ready ## Run the GPU tests and benchmarks on an NVIDIA GPU
 	$(VENV)/bin/python -m pip install -q --disable-pip-version-check '.[cuda]'
 	$(VENV)/bin/python benchmarks/gpu.py
 
 clean: ## Remove environments, caches and build outputs
-	rm -rf $(VENV) $(VENV_TORCH) $(VENV_DEV) build dist out src/*.egg-info
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_DEV) $(VENV_BENCH) build dist out src/*.egg-info
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -57,6 +58,9 @@ $(VENV_TORCH)/.ready: pyproject.toml
 
 $(VENV_DEV)/.ready: pyproject.toml
 	$(call environment,$(VENV_DEV),-e '.[test$(comma)dev]')
+
+$(VENV_BENCH)/.ready: pyproject.toml
+	$(call environment,$(VENV_BENCH),-e '.[bench]' $(TORCH))
 
 # environment(folder, what pip installs)
 define environment

@@ -7,6 +7,7 @@ is the ratio to the fastest peer of the same run, not the absolute time.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -28,12 +29,21 @@ class Candidate:
 
 @dataclass
 class Row:
-    """Result of one workload: seconds per call by candidate, and notes on those that failed."""
+    """Result of one workload.
+
+    Attributes:
+        seconds: per call, by candidate.
+        failed: why a candidate has no time.
+        flops: operations of a call, 0 where it is not their number that bounds it.
+        bytes: of the arrays that a call reads and writes.
+    """
 
     workload: str
     threads: int
     seconds: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    flops: float = 0.0
+    bytes: float = 0.0
 
     @property
     def best_peer(self) -> tuple[str, float] | None:
@@ -45,6 +55,17 @@ class Row:
         """Time of the best peer over ours: above 1 we are faster."""
         own, peer = self.seconds.get("tensorscript"), self.best_peer
         return None if own is None or peer is None else peer[1] / own
+
+    def share_of(self, limits: dict[str, float]) -> float | None:
+        """Of the machine's limit that our time reaches: operations or bytes, whichever bounds."""
+        own = self.seconds.get("tensorscript")
+        if own is None or not self.bytes:
+            return None
+        return max(self.flops / limits["flops"], self.bytes / limits["bandwidth"]) / own
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -111,17 +132,23 @@ def measure(
     return row
 
 
-def table(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table, times in microseconds."""
+def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
+    """The rows as a Markdown table, times in microseconds.
+
+    Args:
+        limits: of the machine, by number of threads (see `limits.py`).
+    """
     names = list(dict.fromkeys(n for r in rows for n in (*r.seconds, *r.failed)))
     names.sort(key=lambda n: n != "tensorscript")
-    head = ["workload", "threads", *names, "best peer / ours"]
+    head = ["workload", "threads", *names, "of the limit", "best peer / ours"]
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     for row in rows:
         cells = [row.workload, str(row.threads)]
         for name in names:
             value = row.seconds.get(name)
             cells.append("-" if value is None else f"{1e6 * value:.2f}")
+        share = row.share_of(limits[row.threads]) if row.threads in limits else None
+        cells.append("-" if share is None else f"{share:.2f}")
         ratio = row.ratio
         best = row.best_peer
         cells.append("-" if ratio is None or best is None else f"**{ratio:.2f}** ({best[0]})")

@@ -40,6 +40,7 @@ from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
 from .order import schedule_sort
 from .rebuild import substituting
+from .taps import expand_taps
 from .transpose import transpose_tiles
 
 
@@ -86,9 +87,9 @@ def _lanes(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters)
 
 
 def _shrunk(lanes: int, extent: Expr) -> int:
-    """No more lanes than the loop fills at least half."""
+    """No more lanes than the loop fills, or half fills one vector of."""
     size = known(extent)
-    while size is not None and lanes > 4 and lanes // 2 >= size:
+    while size is not None and lanes > 4 and (lanes // 2 >= size or lanes > max(size, 16)):
         lanes //= 2
     return lanes
 
@@ -224,7 +225,10 @@ def _schedule_rows(func: FuncOp, parameters: CPUParameters) -> None:
     if loops and _prefers_outer(loops[-1], buffers) and _simple_body(loops[-1]):
         last = loops[-1]
         lanes = _shrunk(_lanes(last, buffers, parameters), last.extent)
+        block = last.parent
         _replace(last, accumulate_rows(last, lanes) or vectorize_outer(last, lanes))
+        assert block is not None
+        expand_taps(block)
     else:
         fuse_rows(row)
         for loop in _loops(row):
