@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -144,3 +145,17 @@ def test_composites_are_heard_by_their_parts() -> None:
 def test_unknown_reduction() -> None:
     with pytest.raises(ValueError, match="avg is not a valid value for reduction"):
         functional.lookup("mse_loss")(from_numpy(Y), from_numpy(Z), reduction="avg")
+
+
+BUILTIN = {"logsigmoid", "adaptive_avg_pool1d"}
+"""Functions of PyTorch's that do not tell their arguments."""
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", sorted(functional.WRITTEN.keys() - BUILTIN))
+def test_arguments_are_pytorch_s(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    expected = inspect.signature(getattr(torch.nn.functional, name)).parameters.values()
+    found = inspect.signature(functional.WRITTEN[name]).parameters.values()
+    shape = [(p.name, p.kind, p.default) for p in found]
+    assert shape == [(p.name, p.kind, p.default) for p in expected]

@@ -15,6 +15,7 @@ import tensorscript as ts
 Build = Callable[[Any], Any]
 pytestmark = [
     pytest.mark.filterwarnings("ignore:enable_nested_tensor is True"),
+    pytest.mark.filterwarnings("ignore:`torch.jit.load` is deprecated"),
     pytest.mark.filterwarnings("ignore:'norm' was found in ScriptModule constants"),
 ]
 
@@ -63,6 +64,19 @@ def test_forms_agree_without_torch(build: Build) -> None:
     expected = run(ts, model.eval(), arrays)
     check(run(ts, ts.jit.script(model), arrays), expected)
     check(without_fallback(model, arrays), expected)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("build", MODELS[2:], ids=lambda f: f.__name__)
+def test_pytorch_runs_what_is_saved(build: Build) -> None:
+    torch = pytest.importorskip("torch")
+    ts.manual_seed(1)
+    model, arrays = build(ts)
+    file = io.BytesIO()
+    ts.jit.save(ts.jit.script(model.eval()), file)
+    with torch.no_grad():
+        found = run(torch, torch.jit.load(io.BytesIO(file.getvalue())), arrays)
+    check(found, run(ts, model, arrays))
 
 
 @pytest.mark.torch
