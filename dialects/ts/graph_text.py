@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tensorscript.base.dtypes import DType
 
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
-from .locations import span_of
+from .locations import scope_of, span_of
 from .ops import (
     CallMethodOp,
     CallOp,
@@ -190,7 +190,9 @@ class _Printer:
 
     def comment(self, op: Operation) -> str:
         span = span_of(op) if self.locations else None
-        return f" # {span}" if span is not None else ""
+        scope = scope_of(op)
+        inside = f", scope: {scope}" if scope else ""
+        return inside + (f" # {span}" if span is not None else "")
 
     def line(self, op: TSOp, indent: str) -> None:
         operands: Sequence[SSAValue] = op.operands

@@ -23,3 +23,17 @@ def location(span: Span) -> FileLineColLoc:
 def span_of(op: Operation) -> Span | None:
     """The span an op was made from, if a frontend of this process made it."""
     return getattr(op.location, "span", None)
+
+
+_SCOPE = "scope"
+
+
+def put_in_scope(op: Operation, scope: str) -> None:
+    """Note in which submodule calls a traced op ran: `__module.seq/__module.seq.0`."""
+    op.attributes[_SCOPE] = StringAttr(scope)
+
+
+def scope_of(op: Operation) -> str:
+    """The submodule calls that a traced op ran in, outermost first; "" outside of any."""
+    found = op.attributes.get(_SCOPE)
+    return found.data if isinstance(found, StringAttr) else ""

@@ -56,9 +56,10 @@ class Value:
 
 
 class Node:
-    """One operation; `schema` is set for operators of the schema table."""
+    """One operation; `schema` is set for operators of the schema table. `scope` says in which
+    submodule calls a traced one ran."""
 
-    __slots__ = ("attributes", "blocks", "inputs", "kind", "outputs", "schema", "span")
+    __slots__ = ("attributes", "blocks", "inputs", "kind", "outputs", "schema", "scope", "span")
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class Node:
         self.blocks: list[Block] = []
         self.schema = schema
         self.span = span
+        self.scope = ""
         self.attributes = attributes
 
     @property

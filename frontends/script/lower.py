@@ -14,7 +14,7 @@ from xdsl.ir import Block as OpBlock
 
 from tensorscript.dialects.ts import ops
 from tensorscript.dialects.ts.constants import ValueAttr
-from tensorscript.dialects.ts.locations import location
+from tensorscript.dialects.ts.locations import location, put_in_scope
 
 from . import draft
 from .draft import Block, Draft, Node, Value
@@ -110,6 +110,8 @@ class _Writer:
             op = self.build(node)
             if node.span is not None:
                 op.location = location(node.span)
+            if node.scope:
+                put_in_scope(op, node.scope)
             out.add_op(op)
             self.outputs(node, op)
 

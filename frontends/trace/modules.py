@@ -151,7 +151,7 @@ class ModuleTree:
             before.append(tracer.enter(module))
 
         def leave(module: Any, arguments: Any, result: Any) -> None:
-            tracer.block = before.pop()
+            tracer.leave(before.pop())
 
         with ExitStack() as hooks:
             seen: set[int] = set()

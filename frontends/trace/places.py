@@ -60,11 +60,12 @@ def in_library() -> bool:
 
 
 def here() -> Span | None:
-    """The user's statement that is running, as a line of its file."""
-    if (found := user_line()) is None:
+    """The user's statement that is running, or else the library's, as a line of its file."""
+    frame = _frame(frozenset({"user"})) or _frame(frozenset({"library"}))
+    if frame is None:
         return None
-    source = _source(found[0])
-    line = min(found[1], len(source.lines)) - 1
+    source = _source(frame.f_code.co_filename)
+    line = min(frame.f_lineno, len(source.lines)) - 1
     start = source.line_starts[line]
     return Span(source, start, start + len(source.lines[line]))
 

@@ -9,7 +9,6 @@ value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -81,6 +80,7 @@ class Tracer:
         self._values: dict[int, tuple[TensorBase, Value]] = {}
         self._differentiable: set[Value] = set()
         self._modules: dict[int, tuple[str, ...]] = {}
+        self._scopes: list[str] = []
         self.objects: dict[int, Value] = {}
         self.foreign: dict[int, TensorBase] = {}
 
@@ -97,6 +97,7 @@ class Tracer:
     ) -> Node:
         """Write a node at the end of what has been recorded."""
         node = Node(kind, inputs, types, span, schema, **attributes)
+        node.scope = self.scope
         self.block.nodes.append(node)
         for value in node.outputs:
             value.block = self.block
@@ -107,6 +108,7 @@ class Tracer:
 
     def behind(self, value: Value, node: Node) -> Value:
         """Put `node` directly behind the definition of `value`; gives its result."""
+        node.scope = self.scope
         self.followers.setdefault(value.node, []).insert(0, node)
         node.output.block = value.block
         return node.output
@@ -311,21 +313,25 @@ class Tracer:
         """Calls of `module` are calls of the submodule at `path`."""
         self._modules[id(module)] = path
 
-    @contextmanager
-    def inside(self, module: object) -> Iterator[None]:
-        """Within, what runs belongs to a call of `module`."""
-        before = self.enter(module)
-        try:
-            yield
-        finally:
-            self.block = before
-
     def enter(self, module: object) -> Block:
         """Begin the call of a module; gives the block to go on with when it is over."""
         before = self.block
         if (path := self._modules.get(id(module))) is not None:
             self.block = self.add(SCOPE, (), (), None, None, path=path, outer=before).add_block()
+            name = ".".join(("__module", *path))
+            self._scopes.append(f"{self.scope}/{name}" if self.scope else name)
         return before
+
+    def leave(self, before: Block) -> None:
+        """End the call of a module."""
+        if self.block is not before:
+            self._scopes.pop()
+        self.block = before
+
+    @property
+    def scope(self) -> str:
+        """The submodule calls that are running, outermost first: `__module.a/__module.a.b`."""
+        return self._scopes[-1] if self._scopes else ""
 
     def finish(self) -> Block:
         """The body, every node in its place."""

@@ -32,7 +32,7 @@ def inputs(shapes: tuple[Any, ...], library: Any) -> tuple[Any, ...]:
 
 def plain(graph: object) -> str:
     """A graph without places, mangling and names."""
-    text = re.sub(r"(, scope: \S+)?( # .*)?(?=\n)", "", str(graph))
+    text = re.sub(r" # .*", "", str(graph))
     text = re.sub(r"___torch_mangle_\d+\.", "", text)
     names: dict[str, str] = {}
     return re.sub(r"%[\w.]+", lambda m: names.setdefault(m.group(), f"%{len(names)}"), text)
