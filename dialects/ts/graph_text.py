@@ -38,7 +38,7 @@ from .ops import (
     YieldOp,
 )
 from .types import FUNCTION
-from .typing import ir_text
+from .typing import annotation_text, ir_text
 
 LARGEST_SHOWN = 10
 """Tensors with more elements print as `<Tensor>`."""
@@ -177,6 +177,8 @@ class _Printer:
                 held = op.value.data
                 if isinstance(held, FunctionRef):
                     return f'[name="{held.qualified_name.rpartition(".")[2]}"]'
+                if isinstance(held, ListLiteral) and not held.elements:
+                    return f"[value=annotate({annotation_text(op.result.type)}, [])]"
                 return "" if held is None else f"[value={value_text(held)}]"
             case GetAttrOp() | SetAttrOp():
                 return f'[name="{op.attribute.data}"]'

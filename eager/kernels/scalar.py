@@ -205,6 +205,13 @@ _MATH: dict[str, Kernel] = {
     "degrees": real(math.degrees), "radians": real(math.radians), "log": real(math.log, -math.inf),
     "fabs": real(math.fabs),
 }  # fmt: skip
+_COMPLEX: dict[str, Kernel] = {
+    "sqrt": cmath.sqrt, "exp": cmath.exp, "sin": cmath.sin, "cos": cmath.cos, "tan": cmath.tan,
+    "sinh": cmath.sinh, "cosh": cmath.cosh, "tanh": cmath.tanh, "asin": cmath.asin,
+    "acos": cmath.acos, "atan": cmath.atan, "asinh": cmath.asinh, "acosh": cmath.acosh,
+    "atanh": cmath.atanh, "log": cmath.log, "log10": cmath.log10, "isnan": cmath.isnan,
+    "isinf": cmath.isinf, "isfinite": cmath.isfinite,
+}  # fmt: skip
 _FLOAT_PAIRS: dict[str, tuple[Kernel, str]] = {
     "fmod": (real(math.fmod), ""), "copysign": (real(math.copysign), ""),
     "mathremainder": (real(math.remainder), ""), "atan2": (real(math.atan2), "Scalar_Scalar"),
@@ -237,6 +244,9 @@ KERNELS: dict[str, Kernel] = {
     **rows("log", ("int_int", "float_float", "int_float", "float_int"),
            lambda a, b: divide(_MATH["log"](a), _MATH["log"](b))),
     **rows("divmod", MIXED[:-1], quotient_and_remainder),
+    **{f"aten::{n}.complex": fn for n, fn in _COMPLEX.items()},
+    **rows("polar", ("int", "float", "int_float", "float_int"), cmath.rect),
+    **rows("angle", ("int", "float", "complex"), cmath.phase),
     **rows("isnan", ("float",), math.isnan),
     **rows("isinf", ("float",), math.isinf),
     **rows("isfinite", ("float",), math.isfinite),

@@ -25,7 +25,6 @@ from tensorscript.dialects.ts.types import (
     ListType,
     OptionalType,
     StringType,
-    TensorType,
 )
 
 from .callables import Builtin, Cast, Closure, Form, method_call
@@ -100,8 +99,6 @@ class Calls(Subscripts):
         args, kwargs = self.arguments(node)
         if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
             return method_call(self, callee.value, "__call__", args, span, kwargs)
-        if callee is BUILTINS["abs"] and args and isinstance(args[0].type, TensorType):
-            return Simple(self.builtin("aten::abs", args, span))
         return callee.call(self, span, args, kwargs)
 
     def _form_call(self, name: str, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:

@@ -25,6 +25,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from . import draft
+from .aliases import ALIASES
 from .draft import Block, Draft, Node, Value
 from .schema_match import ArgumentsMismatch, Matched, match_overloads
 from .scope import Frame
@@ -125,7 +126,7 @@ class Emission:
         Raises:
             CompileError: no such operator, or no overload takes the arguments.
         """
-        found = overloads(name)
+        found = overloads(ALIASES.get(name, name))
         if not found:
             raise self.error(_unknown_operator(name), span)
         signatures = [signature_of(s) for s in found]

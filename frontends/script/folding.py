@@ -10,9 +10,11 @@ import math
 import operator
 from collections.abc import Callable
 
+from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.ts.constants import Device, EnumRef
-from tensorscript.dialects.ts.types import ANY
+from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
+from tensorscript.eager.dispatch import call_overload
 
 from . import draft
 from .draft import Node
@@ -103,7 +105,20 @@ _TABLE: dict[str, _Function] = {
     "aten::device": lambda s: Device(s),
 }
 
+_NEVER = frozenset({"aten::hash", "prim::id", "aten::warn", "aten::manual_seed"})
+"""Operators whose result another process, or another day, does not share."""
+
 _IMMUTABLE = (int, float, bool, str, complex, tuple, type(None), Device, EnumRef)
+
+
+def _kernel(node: Node) -> _Function | None:
+    """The eager kernel of an operator on numbers and strings."""
+    found = node.schema
+    if found is None or not node.inputs or found.is_mutable or node.kind in _NEVER:
+        return None
+    if any(isinstance(v.type, TensorType) for v in (*node.inputs, *node.outputs)):
+        return None
+    return lambda *values: call_overload(found.full_name, values)
 
 
 def fold(node: Node) -> tuple[object] | None:
@@ -121,12 +136,14 @@ def fold(node: Node) -> tuple[object] | None:
         return (sequence[index],) if -len(sequence) <= index < len(sequence) else None
     if node.kind == "prim::unchecked_cast":
         return (values[0],) if node.output.type != ANY else None
-    function = _TABLE.get(node.kind)
+    function = _TABLE.get(node.kind) or _kernel(node)
     if function is None:
         return None
     try:
         out = _wrap(function(*values))
-    except (ArithmeticError, ValueError, TypeError):
+    except (ArithmeticError, ValueError, TypeError, OperatorError):
+        return None
+    if not isinstance(out, _IMMUTABLE):
         return None
     wanted = node.output.type
     return (out,) if is_subtype(constant_type(out, wanted), wanted) else None

@@ -28,8 +28,10 @@ from .callables import (
     Function,
     ModuleClass,
     NamedTupleClass,
+    Overloads,
 )
 from .calls import BUILTINS
+from .composites import FLAGGED, OVERLOADED, Flags, composite_library, overload_names
 from .contexts import CONTEXTS, context_library
 from .function import FunctionEmitter
 from .live_classes import LiveClasses
@@ -74,6 +76,11 @@ class World(LiveClasses):
         """The definitions of torch's context managers."""
         return TextWorld(self.program, context_library())
 
+    @cached_property
+    def composites(self) -> TextWorld:
+        """The definitions of torch's functions that are several operators."""
+        return TextWorld(self.program, composite_library())
+
     def wrap(
         self, value: object, em: FunctionEmitter, span: Span | None, module: str, name: str
     ) -> Sugared:
@@ -102,7 +109,7 @@ class World(LiveClasses):
             return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
-        if found := find_operator(value, module, name):
+        if found := self._composite(value, label, em, span) or find_operator(value, module, name):
             return found
         if isinstance(value, enum.Enum):
             type_ = self.type_of_class(type(value), span)
@@ -128,6 +135,24 @@ class World(LiveClasses):
             parts = [self.wrap(v, em, span, "", "") for v in value]
             return Parts(parts)
         return Undefined(type(value).__name__)
+
+    def _composite(
+        self, value: object, label: str, em: FunctionEmitter, span: Span | None
+    ) -> Sugared | None:
+        """A function of torch that is several operators (ours: PyTorch's are compiled)."""
+        if label not in OVERLOADED and label not in FLAGGED:
+            return None
+        if not home_of(value).startswith("tensorscript.eager"):
+            return None
+
+        def form(name: str) -> Function:
+            made = self.composites.value(name, em, span)
+            assert isinstance(made, Function)
+            return made
+
+        if label in FLAGGED:
+            return Flags(label, form).dispatch()
+        return Overloads([form(name) for name in overload_names(label)])
 
     def _linked(self, value: Any) -> Function:
         """A compiled function without a Python original (traced, loaded, from text)."""

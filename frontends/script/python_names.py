@@ -63,7 +63,7 @@ _FORMS = {
 _RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
-_MATH_NAMES = {"fabs": "prim::abs", "remainder": "aten::mathremainder"}
+_MATH_NAMES = {"remainder": "aten::mathremainder", "phase": "aten::angle", "rect": "aten::polar"}
 _NOT_MATH = frozenset(
     {"trunc", "hypot", "log2", "prod", "isclose", "sumprod", "cbrt", "exp2", "dist"}
 )

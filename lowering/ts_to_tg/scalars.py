@@ -387,6 +387,7 @@ SCALAR: Rows = {
     "aten::neg": _neg,
     "aten::abs": _abs,
     "prim::abs": _abs,
+    "aten::fabs": lambda b, x: _abs(b, _to_float(b, x)),
     "aten::eq": row_eq,
     "aten::ne": compare("ne", operator.ne),
     "aten::lt": compare("lt", operator.lt),

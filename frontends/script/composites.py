@@ -1,0 +1,137 @@
+"""Functions of `torch` that are several operators, written in the language itself.
+
+In PyTorch they stand in torch/functional.py, as overloads by the types of their arguments, or as
+pairs that a flag known while compiling chooses between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from .callables import Deferred, Dispatch
+from .text import TextLibrary
+from .values import Sugared
+
+PREFIX = "__torch__.torch.functional"
+
+_UNIQUE = """
+def {name}(input: Tensor, {head}return_inverse: bool=False, return_counts: bool=False, dim: Optional[int]=None) -> {result}:
+  if dim is not None:
+    output, inverse, counts = torch.{by_dim}
+  else:
+    output, inverse, counts = torch.{flat}
+  return {given}
+"""  # noqa: E501  # lines of script text
+_RESULTS = (
+    ("Tensor", "output"), ("Tuple[Tensor, Tensor]", "output, counts"),
+    ("Tuple[Tensor, Tensor]", "output, inverse"),
+    ("Tuple[Tensor, Tensor, Tensor]", "output, inverse, counts"),
+)  # fmt: skip
+"""What `unique` gives, by the flags for the inverse and the counts as binary digits."""
+
+_NORM = """
+def norm(input: Tensor, p: str="fro", dim: Optional[{dim}]=None, keepdim: bool=False, dtype: Optional[int]=None) -> Tensor:
+  dims = {dims}
+  if p == "nuc":
+    if dims is None:
+      return torch.linalg_matrix_norm(input, "nuc", [0, 1], keepdim, dtype=dtype)
+    return torch.linalg_matrix_norm(input, "nuc", dims, keepdim, dtype=dtype)
+  if p != "fro":
+    raise RuntimeError("only valid string values are 'fro' and 'nuc', found {{}}".format(p))
+  return torch.linalg_vector_norm(input, 2, dims, keepdim, dtype=dtype)
+"""  # noqa: E501  # as above
+_NUMBER_NORM = """
+def norm(input: Tensor, p: Optional[number]=2, dim: Optional[{dim}]=None, keepdim: bool=False, dtype: Optional[int]=None) -> Tensor:
+  dims = {dims}
+  if p is None:
+    return torch.linalg_vector_norm(input, 2, dims, keepdim, dtype=dtype)
+  return torch.linalg_vector_norm(input, p, dims, keepdim, dtype=dtype)
+"""  # noqa: E501  # as above
+_TENSORDOT = """
+def tensordot(a: Tensor, b: Tensor, dims: int=2) -> Tensor:
+  if dims < 0:
+    raise RuntimeError("tensordot expects dims >= 0, but got dims={}".format(dims))
+  first = annotate(List[int], [])
+  second = annotate(List[int], [])
+  for i in range(dims):
+    first.append(i - dims)
+    second.append(i)
+  return torch.tensordot(a, b, first, second)
+def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]]) -> Tensor:
+  return torch.tensordot(a, b, dims[0], dims[1])
+def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:
+  return torch.tensordot(a, b, dims[0], dims[1])
+"""
+
+
+def _unique(name: str, head: str, by_dim: str, flat: str) -> str:
+    return "".join(
+        _UNIQUE.format(
+            name=f"{name}__{at}", head=head, result=result, given=given, by_dim=by_dim, flat=flat
+        )
+        for at, (result, given) in enumerate(_RESULTS)
+    )
+
+
+def _norms() -> str:
+    listed = ("List[int]", "dim")
+    single = ("int", "None if dim is None else annotate(List[int], [dim])")
+    texts = [t.format(dim=d, dims=s) for d, s in (listed, single) for t in (_NORM, _NUMBER_NORM)]
+    return "".join(
+        text.replace("def norm(", f"def norm__{at}(") if at else text
+        for at, text in enumerate(texts)
+    )
+
+
+@cache
+def composite_library() -> TextLibrary:
+    """The definitions, under PyTorch's qualified names."""
+    unique = _unique(
+        "unique", "sorted: bool=True, ",
+        "unique_dim(input, dim, sorted, return_inverse, return_counts)",
+        "_unique2(input, sorted, return_inverse, return_counts)",
+    )  # fmt: skip
+    consecutive = _unique(
+        "unique_consecutive", "",
+        "unique_consecutive(input, return_inverse, return_counts, dim)",
+        "unique_consecutive(input, return_inverse, return_counts)",
+    )  # fmt: skip
+    return TextLibrary.parse(unique + consecutive + _norms() + _TENSORDOT, PREFIX, "functional.py")
+
+
+OVERLOADED = {"norm": 4, "tensordot": 3}
+"""Functions chosen by the types of their arguments, and how many there are of each."""
+
+FLAGGED = {"unique": 2, "unique_consecutive": 1}
+"""Functions chosen by `return_inverse` and `return_counts`; the place of the former."""
+
+
+def overload_names(name: str) -> list[str]:
+    """The qualified names of the overloads of a function."""
+    return [
+        f"{PREFIX}.{name}__{at}" if at else f"{PREFIX}.{name}" for at in range(OVERLOADED[name])
+    ]
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Chooses a form of `unique` by its flags."""
+
+    name: str
+    form: Callable[[str], Sugared]
+
+    def dispatch(self) -> Dispatch:
+        at = FLAGGED[self.name]
+        by_counts = {
+            inverse: Dispatch(
+                {counts: self._deferred(2 * inverse + counts) for counts in (False, True)},
+                "return_counts", at + 1, False,
+            )
+            for inverse in (False, True)
+        }  # fmt: skip
+        return Dispatch(dict(by_counts), "return_inverse", at, False)
+
+    def _deferred(self, number: int) -> Sugared:
+        return Deferred(lambda: self.form(f"{PREFIX}.{self.name}__{number}"))
