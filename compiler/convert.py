@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import (
     BOOL,
+    COMPLEX,
     FLOAT,
     INT,
     NUMBER,
@@ -48,7 +49,7 @@ def _of_numbers(type_: Attribute) -> bool:
             return _of_numbers(type_.element)
         case TupleType():
             return all(map(_of_numbers, type_.elements))
-    return type_ in (INT, FLOAT, BOOL, NUMBER, STRING)
+    return type_ in (INT, FLOAT, COMPLEX, BOOL, NUMBER, STRING)
 
 
 def _number(value: Any) -> Any:

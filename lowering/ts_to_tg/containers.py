@@ -14,7 +14,7 @@ from .lists import grow, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
 from .structure import enum_member
-from .values import DictRef, FutureValue, ListRef, Tensor, TupleValue, Value
+from .values import DictRef, FutureValue, ListRef, Tensor, TupleValue, UnknownString, Value
 
 
 def _contents(ev: Evaluator, x: Value) -> Value:
@@ -66,7 +66,7 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
-        if isinstance(key, Expr):
+        if isinstance(key, Expr | UnknownString):
             ev.b.cannot("a dict key that is not known")
         _change(ev, x, {**content, key: value})
         return None
@@ -293,6 +293,19 @@ def _converted(name: str, dtype: object) -> Callable[..., Value]:
     return row
 
 
+def _is(ev: Evaluator, x: Value, y: Value) -> Value:
+    if isinstance(x, ListRef | DictRef) and isinstance(y, ListRef | DictRef):
+        return x is y
+    return ev.scalar_rows["aten::__is__"](ev.b, ev.plain(x), ev.plain(y))
+
+
+def _implicit_int(ev: Evaluator, x: Value, *_: Value) -> Value:
+    """A tensor where an int is asked must hold ints."""
+    if isinstance(x, Tensor) and x.dtype.is_floating_point:
+        ev.b.error(f"Cannot input a tensor of type {x.dtype.word} as an integral argument")
+    return _converted("aten::Int", int64)(ev, x)
+
+
 def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
     def part(t: Tensor) -> Value:
         if not t.rank:
@@ -382,7 +395,9 @@ CONTAINER: Rows = {
     "aten::wait": _wait,
     "aten::item": _item,
     "aten::Int": _converted("aten::Int", int64),
-    "aten::IntImplicit": _converted("aten::Int", int64),
+    "aten::__is__": _is,
+    "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),
+    "aten::IntImplicit": _implicit_int,
     "aten::Float": _converted("aten::Float", float64),
     "aten::FloatImplicit": _converted("aten::Float", float64),
     "aten::Bool": _converted("aten::Bool", bool_),

@@ -167,6 +167,8 @@ def _to(b: Builder, x: Tensor, *arguments: Value) -> Tensor:
     target = x.dtype
     flags = [a for a in arguments if isinstance(a, bool)]
     for a in arguments:
+        if isinstance(a, Expr):
+            b.cannot("a dtype that is not known")
         if isinstance(a, Tensor):
             target = a.dtype
         elif isinstance(a, int) and not isinstance(a, bool):

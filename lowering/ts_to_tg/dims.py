@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder
@@ -68,6 +69,8 @@ def literal(b: Builder, size: Expr, what: str) -> int:
 
 def dtype_of(code: Value, default: DType) -> DType:
     """The dtype of a TorchScript dtype argument, `default` for None."""
+    if isinstance(code, Expr):
+        raise NotCompilable("a dtype that is not known")
     return default if code is None else BY_CODE[code]
 
 

@@ -253,6 +253,8 @@ class Evaluator:
         b = self.b
         b.operator = name
         base = name.partition(".")[0]
+        if any(isinstance(a, UnknownString) for a in arguments) and base not in _OF_MESSAGES:
+            b.cannot("computes with a string that depends on unknown values")
         grown = [self.is_grown(a) for a in arguments]
         if any(grown[:1]) or (any(grown) and base in _OF_TWO_LISTS):
             if row := self.grown_rows.get(name) or self.grown_rows.get(base):
@@ -372,6 +374,9 @@ class Evaluator:
 
 _OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", "eq", "ne", "mul"))
 """Operators in which the second argument may be the only run-time list."""
+
+_OF_MESSAGES = frozenset({"aten::format", "aten::str", "aten::add", "aten::warn"})
+"""Operators on strings that messages are made of."""
 
 
 def overlaps_itself(x: Tensor) -> bool:

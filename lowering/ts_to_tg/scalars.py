@@ -43,6 +43,8 @@ def is_unknown(*values: Value) -> bool:
 
 def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+        if isinstance(x, UnknownString) or isinstance(y, UnknownString):
+            return UnknownString(to_text(x) + to_text(y))
         if not is_unknown(x, y):
             return _tidy(fn(x, y))
         p, q = _paired(x, y)

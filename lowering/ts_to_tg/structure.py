@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from tensorscript.base.errors import ScriptError
 from tensorscript.dialects.te.expr import Expr, binary
@@ -36,7 +36,16 @@ def _constant(ev: Evaluator, op: ts.ConstantOp, env: Env) -> None:
     value = ev.import_value(op.value.data)
     if isinstance(op.result.type, tt.FloatType) and isinstance(value, int):
         value = float(value)
-    env[op.result] = value
+    env[op.result] = _named(value, op.result.type)
+
+
+def _named(value: Value, type_: Attribute) -> Value:
+    """A constant tuple with the names that its type gives its fields."""
+    if not isinstance(value, TupleValue) or not isinstance(type_, tt.TupleType):
+        return value
+    pairs = zip(value.elements, type_.elements, strict=True)
+    parts = tuple(_named(v, t) for v, t in pairs)
+    return TupleValue(parts, type_.field_names, type_.class_name.data)
 
 
 def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
@@ -67,7 +76,7 @@ def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
 
 def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
     parts = [env[a] for a in op.arguments]
-    if any(isinstance(key, Expr) for key in parts[::2]):
+    if any(isinstance(key, Expr | UnknownString) for key in parts[::2]):
         ev.b.cannot("a dict key that is not known")
     env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
 

@@ -16,10 +16,16 @@ from types import ModuleType
 from typing import Any
 
 HEADER = """\
+import cmath
+import dataclasses
 import math
+import typing
+import warnings
+from collections import namedtuple
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union
+from enum import Enum, IntEnum
+from typing import Any, Callable, Dict, Final, Iterable, List, NamedTuple, Optional, Set
+from typing import Tuple, Union
 import {torch} as torch
 from {torch} import Tensor, nn
 import {torch}.nn.functional as F

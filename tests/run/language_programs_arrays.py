@@ -1,0 +1,168 @@
+"""Programs on tensors: construction, methods, indexing, attributes.
+
+The format is that of `language_harness`.
+"""
+
+TEXT = r"""
+=== device_ops
+def f(x):
+    d = x.device
+    return d, d.type, d.index, d == torch.device("cpu"), str(d)
+>>> f(T([1.0]))
+
+=== dtype_ops
+def f(x):
+    return x.dtype, x.dtype == torch.float32, x.to(torch.int32), x.layout == torch.strided
+>>> f(T([1.5]))
+
+=== dtype_arg
+def f(x, d: torch.dtype):
+    return x.to(d)
+>>> f(T([1.5]), torch.int64)
+
+=== shape_ops
+def f(x):
+    a, b = x.shape
+    n = x.shape[0]
+    l = x.size()
+    m: List[int] = x.shape
+    return a, b, n, l, m, len(x.shape), x.ndim, x.numel(), x.size(-1), x.dim()
+>>> f(T([[1.0, 2.0, 3.0]]))
+
+=== tensor_methods
+def f(x):
+    return x.sum(), x.mean(dim=0), x.max(), x.t(), x.view(-1), x.view(2, 2), x.reshape([4]), x.transpose(0, 1), x.float(), x.int(), x.item() if x.numel() == 1 else 0.0
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]))
+
+=== tensor_item_types
+def f(x):
+    a = x.item()
+    b = int(x)
+    c = float(x)
+    d = bool(x)
+    return a, b, c, d
+>>> f(T(3))
+>>> f(T(2.5))
+
+=== tensor_tolist_nested
+def f(x):
+    a: List[List[float]] = x.tolist()
+    return a
+>>> f(T([[1.0, 2.0]]))
+
+=== tensor_tolist_nohint
+def f(x):
+    return x.tolist()
+>>> f(T([1, 2]))
+
+=== tensor_ctor
+def f(a: int, b: float):
+    return torch.tensor(a), torch.tensor([a, a]), torch.tensor([[b]]), torch.tensor(b, dtype=torch.float64), torch.tensor([True, False]), torch.tensor([a], dtype=torch.float32)
+>>> f(1, 2.5)
+
+=== torch_fn_variety
+def f(x):
+    return torch.cat([x, x]), torch.max(x, 0)[0], torch.max(x, dim=0).values, torch.where(x > 1, x, -x), torch.topk(x, 1), torch.arange(3), torch.clamp(x, min=1.5), x.clamp(max=1.0)
+>>> f(T([1.0, 2.0]))
+
+=== torch_missing
+def f(x):
+    return torch.does_not_exist(x)
+>>> f(T([1.0]))
+
+=== tensor_missing_attr
+def f(x):
+    return x.does_not_exist()
+>>> f(T([1.0]))
+
+=== tensor_bad_kw
+def f(x):
+    return torch.sum(x, dims=0)
+>>> f(T([1.0]))
+
+=== topk_ret
+def f(x):
+    return torch.topk(x, 1)
+>>> f(T([1.0, 2.0]))
+
+=== max_ret
+def f(x):
+    return torch.max(x, 0), x.sort()
+>>> f(T([1.0, 2.0]))
+
+=== max_var
+def f(x):
+    r = torch.max(x, 0)
+    return r
+>>> f(T([1.0, 2.0]))
+
+=== max_attr
+def f(x):
+    r = torch.max(x, 0)
+    return r.values, r.indices, r[0]
+>>> f(T([1.0, 2.0]))
+
+=== tensor_cmp_chain
+def f(x, a: float):
+    return (x > a) & (x < 5), a < x, 2 * x, 1 / x, 1 - x, x ** 2, 2 ** x, -x, ~(x > 1), x // 2, 7 // x, x % 2, 7 % x
+>>> f(T([1.0, 3.0]), 2.0)
+
+=== tensor_index_forms
+def f(x, i: int):
+    return x[0], x[-1], x[i], x[:, 0], x[..., 1], x[None], x[:, None, 0], x[0:1], x[::2], x[i:, :i], x[x > 2], x[torch.tensor([0, 1])], x[[0, 1]], x[:, [0, 1]], x[0, ...], x[0][1]
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]), 1)
+
+=== tensor_index_assign
+def f(x, i: int):
+    x[0] = 5.0
+    x[i, 0] = 6
+    x[:, 1] = torch.tensor([7.0, 8.0])
+    x[x > 7] = 0.0
+    x[torch.tensor([0])] = 1.0
+    x[..., 0] = x[..., 1]
+    return x
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]), 1)
+
+=== tensor_bool_index
+def f(x):
+    return x[True], x[None, True]
+>>> f(T([1.0]))
+
+=== tensor_neg_step
+def f(x):
+    return x[::-1]
+>>> f(T([1.0]))
+
+=== tensor_index_str
+def f(x):
+    return x["a"]
+>>> f(T([1.0]))
+
+=== tensor_index_float
+def f(x):
+    return x[1.5]
+>>> f(T([1.0]))
+
+=== tensor_too_many
+def f(x):
+    return x[0, 0, 0]
+>>> f(T([1.0]))
+
+=== tensor_index_tuple_var
+def f(x, t: Tuple[int, int]):
+    return x[t]
+>>> f(T([[1.0]]), (0, 0))
+
+=== tensor_index_list_var
+def f(x, t: List[int]):
+    return x[t]
+>>> f(T([[1.0], [2.0]]), [0, 1])
+
+=== tensor_iter_unpack
+def f(x):
+    a, b = x.unbind(0)
+    c, d = torch.split(x, 1)
+    e, g = x.chunk(2)
+    return a, b, c, d, e, g
+>>> f(T([1.0, 2.0]))
+"""

@@ -1,0 +1,194 @@
+"""Programs on comprehensions, slices and builtin functions of containers.
+
+The format is that of `language_harness`.
+"""
+
+TEXT = r"""
+=== comp_forms
+def f(x: List[int], d: Dict[str, int]):
+    a = [v * 2 for v in x]
+    b = {str(v): v for v in x}
+    c = {k: v + 1 for k, v in d.items()}
+    e = [k for k in d]
+    g = [i + v for i, v in enumerate(x)]
+    h = [a0 * b0 for a0, b0 in zip(x, x)]
+    i = [[u for u in range(v)] for v in x]
+    return a, b, c, e, g, h, i
+>>> f([1, 2], {"a": 1})
+
+=== comp_shadow
+def f(x: List[int]):
+    v = 10
+    a = [v * 2 for v in x]
+    return a, v
+>>> f([1, 2])
+
+=== comp_two_for
+def f(x: List[int]):
+    return [v + w for v in x for w in x]
+>>> f([1, 2])
+
+=== comp_set
+def f(x: List[int]):
+    return {v for v in x}
+>>> f([1, 2])
+
+=== comp_gen
+def f(x: List[int]):
+    return sum(v for v in x), any(v > 1 for v in x), max([v for v in x])
+>>> f([1, 2])
+
+=== comp_tuple_iter
+def f(x: Tuple[int, int]):
+    return [v * 2 for v in x]
+>>> f((1, 2))
+
+=== comp_str
+def f(x: str):
+    return [c + "!" for c in x]
+>>> f("ab")
+
+=== comp_hint
+def f(x: List[int]):
+    a: List[Optional[int]] = [v for v in x]
+    return a
+>>> f([1, 2])
+
+=== comp_empty
+def f(x: List[str]):
+    return [len(v) for v in x]
+>>> f([])
+
+=== comp_unpack_nested
+def f(x: List[Tuple[int, Tuple[str, int]]]):
+    return [b * a for a, (s, b) in x]
+>>> f([(1, ("q", 3))])
+
+=== comp_dict_int_keys
+def f(x: List[int]):
+    return {v: [v] for v in x}
+>>> f([1, 2])
+
+=== comp_tensor
+def f(x):
+    return [row.sum() for row in x]
+>>> f(T([[1, 2], [3, 4]]))
+
+=== comp_range
+def f(n: int):
+    return [i for i in range(n)], [i for i in range(1, n, 2)]
+>>> f(5)
+
+=== slice_str
+def f(s: str, i: int):
+    return s[i:], s[:i], s[i:i + 2], s[-i:], s[:-i], s[::i], s[i]
+>>> f("abcdef", 2)
+
+=== slice_list_neg
+def f(s: List[int], i: int):
+    return s[i::-1], s[:i:-1], s[::-2], s[5:100], s[-100:2]
+>>> f([1, 2, 3, 4, 5, 6], 2)
+
+=== list_mutation_alias
+def f(s: List[int]):
+    t = s
+    t.append(9)
+    u = s[:]
+    u.append(10)
+    return s, t, u
+>>> f([1])
+
+=== list_of_lists_alias
+def f(n: int):
+    row = [0] * n
+    grid = [row, row]
+    grid[0][0] = 5
+    g2 = [[0] * n for _ in range(2)]
+    g2[0][0] = 7
+    return grid, g2
+>>> f(2)
+
+=== star_in_list
+def f(a: Tuple[int, int]):
+    return [*a, 5], (*a, "q")
+>>> f((1, 2))
+
+=== print_many
+def f(x: int):
+    print("a", x, [1.0, 2.0], {"k": (1, "s")}, None, True)
+    print()
+    print("")
+    print("x", end="")
+>>> f(1)
+
+=== comp_shadow_type
+def f(x: List[int]):
+    v = "a"
+    a = [v * 2 for v in x]
+    return a, v
+>>> f([1, 2])
+
+=== zip_errors
+def f(x: List[int]):
+    for i in zip():
+        pass
+    return 1
+>>> f([1])
+
+=== getattr_args
+def f(x: int):
+    return getattr(x)
+>>> f(1)
+
+=== hasattr_args
+def f(x: int):
+    return hasattr(x)
+>>> f(1)
+
+=== tuple_args
+def f(x: int):
+    return tuple(x, x)
+>>> f(1)
+
+=== list_int
+def f(x: int):
+    return list(x)
+>>> f(1)
+
+=== print_kw_end
+def f(x: int):
+    print(x, end="")
+>>> f(1)
+
+=== sorted_key
+def f(x: List[int]):
+    return sorted(x, key=lambda v: v)
+>>> f([1])
+
+=== min_key
+def f(x: List[int]):
+    return min(x, key=None)
+>>> f([1])
+
+=== sum_start
+def f(x: List[int]):
+    return sum(x, 3)
+>>> f([1])
+
+=== print_sep_return
+def f(x: int):
+    y = print(x)
+    return x
+>>> f(1)
+
+=== dict_loop_update
+def f(words: List[str]):
+    d: Dict[str, int] = {}
+    for w in words:
+        if w in d:
+            d[w] += 1
+        else:
+            d[w] = 1
+    return d
+>>> f(["a", "b", "a"])
+"""

@@ -1,0 +1,519 @@
+"""Programs on calls, defaults, annotations of functions, and what a function may use from outside.
+
+The format is that of `language_harness`.
+"""
+
+TEXT = r"""
+=== global_stmt
+G = 3
+def f(x: int):
+    global G
+    G = x
+    return x
+>>> f(1)
+
+=== fn_call
+def g(x: int, y: int = 3) -> int:
+    return x * y
+def f(a: int):
+    return g(a), g(a, 4), g(x=a, y=5), g(a, y=1)
+>>> f(2)
+
+=== fn_kwonly
+def g(x: int, *, y: int) -> int:
+    return x * y
+def f(a: int):
+    return g(a, y=3)
+>>> f(2)
+
+=== fn_kwonly_default
+def g(x: int, *, y: int = 2) -> int:
+    return x * y
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_kwonly_positional
+def g(x: int, *, y: int) -> int:
+    return x * y
+def f(a: int):
+    return g(a, 3)
+>>> f(2)
+
+=== fn_star_args
+def g(*args):
+    return args
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_star_kwargs
+def g(**kw):
+    return 1
+def f(a: int):
+    return g(a=a)
+>>> f(2)
+
+=== fn_main_star
+def f(*args: int):
+    return 1
+>>> f(2)
+
+=== fn_call_star_tuple
+def g(x: int, y: str) -> str:
+    return str(x) + y
+def f(a: Tuple[int, str]):
+    return g(*a)
+>>> f((2, "b"))
+
+=== fn_call_star_list
+def g(x: int, y: int) -> int:
+    return x + y
+def f(a: List[int]):
+    return g(*a)
+>>> f([2, 3])
+
+=== fn_call_kwstar
+def g(x: int, y: int) -> int:
+    return x + y
+def f(a: Dict[str, int]):
+    return g(**a)
+>>> f({"x": 2, "y": 3})
+
+=== fn_missing_arg
+def g(x: int, y: int) -> int:
+    return x + y
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_extra_arg
+def g(x: int) -> int:
+    return x
+def f(a: int):
+    return g(a, a)
+>>> f(2)
+
+=== fn_unknown_kw
+def g(x: int) -> int:
+    return x
+def f(a: int):
+    return g(x=a, z=1)
+>>> f(2)
+
+=== fn_dup_kw
+def g(x: int) -> int:
+    return x
+def f(a: int):
+    return g(a, x=1)
+>>> f(2)
+
+=== fn_wrong_type
+def g(x: int) -> int:
+    return x
+def f(a: str):
+    return g(a)
+>>> f("2")
+
+=== fn_wrong_type_inferred
+def g(x):
+    return x
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_int_to_float
+def g(x: float) -> float:
+    return x * 2
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_float_to_int
+def g(x: int) -> int:
+    return x * 2
+def f(a: float):
+    return g(a)
+>>> f(2.0)
+
+=== fn_tensor_to_int
+def g(x: int) -> int:
+    return x * 2
+def f(a):
+    return g(a)
+>>> f(T(3))
+>>> f(T(3.5))
+
+=== fn_bool_to_int
+def g(x: int) -> int:
+    return x * 2
+def f(a: bool):
+    return g(a)
+>>> f(True)
+
+=== fn_none_to_optional
+def g(x: Optional[int]) -> int:
+    if x is None:
+        return 0
+    return x
+def f(a: int):
+    return g(None), g(a)
+>>> f(3)
+
+=== fn_tuple_to_list
+def g(x: List[int]) -> int:
+    return len(x)
+def f(a: int):
+    return g((a, a, a))
+>>> f(3)
+
+=== fn_varargs_list
+def g(x: List[int]) -> int:
+    return len(x)
+def f(a: int):
+    return g(a, a)
+>>> f(3)
+
+=== fn_empty_list_arg
+def g(x: List[int]) -> int:
+    return len(x)
+def f(a: int):
+    return g([])
+>>> f(3)
+
+=== fn_recursion
+def f(a: int) -> int:
+    if a <= 0:
+        return 0
+    return a + f(a - 1)
+>>> f(3)
+
+=== fn_global_int
+K = 3
+def f(a: int):
+    return a + K
+>>> f(3)
+
+=== fn_global_float_str
+K = 3.5
+def f(a: float):
+    return a + K
+>>> f(3.0)
+
+=== fn_global_list
+K = [1, 2]
+def f(a: int):
+    return K[0]
+>>> f(3)
+
+=== fn_global_final
+K: Final[int] = 3
+def f(a: int):
+    return a + K
+>>> f(3)
+
+=== fn_global_none
+K = None
+def f(a: int):
+    if K is None:
+        return a
+    return 0
+>>> f(3)
+
+=== fn_global_bool
+K = True
+def f(a: int):
+    if K:
+        return a
+    return 0
+>>> f(3)
+
+=== fn_global_tensor
+K = torch.ones(2)
+def f(a: int):
+    return K + a
+>>> f(3)
+
+=== fn_global_device
+K = torch.device("cpu")
+def f(a: int):
+    return torch.zeros([a], device=K)
+>>> f(2)
+
+=== fn_closure
+def make():
+    def g(x: int) -> int:
+        return x * 7
+    return g
+G = make()
+def f(a: int):
+    return G(a)
+>>> f(2)
+
+=== fn_closure_var
+def make(k):
+    def g(x: int) -> int:
+        return x * k
+    return g
+G = make(3)
+def f(a: int):
+    return G(a)
+>>> f(2)
+
+=== fn_alias
+def g(x: int) -> int:
+    return x + 1
+h = g
+def f(a: int):
+    k = g
+    return h(a) + k(a)
+>>> f(2)
+
+=== fn_as_value
+def g(x: int) -> int:
+    return x + 1
+def h(fn, x: int):
+    return fn(x)
+def f(a: int):
+    return h(g, a)
+>>> f(2)
+
+=== fn_return_fn
+def g(x: int) -> int:
+    return x + 1
+def f(a: int):
+    return g
+>>> f(2)
+
+=== fn_undefined
+def f(a: int):
+    return undefined_fn(a)
+>>> f(2)
+
+=== fn_nested_error
+def h(x: int):
+    return x.foo
+def g(x: int):
+    return h(x)
+def f(a: int):
+    return g(a)
+>>> f(2)
+
+=== fn_unused
+@torch.jit.unused
+def g(x: int) -> int:
+    return undefined_thing
+def f(a: int):
+    if a > 3:
+        return g(a)
+    return 1
+>>> f(2)
+>>> f(5)
+
+=== fn_overload
+@torch.jit._overload
+def g(x: int) -> int:
+    pass
+@torch.jit._overload
+def g(x: str) -> str:
+    pass
+def g(x):
+    return x + x
+def f(a: int, b: str):
+    return g(a), g(b)
+>>> f(2, "q")
+
+=== fn_type_comment
+def f(a, b):
+    # type: (int, str) -> str
+    return str(a) + b
+>>> f(2, "q")
+
+=== fn_type_comment_multi
+def f(a,  # type: int
+      b,  # type: List[int]
+      ):
+    # type: (...) -> int
+    return a + b[0]
+>>> f(2, [3])
+
+=== fn_type_comment_opt
+def f(a, b=None):
+    # type: (int, Optional[int]) -> int
+    if b is None:
+        return a
+    return a + b
+>>> f(2)
+>>> f(2, 3)
+
+=== fn_string_annot
+def f(a: "int", b: "List[str]") -> "str":
+    return b[a]
+>>> f(0, ["q"])
+
+=== fn_pep585
+def f(a: list[int], b: dict[str, int], c: tuple[int, str]):
+    return a[0], b["a"], c[1]
+>>> f([1], {"a": 2}, (1, "z"))
+
+=== fn_pep604
+def f(a: int | None, b: int | str):
+    if a is not None:
+        return a
+    if isinstance(b, int):
+        return b
+    return 0
+>>> f(1, 2)
+>>> f(None, "a")
+
+=== fn_bare_List
+def f(a: List):
+    return a
+>>> f([1])
+
+=== fn_bare_dict
+def f(a: dict):
+    return a
+>>> f({})
+
+=== fn_tuple_ellipsis
+def f(a: Tuple[int, ...]):
+    return a
+>>> f((1,))
+
+=== fn_callable_annot
+def f(a: Callable[[int], int]):
+    return 1
+>>> f(1)
+
+=== fn_set_annot
+def f(a: Set[int]):
+    return 1
+>>> f(1)
+
+=== fn_iterable_annot
+def f(a: Iterable[int]):
+    return 1
+>>> f([1])
+
+=== fn_bytes_annot
+def f(a: bytes):
+    return 1
+>>> f(b"a")
+
+=== fn_object_annot
+def f(a: object):
+    return 1
+>>> f(1)
+
+=== fn_optional_default
+def f(a: Optional[int] = 3, b: float = 1, c: str = "q", d: bool = True, e: Optional[List[int]] = None):
+    return a, b, c, d, e
+>>> f()
+>>> f(None, 2.5, "z", False, [1])
+
+=== fn_default_list
+def f(a: List[int] = [1]):
+    return a
+>>> f()
+
+=== fn_default_tuple
+def f(a: Tuple[int, int] = (1, 2)):
+    return a
+>>> f()
+
+=== fn_default_wrong
+def f(a: int = "a"):
+    return a
+>>> f()
+
+=== fn_default_unannotated
+def f(a=3):
+    return a
+>>> f()
+
+=== fn_default_dtype
+def f(a: int, b: torch.dtype = torch.float64):
+    return torch.zeros([a], dtype=b)
+>>> f(2)
+
+=== fn_default_neg
+def f(a: int = -1, b: float = -2.5):
+    return a, b
+>>> f()
+
+=== call_errors
+def f(a: int, b: str = "x"):
+    return a
+>>> f("a")
+>>> f(1, 2)
+>>> f()
+>>> f(1, "a", 3)
+>>> f(a=1, z=2)
+>>> f(1.5)
+>>> f(None)
+>>> f([1])
+>>> f(True)
+>>> f(T(3))
+
+=== call_conversions
+def f(a: float, b: List[float], c: Optional[Tuple[int, float]], d: Dict[str, List[int]], e: complex):
+    return a, b, c, d, e
+>>> f(1, [1.0], (1, 2.0), {"a": [1]}, 2)
+>>> f(1, [1], (1, 2), {"a": [1]}, 2.0)
+>>> f(1, (1.0, 2.0), None, {"a": []}, 1j)
+>>> f(T(2.0), [], None, {}, 1j)
+
+=== warn_basic
+def f(n: int):
+    warnings.warn("careful")
+    return n
+>>> f(4)
+
+=== warn_cat
+def f(n: int):
+    warnings.warn("careful", stacklevel=2)
+    return n
+>>> f(4)
+
+=== global_from_import
+from math import pi
+def f(a: float):
+    return a * pi
+>>> f(1.0)
+
+=== global_enum_member
+class C(Enum):
+    A = 1
+    B = 2
+K = C.B
+def f(a: int):
+    return K.value
+>>> f(1)
+
+=== list_arg_hint
+def g(x: List[Optional[int]]):
+    return len(x)
+def f(x: int):
+    return g([x, None]), g([x])
+>>> f(1)
+
+=== nested_func_type
+def outer(x: int):
+    return inner(x) + 1
+def inner(x: int):
+    return x * 2
+def f(a: int):
+    return outer(a)
+>>> f(3)
+
+=== kw_torch
+def f(x):
+    return torch.sum(input=x, dim=[0]), torch.add(x, x, alpha=2), x.add(x, alpha=3), torch.full([2], 3.5), torch.zeros(2, 3), torch.ones((2,)), torch.zeros([1], dtype=torch.int64)
+>>> f(T([1.0]))
+
+=== list_args
+def f(x: int):
+    return list(x, x)
+>>> f(1)
+"""

@@ -1,0 +1,290 @@
+"""Programs on Optional, Union and Any, and what conditions prove about them.
+
+The format is that of `language_harness`.
+"""
+
+TEXT = r"""
+=== union_basic
+def f(x: Union[int, str, float]):
+    if isinstance(x, int):
+        return x + 1
+    elif isinstance(x, str):
+        return len(x)
+    else:
+        return int(x * 2)
+>>> f(1)
+>>> f("abc")
+>>> f(2.5)
+
+=== union_two_of_three
+def f(x: Union[int, str, float]):
+    if isinstance(x, (int, float)):
+        y = x * 2
+        return 1
+    return len(x)
+>>> f(1)
+>>> f("abc")
+
+=== union_op_fail
+def f(x: Union[int, str]):
+    return x + 1
+>>> f(1)
+
+=== union_none
+def f(x: Union[int, str, None]):
+    if x is None:
+        return 0
+    if isinstance(x, int):
+        return x
+    return len(x)
+>>> f(None)
+>>> f(1)
+>>> f("ab")
+
+=== union_list
+def f(x: Union[List[int], List[str]]):
+    if torch.jit.isinstance(x, List[int]):
+        return x[0]
+    return 5
+>>> f([1])
+
+=== union_reassign
+def f(x: int):
+    y: Union[int, str] = "a"
+    if x > 1:
+        y = x
+    if isinstance(y, str):
+        return y
+    return str(y + 1)
+>>> f(1)
+>>> f(2)
+
+=== union_return_sub
+def f(x: Union[int, str]) -> Union[int, str, float]:
+    return x
+>>> f(1)
+
+=== union_list_elem
+def f(x: int):
+    l: List[Union[int, str]] = [x, "a"]
+    l.append(3)
+    n = 0
+    for v in l:
+        if isinstance(v, int):
+            n += v
+    return n, len(l)
+>>> f(1)
+
+=== union_dict_value
+def f(x: int):
+    d: Dict[str, Union[int, str]] = {"a": x, "b": "c"}
+    v = d["a"]
+    assert isinstance(v, int)
+    return v + 1
+>>> f(1)
+
+=== union_nested_optional
+def f(x: Optional[Union[int, str]]):
+    if x is not None and isinstance(x, int):
+        return x
+    return 0
+>>> f(1)
+>>> f(None)
+
+=== union_tensor_int
+def f(x: Union[Tensor, int]):
+    if isinstance(x, torch.Tensor):
+        return x.sum()
+    else:
+        return torch.tensor(x)
+>>> f(1)
+>>> f(T([1, 2]))
+
+=== union_not_isinstance
+def f(x: Union[int, str]):
+    if not isinstance(x, int):
+        return len(x)
+    return x
+>>> f(1)
+>>> f("abc")
+
+=== opt_early_return
+def f(x: Optional[int]):
+    if x is None:
+        return 0
+    return x + 1
+>>> f(1)
+>>> f(None)
+
+=== opt_early_raise
+def f(x: Optional[int]):
+    if x is None:
+        raise ValueError("none")
+    return x + 1
+>>> f(1)
+>>> f(None)
+
+=== opt_or
+def f(x: Optional[int], y: Optional[int]):
+    if x is None or y is None:
+        return 0
+    return x + y
+>>> f(1, 2)
+>>> f(None, 2)
+
+=== opt_and
+def f(x: Optional[int], y: Optional[int]):
+    if x is not None and y is not None:
+        return x + y
+    return 0
+>>> f(1, 2)
+>>> f(None, 2)
+
+=== opt_while
+def f(x: Optional[int]):
+    n = 0
+    while x is not None:
+        n += x
+        if x > 3:
+            x = None
+        else:
+            x = x + 1
+    return n
+>>> f(1)
+
+=== opt_ternary
+def f(x: Optional[int]):
+    return x + 1 if x is not None else 0
+>>> f(1)
+>>> f(None)
+
+=== opt_reassign
+def f(x: Optional[int]):
+    if x is None:
+        x = 5
+    return x + 1
+>>> f(1)
+>>> f(None)
+
+=== opt_unrefined
+def f(x: Optional[int]):
+    y = x
+    if x is not None:
+        return y + 1
+    return 0
+>>> f(1)
+
+=== opt_list_elem
+def f(x: List[Optional[int]]):
+    v = x[0]
+    if v is not None:
+        return v
+    return -1
+>>> f([1])
+>>> f([None])
+
+=== opt_subscript_norefine
+def f(x: List[Optional[int]]):
+    if x[0] is not None:
+        return x[0] + 1
+    return -1
+>>> f([1])
+
+=== opt_unwrap
+def f(x: Optional[int]):
+    return torch.jit._unwrap_optional(x) + 1
+>>> f(1)
+>>> f(None)
+
+=== opt_tensor
+def f(x: Optional[Tensor]):
+    if x is None:
+        x = torch.ones(2)
+    return x + 1
+>>> f(None)
+>>> f(T([2.0]))
+
+=== opt_pass_through
+def g(x: Optional[List[int]] = None) -> int:
+    if x is None:
+        x = [1]
+    return len(x)
+def f(y: List[int]):
+    return g(y) + g()
+>>> f([1, 2])
+
+=== any_basic
+def f(x: Any):
+    if isinstance(x, int):
+        return x + 1
+    if isinstance(x, str):
+        return len(x)
+    return -1
+>>> f(1)
+>>> f("abc")
+>>> f(1.5)
+>>> f([1])
+
+=== any_list
+def f(x: List[Any]):
+    n = 0
+    for v in x:
+        if isinstance(v, int):
+            n += v
+    return n
+>>> f([1, 2])
+
+=== any_op
+def f(x: Any):
+    return x + 1
+>>> f(1)
+
+=== isinstance_tuple_types
+def f(x: Union[int, float, str]):
+    if isinstance(x, (str, float)):
+        return 1
+    return x
+>>> f(3)
+
+=== refine_and_or_not
+def f(x: Optional[int], y: Optional[str]):
+    if not (x is None or y is None):
+        return x + len(y)
+    return 0
+>>> f(3, "ab")
+>>> f(None, "a")
+
+=== refine_assign_in_branch
+def f(x: Optional[int], c: bool):
+    if c:
+        x = 3
+    if x is None:
+        return 0
+    return x
+>>> f(None, True)
+>>> f(None, False)
+
+=== refine_loop
+def f(xs: List[Optional[int]]):
+    s = 0
+    for x in xs:
+        if x is None:
+            continue
+        s += x
+    return s
+>>> f([1, None, 2])
+
+=== refine_nested_fn
+def g(x: Optional[int]) -> int:
+    assert x is not None, "x must be given"
+    return x
+def f(x: Optional[int]):
+    return g(x) + 1
+>>> f(1)
+>>> f(None)
+
+=== isinstance_args
+def f(x: int):
+    return isinstance(x)
+>>> f(1)
+"""
