@@ -118,27 +118,30 @@ class ArchiveHome:
     def compile_all(self, target: ScriptObject) -> None:
         """Compile the methods of `target`, what they call, and what interfaces may call."""
         self.methods(target.class_name)
-        for implementation in _behind_interfaces(self, target):
-            self.methods(implementation)
+        classes = _classes_below(target)
+        # What is compiled for one interface may be the first to name another.
+        while waiting := [(c, m) for c in classes for m in self._behind_interfaces(c)]:
+            for class_name, method in waiting:
+                self.archive.compile_method(class_name, method)
+
+    def _behind_interfaces(self, class_name: str) -> list[str]:
+        """Methods of a class that some interface has, too, and that are not compiled."""
+        declared = self.archive.program.classes.values()
+        names = {m for info in declared if info.category == "interface" for m in info.methods}
+        info = self.class_info(class_name)
+        return [m for m in info.methods if m in names and m not in info.compiled]
 
 
-def _behind_interfaces(home: ArchiveHome, root: ScriptObject) -> set[str]:
-    """Classes of the objects in attributes that are declared as interfaces."""
-    out: set[str] = set()
-    seen: set[int] = set()
+def _classes_below(root: ScriptObject) -> list[str]:
+    """The classes of all objects in attributes, at any depth."""
+    seen: dict[int, ScriptObject] = {}
     todo = [root]
     while todo:
         target = todo.pop()
-        if id(target) in seen:
-            continue
-        seen.add(id(target))
-        declared = home.class_info(target.class_name).attributes
-        for name, value in target.attributes.items():
-            if isinstance(value, ScriptObject):
-                todo.append(value)
-                if isinstance(declared.get(name), InterfaceType):
-                    out.add(value.class_name)
-    return out
+        if id(target) not in seen:
+            seen[id(target)] = target
+            todo += [v for v in target.attributes.values() if isinstance(v, ScriptObject)]
+    return list(dict.fromkeys(target.class_name for target in seen.values()))
 
 
 def load(

@@ -53,6 +53,10 @@ class Subscripts(Expressions):
             found = self.children(base.value, span)
             if found is not None:
                 return self._child(found, node.slice, hint, span)
+            # A container that was saved is a module like any other.
+            has_items = self.class_method(base.value.type, "__getitem__", span) is not None
+            if isinstance(hint, InterfaceType) and not has_items:
+                return self._chosen(base.value, node.slice, hint)
         return Simple(self.value_subscript(base.value, node, span))
 
     def _child(
@@ -65,7 +69,11 @@ class Subscripts(Expressions):
         assert wanted is not None
         for name, value in found.parts.items():
             self.check_interface(f"Attribute {name}", value, wanted, span)
-        inputs = [found.container, self.expr(index)]
+        return self._chosen(found.container, index, wanted)
+
+    def _chosen(self, container: Value, index: ast.expr, wanted: InterfaceType) -> Sugared:
+        """The child that is chosen when the program runs."""
+        inputs = [container, self.expr(index)]
         return Simple(self.insert("prim::ModuleContainerIndex", inputs, [wanted], None).output)
 
     def subscript_of(self, base: Sugared, node: ast.Subscript, span: Span) -> Sugared:

@@ -449,6 +449,54 @@ class ModuleInterfaces(nn.Module):
         return self.second.forward(self.first.forward(x))
 
 
+@case((X, 0), (X, 1))
+class ChosenModules(nn.Module):
+    """A variable chooses among the children of a list, through an interface."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = nn.ModuleList([Doubling(), Shifting()])
+
+    def forward(self, x: Tensor, k: int) -> Tensor:
+        step: Step = self.steps[k]
+        return step.forward(x)
+
+
+@case((X,))
+class NestedContainers(nn.Module):
+    rows: list[list[Tensor]]
+    table: dict[str, dict[str, int]]
+    pair: tuple[list[int], dict[str, Tensor]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = [[torch.ones(4)], [torch.zeros(4), torch.arange(4.0)]]
+        self.table, self.pair = {"x": {"y": 2}}, ([1, 2], {"t": torch.ones(1)})
+
+    def forward(self, x: Tensor) -> Tensor:
+        for row in self.rows:
+            for part in row:
+                x = x + part
+        return x * self.table["x"]["y"] + self.pair[0][1] + self.pair[1]["t"]
+
+
+@case((X,), (X,), (X,))
+class Window(nn.Module):
+    """A list of self that grows and shrinks."""
+
+    kept: list[Tensor]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.kept.append(x)
+        if len(self.kept) > 2:
+            self.kept.pop(0)
+        return torch.stack(self.kept).sum(0)
+
+
 @case((X,))
 class CustomState(nn.Module):
     def __init__(self) -> None:

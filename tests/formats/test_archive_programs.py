@@ -26,6 +26,8 @@ MAY_INTERPRET = {
     "traced_spectrogram": "complex numbers",
     "OptionalTensorState": "an attribute that becomes a tensor",
     "TupleState": "an attribute that is a tuple",
+    "ChosenModules": "a module that a variable chooses",
+    "Window": "a list of self that changes",
     "words": "strings that depend on the input",
     "asserted": "a shape that depends on a number",
     "slices": "a mask as an index",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript import nn
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -76,3 +77,28 @@ def test_weights_keep_their_bits() -> None:
     loaded = torch.jit.load(io.BytesIO(ts.jit.script(module).save_to_buffer()))
     np.testing.assert_array_equal(loaded.weight.detach().numpy(), module.weight.detach().numpy())
     assert loaded.weight.requires_grad
+
+
+OWN: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "convolutions": (
+        lambda: nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten()),
+        (2, 3, 6, 6),
+    ),
+    "encoder": (lambda: nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), (2, 3, 8)),
+    "norm": (lambda: nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU()), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["scripted", "traced"])
+@pytest.mark.parametrize("name", OWN)
+def test_layers_of_our_own(name: str, traced: bool) -> None:
+    make, shape = OWN[name]
+    module = make().eval()
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    wanted = module(ts.from_numpy(x)).detach().numpy()
+    made = ts.jit.trace(module, ts.from_numpy(x)) if traced else ts.jit.script(module)
+    data = made.save_to_buffer()
+    assert ts.jit.load(data).save_to_buffer() == data
+    with torch.no_grad():
+        found = torch.jit.load(io.BytesIO(data))(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
