@@ -13,6 +13,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import InterfaceType
 
 from .callables import Listing
+from .draft import Value
 from .emission import Children, Emission
 from .values import Parts, Simple, Sugared
 
@@ -21,6 +22,8 @@ KINDS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict",
 """Class name to how its children are found."""
 
 LISTINGS = ("items", "keys", "values")
+
+MODULE_LISTINGS = ("children", "named_children", "modules", "named_modules", "named_buffers")
 
 _DYNAMIC_INDEX = (
     "Expected integer literal for index but got a variable or non-integer. ModuleList/Sequential "
@@ -52,6 +55,15 @@ def listing(em: Emission, found: Children, name: str, span: Span | None) -> Suga
     values: list[Sugared] = [Simple(v) for v in found.parts.values()]
     pairs: list[Sugared] = [Parts([k, v]) for k, v in zip(keys, values, strict=True)]
     return Listing(Parts({"items": pairs, "keys": keys, "values": values}[name]))
+
+
+def named_listing(em: Emission, named: dict[str, Value], name: str, span: Span | None) -> Sugared:
+    """What `named_children` and the like give: pairs of names and values, or the values alone."""
+    values: list[Sugared] = [Simple(v) for v in named.values()]
+    if not name.startswith("named_"):
+        return Listing(Parts(values))
+    keys: list[Sugared] = [Simple(em.constant(key, span)) for key in named]
+    return Listing(Parts([Parts([k, v]) for k, v in zip(keys, values, strict=True)]))
 
 
 def child(

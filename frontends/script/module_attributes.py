@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import NONE, TENSOR, DictType, ListType, TupleType
 
 from .annotations import type_of_object, type_of_syntax
@@ -126,10 +127,7 @@ def infer_type(value: object, world: World) -> Attribute:
         case list():
             if not value:
                 raise NotInferable("List trace inputs must have elements")
-            inner = {infer_type(v, world) for v in value}
-            if len(inner) != 1:
-                raise NotInferable("List inputs to traced functions must have consistent type")
-            return ListType(inner.pop())
+            return ListType(_element_type(value, world))
         case dict():
             if not value:
                 raise NotInferable("Dictionary inputs must have entries")
@@ -148,9 +146,32 @@ def infer_type(value: object, world: World) -> Attribute:
         return _infer_class(value, world)
 
 
+def _element_type(values: list[object], world: World) -> Attribute:
+    """The one type of the elements of a list.
+
+    Raises:
+        NotInferable: they have several, or one that the language lacks.
+    """
+    try:
+        found = list(dict.fromkeys(infer_type(v, world) for v in values))
+    except NotInferable as reason:
+        raise NotInferable(f"Could not infer type of list element: {reason}") from None
+    if len(found) > 1:
+        first, other = (typing.annotation_text(t) for t in found[:2])
+        raise NotInferable(
+            "List inputs to traced functions must have consistent element type. Found "
+            f"{first} and {other}"
+        )
+    return found[0]
+
+
 def _infer_class(value: object, world: World) -> Attribute:
     """The type of an enum member, a NamedTuple or an object, whose class is compiled for it."""
-    reason = f"Cannot infer concrete type of attribute of type '{type(value).__name__}'"
+    reason = (
+        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as "
+        "inputs or outputs of traced functions, but instead got value of type "
+        f"{type(value).__name__}."
+    )
     if is_module(value):
         reason = "Cannot infer concrete type of torch.nn.Module"
     if is_module(value) or isinstance(value, type) or type(value).__module__ == "builtins":

@@ -19,7 +19,7 @@ from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, Ten
 from . import draft
 from .attributes import no_attribute, plain_attr
 from .callables import HookedModule, Method, MethodOverloads, PythonCall
-from .containers import LISTINGS, listing
+from .containers import LISTINGS, MODULE_LISTINGS, listing, named_listing
 from .draft import Value
 from .emission import Children
 from .program import ClassInfo, Program
@@ -84,6 +84,8 @@ class Objects(Statements):
             found = self.children(value, span)
             assert found is not None
             return listing(self, found, name, span)
+        if name in MODULE_LISTINGS and info.category == "module" and name not in info.methods:
+            return named_listing(self, self._named(value, info, name, span), name, span)
         if name in info.attributes:
             attribute = {"name": name}
             types = [info.attributes[name]]
@@ -111,6 +113,23 @@ class Objects(Statements):
         if info.category == "class":
             return None
         return self.static_member(info, name)
+
+    def _named(
+        self, value: Value, info: ClassInfo, listing: str, span: Span | None, prefix: str = ""
+    ) -> dict[str, Value]:
+        """Submodules (with `modules` all below), or buffers, of a module by name."""
+        below = listing.endswith("modules")
+        names = info.buffers if listing == "named_buffers" else info.children
+        out = {prefix: value} if below else {}
+        for name in names:
+            found = self._class_attr(value, info, name, span)
+            assert found is not None
+            held, path = found.as_value(self, span), f"{prefix}.{name}" if prefix else name
+            if below and isinstance(held.type, ClassType) and (inner := self.info(held.type)):
+                out |= self._named(held, inner, listing, span, path)
+            else:
+                out[path] = held
+        return out
 
     def _overloads(
         self, info: ClassInfo, name: str, span: Span | None

@@ -12,6 +12,7 @@ import language_harness
 import module_programs_attributes
 import module_programs_containers
 import module_programs_hooks
+import module_programs_models
 import module_programs_structure
 import pytest
 from language_harness import LanguageProgram, Refusal, close, load_program, parse_table, refusal
@@ -25,6 +26,7 @@ PROGRAMS: dict[str, LanguageProgram] = {
         module_programs_structure,
         module_programs_containers,
         module_programs_hooks,
+        module_programs_models,
     )
     for name, program in parse_table(table.TEXT).items()
 }
@@ -55,6 +57,8 @@ NOT_AS_EAGER = {
     "unused_method_run": "script raises where eager mode runs the method",
     "shared_state": "script makes two modules of one that occurs twice",
     "module_dict": "script modules have no `keys`",
+    "parameter_assigned": "eager mode refuses a tensor that is no Parameter",
+    "module_walks": "script's `named_buffers` are those of the module itself",
 }
 """Programs that mean something else in script than in Python, and why."""
 
