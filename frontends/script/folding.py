@@ -116,6 +116,8 @@ def _kernel(node: Node) -> _Function | None:
     found = node.schema
     if found is None or not node.inputs or found.is_mutable or node.kind in _NEVER:
         return None
+    if found.is_vararg:
+        return None  # TorchScript does not fold `format` either.
     if any(isinstance(v.type, TensorType) for v in (*node.inputs, *node.outputs)):
         return None
     return lambda *values: call_overload(found.full_name, values)
