@@ -108,8 +108,8 @@ def trace(
             "trace doesn't support compiling individual module's functions.\n"
             "Please use trace_module"
         )
-    given = _given_inputs(example_inputs, example_kwarg_inputs)
-    by_keyword = example_kwarg_inputs is not None
+    by_keyword = isinstance(example_kwarg_inputs, dict)
+    given = example_kwarg_inputs if by_keyword else example_inputs
     return _traced_function(func, given, check_inputs, by_keyword, options)
 
 
@@ -175,6 +175,7 @@ def _is_forward(func: Any, owner: Any) -> bool:
 
 
 def _given_inputs(inputs: Any, keywords: Any) -> Any:
+    """Inputs of a module: positional ones, or else those by keyword."""
     if inputs is not None:
         return inputs
     if not isinstance(keywords, dict):
@@ -187,6 +188,20 @@ def _example(func: Callable[..., Any], inputs: Any, by_keyword: bool, strict: bo
     if by_keyword and isinstance(inputs, dict):
         return keyword_example(_tensors(dict(inputs)), names, strict)
     return Example(_tensors(_positional(inputs)), names, None, strict)
+
+
+def _method_example(
+    method: Callable[..., Any], inputs: Any, by_keyword: bool, strict: bool
+) -> Example:
+    """As `_example`; every keyword must be a parameter."""
+    example = _example(method, inputs, by_keyword, strict)
+    for key in example.keywords or ():
+        if key not in example.names:
+            raise NameError(
+                f"'{key}' is not in forward() method's arguments,\n"
+                f"                         valid arguments name are [{','.join(example.names)}]"
+            )
+    return example
 
 
 def _function_name(func: Callable[..., Any]) -> str:
@@ -258,7 +273,7 @@ def _recorded_module(
     tree = ModuleTree(world.linker, module, _Conversions())
     for name, given in inputs.items():
         method = getattr(module, name)
-        example = _example(method, given, by_keyword, strict)
+        example = _method_example(method, given, by_keyword, strict)
         record_method(tree, name, module if name == "forward" else method, example)
     world.program.declare_classes()
     home = TracedHome(world, tree)

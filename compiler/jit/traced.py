@@ -25,6 +25,14 @@ class TracedModule(RecursiveScriptModule):
         """
         raise GuardError("Trace submodules cannot be called.")
 
+    def __getitem__(self, at: Any) -> Any:
+        """Refuse.
+
+        Raises:
+            TypeError: always; what a container's methods do was not recorded.
+        """
+        raise TypeError(f"'{type(self).__name__}' object is not subscriptable")
+
     def _get_name(self) -> str:
         return self.original_name
 

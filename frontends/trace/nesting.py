@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.schema import schema
@@ -17,6 +18,7 @@ from tensorscript.dialects.ts.types import (
     NONE,
     STRING,
     TENSOR,
+    ClassType,
     DictType,
     ListType,
     TensorType,
@@ -24,6 +26,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Value
+from tensorscript.frontends.script.python_names import qualified_name
 
 from . import cautions
 from .cautions import TracingError
@@ -41,31 +44,46 @@ _OUTPUTS = (
 )
 
 
+class _NotInferable(Exception):
+    """A value that has no type of the language; the text says why."""
+
+
 def input_type(value: Any) -> Attribute:
     """The type of an example input; of tensors inside a list or dict only that they are tensors.
 
     Raises:
         TracingError: no such type, or a container of mixed types.
     """
+    try:
+        return _inferred(value)
+    except _NotInferable as reason:
+        raise TracingError(f"Tracer cannot infer type of {value!r}\n:{reason}") from None
+
+
+def _inferred(value: Any) -> Attribute:
     match value:
         case TensorBase():
             return type_of(value)
         case tuple():
-            return TupleType.of(input_type(v) for v in value)
+            return TupleType.of(map(_inferred, value))
         case list():
             if not value:
-                raise TracingError("List trace inputs must have elements")
-            return ListType(_common([_loose(input_type(v)) for v in value], "List"))
+                raise _NotInferable("List trace inputs must have elements")
+            return ListType(_same([_loose(_inferred(v)) for v in value], "List", "element type"))
         case dict():
             if not value:
-                raise TracingError("Dictionary inputs must have entries")
-            keys = _common([input_type(k) for k in value], "Dictionary")
-            return DictType(
-                keys, _common([_loose(input_type(v)) for v in value.values()], "Dictionary")
+                raise _NotInferable("Dictionary inputs must have entries")
+            keys = _same(list(map(_inferred, value)), "Dictionary", "type")
+            parts = [_loose(_inferred(v)) for v in value.values()]
+            return DictType(keys, _same(parts, "Dictionary", "type"))
+        case set() | frozenset():
+            raise _NotInferable(
+                "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
+                "supported as inputs or outputs of traced functions, but instead got value of type "
+                f"{type(value).__name__}."
             )
-    if (found := _SCALARS.get(type(value))) is not None:
-        return found
-    raise TracingError(f"Type '{type(value).__name__}' cannot be traced. {_ALLOWED}")
+    found = _SCALARS.get(type(value))
+    return ClassType(StringAttr(qualified_name(type(value)))) if found is None else found
 
 
 def _loose(type: Attribute) -> Attribute:
@@ -81,11 +99,15 @@ def _loose(type: Attribute) -> Attribute:
 unshaped = _loose
 
 
-def _common(types: Sequence[Attribute], what: str) -> Attribute:
-    if any(t != types[0] for t in types):
-        plural = "types" if what == "Dictionary" else "type"
-        noun = "Dictionary inputs" if what == "Dictionary" else "List inputs"
-        raise TracingError(f"{noun} to traced functions must have consistent {plural}")
+def _same(types: Sequence[Attribute], what: str, of: str) -> Attribute:
+    """The one type of the parts of a container."""
+    for other in types[1:]:
+        if other != types[0]:
+            first, second = map(typing.annotation_text, (types[0], other))
+            raise _NotInferable(
+                f"{what} inputs to traced functions must have consistent {of}. Found {first} and "
+                f"{second}"
+            )
     return types[0]
 
 
@@ -104,7 +126,7 @@ def _is_traceable(type: Attribute) -> bool:
 
 def check_inputs(values: Sequence[Any]) -> None:
     """Raise TracingError unless all example inputs are tensors or containers of tensors."""
-    types = TupleType.of(map(input_type, values))
+    types = input_type(tuple(values))
     if not _is_traceable(types):
         text = typing.annotation_text(types)
         raise TracingError(f"Type '{text}' cannot be traced. {_ALLOWED}")
@@ -155,13 +177,7 @@ def output_of(tracer: Tracer, result: Any) -> Value:
 
 
 def _check_output(result: Any) -> None:
-    if isinstance(result, tuple | list | dict):
-        inside = result.values() if isinstance(result, dict) else result
-        for part in inside:
-            _check_output(part)
-        if isinstance(result, dict | list) and not result:
-            raise TracingError(_OUTPUTS)
-    elif not isinstance(result, TensorBase):
+    if not _is_traceable(input_type(result)):
         raise TracingError(_OUTPUTS)
 
 

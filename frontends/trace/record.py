@@ -59,18 +59,9 @@ def parameter_names(function: Callable[..., Any]) -> list[str]:
 
 
 def keyword_example(given: Mapping[str, Any], names: Sequence[str], strict: bool = True) -> Example:
-    """The call by keyword, in the order of the parameters.
-
-    Raises:
-        NameError: a keyword that is no parameter.
-    """
-    for key in given:
-        if key not in names:
-            raise NameError(
-                f"'{key}' is not in forward() method's arguments,\n"
-                f"                         valid arguments name are [{','.join(names)}]"
-            )
+    """The call by keyword, in the order of the parameters."""
     keywords = [name for name in names if name in given]
+    keywords += [name for name in given if name not in names]
     return Example([given[k] for k in keywords], names, keywords, strict)
 
 

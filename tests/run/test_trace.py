@@ -184,6 +184,13 @@ def test_dict_outputs_need_strict_off() -> None:
         (lambda x: (x, "a"), (X,), "Only tensors, lists, tuples of tensors"),
         (lambda x, n: x, (X, 3), r"Type 'Tuple\[Tensor, int\]' cannot be traced. Only Tensors"),
         (lambda x, p: x, (X, (X, 3)), r"Type 'Tuple\[Tensor, Tuple\[Tensor, int\]\]' cannot be"),
+        (
+            lambda x: x,
+            ([],),
+            r"Tracer cannot infer type of \(\[\],\)\n:List trace inputs must have",
+        ),
+        (lambda x: x, ([X, (X,)],), "consistent element type. Found Tensor and Tuple"),
+        (lambda x: {x}, (X,), "but instead got value of type set."),
         (lambda x: x.data, (X,), "did not have observable data dependence with trace inputs"),
         (
             lambda x: x * WEIGHT,
