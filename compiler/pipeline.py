@@ -26,6 +26,7 @@ from tensorscript.lowering.tg_to_te.host import tg_to_te
 
 from .observe import Pass, Run
 from .options import CompileOptions
+from .packed import prepack
 
 
 def _each_function(run: Callable[[FuncOp], object]) -> Run:
@@ -64,6 +65,12 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
         schedule_gpu(module)
     else:
         schedule_cpu(module, CPUParameters(vector_bytes=target.vector_bytes))
+    return module
+
+
+def _prepack(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if not targets.parse(options.target, options.cpu).is_ptx:
+        prepack(module)
     return module
 
 
@@ -118,6 +125,12 @@ PASSES: tuple[Pass, ...] = (
         "scheduled",
         _on_kernels(simplify_function),
         "schedules leave single-trip loops and index arithmetic that their ranges decide",
+    ),
+    Pass(
+        "prepack",
+        "scheduled",
+        _prepack,
+        "what kernels make of weights alone is made now; before storage is planned",
     ),
     Pass(
         "plan-storage",

@@ -1,0 +1,37 @@
+"""Packing of weights at compile time: the nests that `lowering/schedules/prepack.py` takes out of
+kernels run here, as machine code of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.backends.cpu.calls import Functions
+from tensorscript.backends.cpu.runtime import runtime_symbols
+from tensorscript.lowering.schedules.prepack import hoist_packing, pack_constants
+
+from .native import runtime_object
+
+
+def prepack(module: ModuleOp) -> None:
+    """Replace what kernels pack from constants by constants, in place.
+
+    Raises:
+        InternalError: a packing fails.
+    """
+    if not (packings := hoist_packing(module)):
+        return
+    support = runtime_symbols(lambda: runtime_object(None))
+    functions = Functions([p.function for p in packings], support)
+    shapes = {
+        p.function.sym_name.data: tuple(int(str(n)) for n in p.target.shape) for p in packings
+    }
+
+    def pack(name: str, sources: Sequence[np.ndarray]) -> np.ndarray:
+        out = np.empty(shapes[name], sources[0].dtype)
+        functions.call(name, [*(np.ascontiguousarray(a) for a in sources), out])
+        return out
+
+    pack_constants(module, packings, pack)

@@ -1,0 +1,207 @@
+"""What a kernel makes of constants alone is made once: packed weights become constants.
+
+```
+te.constant @w: f32[512, 512]                    te.constant @w_yp: f32[16, 512, 32]
+te.func @k (x, w, out o) {                       te.func @k (x, out o, yp) {
+  te.alloc stack yp: f32[16, 512, 32]
+  te.for jp ... { yp[jp, k, j] = w[...] }  -->
+  te.for ib ... { ... yp[...] ... }                te.for ib ... { ... yp[...] ... }
+}                                                }
+te.call @k(x, w, y)                              te.call @k(x, y, w_yp)
+```
+A weight that nothing else reads leaves the module. `hoist_packing` finds such nests and takes them
+out as functions of their own; who can run code runs them (`compiler/packed.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer, ExprsAttr, ParametersAttr
+from tensorscript.dialects.te.data import DataAttr
+from tensorscript.dialects.te.expr import loads, var
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    CallOp,
+    ConstantOp,
+    ForOp,
+    FuncOp,
+    LetOp,
+    StoreOp,
+    UpdateOp,
+    VarOp,
+    constants,
+    functions,
+)
+from tensorscript.lowering.te.nest import expressions
+
+from .affine import known
+
+LEAST_ELEMENTS = 1 << 12
+"""Smaller buffers are packed in less time than they take to read."""
+
+Pack = Callable[[str, Sequence[np.ndarray]], np.ndarray]
+"""Runs a packing function, by name, on the arrays of its sources."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A nest that fills `target` from parameters of `kernel` only.
+
+    Attributes:
+        function: the nest as a te.func, sources then `target`.
+        calls: of the kernel, with the constants that they pass for the sources.
+    """
+
+    kernel: FuncOp
+    target: Buffer
+    sources: tuple[str, ...]
+    function: FuncOp
+    calls: tuple[tuple[CallOp, tuple[str, ...]], ...]
+
+
+def hoist_packing(module: ModuleOp) -> list[Packing]:
+    """Take the packing of constants out of every kernel whose calls all pass constants."""
+    known_data = {c.buffer.name for c in constants(module) if c.data.data.array is not None}
+    calls: dict[str, list[CallOp]] = {}
+    for op in module.walk():
+        if isinstance(op, CallOp):
+            calls.setdefault(op.callee, []).append(op)
+    found = []
+    for kernel in functions(module):
+        own = calls.get(kernel.sym_name.data, [])
+        if kernel.role.data != "kernel" or not own:
+            continue
+        for alloc in [op for op in kernel.block.ops if isinstance(op, AllocOp)]:
+            if (packing := _packing(kernel, alloc, own, known_data)) is not None:
+                found.append(packing)
+    return found
+
+
+def _packing(
+    kernel: FuncOp, alloc: AllocOp, calls: Sequence[CallOp], known_data: set[str]
+) -> Packing | None:
+    target = alloc.buffer
+    size = 1
+    for extent in target.shape:
+        size *= known(extent) or 0
+    writers = [op for op in kernel.block.ops if _writes(op, target.name)]
+    if size < LEAST_ELEMENTS or not all(isinstance(op, ForOp) for op in writers):
+        return None
+    sources = _sources(kernel, target, writers)
+    if not sources:
+        return None
+    passed = []
+    for call in calls:
+        given = dict(zip([p.name for p in kernel.params], call.arguments, strict=True))
+        names = tuple(str(given[s].value) for s in sources)
+        if not known_data.issuperset(names):
+            return None
+        passed.append((call, names))
+    parameters = {p.name: p for p in kernel.params if isinstance(p, Buffer)}
+    for op in (alloc, *writers):
+        op.detach()
+    alloc.erase()
+    out = Buffer(target.name, target.dtype, target.shape, None, "out")
+    name = f"{kernel.sym_name.data}_{target.name}"
+    function = FuncOp(
+        name, [*(parameters[s] for s in sources), out], writers, "kernel", "scheduled", "pointwise"
+    )
+    return Packing(kernel, target, sources, function, tuple(passed))
+
+
+def _writes(op: Operation, buffer: str) -> bool:
+    return any(isinstance(o, StoreOp | UpdateOp) and o.buffer == buffer for o in op.walk())
+
+
+def _sources(kernel: FuncOp, target: Buffer, writers: Sequence[Operation]) -> tuple[str, ...]:
+    """The parameters that the writers read; none if they touch or need anything else."""
+    inputs = [p.name for p in kernel.params if isinstance(p, Buffer) and p.mode == "in"]
+    inside = [op for writer in writers for op in writer.walk()]
+    own = {op.var for op in inside if isinstance(op, ForOp | LetOp | VarOp)}
+    local = {op.buffer.name for op in inside if isinstance(op, AllocOp)} | {target.name}
+    read: set[str] = set()
+    for op in inside:
+        if isinstance(op, CallOp) or (
+            isinstance(op, StoreOp | UpdateOp) and op.buffer not in local
+        ):
+            return ()
+        for e in expressions(op):
+            if not e.free <= own:
+                return ()
+            read |= {str(n.value) for n in loads(e)} - local
+    return tuple(n for n in inputs if n in read) if read <= set(inputs) else ()
+
+
+def pack_constants(module: ModuleOp, packings: Sequence[Packing], pack: Pack) -> None:
+    """Run packings, hold the results as constants, and pass them to the kernels, in place."""
+    at_hand = {c.buffer.name: c for c in constants(module)}
+    made: dict[tuple[str, tuple[str, ...]], str] = {}
+    for packing in packings:
+        for call, names in packing.calls:
+            key = packing.function.sym_name.data, names
+            if key not in made:
+                data = pack(key[0], [_array(at_hand[n]) for n in names])
+                made[key] = _add_constant(module, packing.target, names, data, set(at_hand))
+                at_hand |= {c.buffer.name: c for c in constants(module)}
+            call.properties["arguments_attr"] = ExprsAttr((*call.arguments, var(made[key])))
+        given = replace(packing.target, mode="in")
+        params = (*packing.kernel.params, given)
+        packing.kernel.properties["parameters"] = ParametersAttr(params)
+    for kernel in {id(p.kernel): p.kernel for p in packings}.values():
+        _drop_unread(module, kernel)
+    _drop_unpassed(module)
+
+
+def _array(op: ConstantOp) -> np.ndarray:
+    array = op.data.data.array
+    assert array is not None
+    return array
+
+
+def _add_constant(
+    module: ModuleOp, target: Buffer, names: Sequence[str], data: np.ndarray, taken: set[str]
+) -> str:
+    stem = f"{names[0]}_{target.name}"
+    name = next(n for k in count() if (n := f"{stem}_{k}" if k else stem) not in taken)
+    first = module.body.block.first_op
+    assert first is not None
+    op = ConstantOp(replace(target, name=name), DataAttr.of(data))
+    module.body.block.insert_op_before(op, first)
+    return name
+
+
+def _drop_unread(module: ModuleOp, kernel: FuncOp) -> None:
+    """Take parameters that nothing reads any more from a kernel and its calls."""
+    read = {str(n.value) for op in kernel.walk() for e in expressions(op) for n in loads(e)}
+    kept = [
+        k
+        for k, p in enumerate(kernel.params)
+        if not (isinstance(p, Buffer) and p.mode == "in") or p.name in read
+    ]
+    params = kernel.params
+    kernel.properties["parameters"] = ParametersAttr(tuple(params[k] for k in kept))
+    for op in module.walk():
+        if isinstance(op, CallOp) and op.callee == kernel.sym_name.data:
+            arguments = op.arguments
+            op.properties["arguments_attr"] = ExprsAttr(tuple(arguments[k] for k in kept))
+
+
+def _drop_unpassed(module: ModuleOp) -> None:
+    """Erase constants that nothing names any more."""
+    named: set[str] = set()
+    for op in module.walk():
+        if isinstance(op, CallOp):
+            named |= {str(a.value) for a in op.arguments if a.op == "var"}
+        for e in expressions(op):
+            named |= {str(n.value) for n in loads(e)}
+    for constant in list(constants(module)):
+        if constant.buffer.name not in named:
+            constant.detach()
+            constant.erase()
