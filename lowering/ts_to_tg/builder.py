@@ -37,7 +37,7 @@ from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import ScalarType, TensorType, tensor
 
 from .elements import as_expr, compute_dtype, convert, number
-from .sizes import same_size, simplify
+from .sizes import product, same_size, simplify
 from .values import DictRef, ListRef, ObjectRef, Storage, Tensor, Value
 
 Ref = Storage | ListRef | DictRef | ObjectRef
@@ -147,6 +147,7 @@ class Builder:
         self.kept: list[np.ndarray] = []
         self.finds_sizes = True
         self.symbols: dict[str, Expr] = {}
+        self.counts: set[str] = set()
         self.taken: set[str] = set()
 
     # --- refusing ---------------------------------------------------------------------------------
@@ -255,9 +256,21 @@ class Builder:
         """A size that the program finds when it runs. It may be 1, which named sizes are not."""
         return any(n in self.symbols or n.startswith("$") for n in size.free)
 
+    def is_computed(self, size: Expr) -> bool:
+        """A number the program computes, which need not be a size."""
+        sizes = {str(e.value) for e in self.symbols.values()} | self.counts
+        return any(n.startswith("$") and n not in sizes for n in size.free)
+
     def unsized(self, e: Expr) -> Expr:
         """A size as a scalar, which may outlive the block that named it."""
         return simplify(substitute(e, self.symbols)) if e.free & self.symbols.keys() else e
+
+    def single(self, x: Tensor, message: str) -> None:
+        """`x` must have one element; of a size that is found this is checked when it is."""
+        if all(s.is_int(1) or self.is_found(s) for s in x.shape):
+            self.check(simplify(product(x.shape).equals(1)), message)
+        else:
+            self.error(message)
 
     def item(self, x: Tensor) -> Expr:
         """The only element of `x` as a scalar.

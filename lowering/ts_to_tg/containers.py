@@ -10,7 +10,7 @@ from tensorscript.dialects.ts.constants import Device
 
 from .builder import Rows
 from .evaluator import Evaluator
-from .lists import grow, repeat
+from .lists import grow, list_of_tensor, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
 from .structure import enum_member
@@ -39,10 +39,14 @@ def _length(ev: Evaluator, x: Value) -> Value:
     return len(x.encode()) if isinstance(x, str) else len(_contents(ev, x))
 
 
-def _position(ev: Evaluator, index: Value, size: int) -> int:
+def _position(ev: Evaluator, x: Value, index: Value, size: int) -> int:
+    """The index of an element, in bounds. In a branch or loop that may never run, or not with
+    this list, a list that is too short is no error yet."""
     if not isinstance(index, int):
         ev.b.cannot("an index that is not known")
     if not -size <= index < size:
+        if isinstance(x, ListRef) and x.sites and len(ev.b.scopes) > 1:
+            grow(ev, x, "a list that is too short")
         ev.b.error("list index out of range")
     return index % size if size else 0
 
@@ -56,11 +60,11 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
             ev.b.error(f"Argument passed to at() was not in the map: {key}")
         return items[key]
     if isinstance(x, str):
-        return x[_position(ev, key, len(x))]
+        return x[_position(ev, x, key, len(x))]
     items = ev.b.heap[x]
     if isinstance(key, Expr):
         grow(ev, x, "a list index that is not known")
-    return items[_position(ev, key, len(items))]
+    return items[_position(ev, x, key, len(items))]
 
 
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
@@ -72,7 +76,7 @@ def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
         return None
     if isinstance(key, Expr):
         grow(ev, x, "a list index that is not known", value)
-    at = _position(ev, key, len(content))
+    at = _position(ev, x, key, len(content))
     _change(ev, x, (*content[:at], value, *content[at + 1 :]))
     return x
 
@@ -105,7 +109,7 @@ def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
         return content[key]
     if isinstance(key, Expr):
         grow(ev, x, "a list index that is not known")
-    at = _position(ev, key, len(content))
+    at = _position(ev, x, key, len(content))
     _change(ev, x, content[:at] + content[at + 1 :])
     return content[at]
 
@@ -171,6 +175,8 @@ def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
 
 
 def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
+    if any(isinstance(v, Expr) for v in (*ev.b.heap[x], value)):
+        grow(ev, x, "the place of a value that is not known")
     for k, v in enumerate(ev.b.heap[x]):
         if same_value(v, value):
             return k
@@ -192,7 +198,7 @@ def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
     """Take out the first element that equals `value`."""
     items = list(ev.b.heap[x])
     if any(isinstance(v, Expr | Tensor) for v in (*items, value)):
-        ev.b.cannot("removing a value that is not known")
+        grow(ev, x, "removing a value that is not known")
     for k, v in enumerate(items):
         if same_value(v, value):
             _change(ev, x, (*items[:k], *items[k + 1 :]))
@@ -278,8 +284,7 @@ def _wait(ev: Evaluator, x: FutureValue) -> Value:
 def _item(ev: Evaluator, x: Value) -> Value:
     if not isinstance(x, Tensor):
         return x
-    if any(not s.is_int(1) for s in x.shape):
-        ev.b.error("a Tensor with several elements cannot be converted to Scalar")
+    ev.b.single(x, "a Tensor with several elements cannot be converted to Scalar")
     return ev.boxed(ev.b.item(x))
 
 
@@ -311,6 +316,8 @@ def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
         if not t.rank:
             return _item(ev, t)
         if t.shape[0].op != "const":
+            if t is x and t.rank == 1:
+                return list_of_tensor(ev, t)
             ev.b.cannot("tolist of a size that is not known")
         size = int(str(t.shape[0].value))
         return ev.new_list([part(ev.b.call("aten::select", t, 0, k)) for k in range(size)])

@@ -301,7 +301,10 @@ class _LoopState:
             values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
             for ref, plan in zip(self.refs, contents, strict=True):
                 b.heap[ref] = plan(it)
-            return body([counter, *values])
+            try:
+                return body([counter, *values])
+            except OperatorError as error:  # the loop may run no time at all
+                raise Raised(error.message) from error
 
         trial = attempt(b, block, run)
         if trial.raised is not None:

@@ -189,8 +189,7 @@ def _hamming(given: tuple[Value, ...]) -> tuple[float, ...]:
 
 
 def _is_nonzero(b: Builder, x: Tensor) -> Value:
-    if any(not s.is_int(1) for s in x.shape):
-        b.error("Boolean value of Tensor with more than one value is ambiguous")
+    b.single(x, "Boolean value of Tensor with more than one value is ambiguous")
     return b.item(b.cast(x, bool_))
 
 

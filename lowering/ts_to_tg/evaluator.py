@@ -161,11 +161,16 @@ class Evaluator:
             type_: ts type of an element.
         """
         site = site or self.site
-        made = ListRef((site,), type_)
+        made = ListRef((site,), type_ or self._element_type())
         self.b.heap[made] = content = tuple(elements)
         if site in self.hints.elements:
             self.b.heap[made] = self._grown(site, made, content)
         return made
+
+    def _element_type(self) -> Attribute | None:
+        """The element of the list that the op under evaluation gives."""
+        types = [r.type for r in self.op.results] if self.op is not None else []
+        return types[0].element if len(types) == 1 and isinstance(types[0], tt.ListType) else None
 
     def _grown(self, site: Site, ref: ListRef, content: tuple[Value, ...]) -> Grown:
         own = of_values(self.b, content) if content else of_type(ref.type)

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from xdsl.ir import SSAValue
 
-from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.lists import element_of, list_of
@@ -33,7 +33,7 @@ from .grown import (
     value_of,
 )
 from .scalars import SCALAR
-from .values import Grown, ListRef, Value
+from .values import Grown, ListRef, Tensor, Value
 
 _I64, _B1 = ScalarType(int64), ScalarType(bool_)
 
@@ -70,7 +70,10 @@ def named(b: Builder, value: Value) -> Expr:
 
 
 def length(b: Builder, x: Grown) -> Expr:
-    return b.scalar_of(perform(b, "length", x.columns[:1], _I64))
+    """How many elements a list has now; never negative."""
+    found = b.scalar_of(perform(b, "length", x.columns[:1], _I64))
+    b.counts.add(str(found.value))
+    return found
 
 
 def check(b: Builder, condition: Value, message: str) -> None:
@@ -435,6 +438,14 @@ def unpack(ev: Evaluator, x: ListRef, count: int) -> list[Value]:
 
 
 # --- tensors ----------------------------------------------------------------------------------
+
+
+def list_of_tensor(ev: Evaluator, x: Tensor) -> ListRef:
+    """The numbers of a vector as a list."""
+    b = ev.b
+    kind = bool_ if x.dtype is bool_ else float64 if x.dtype.is_floating_point else int64
+    column = perform(b, "from", [b.ssa(b.cast(x, kind))], ListType.of(kind))
+    return fresh_list(ev, Grown(NumberElement(kind), (column,)))
 
 
 def _to_tensor(ev: Evaluator, x: ListRef, dtype: Value = None, *_: Value) -> Value:

@@ -71,14 +71,17 @@ def median(position: Position, name: str) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:
         if dim is None:
             flat = b.call("aten::reshape", x, [-1])
+            if b.is_found(flat.shape[0]):
+                b.cannot(f"the {name} of a tensor that may be empty")
             if flat.shape[0].is_int(0):
                 return b.full((), float("nan"), x.dtype)
             return _pick(b, flat, 0, False, position)[0]
         d = dimension(b, dim, x.rank)
         if not x.rank:
             return b.copied(x), b.full((), 0, int64)
-        if x.shape[d].is_int(0):
-            b.error(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+        if x.shape[d].is_int(0) or b.is_found(x.shape[d]):
+            message = f"{name}(): Expected reduction dim {d} to have non-zero size."
+            b.check(_literal(binary("ne", x.shape[d], 0)), message)
         return _pick(b, x, d, keepdim, position)
 
     return row

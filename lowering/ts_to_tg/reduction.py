@@ -12,7 +12,7 @@ from .builder import Builder, Rows
 from .dims import dimension, dimensions, dtype_of, keep, rejoined
 from .elements import compute_dtype, convert
 from .pointwise import absolute
-from .sizes import product
+from .sizes import product, simplify
 from .values import Tensor, Value
 
 
@@ -154,11 +154,13 @@ def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
 
 
 def _need_elements(b: Builder, x: Tensor, dims: list[int], name: str) -> None:
-    if any(x.shape[d].is_int(0) for d in dims if x.rank):
-        b.error(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-            "reduction dim with the 'dim' argument."
-        )
+    message = (
+        f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+        "reduction dim with the 'dim' argument."
+    )
+    for size in (x.shape[d] for d in dims if x.rank):
+        if size.is_int(0) or b.is_found(size):
+            b.check(simplify(binary("ne", size, 0)), message)
 
 
 def extreme(op: str) -> Callable[..., Tensor]:

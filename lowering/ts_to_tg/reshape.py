@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from tensorscript.dialects.te.expr import Expr, binary, const, mul, var
+from tensorscript.dialects.te.expr import Expr, binary, const, mul, select, var
 
 from .builder import Builder, Rows
 from .dims import dimension, dtype_of, size_of, sizes_of
@@ -16,9 +16,8 @@ from .view import is_contiguous, strides_of, view
 
 def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...]:
     """The shape of a view, -1 worked out."""
-    sizes = [size_of(s) for s in wanted]
-    sizes = [s if s.is_int(-1) else sizes_of(b, [s])[0] for s in sizes]
     total = product(x.shape)
+    sizes = _with_unknown_holes(b, [size_of(s) for s in wanted], total)
     holes = [k for k, s in enumerate(sizes) if s.is_int(-1)]
     if len(holes) > 1:
         b.error("only one dimension can be inferred")
@@ -37,6 +36,25 @@ def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...
     else:
         b.require_same(product(tuple(sizes)), total, message)
     return sizes_of(b, sizes)
+
+
+def _with_unknown_holes(b: Builder, sizes: list[Expr], total: Expr) -> list[Expr]:
+    """Sizes the program computes, each of which may turn out to be -1, which is worked out then."""
+    unknown = [k for k, s in enumerate(sizes) if b.is_computed(s)]
+    holes = [binary("eq", sizes[k], -1) for k in unknown]
+    if not unknown:
+        return sizes
+    if any(s.is_int(-1) for s in sizes):
+        return [s if s.is_int(-1) else sizes_of(b, [s])[0] for s in sizes]
+    filled = [select(holes[unknown.index(k)], 1, s) if k in unknown else s
+              for k, s in enumerate(sizes)]  # fmt: skip
+    rest = b.scalar_of(b.scalar_operand(b.unsized(product(tuple(filled)))))
+    whole = b.unsized(total)
+    found = list(sizes)
+    for k, hole in zip(unknown, holes, strict=True):
+        inferred = select(binary("eq", rest, 0), 0, whole // select(binary("eq", rest, 0), 1, rest))
+        (found[k],) = sizes_of(b, [b.scalar_of(b.scalar_operand(select(hole, inferred, sizes[k])))])
+    return found
 
 
 def _groups(old: Sequence[Expr], new: Sequence[Expr]) -> list[tuple[list[int], list[int]]] | None:

@@ -211,8 +211,8 @@ def _any(b: Builder, values: list[Value], *_: Value) -> Value:
 
 def _sum(b: Builder, values: list[Value], *_: Value) -> Value:
     if not values:
-        # 0 or 0.0: an empty list has lost its element type.
-        b.cannot("the sum of an empty list")
+        # An empty list has lost its element type; the overload says it.
+        return 0.0 if b.operator.endswith(".float") else 0
     add = SCALAR["aten::add"]
     total = values[0] if isinstance(values[0], float) else add(b, 0, values[0])
     for value in values[1:]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, binary, const, substitute, var
+from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
 
 from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
@@ -122,7 +122,6 @@ def unsqueeze(b: Builder, x: Tensor, dim: Value, *_: Value) -> Tensor:
 
 def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
     wanted = [size_of(s) for s in sizes]
-    wanted = [s if s.is_int(-1) else sizes_of(b, [s])[0] for s in wanted]
     lead = len(wanted) - x.rank
     if lead < 0:
         b.error(
@@ -134,11 +133,17 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
         target = wanted[lead + d]
         if target.is_int(-1):
             wanted[lead + d] = target = size
+        if b.is_computed(target):
+            target = select(binary("eq", target, -1), b.unsized(size), target)
+            wanted[lead + d] = target = sizes_of(b, [target])[0]
         if size.is_int(1) and not target.is_int(1):
             at.append(const(0))
             strides.append(const(0))
             continue
-        b.settle(target, size)
+        if not b.is_found(size):
+            wanted[lead + d] = size  # equal, or an error
+        else:
+            b.settle(target, size)
         b.require_same(
             target,
             size,

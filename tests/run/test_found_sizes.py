@@ -121,11 +121,50 @@ def suppress(boxes: Tensor, scores: Tensor, threshold: float):
     return ts.tensor(keep)
 
 
+def shapes_of_numbers(x: Tensor, n: int, m: int):
+    return x.view([n, m]), x.reshape([m, n]).sum(0), x.unsqueeze(0).expand([n + 9, -1]).sum()
+
+
+def shape_of_a_list(x: Tensor, sizes: list[int]):
+    return x.view(sizes), x.reshape(sizes).sum()
+
+
+def the_only_one(x: Tensor, v: float):
+    return x[x == v].item(), int(ts.nonzero(x == v))
+
+
+def greatest(x: Tensor, v: float):
+    return x[x > v].max(), x[x > v].argmax()
+
+
+def back_to_a_list(x: Tensor):
+    found: list[float] = x[x > 0].tolist()
+    found.append(1.0)
+    return found, len(found)
+
+
+def too_short_in_a_loop(x: Tensor, n: int):
+    kept: list[float] = []
+    for i in range(n):
+        if i > 1:
+            kept.pop()
+        kept.append(float(x[i]))
+    return kept
+
+
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((5, 3)).astype(np.float32)
 V = RANDOM.standard_normal(7).astype(np.float32)
 BOXES = np.concatenate([(low := RANDOM.random((12, 2))), low + RANDOM.random((12, 2))], 1)
+SIX = np.arange(6, dtype=np.float32)
 CASES: list[tuple[Any, tuple[Any, ...]]] = [
+    (shapes_of_numbers, (SIX, 2, 3)),
+    (shapes_of_numbers, (SIX, -1, 3)),
+    (shape_of_a_list, (SIX, [3, -1, 1])),
+    (the_only_one, (SIX, 3.0)),
+    (greatest, (SIX, 3.0)),
+    (back_to_a_list, (SIX - 3,)),
+    (too_short_in_a_loop, (SIX, 5)),
     (made_of_numbers, (V, 4)),
     (made_of_numbers, (V, 1)),
     (made_of_numbers, (V, 0)),
@@ -210,6 +249,9 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
     [
         (made_of_numbers, (V, -1), "negative dimension"),
         (joined, (X, 0), "non-empty"),
+        (shapes_of_numbers, (SIX, 4, 3), "is invalid for input of size 6"),
+        (the_only_one, (SIX, 30.0), "cannot be converted to Scalar"),
+        (greatest, (SIX, 30.0), "numel\\(\\) == 0"),
     ],
 )
 def test_errors(program: Any, arguments: tuple[Any, ...], message: str) -> None:
