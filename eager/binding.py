@@ -145,6 +145,11 @@ def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert
     """
     bound: list[Any] = []
     left = dict(kwargs)
+    if schema.is_out and isinstance(several := left.get("out"), (tuple, list)):
+        written = [a.name for a in schema.arguments if a.is_write and a.kwarg_only]
+        if len(written) == len(several) > 1:
+            del left["out"]
+            left.update(zip(written, several, strict=True))
     used = 0
     for argument in schema.arguments:
         name = argument.name

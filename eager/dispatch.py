@@ -112,7 +112,16 @@ def _record(found: Schema) -> Any:
     names = [r.name for r in found.returns]
     if len(names) < 2 or not all(names):
         return None
-    return namedtuple(found.base_name, names, module="torch.return_types")
+    bases = (namedtuple(found.base_name, names, module="torch.return_types"),)
+    return type(found.base_name, bases, {
+        "__slots__": (), "__module__": "torch.return_types", "__repr__": _record_text,
+    })  # fmt: skip
+
+
+def _record_text(self: Any) -> str:
+    """As PyTorch writes named results: a line each."""
+    lines = ",\n".join(f"{name}={part!r}" for name, part in zip(self._fields, self, strict=True))
+    return f"torch.return_types.{type(self).__name__}(\n{lines})"
 
 
 def has_kernel(full_name: str) -> bool:

@@ -31,6 +31,11 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
     """
     items = _items(index)
     consumed = sum(_width(i) for i in items)
+    if consumed > array.ndim == 0:
+        raise DimensionError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+            "in C++ to convert a 0-dim tensor to a number"
+        )
     if consumed > array.ndim:
         raise DimensionError(f"too many indices for tensor of dimension {array.ndim}")
     basic: list[Any] = []
@@ -95,7 +100,8 @@ def _plain(item: Any) -> Any:
     elif isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item, dtype=None if len(item) else np.int64)
     else:
-        raise ArgumentError(
+        kind = DimensionError if isinstance(item, float) else ArgumentError
+        raise kind(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(item).__name__})"
         )

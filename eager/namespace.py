@@ -20,7 +20,7 @@ from . import composites
 from .dispatch import call, store
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
-from .storage import to_storage, value
+from .storage import promoted, to_storage, value
 from .tensor import Tensor, broadcast_shapes, from_dlpack
 from .tensor import from_numpy as shared
 from .tracing import active_tracer, traced_by
@@ -49,6 +49,16 @@ def _plain(data: Any) -> Any:
     return data
 
 
+def _ragged(data: Any, depth: int = 0) -> str:
+    """Where nested lists have another length than their first neighbour."""
+    rows = [x for x in data if isinstance(x, (list, tuple))]
+    for row in rows:
+        if len(row) != len(rows[0]):
+            return f"expected sequence of length {len(rows[0])} at dim {depth + 1} (got {len(row)})"
+    deeper = next((x for x in rows if any(isinstance(y, (list, tuple)) for y in x)), None)
+    return "expected sequence of equal length" if deeper is None else _ragged(deeper, depth + 1)
+
+
 def tensor(
     data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -60,7 +70,7 @@ def tensor(
     try:
         found = np.array(_plain(data))
     except ValueError as error:
-        raise ArgumentError("expected sequence of equal length at each dimension") from error
+        raise ValueRangeError(_ragged(data)) from error
     if found.dtype.kind not in "?biufc":
         raise ArgumentError(f"Could not infer dtype of {type(data).__name__}")
     out = dtype or _inferred(found, data)
@@ -192,6 +202,21 @@ def factory(face: Face) -> Face:
     return run
 
 
+NUMBER_FIRST = frozenset((
+    "add", "div", "divide", "floor_divide", "mul", "multiply", "sub", "subtract", "true_divide",
+))  # fmt: skip
+"""Functions of a tensor whose first argument may be a number after all: `torch.add(1, x)`."""
+
+
+def _number_first(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The number as a tensor that leaves the result's dtype to the second operand."""
+    first, second, *rest = args
+    if not isinstance(first, (bool, int, float, complex)) or not isinstance(second, Tensor):
+        return args
+    dtype = promoted(second, first)
+    return (Tensor(to_storage(np.asarray(first), dtype), dtype), second, *rest)
+
+
 FACTORIES = frozenset((
     "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
     "range", "zeros",
@@ -239,6 +264,8 @@ def lookup(name: str) -> Face:
 
     def run(*args: Any, **kwargs: Any) -> Any:
         grad = kwargs.pop("requires_grad", False)
+        if name in NUMBER_FIRST and len(args) > 1:
+            args = _number_first(args)
         result = call(full, args, kwargs, public=True)
         if type(result) is list:  # several tensors are a tuple to Python callers
             return tuple(result)

@@ -106,6 +106,19 @@ class _ComplexFormat:
         return real + ("" if imag.startswith("-") else "+") + imag
 
 
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """Suffixes behind the elements, on a line of their own where they would be too long."""
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > LINE_WIDTH:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
+
+
 def tensor_text(t: TensorBase) -> str:
     """`repr` of a tensor."""
     prefix = "tensor("
@@ -131,4 +144,4 @@ def tensor_text(t: TensorBase) -> str:
             suffixes.append(f"dtype={t.dtype}")
     if t.requires_grad:
         suffixes.append("requires_grad=True")
-    return prefix + ", ".join([body, *suffixes]) + ")"
+    return _with_suffixes(prefix + body, suffixes, len(prefix))

@@ -118,8 +118,12 @@ def to_storage(values: Any, dtype: DType) -> Array:
 
 
 def wrap_to_integer(found: Array, dtype: DType) -> Array:
-    """float to integer as x86-64 does: through int64, keeping the low bits (NaN: -2**63)."""
-    return found.astype(np.int64).astype(dtype.numpy)
+    """float to integer as x86-64 does: through int64, or through int32 for what is not wider; what
+    does not fit (and NaN) is the least number there, of which narrower types keep the low bits."""
+    if dtype.bits == 64:
+        return found.astype(np.int64)
+    fits = (found > -(2.0**31) - 1) & (found < 2.0**31)
+    return np.where(fits, found, -(2.0**31)).astype(np.int32).astype(dtype.numpy)
 
 
 def wrap(values: Any, dtype: DType) -> Any:

@@ -236,7 +236,9 @@ class Tensor(TensorBase, metaclass=_Operators):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
-            raise OperatorError("only Tensors of floating point dtype can require gradients")
+            raise OperatorError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
         self.requires_grad = requires_grad
         return self
 
@@ -266,6 +268,11 @@ class Tensor(TensorBase, metaclass=_Operators):
         """Tell the tracer that the value becomes a `kind`, which no trace can follow."""
         if (tracer := active_tracer()) is not None:
             tracer.leaves(self, kind)
+
+    def _scalar(self) -> Any:
+        if self._array.size != 1:
+            raise ValueRangeError("only one element tensors can be converted to Python scalars")
+        return self._only()
 
     def _only(self) -> Any:
         if self._array.size != 1:
@@ -318,15 +325,15 @@ class Tensor(TensorBase, metaclass=_Operators):
 
     def __int__(self) -> int:
         self._leaves("Python integer")
-        return int(self._only())
+        return int(self._scalar())
 
     def __float__(self) -> float:
         self._leaves("Python float")
-        return float(self._only())
+        return float(self._scalar())
 
     def __complex__(self) -> complex:
         self._leaves("Python complex")
-        return complex(self._only())
+        return complex(self._scalar())
 
     def __index__(self) -> int:
         if self._array.size != 1 or self.dtype.category > 1:
@@ -461,6 +468,8 @@ class Tensor(TensorBase, metaclass=_Operators):
     def _binary(self, other: Any, name: str, swapped: bool = False) -> Any:
         if isinstance(other, np.generic):
             other = other.item()
+        elif isinstance(other, np.ndarray):
+            other = from_numpy(other)
         if not isinstance(other, (Tensor, bool, int, float, complex)):
             return NotImplemented
         if not swapped:
@@ -534,7 +543,17 @@ class Tensor(TensorBase, metaclass=_Operators):
     def __abs__(self) -> Tensor:
         return self._tensor("abs")
 
+    def __rlshift__(self, other: Any) -> Any:
+        return self._binary(other, "aten::bitwise_left_shift", swapped=True)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._binary(other, "aten::bitwise_right_shift", swapped=True)
+
     def __invert__(self) -> Tensor:
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise ArgumentError(
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+            )
         return self._tensor("bitwise_not")
 
     def __round__(self, digits: SupportsIndex = 0) -> Tensor:

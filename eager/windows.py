@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tensorscript.base.dtypes import DType, float32, float64
 from tensorscript.base.errors import ValueRangeError
 
+from .device import strided
 from .modes import MODES
 from .storage import wrap
 
@@ -23,8 +24,12 @@ Shape = Callable[[Float, int], Float]
 """A window's values of its sample numbers and of the number of the last one."""
 
 
-def _made(name: str, count: int, sym: bool, dtype: DType | None, fn: Shape, grad: bool) -> Any:
+def _made(
+    name: str, count: int, sym: bool, dtype: DType | None, layout: Any, fn: Shape, grad: bool
+) -> Any:
     out = dtype or MODES.default_dtype
+    if layout not in (None, strided):
+        raise ValueRangeError(f"{name} is implemented for strided tensors only, got: {layout}")
     if count < 0:
         raise ValueRangeError(f"{name} requires non-negative window length, got M={count}")
     if out not in (float32, float64):
@@ -50,7 +55,7 @@ def _fixed(name: str, coefficients: Sequence[float]) -> Callable[..., Any]:
         M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None,
         device: Any = None, requires_grad: bool = False,
     ) -> Any:  # fmt: skip
-        return _made(name, M, sym, dtype, _general_cosine(coefficients), requires_grad)
+        return _made(name, M, sym, dtype, layout, _general_cosine(coefficients), requires_grad)
 
     run.__name__ = name
     return run
@@ -64,7 +69,7 @@ def general_cosine(
         raise TypeError("Coefficients must be a list/tuple")
     if not a:
         raise ValueRangeError("Coefficients cannot be empty")
-    return _made("general_cosine", M, sym, dtype, _general_cosine(a), requires_grad)
+    return _made("general_cosine", M, sym, dtype, layout, _general_cosine(a), requires_grad)
 
 
 def general_hamming(
@@ -72,7 +77,7 @@ def general_hamming(
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     shape = _general_cosine([alpha, 1 - alpha])
-    return _made("general_hamming", M, sym, dtype, shape, requires_grad)
+    return _made("general_hamming", M, sym, dtype, layout, shape, requires_grad)
 
 
 def exponential(
@@ -89,7 +94,7 @@ def exponential(
         middle = last / 2 if center is None else center
         return np.asarray(np.exp(-np.abs(k - middle) / tau))
 
-    return _made("exponential", M, sym, dtype, shape, requires_grad)
+    return _made("exponential", M, sym, dtype, layout, shape, requires_grad)
 
 
 def cosine(
@@ -97,7 +102,7 @@ def cosine(
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     shape: Shape = lambda k, last: np.sin(np.pi * (k + 0.5) / (last + 1))  # noqa: E731
-    return _made("cosine", M, sym, dtype, shape, requires_grad)
+    return _made("cosine", M, sym, dtype, layout, shape, requires_grad)
 
 
 def gaussian(
@@ -107,7 +112,7 @@ def gaussian(
     if std <= 0:
         raise ValueRangeError(f"Standard deviation must be positive, got: {std} instead.")
     shape: Shape = lambda k, last: np.exp(-(((k - last / 2) / std) ** 2) / 2)  # noqa: E731
-    return _made("gaussian", M, sym, dtype, shape, requires_grad)
+    return _made("gaussian", M, sym, dtype, layout, shape, requires_grad)
 
 
 def kaiser(
@@ -121,7 +126,7 @@ def kaiser(
         place = 2 * k / max(last, 1) - 1
         return np.asarray(np.i0(beta * np.sqrt(np.maximum(1 - place**2, 0))) / np.i0(beta))
 
-    return _made("kaiser", M, sym, dtype, shape, requires_grad)
+    return _made("kaiser", M, sym, dtype, layout, shape, requires_grad)
 
 
 def bartlett(
@@ -129,7 +134,7 @@ def bartlett(
     device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     shape: Shape = lambda k, last: 1 - np.abs(2 * k / max(last, 1) - 1)  # noqa: E731
-    return _made("bartlett", M, sym, dtype, shape, requires_grad)
+    return _made("bartlett", M, sym, dtype, layout, shape, requires_grad)
 
 
 FACES: dict[str, Callable[..., Any]] = {

@@ -63,6 +63,15 @@ def prelu(self: Any, weight: Any) -> Any:
             f" {array(weight).ndim}"
         )
     x, w = compute(self), compute(weight)
+    if w.size != 1:
+        if x.ndim == 0:
+            raise OperatorError("Not allow zero-dim input tensor.")
+        channels = x.shape[1] if x.ndim > 1 else 1
+        if w.size != channels:
+            raise OperatorError(
+                "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                f"{w.size} and channel size = {channels}."
+            )
     if w.size > 1 and x.ndim > 1:
         w = w.reshape(-1, *[1] * (x.ndim - 2))
     elif w.ndim:
@@ -202,6 +211,8 @@ def hardtanh(self: Any, lower: Any = -1, upper: Any = 1) -> Any:
 
 def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
           generator: Any = None) -> Any:  # fmt: skip
+    if lower > upper:
+        raise OperatorError("Lower bound should be less than or equal to the upper bound")
     x = compute(self)
     slope: Any = (lower + upper) / 2
     if training:

@@ -114,6 +114,17 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
             f"cov(): expected input to have two or fewer dimensions but got an input with "
             f"{array(self).ndim} dimensions"
         )
+    for name, w in (("fweights", fweights), ("aweights", aweights)):
+        if w is not None and array(w).ndim > 1:
+            raise OperatorError(
+                f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+                f"{array(w).ndim} dimensions"
+            )
+    if fweights is not None and not fweights.dtype.is_integral:
+        raise OperatorError(
+            "cov(): expected fweights to have integral dtype but got fweights with "
+            f"{fweights.dtype.word} dtype"
+        )
     weights = [None if w is None else value(w) for w in (fweights, aweights)]
     dtype = floating(self.dtype if aweights is None else promoted(self, aweights))
     x = cast(self, dtype)

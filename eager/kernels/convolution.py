@@ -79,6 +79,10 @@ def convolution(
             f"Input type (torch.{self.dtype.word}Tensor) and weight type "
             f"(torch.{weight.dtype.word}Tensor) should be the same"
         )
+    if bias is not None and bias.dtype is not self.dtype:
+        raise OperatorError(
+            f"Input type ({self.dtype.word}) and bias type ({bias.dtype.word}) should be the same"
+        )
     x, w = compute(self), compute(weight)
     n = w.ndim - 2
     unbatched = x.ndim == n + 1
@@ -90,6 +94,12 @@ def convolution(
     x = x[None] if unbatched else x
     _check(x, w, groups, transpose)
     s, p, d = spread(stride, n), spread(padding, n), spread(dilation, n)
+    if min(s) <= 0:
+        raise OperatorError("non-positive stride is not supported")
+    if min(p) < 0:
+        raise OperatorError("negative padding is not supported")
+    if min(d) <= 0:
+        raise OperatorError("dilation should be greater than zero")
     if transpose:
         out = transposed(x, w, s, p, spread(output_padding, n), d, groups)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,6 +63,8 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> A
     out = dtype or (int64 if integral else MODES.default_dtype)
     if step == 0:
         raise OperatorError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise OperatorError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise OperatorError("upper bound and lower bound inconsistent with step sign")
     if integral:

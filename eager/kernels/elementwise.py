@@ -330,7 +330,7 @@ def logit(self: Any, eps: float | None = None) -> Any:
 def where(condition: Any, self: Any, other: Any) -> Any:
     if condition.dtype is not bool_ and condition.dtype.short != "u8":
         raise OperatorError(
-            f"expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.word}"
         )
     dtype = promoted(self, other)
@@ -369,7 +369,18 @@ def copysign(self: Any, other: Any) -> Any:
 
 
 def make_complex(real: Any, imag: Any) -> Any:
-    dtype = complex_dtype(promoted(real, imag))
+    for part in (real, imag):
+        if part.dtype.short not in ("f16", "f32", "f64"):
+            raise OperatorError(
+                "Expected both inputs to be Half, Float or Double tensors but got "
+                f"{real.dtype.word} and {imag.dtype.word}"
+            )
+    if real.dtype is not imag.dtype:
+        raise OperatorError(
+            f"Expected object of scalar type {real.dtype.word} but got scalar type "
+            f"{imag.dtype.word} for second argument"
+        )
+    dtype = complex_dtype(real.dtype)
     return wrap(compute(real) + 1j * compute(imag), dtype)
 
 

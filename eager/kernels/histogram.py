@@ -22,7 +22,7 @@ from ..storage import (
     wrap_like,
 )
 from .creation import spaced
-from .shapes import normal_dim
+from .shapes import normal_dims
 
 Kernel = Callable[..., Any]
 
@@ -134,7 +134,7 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
 def _dimensions(dim: Any, ndim: int) -> list[int]:
     if dim is None:
         return list(range(ndim))
-    return [normal_dim(d, ndim) for d in ([dim] if isinstance(dim, int) else dim)]
+    return list(normal_dims([dim] if isinstance(dim, int) else dim, ndim))
 
 
 def _steps(spacing: Any, count: int) -> list[Any]:

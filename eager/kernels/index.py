@@ -88,6 +88,10 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
 
 def masked_fill(self: Any, mask: Any, number: Any) -> Any:
     a, m = array(self), array(mask)
+    fractional = isinstance(number, complex) or getattr(number, "dtype", bool_).is_complex
+    if fractional and not self.dtype.is_complex:
+        kind = "int64_t" if self.dtype is int64 else self.dtype.word.lower()
+        raise OperatorError(f"value cannot be converted to type {kind} without overflow")
     if getattr(number, "dtype", None) is not None and array(number).ndim:
         raise OperatorError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -123,6 +127,8 @@ def embedding(
     """Rows of `weight` (V, D) -> (*indices, D)."""
     at = index_array(indices, "embedding")
     rows = array(weight)
+    if rows.ndim != 2:
+        raise OperatorError("'weight' must be 2-D")
     if at.size and (at.min() < 0 or at.max() >= rows.shape[0]):
         raise DimensionError("index out of range in self")
     return make(rows[at], weight.dtype)

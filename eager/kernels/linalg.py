@@ -287,7 +287,16 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
             f"linalg.cross: inputs dimension {axis} must have length 3. Got {shape[axis]} and"
             f" {array(other).shape[axis]}"
         )
+    if array(other).ndim != len(shape):
+        raise OperatorError("linalg.cross: inputs must have the same number of dimensions.")
+    sizes = shape[axis], array(other).shape[axis]
+    if sizes != (3, 3):
+        raise OperatorError(
+            f"linalg.cross: inputs dimension {axis} must have length 3. Got {sizes[0]} and "
+            f"{sizes[1]}"
+        )
     a, b = np.moveaxis(compute(self), axis, -1), np.moveaxis(compute(other), axis, -1)
+    check_broadcast(a, b)
     out = np.roll(a, -1, -1) * np.roll(b, 1, -1) - np.roll(a, 1, -1) * np.roll(b, -1, -1)
     return wrap(np.moveaxis(out, -1, axis), self.dtype)
 

@@ -103,12 +103,26 @@ def _with_update(
     return (*parts, wrap(np.zeros(0, np.uint8), uint8))
 
 
+def _check_normalized(shape: tuple[int, ...], weight: Any) -> None:
+    if not shape:
+        raise OperatorError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            "element, but got normalized_shape = []"
+        )
+    if weight is not None and compute(weight).shape != shape:
+        raise OperatorError(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(compute(weight).shape)} and normalized_shape = {list(shape)}"
+        )
+
+
 def layer_norm(
     self: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None,
     eps: float = 1e-5, cudnn: bool = True,
 ) -> Any:  # fmt: skip
     x = compute(self)
     shape = tuple(normalized_shape)
+    _check_normalized(shape, weight)
     if x.shape[x.ndim - len(shape) :] != shape:
         raise OperatorError(
             f"Given normalized_shape={list(shape)}, expected input with shape "
@@ -120,6 +134,7 @@ def layer_norm(
 
 def native_layer_norm(self: Any, shape: Sequence[int], weight: Any, bias: Any, eps: float) -> Any:
     x = compute(self)
+    _check_normalized(tuple(shape), weight)
     _, mean, scale = _standard(x, tuple(range(-len(shape), 0)), eps)
     kept = self.dtype if weight is None or weight.dtype is self.dtype else weight.dtype
     return layer_norm(self, shape, weight, bias, eps), wrap(mean, kept), wrap(scale, kept)
@@ -129,6 +144,12 @@ def rms_norm(
     self: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Any:
     x = compute(self)
+    _check_normalized(tuple(normalized_shape), weight)
+    if x.shape[x.ndim - len(normalized_shape) :] != tuple(normalized_shape):
+        raise OperatorError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
+            f"[*{', '.join(map(str, normalized_shape))}], but got input of size{list(x.shape)}"
+        )
     over = tuple(range(-len(normalized_shape), 0))
     small = np.finfo(x.dtype).eps if eps is None else eps
     mean_square = np.asarray((x * x).mean(axis=over, keepdims=True, dtype=x.dtype))

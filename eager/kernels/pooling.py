@@ -29,6 +29,8 @@ def _ceil_extra(size: int, k: int, s: int, p: int, d: int) -> int:
 def _cells(x: Array, k: Ints, s: Ints, p: Ints, d: Ints, ceil: bool, fill: float) -> Array:
     n = len(k)
     for ki, pi in zip(k, p, strict=True):
+        if pi < 0:
+            raise OperatorError(f"pad must be non-negative, but got pad: {pi}")
         if pi > ki // 2:
             raise OperatorError(
                 f"pad should be at most half of effective kernel size, but got pad={pi}, "
@@ -85,6 +87,8 @@ def avg_pool(n: int) -> Kernel:
         ones = (1,) * n
         inner = tuple(range(-n, 0))
         total = _cells(x, k, s, p, ones, ceil_mode, 0).sum(axis=inner, dtype=x.dtype)
+        if divisor_override == 0:
+            raise OperatorError("divisor must be not zero")
         if divisor_override is not None:
             return wrap(total / x.dtype.type(divisor_override), self.dtype)
         counted = np.ones(x.shape[-n:], x.dtype)
@@ -105,6 +109,17 @@ def avg_pool(n: int) -> Kernel:
 
 def _bins(size: int, outputs: int) -> list[tuple[int, int]]:
     return [(i * size // outputs, -(-(i + 1) * size // outputs)) for i in range(outputs)]
+
+
+def _output_sizes(sizes: Ints, n: int) -> tuple[int, ...]:
+    if len(sizes) not in (1, n):
+        raise OperatorError(f"adaptive pooling: output_size must be {n}")
+    if any(s is not None and s < 0 for s in sizes):
+        raise OperatorError(
+            "adaptive pooling: elements of output_size must be greater than or equal to 0 but "
+            f"received {list(sizes)}"
+        )
+    return spread(sizes, n)
 
 
 def _adaptive(x: Array, sizes: Ints, fn: Callable[..., Any]) -> Array:
@@ -128,7 +143,7 @@ def _adaptive(x: Array, sizes: Ints, fn: Callable[..., Any]) -> Array:
 def adaptive_avg(n: int) -> Kernel:
     def run(self: Any, output_size: Ints) -> Any:
         x = compute(self)
-        return wrap(_adaptive(x, spread(output_size, n), np.mean), self.dtype)
+        return wrap(_adaptive(x, _output_sizes(output_size, n), np.mean), self.dtype)
 
     return run
 
@@ -146,7 +161,7 @@ def adaptive_max(n: int) -> Kernel:
 
     def run(self: Any, output_size: Ints) -> Any:
         x = compute(self)
-        sizes, spatial = spread(output_size, n), x.shape[-n:]
+        sizes, spatial = _output_sizes(output_size, n), x.shape[-n:]
         best = np.empty((*x.shape[:-n], *sizes), x.dtype)
         places = np.empty(best.shape, np.int64)
         numbers = np.arange(int(np.prod(spatial))).reshape(spatial)

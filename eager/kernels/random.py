@@ -69,6 +69,10 @@ def _store(self: Any, values: Array) -> Any:
 
 
 def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
+    if low > high:
+        raise OperatorError(
+            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+        )
     u = _draw("uniform", array(self).shape, self.dtype, generator)
     return _store(self, u * u.dtype.type(high - low) + u.dtype.type(low))
 
@@ -81,6 +85,8 @@ def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = Non
 
 
 def exponential_(self: Any, lambd: float = 1.0, generator: Any = None) -> Any:
+    if lambd <= 0:
+        raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     u = _draw("uniform", array(self).shape, float64, generator)
     return _store(self, -np.log1p(-u) / lambd)
 
@@ -179,7 +185,17 @@ def multinomial(
     self: Any, num_samples: int, replacement: bool = False, generator: Any = None
 ) -> Any:
     """Indices drawn with the rows of `self` as weights; without replacement by Gumbel's trick."""
+    if not 1 <= array(self).ndim <= 2:
+        raise OperatorError("prob_dist must be 1 or 2 dim")
+    if not self.dtype.is_floating_point:
+        raise OperatorError(
+            "multinomial only supports floating-point dtypes for input, got: " + self.dtype.word
+        )
+    if num_samples <= 0:
+        raise OperatorError("cannot sample n_sample <= 0 samples")
     p = compute(self).astype(np.float64)
+    if not np.isfinite(p).all():
+        raise OperatorError("probability tensor contains either `inf`, `nan` or element < 0")
     if bool((p < 0).any()) or not bool((p.sum(-1) > 0).all()):
         raise OperatorError("probability tensor contains either `inf`, `nan` or element < 0")
     if not replacement and num_samples > p.shape[-1]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
 from tensorscript.base.dtypes import BY_CODE, DType
-from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError, ValueRangeError
 
 from ..storage import Array, array, complex_dtype, make, promoted, real_dtype, to_storage, value
-from .shapes import normal_dim, normal_dims, whole_shape
+from .shapes import broadcast, normal_dim, normal_dims, whole_shape
 
 Kernel = Callable[..., Any]
 
@@ -164,11 +164,17 @@ def select(self: Any, dim: int, index: int) -> Any:
 
 
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+    if not array(self).ndim:
+        raise OperatorError("narrow() cannot be applied to a 0-dim tensor.")
     size = array(self).shape[normal_dim(dim, array(self).ndim)]
     first = int(start.item()) if hasattr(start, "item") else int(start)
-    first = first + size if first < 0 else first
     if length < 0:
         raise OperatorError("narrow(): length must be non-negative.")
+    if not -size <= first <= size:
+        raise DimensionError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {first})"
+        )
+    first = first + size if first < 0 else first
     if first + length > size:
         raise OperatorError(f"start ({first}) + length ({length}) exceeds dimension size ({size}).")
     return slice_(self, dim, first, first + length)
@@ -336,7 +342,7 @@ def contiguous(self: Any, memory_format: Any = None) -> Any:
 def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     """Concatenate; tensors of shape (0,) are passed over."""
     if not tensors:
-        raise OperatorError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueRangeError("torch.cat(): expected a non-empty list of Tensors")
     dtype = promoted(*tensors)
     arrays = [_converted(x, dtype) for x in tensors]
     kept = [a for a in arrays if a.shape != (0,)] or arrays[:1]
@@ -397,7 +403,13 @@ def repeat_interleave(
 
 
 def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    axis = tuple(dims) or None
+    if not shifts:
+        raise OperatorError("`shifts` required")
+    if len(shifts) != len(dims) and (dims or len(shifts) > 1):
+        raise OperatorError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
+    axis = normal_dims(dims, array(self).ndim) or None
     shift = tuple(shifts) if axis else shifts[0]
     return make(np.roll(array(self), shift, axis), self.dtype)
 
@@ -417,7 +429,9 @@ def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:
 
 
 def broadcast_tensors(tensors: Sequence[Any]) -> list[Any]:
-    shape = np.broadcast_shapes(*(array(x).shape for x in tensors))
+    shape: tuple[int, ...] = ()
+    for x in tensors:
+        shape = broadcast(shape, array(x).shape)
     return [expand(x, shape) for x in tensors]
 
 

@@ -77,6 +77,12 @@ def linear_cross_entropy(
         raise OperatorError(
             f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}"
         )
+    if linear_weight.dim() > 2 and input.dim() == 1:
+        raise OperatorError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} "
+            f"requires batched input, (N, {linear_weight.shape[-1]}), got unbatched input with "
+            f"shape {tuple(input.shape)}"
+        )
     features, shape = linear_weight.shape[-1], list(linear_weight.shape[:-1])
     if input.shape[-1] != features:
         raise OperatorError(
@@ -85,6 +91,8 @@ def linear_cross_entropy(
         )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = call("aten::linear", (input, linear_weight.reshape(-1, features), bias))
+    if ignore_index is not None and tuple(target.shape) == (*input.shape[:-1], *shape):
+        raise OperatorError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index
     return loss.cross_entropy(
         logits.reshape([*input.shape[:-1], *shape]), target, weight, None, ignored, None, reduction,

@@ -21,6 +21,8 @@ _NAMES: dict[str, str] = {
     "save": "tensorscript.frontends.torchscript.checkpoint",
     "Generator": f"{_EAGER}.random",
     "device": f"{_EAGER}.device",
+    "finfo": f"{_EAGER}.limits",
+    "iinfo": f"{_EAGER}.limits",
     "strided": f"{_EAGER}.device",
     "sparse_coo": f"{_EAGER}.device",
     "contiguous_format": f"{_EAGER}.device",

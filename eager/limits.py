@@ -1,0 +1,83 @@
+"""`finfo` and `iinfo`: the limits of dtypes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorscript.base.dtypes import DType, bfloat16
+
+from .modes import MODES
+from .storage import real_dtype
+
+
+@dataclass(frozen=True, repr=False)
+class FloatLimits:
+    """Limits of a floating-point dtype (of a complex one, those of its parts)."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+    dtype: str
+
+    def __repr__(self) -> str:
+        fields = (
+            f"{name}={getattr(self, name):g}"
+            for name in ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        )
+        return f"finfo({', '.join(fields)}, dtype={self.dtype})"
+
+
+@dataclass(frozen=True, repr=False)
+class IntegerLimits:
+    """Limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: str
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+def finfo(type: DType | None = None) -> FloatLimits:
+    """The limits of a floating-point or complex dtype, by default of the default dtype.
+
+    Raises:
+        TypeError: an integer dtype.
+    """
+    dtype = real_dtype(type or MODES.default_dtype)
+    if not dtype.is_floating_point:
+        raise TypeError(
+            f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
+            f"'{dtype.name}'"
+        )
+    if dtype is bfloat16:
+        top, tiny = 3.3895313892515355e38, 2.0**-126
+        return FloatLimits(16, 2.0**-7, top, -top, tiny, tiny, 0.01, dtype.name)
+    found = np.finfo(dtype.numpy)
+    tiny = float(found.tiny)
+    return FloatLimits(
+        dtype.bits, float(found.eps), float(found.max), float(found.min), tiny, tiny,
+        float(found.resolution), dtype.name,
+    )  # fmt: skip
+
+
+def iinfo(type: DType) -> IntegerLimits:
+    """The limits of an integer dtype.
+
+    Raises:
+        TypeError: another dtype.
+    """
+    if not type.is_integral:
+        raise TypeError(
+            f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'"
+        )
+    found = np.iinfo(type.numpy)
+    return IntegerLimits(type.bits, int(found.max), int(found.min), type.name)
