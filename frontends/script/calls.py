@@ -208,36 +208,27 @@ class Calls(Subscripts):
     def _dict(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
         if node.args:
             self._count("dict", node, span, 1)
-        keys: list[ast.expr | None] = []
-        values: list[ast.expr] = []
+        pairs: list[ast.Tuple] = []
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise NotSupportedError(
                     "keyword-arg expansion is not supported", self.span(keyword.value)
                 )
-            keys.append(ast.copy_location(ast.Constant(keyword.arg), keyword))
-            values.append(keyword.value)
-        pairs = self._pairs(node.args[0]) if node.args else ast.Dict([], [])
-        if pairs is not None:
-            display = ast.Dict([*pairs.keys, *keys], [*pairs.values, *values])
-            return Simple(self.dict_display(ast.copy_location(display, node), span, hint))
-        made = self._dict_of(node.args[0], span, hint)
-        for key, value in zip(keys, values, strict=True):
-            assert key is not None
-            inputs = [made, self.expr(key), self.expr(value)]
+            key = ast.copy_location(ast.Constant(keyword.arg), keyword)
+            pair = ast.Tuple([key, keyword.value], ast.Load())
+            pairs.append(ast.copy_location(pair, keyword))
+        if not node.args and not pairs:
+            return Simple(self.dict_display(ast.copy_location(ast.Dict([], []), node), span, hint))
+        source: ast.expr = node.args[0] if node.args else ast.List([], ast.Load())
+        if isinstance(source, ast.List):
+            # Keywords are more pairs of a list that is written out.
+            source = ast.copy_location(ast.List([*source.elts, *pairs], ast.Load()), node)
+            pairs = []
+        made = self._dict_of(source, span, hint)
+        for pair in pairs:
+            inputs = [made, *(self.expr(part) for part in pair.elts)]
             self.builtin("aten::_set_item", inputs, span)
         return Simple(made)
-
-    def _pairs(self, node: ast.expr) -> ast.Dict | None:
-        """A display of a dict, or of pairs, as the display of a dict."""
-        if isinstance(node, ast.Dict):
-            return node
-        if not isinstance(node, ast.List | ast.Tuple):
-            return None
-        pairs = [p.elts for p in node.elts if isinstance(p, ast.Tuple) and len(p.elts) == 2]
-        if len(pairs) != len(node.elts):
-            return None
-        return ast.Dict([p[0] for p in pairs], [p[1] for p in pairs])
 
     def _dict_of(self, node: ast.expr, span: Span, hint: Attribute | None) -> Value:
         """`dict(x)` of a dict, or of something that gives pairs."""

@@ -165,10 +165,13 @@ class _Folder:
         self.graph = graph
         self.values: Values = {}
         self.changed = False
+        self.depth = 0
 
     def block(self, block: Block) -> None:
         out: list[Node] = []
+        self.depth += 1
         self.nodes(block.nodes, out)
+        self.depth -= 1
         block.nodes = out
         block.outputs = [_resolve(self.values, v) for v in block.outputs]
 
@@ -179,10 +182,14 @@ class _Folder:
                 self._if(node, out)
             elif node.kind == draft.LOOP:
                 self._loop(node, out)
-            elif not self._fold(node):
+            elif self._stays(node) or not self._fold(node):
                 for inner in node.blocks:
                     self.block(inner)
                 out.append(node)
+
+    def _stays(self, node: Node) -> bool:
+        """TorchScript folds `format` only outside of ifs and loops."""
+        return self.depth > 1 and node.schema is not None and node.schema.is_vararg
 
     def _fold(self, node: Node) -> bool:
         if has_side_effects(node) or node.blocks:

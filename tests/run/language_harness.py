@@ -106,10 +106,18 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def run_program(
+@dataclass(frozen=True)
+class Scripted:
+    """A program as a module, and its function or module scripted."""
+
+    module: ModuleType
+    function: Any
+
+
+def script_program(
     program: LanguageProgram, torch: Any, folder: Path, modules: Any = None
-) -> list[Any]:
-    """What the scripted program does on every call; one refusal if it does not compile.
+) -> Scripted | Refusal:
+    """The program scripted, or why it is refused.
 
     Args:
         modules: whose `nn.Module` a program with modules uses; by default that of `torch`.
@@ -118,10 +126,14 @@ def run_program(
     try:
         module = load_program(program, root.__name__, folder)
         subject = module.M() if hasattr(module, "M") else module.f
-        scripted = torch.jit.script(subject)
+        return Scripted(module, torch.jit.script(subject))
     except Exception as error:
-        return [refusal("compile", error)]
-    names = {**vars(module), "T": torch.tensor, "f": scripted}
+        return refusal("compile", error)
+
+
+def call_program(program: LanguageProgram, torch: Any, scripted: Scripted) -> list[Any]:
+    """What the scripted program does on every call."""
+    names = {**vars(scripted.module), "T": torch.tensor, "f": scripted.function}
     out: list[Any] = []
     for call in program.calls:
         try:
@@ -129,6 +141,16 @@ def run_program(
         except Exception as error:
             out.append(refusal("run", error))
     return out
+
+
+def run_program(
+    program: LanguageProgram, torch: Any, folder: Path, modules: Any = None
+) -> list[Any]:
+    """What the scripted program does on every call; one refusal if it does not compile."""
+    scripted = script_program(program, torch, folder, modules)
+    if isinstance(scripted, Refusal):
+        return [scripted]
+    return call_program(program, torch, scripted)
 
 
 def close(left: Any, right: Any) -> bool:

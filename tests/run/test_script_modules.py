@@ -6,11 +6,11 @@ import re
 import warnings
 
 import pytest
+from graph_texts import canonical
 
 from tensorscript.frontends.script.api import compile_module
 
 torch = pytest.importorskip("torch")
-canonical = pytest.importorskip("test_script_graphs").canonical
 nn = torch.nn
 
 MODULES = {
