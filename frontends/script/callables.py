@@ -96,7 +96,7 @@ class Function(Sugared):
         try:
             _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         callee = {"callee": self.name}
         node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
         return Simple(node.output)
@@ -114,7 +114,7 @@ class Overloads(Sugared):
         try:
             at, matched = match_overloads(em, signatures, args, kwargs, None, span)
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         callee = {"callee": self.choices[at].name}
         node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
         return Simple(node.output)
@@ -135,7 +135,7 @@ class Method(Sugared):
                 em, [self.signature], [self.object, *args], kwargs, None, span
             )
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         method = {"method": self.name}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
@@ -155,7 +155,7 @@ class MethodOverloads(Sugared):
         try:
             at, matched = match_overloads(em, signatures, arguments, kwargs, None, span)
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         method = {"method": self.choices[at][0]}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
@@ -227,7 +227,7 @@ class NamedTupleClass(Sugared):
         try:
             _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         return Simple(em.make_tuple(matched.inputs, span, self.type))
 
 
@@ -324,7 +324,7 @@ class PythonCall(Sugared):
         try:
             _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
         except ArgumentsMismatch as mismatch:
-            raise em.error(mismatch.text, span) from None
+            raise em.mismatch(mismatch, span) from None
         if self.unused:
             inputs = [em.constant(UNUSED_MESSAGE, span), em.constant(None, span)]
             em.insert(RAISE, inputs, [], span)

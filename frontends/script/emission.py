@@ -133,8 +133,15 @@ class Emission:
         try:
             at, matched = match_overloads(self, signatures, args, kwargs or {}, self_value, span)
         except ArgumentsMismatch as mismatch:
-            raise self.error(mismatch.text, span) from None
+            raise self.mismatch(mismatch, span) from None
         return self.operator_node(signatures[at], matched, span)
+
+    def mismatch(self, mismatch: ArgumentsMismatch, span: Span | None) -> CompileError:
+        """The error of a call that no signature takes."""
+        error = self.error(mismatch.text, span)
+        if mismatch.nearest:
+            error.with_note(mismatch.nearest, None)
+        return error
 
     def operator_node(self, signature: Signature, matched: Matched, span: Span | None) -> Value:
         """The node of an operator call; several results are packed into a (named) tuple."""

@@ -71,10 +71,16 @@ class Matched:
 
 
 class ArgumentsMismatch(Exception):
-    """No signature takes the arguments; `text` is the report without the place."""
+    """No signature takes the arguments.
 
-    def __init__(self, text: str) -> None:
+    Attributes:
+        text: the report without the place.
+        nearest: of several signatures the one that took most arguments, and what it lacks.
+    """
+
+    def __init__(self, text: str, nearest: str = "") -> None:
         self.text = text
+        self.nearest = nearest
         super().__init__(text)
 
 
@@ -183,6 +189,18 @@ def _mismatch(formal: Formal, actual: Attribute) -> str:
     if isinstance(actual, ListType) and isinstance(actual.element, TensorType):
         text += EMPTY_LIST_HINT
     return text
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """A signature that does not take the arguments: why, and how many it took."""
+
+    signature: Signature
+    reason: str
+    taken: int
+
+    def __str__(self) -> str:
+        return f"\n{self.signature}:\n{self.reason}"
 
 
 @dataclass
@@ -311,15 +329,16 @@ def match(
     self_value: Value | None,
     conversions: bool,
     span: Span | None,
-) -> Matched | str:
-    """One signature; a string is the reason for refusing."""
+) -> Matched | Unmatched:
+    """Match one signature."""
     nodes = em.block.nodes
     mark = len(nodes)
+    attempt = _Attempt(em, signature, args, kwargs, self_value, conversions, span)
     try:
-        return _Attempt(em, signature, args, kwargs, self_value, conversions, span).run()
+        return attempt.run()
     except _Refused as reason:
         del nodes[mark:]
-        return f"\n{signature}:\n{reason}"
+        return Unmatched(signature, str(reason), attempt.taken + len(attempt.used))
 
 
 def match_overloads(
@@ -339,17 +358,23 @@ def match_overloads(
         found = match(em, signatures[0], args, kwargs, self_value, True, span)
         if isinstance(found, Matched):
             return 0, found
-        raise ArgumentsMismatch(found)
-    reasons = ""
+        raise ArgumentsMismatch(str(found))
+    refused: list[Unmatched] = []
     for conversions in (False, True):
-        reasons = ""
+        refused = []
         for at, signature in enumerate(signatures):
             found = match(em, signature, args, kwargs, self_value, conversions, span)
             if isinstance(found, Matched):
                 return at, found
-            reasons += found
+            refused.append(found)
+    reasons = "".join(map(str, refused)).rstrip("\n")
     indented = "".join(f"  {line}\n" for line in reasons.split("\n"))
+    nearest = max(refused, key=lambda u: u.taken)
+    given = [typing.message_text(v.type) for v in ([self_value] if self_value else []) + [*args]]
+    given += [f"{name}={typing.message_text(v.type)}" for name, v in kwargs.items()]
     raise ArgumentsMismatch(
         "Arguments for call are not valid.\nThe following variants are available:\n"
-        f"{indented}\nThe original call is"
+        f"{indented}\nThe original call is",
+        f"It was called with ({', '.join(given)}). The nearest variant is\n"
+        f"  {nearest.signature}\nwhich does not fit: {nearest.reason.splitlines()[0]}",
     )
