@@ -4,7 +4,9 @@
 out[n, o, y, ..] = sum over c, ky, .. of
                    in[n, g*C + c, y*stride + ky*dilation - pad, ..] * w[o, c, ky, ..]
 ```
-Reads outside of the input are guarded by a select. A transposed convolution gathers: the input
+Reads outside of the input are guarded by a select. A transposed convolution is one convolution per
+phase of its output, (y + pad) modulo the stride, which sees every stride-th tap of the kernel; the
+phases are rows of one product, interleaved by a view. With a dilation it gathers instead: the input
 position is (y + pad - ky*dilation) / stride where that divides.
 """
 
@@ -133,6 +135,9 @@ def transposed(
     per_group = weight.shape[1]
     inner = simplify(weight.shape[0] // groups)
     wide = compute_dtype(x.dtype)
+    if all(d == 1 for d in dilations):
+        out = _phased(b, x, weight, sizes, steps, pads, kernel, groups)
+        return _with_bias(b, out, bias)
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         group = const(0) if groups == 1 else i[1] // per_group
@@ -154,6 +159,61 @@ def transposed(
     shape = (x.shape[0], simplify(per_group * groups), *sizes)
     out = b.contract(shape, [inner, *weight.shape[2:]], x.dtype, make)
     return _with_bias(b, out, bias)
+
+
+def _phased(
+    b: Builder,
+    x: Tensor,
+    weight: Tensor,
+    sizes: list[Expr],
+    steps: list[int],
+    pads: list[int],
+    kernel: list[int],
+    groups: int,
+) -> Tensor:
+    """The transposed convolution by phases: output y is phase p = (y + pad) % stride at place
+    a = (y + pad) // stride, and sums w[p + stride*u] * in[a - u] over u."""
+    spatial, wide = len(steps), compute_dtype(x.dtype)
+    per_group, inner = weight.shape[1], simplify(weight.shape[0] // groups)
+    split = [d for d in range(spatial) if steps[d] > 1]
+    taps = [-(-k // s) for k, s in zip(kernel, steps, strict=True)]
+    places = [
+        simplify((size + (p - 1)) // s + 1) for size, p, s in zip(sizes, pads, steps, strict=True)
+    ]
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        phases = dict(zip(split, i[2 : 2 + len(split)], strict=True))
+        channel = r[0] if groups == 1 else simplify(i[1] // per_group * inner + r[0])
+        at: list[Expr] = []
+        chosen: list[Expr] = []
+        in_image: list[Expr] = []
+        in_kernel: list[Expr] = []
+        for d in range(spatial):
+            back = taps[d] - 1 - r[1 + d]  # the last tap first, so that positions rise with it
+            position = simplify(i[2 + len(split) + d] - back)
+            tap = simplify(phases.get(d, const(0)) + back * steps[d])
+            in_image += inside(position, x.shape[2 + d], taps[d] > 1, True)
+            in_kernel += inside(tap, const(kernel[d]), False, bool(kernel[d] % steps[d]))
+            at.append(position)
+            chosen.append(tap)
+        element = select(all_of(in_image), body.read(x, [i[0], channel, *at], wide), const(0, wide))
+        out = i[1] if groups == 1 else i[1] % per_group
+        factor = body.read(weight, [channel, out, *chosen], wide)
+        if in_kernel:
+            factor = select(all_of(in_kernel), factor, const(0, wide))
+        return element * factor
+
+    channels = simplify(per_group * groups)
+    shape = (x.shape[0], channels, *(const(steps[d]) for d in split), *places)
+    phased = b.contract(shape, [inner, *map(const, taps)], x.dtype, make)
+
+    def joined(body: Body, i: list[Expr]) -> Expr:
+        moved = [i[2 + d] + pads[d] for d in range(spatial)]
+        phases = [moved[d] % steps[d] for d in split]
+        place = [moved[d] // steps[d] if d in split else moved[d] for d in range(spatial)]
+        return body.read(phased, [i[0], i[1], *phases, *place], x.dtype)
+
+    return b.compute((x.shape[0], channels, *sizes), x.dtype, joined)
 
 
 def _conv(
