@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tensorscript.base.schema import Schema, operator_names, overloads
 from tensorscript.eager.dispatch import has_kernel
-from tensorscript.lowering.ts_to_tg.table import TABLES
+from tensorscript.lowering.ts_to_tg.table import has_row
 
 PAGE = Path(__file__).with_name("operators.md")
 
@@ -141,22 +141,11 @@ class Row:
         return "no kernel"
 
 
-def has_builder(found: Schema) -> bool:
-    """Whether the lowering finds a row for an overload, by the order in which it looks."""
-    keys = {k for table in TABLES.values() for k in table}
-    name, base = found.full_name, found.name
-    if name in keys or base in keys:
-        return not found.is_out
-    pure = base[:-1] + name[len(base) :]
-    in_place = base.endswith("_") and not base.endswith("__")
-    return in_place and (pure in TABLES["tensor"] or base[:-1] in TABLES["tensor"])
-
-
 @cache
 def rows() -> tuple[Row, ...]:
     """Every aten overload of the schema table, in its order."""
     return tuple(
-        Row(s, has_kernel(s.full_name), has_builder(s))
+        Row(s, has_kernel(s.full_name), has_row(s))
         for name in operator_names()
         if name.startswith("aten::")
         for s in overloads(name)

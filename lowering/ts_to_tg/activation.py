@@ -69,7 +69,23 @@ def _prelu(b: Builder, x: Tensor, weight: Tensor, *_: Value) -> Tensor:
         shape = [const(1)] * x.rank
         shape[1] = weight.shape[0]
         weight = b.call("tg::view", weight, shape)
+    if not x.rank:
+        weight = b.call("tg::view", weight, [])
     return b.pointwise(lambda e, w: select(e > 0, e, w * e), x, weight)
+
+
+def _rrelu(
+    b: Builder,
+    x: Tensor,
+    low: Value = 0.125,
+    high: Value = 1 / 3,
+    training: Value = False,
+    *_: Value,
+) -> Tensor:
+    """The middle slope; a slope for each element is drawn only in training."""
+    if training is not False:
+        b.cannot("random numbers")
+    return activation(lambda e, p, q: select(e > 0, e, e * ((p + q) / 2)), low, high)(b, x)
 
 
 def _relu(e: Expr) -> Expr:
@@ -95,7 +111,7 @@ ACTIVATION: Rows = {
     "aten::relu6": activation(lambda e: clipped(e, 0.0, 6.0)),
     "aten::hardtanh": activation(clipped, -1.0, 1.0),
     "aten::leaky_relu": activation(lambda e, s: select(e > 0, e, e * s), 0.01),
-    "aten::rrelu": activation(lambda e, p, q: select(e > 0, e, e * ((p + q) / 2)), 0.125, 1 / 3),
+    "aten::rrelu": _rrelu,
     "aten::gelu": _gelu,
     "aten::silu": activation(silu),
     "aten::mish": activation(_mish),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Body, Builder, Rows
 from .dims import dtype_of, sizes_of
@@ -61,10 +61,12 @@ def _new_full(
 
 
 def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> Tensor:
+    start, end, step = (int(v) if isinstance(v, bool) else v for v in (start, end, step))
     floats = any(as_expr(v).dtype is float64 for v in (start, end, step))
     kind = dtype_of(dtype, b.default_dtype if floats else int64)
     if step == 0:
         b.error("step must be nonzero")
+    count = (start, end, step)
     if floats:
         if any(isinstance(v, Expr) for v in (start, end, step)):
             b.cannot("a range of floats whose ends are not known")
@@ -79,12 +81,19 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
             b.error("upper bound and lower bound inconsistent with step sign")
     (size,) = sizes_of(b, [length])
     wide = float64 if floats else int64
+    if floats and not kind.is_floating_point:
+        start, step, wide = int(count[0]), int(count[2]), int64  # as PyTorch's kernel takes them
 
     def make(body: Body, i: list[Expr]) -> Expr:
         at = cast(i[0], wide)
         return body.scalar(start, wide) + at * body.scalar(step, wide)
 
     return b.compute((size,), kind, make)
+
+
+def _as_kind(e: Expr, kind: DType) -> Expr:
+    """An end of a range of integers loses its fraction first."""
+    return e if kind.is_floating_point else call("trunc", e)
 
 
 def _end(b: Builder, value: Value) -> Value:
@@ -107,7 +116,7 @@ def _linspace(
         wide = float64
 
     def make(body: Body, i: list[Expr]) -> Expr:
-        first, last = body.scalar(start, wide), body.scalar(end, wide)
+        first, last = (_as_kind(body.scalar(v, wide), kind) for v in (start, end))
         if size.is_int(1):
             return first
         step = (last - first) / cast(size - 1, wide)
@@ -171,7 +180,8 @@ def _to(b: Builder, x: Tensor, *arguments: Value) -> Tensor:
             b.cannot("a dtype that is not known")
         if isinstance(a, Tensor):
             target = a.dtype
-        elif isinstance(a, int) and not isinstance(a, bool):
+            break
+        if isinstance(a, int) and not isinstance(a, bool):
             target = BY_CODE[a]
             break
     if target.is_complex:

@@ -15,6 +15,7 @@ from .normalization import group_norm, layer_norm
 from .pointwise import math_call
 from .reduction import moments
 from .reshape import reshaped
+from .sizes import product, simplify
 from .values import Tensor, Value
 from .view import expand
 
@@ -52,7 +53,8 @@ def _native_group_norm(
     eps: Value,
 ) -> Value:
     out = group_norm(b, x, groups, weight, bias, eps)
-    flat = b.apply("aten::reshape", x, [x.shape[0], groups, -1])
+    inner = simplify(product(x.shape[1:]) // groups)
+    flat = b.apply("aten::reshape", x, [x.shape[0], groups, inner])
     mean, var = moments(b, flat, [2], False, 0)
     return out, b.cast(mean, x.dtype), _inverse_spread(b, var, eps, x)
 

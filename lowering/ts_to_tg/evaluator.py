@@ -283,7 +283,18 @@ class Evaluator:
             return row(b, *plain)
         if base.endswith("_") and not base.endswith("__") and isinstance(plain[0], Tensor):
             return self.in_place(name, base, plain)
+        if base.endswith("_copy"):
+            return self.view_copy(name, base, plain)
         return b.cannot("has no native form")
+
+    def view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
+        """`view_copy` and its kind: the elements of a view in memory of their own."""
+        b, pure = self.b, base.removesuffix("_copy")
+        row = self.tensor_rows.get(pure + name[len(base) :]) or self.tensor_rows.get(pure)
+        if row is None:
+            return b.cannot("has no native form")
+        found = row(b, *arguments)
+        return [b.copied(x) for x in found] if isinstance(found, list) else b.copied(found)
 
     def check_flags(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse flags that only the running program knows: rows branch on them."""

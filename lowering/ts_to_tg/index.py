@@ -18,6 +18,7 @@ from .builder import Body, Builder, Rows
 from .compaction import without_masks
 from .dims import dimension, dtype_of
 from .elements import compute_dtype, known
+from .sizes import product
 from .slicing import narrow
 from .values import Tensor, Value
 
@@ -60,6 +61,8 @@ def index_select(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) ->
 
 
 def gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> Tensor:
+    if product(index.shape).is_int(0):
+        return b.full(index.shape, 0, x.dtype)
     d = dimension(b, dim, x.rank)
     check_bounds(b, index, x.shape[d], "index out of bounds for dimension", low=False)
 
@@ -69,6 +72,24 @@ def gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> Tenso
         return body.read(x, at, x.dtype)
 
     return b.compute(index.shape, x.dtype, make, tg.GatherOp)
+
+
+def of_numbers(row: Callable[..., Tensor], like: int) -> Callable[..., Tensor]:
+    """The row, which may take 0-dim tensors for vectors of one; argument `like` (0 the tensor, 1
+    the positions) says of what rank the result is then."""
+
+    def run(b: Builder, x: Tensor, dim: Value, index: Tensor, *rest: Value) -> Tensor:
+        if x.rank and (index.rank or row is not gather):
+            return row(b, x, dim, index, *rest)
+        shape = (x, index)[like].shape
+        parts = [
+            b.call("aten::unsqueeze", v, 0) if isinstance(v, Tensor) and not v.rank else v
+            for v in (x, index, *rest)
+        ]
+        out = row(b, parts[0], dim, *parts[1:])
+        return out if shape else b.apply("aten::reshape", out, [])
+
+    return run
 
 
 def embedding(b: Builder, weight: Tensor, index: Tensor, *_: Value) -> Tensor:
@@ -306,16 +327,16 @@ def _repeat_interleave(b: Builder, x: Tensor, times: Value, dim: Value = None, *
 
 
 INDEX: Rows = {
-    "aten::index_select": index_select,
-    "aten::gather": gather,
+    "aten::index_select": of_numbers(index_select, 0),
+    "aten::gather": of_numbers(gather, 1),
     "aten::embedding": embedding,
     "aten::index": index,
     "aten::index_put": index_put,
     "aten::_index_put_impl": index_put,
-    "aten::scatter": scatter("set"),
-    "aten::scatter_add": scatter("add"),
-    "aten::index_add": along("add"),
-    "aten::index_copy": along("set"),
+    "aten::scatter": of_numbers(scatter("set"), 0),
+    "aten::scatter_add": of_numbers(scatter("add"), 0),
+    "aten::index_add": of_numbers(along("add"), 0),
+    "aten::index_copy": of_numbers(along("set"), 0),
     "aten::cumsum": scan("add"),
     "aten::cumprod": scan("mul"),
     "aten::sort": sort,

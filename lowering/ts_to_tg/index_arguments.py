@@ -32,10 +32,10 @@ def _check_fits(b: Builder, index: Tensor, limit: Tensor, skip: int | None, mess
 
 def _gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> None:
     """Ranks agree, and index is not larger but along `dim`."""
-    if not _is_index(index):
-        b.error("gather(): Expected dtype int32/int64 for index")
     if product(index.shape).is_int(0):
         return
+    if not _is_index(index):
+        b.error("gather(): Expected dtype int32/int64 for index")
     if max(x.rank, 1) != max(index.rank, 1):
         b.error("Index tensor must have the same number of dimensions as input tensor")
     at = dimension(b, dim, x.rank)

@@ -205,12 +205,18 @@ def _kl(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, log_target: bool =
     return reduced(b, b.pointwise(fn, x, y), reduction)
 
 
+def _soft_margin(b: Builder, x: Tensor, y: Tensor, reduction: int = 1) -> Tensor:
+    """log(1 + exp(-x y)); the power is rounded to the tensors' dtype, where it may overflow."""
+    power = b.pointwise(lambda p, q: call("exp", -p * q), x, y)
+    return reduced(b, b.apply("aten::log1p", power), reduction)
+
+
 LOSS: Rows = {
     "aten::mse_loss": pairwise(lambda p, q: (p - q) * (p - q)),
     "aten::l1_loss": pairwise(lambda p, q: absolute(p - q)),
     "aten::smooth_l1_loss": pairwise(_smooth, 1.0),
     "aten::huber_loss": pairwise(_huber, 1.0),
-    "aten::soft_margin_loss": pairwise(lambda p, q: call("log1p", call("exp", -p * q))),
+    "aten::soft_margin_loss": _soft_margin,
     "aten::nll_loss": nll,
     "aten::nll_loss_nd": nll,
     "aten::nll_loss2d": nll,

@@ -166,6 +166,8 @@ def _chunk(b: Builder, x: Tensor, chunks: int, dim: Value = 0, *_: Value) -> lis
 
 
 def unbind(b: Builder, x: Tensor, dim: Value = 0, *_: Value) -> list[Tensor]:
+    if not x.rank:
+        b.error(f"Dimension specified as {dim} but tensor has no dimensions")
     d = dimension(b, dim, x.rank)
     return [select_at(b, x, d, k) for k in range(literal(b, x.shape[d], "the size unbound"))]
 

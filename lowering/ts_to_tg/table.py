@@ -6,6 +6,8 @@ in-place operator `name_` needs no row: it is `name` written back into its first
 
 from __future__ import annotations
 
+from tensorscript.base.schema import Schema
+
 from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
 from .arguments import ARGUMENTS, checked
@@ -13,6 +15,7 @@ from .attention import ATTENTION
 from .builder import Rows
 from .compaction import COMPACTION
 from .comparison import COMPARISON
+from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
@@ -38,6 +41,7 @@ from .reshape import RESHAPE
 from .resize import RESIZE
 from .sampling import SAMPLING
 from .scalars import SCALAR
+from .scattered_views import SCATTERED_VIEW
 from .selection import SELECTION
 from .slicing import SLICING
 from .special import SPECIAL
@@ -71,6 +75,8 @@ _ROWS: Rows = {
     **REARRANGE,
     **SAMPLING,
     **SELECTION,
+    **COMPOSITE,
+    **SCATTERED_VIEW,
     **SPECIAL,
 }
 
@@ -82,6 +88,17 @@ TABLES: dict[str, Rows] = {
     "scalar": SCALAR,
     "tensor": BUILDERS,
 }
+
+
+def has_row(found: Schema) -> bool:
+    """Whether the evaluator finds a row for an overload, by the order in which it looks."""
+    base, overload = found.name, found.full_name[len(found.name) :]
+    if any(found.full_name in table or base in table for table in TABLES.values()):
+        return not found.is_out
+    if base.endswith("_") and not base.endswith("__"):
+        return base[:-1] + overload in BUILDERS or base[:-1] in BUILDERS
+    pure = base.removesuffix("_copy")
+    return pure != base and not found.is_out and (pure + overload in BUILDERS or pure in BUILDERS)
 
 
 def operator_names() -> frozenset[str]:

@@ -156,7 +156,7 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
     return view(x, sizes_of(b, wanted), at, strides)
 
 
-def _diagonal(
+def diagonal(
     b: Builder, x: Tensor, offset: int = 0, first: int = 0, second: int = 1, *_: Value
 ) -> Tensor:
     p, q = dimension(b, first, x.rank), dimension(b, second, x.rank)
@@ -233,7 +233,7 @@ VIEW: Rows = {
     "aten::expand": expand,
     "aten::expand_as": lambda b, x, y: expand(b, x, list(y.shape)),
     "aten::broadcast_to": expand,
-    "aten::diagonal": _diagonal,
+    "aten::diagonal": diagonal,
     "aten::unfold": _unfold,
     "aten::contiguous": _contiguous,
     "aten::detach": same,

@@ -222,6 +222,8 @@ def _leaves(value: object) -> Iterator[object]:
             yield from _leaves(v)
     elif isinstance(value, dict):
         yield from _leaves(list(value.items()))
+    elif isinstance(value, DType):
+        yield value.code
     else:
         yield value
 

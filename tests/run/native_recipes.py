@@ -140,6 +140,9 @@ def rows_of(found: Schema) -> list[Row] | None:
         pure = base[:-1] + full[len(base) :]
         if pure in ROWS:
             return ROWS[pure]
+    if base.endswith("_copy"):
+        view = base.removesuffix("_copy")
+        return ROWS.get(view + full[len(base) :]) or ROWS.get(view)
     is_only = base in ROWS and not any(k.startswith(f"{base}.") for k in ROWS)
     return ROWS[base] if is_only and "." in full else None
 

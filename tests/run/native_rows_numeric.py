@@ -80,6 +80,14 @@ NUMERIC: dict[str, list[Row]] = {
             ),
         ),
     ],
+    "linalg_multi_dot": [([t(2, 3), t(3, 4), t(4, 2)],)],
+    "linalg_vander": [(t(4),), (t(2, 3), 2)],
+    "linalg_vecdot": [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 0)],
+    "linalg_diagonal": [(t(2, 3, 4),), (t(3, 4), 1)],
+    "cov": [(t(3, 5),), (t(4), 0)],
+    "histc": [(t(9), 4, -2, 2), (T((9,), "f4"), 5)],
+    "trapezoid.x trapz.x cumulative_trapezoid.x": [(t(3, 4), t(4)), (t(3, 4), t(3, 4), 0)],
+    "trapezoid.dx trapz.dx cumulative_trapezoid.dx": [(t(3, 4),), (t(3, 4), 0.5, 0)],
     # convolution
     "conv1d": [
         (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], 2),

@@ -18,7 +18,7 @@ from native_recipes import calls
 
 from tensorscript.base.schema import Schema, operator_names, overloads, schema
 from tensorscript.eager.dispatch import has_kernel
-from tensorscript.lowering.ts_to_tg.table import TABLES
+from tensorscript.lowering.ts_to_tg.table import has_row
 
 BATCH = 100
 
@@ -64,6 +64,8 @@ LIMITS: dict[str, str] = {
          "pow.complex_float", "div.complex"),
         _COMPLEX,
     ),
+    "as_strided": "strides over a tensor that is a view or not contiguous",
+    "as_strided_copy": "strides over a tensor that is a view or not contiguous",
     "nextafter": "only of float32 and float64",
     "nextafter_": "only of float32 and float64",
     **dict.fromkeys(
@@ -74,16 +76,6 @@ LIMITS: dict[str, str] = {
 
 RANDOM = frozenset(f"aten::{n}" for n in ("dropout", "dropout_", "feature_dropout", "empty_like"))
 """Overloads whose values are not determined: dtypes and shapes are compared."""
-
-
-def has_row(found: Schema) -> bool:
-    keys = {k for table in TABLES.values() for k in table}
-    base = found.name
-    if found.full_name in keys or base in keys:
-        return not found.is_out
-    pure = base[:-1] + found.full_name[len(base) :]
-    in_place = base.endswith("_") and not base.endswith("__")
-    return in_place and (pure in TABLES["tensor"] or base[:-1] in TABLES["tensor"])
 
 
 def rows() -> list[Schema]:

@@ -1,0 +1,322 @@
+"""Rows of operators that are short programs of other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import float64, int64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+from .builder import Body, Builder, Rows
+from .dims import dimension, dimensions, dtype_of, sizes_of
+from .elements import compute_dtype
+from .joining import cat
+from .sizes import same_size, simplify
+from .slicing import slice_at
+from .values import Tensor, Value
+from .view import transpose
+
+
+def _logspace(
+    b: Builder,
+    start: Value,
+    end: Value,
+    steps: Value,
+    base: Value = 10.0,
+    dtype: Value = None,
+    *_: Value,
+) -> Tensor:
+    """base ** linspace(start, end)."""
+    kind = dtype_of(dtype, b.default_dtype)
+    wide = compute_dtype(kind) if kind.is_floating_point else float64
+    powers = b.apply("aten::linspace", start, end, steps, wide.code)
+    return b.pointwise(lambda e, p: binary("pow", p, e), powers, base, dtype=kind, compute=wide)
+
+
+def _diagflat(b: Builder, x: Tensor, offset: Value = 0, *_: Value) -> Tensor:
+    return b.apply("aten::diag_embed", b.call("aten::reshape", x, [-1]), offset)
+
+
+def _block_diag(b: Builder, tensors: list[Tensor], *_: Value) -> Tensor:
+    """Matrices along the diagonal; numbers and vectors are rows."""
+    dtype = b.result_type(*tensors)
+    blocks = []
+    for k, t in enumerate(tensors):
+        if t.rank > 2:
+            b.error(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input"
+                f" {k} has {t.rank} dimensions"
+            )
+        shape = [*[1] * (2 - t.rank), *t.shape]
+        blocks.append(b.cast(b.apply("aten::reshape", t, shape), dtype))
+    width = const(0)
+    for t in blocks:
+        width = simplify(width + t.shape[1])
+    rows, left = [], const(0)
+    for t in blocks:
+        right = simplify(width - left - t.shape[1])
+        sides = [b.full((t.shape[0], n), 0, dtype) for n in (left, right)]
+        rows.append(cat(b, [sides[0], t, sides[1]], 1))
+        left = simplify(left + t.shape[1])
+    return cat(b, rows, 0)
+
+
+def _ends(b: Builder, x: Tensor, d: int) -> tuple[Tensor, Tensor]:
+    """All but the last, and all but the first, along `d`."""
+    return slice_at(b, x, d, 0, -1), slice_at(b, x, d, 1)
+
+
+def _panels(b: Builder, y: Tensor, x: Value, dim: Value) -> tuple[Tensor, int]:
+    """The areas of the trapezoids between neighbours; `x` are places or one distance."""
+    d = dimension(b, dim, y.rank)
+    low, high = _ends(b, y, d)
+    total = b.apply("aten::add", low, high)
+    if not isinstance(x, Tensor):
+        return b.apply("aten::mul", total, 0.5 * x if isinstance(x, int | float) else x), d
+    left, right = _ends(b, x, x.rank - 1 if x.rank == 1 else d)
+    widths = b.apply("aten::sub", right, left)
+    if x.rank == 1 and y.rank > 1:
+        widths = b.apply("aten::reshape", widths, [-1, *[1] * (y.rank - 1 - d)])
+    areas = b.apply("aten::mul", total, widths)
+    return b.apply("aten::div", areas, 2.0), d
+
+
+def _trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) -> Tensor:
+    areas, d = _panels(b, y, x, dim)
+    return b.apply("aten::sum.dim_IntList", areas, [d])
+
+
+def _running_trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) -> Tensor:
+    areas, d = _panels(b, y, x, dim)
+    return b.apply("aten::cumsum", areas, d)
+
+
+def _sum_to_size(b: Builder, x: Tensor, size: Value, *_: Value) -> Tensor:
+    """Sums over the dimensions that broadcasting `size` to the shape of `x` would repeat."""
+    wanted = sizes_of(b, size)
+    lead = x.rank - len(wanted)
+    message = (
+        f"size {{[{', '.join(map(str, wanted))}]}} is not expandable to size"
+        f" {{[{', '.join(map(str, x.shape))}]}}."
+    )
+    if lead < 0:
+        b.error(message)
+    over = list(range(lead))
+    for d, want in enumerate(wanted):
+        have = x.shape[lead + d]
+        if want.is_int(1) and not have.is_int(1):
+            over.append(lead + d)
+        elif not same_size(want, have):
+            b.error(message)
+    out = b.apply("aten::sum.dim_IntList", x, over, True) if over else x
+    return b.apply("aten::reshape", out, list(wanted))
+
+
+def _vecdot(b: Builder, x: Tensor, y: Tensor, dim: Value = -1, *_: Value) -> Tensor:
+    product = b.apply("aten::mul", x, y)
+    return b.cast(b.apply("aten::sum.dim_IntList", product, [dim]), product.dtype)
+
+
+def _multi_dot(b: Builder, tensors: list[Tensor], *_: Value) -> Tensor:
+    if len(tensors) < 2:
+        b.error(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    out = tensors[0]
+    for t in tensors[1:]:
+        out = b.apply("aten::matmul", out, t)
+    return out
+
+
+def _vander(b: Builder, x: Tensor, n: Value = None, *_: Value) -> Tensor:
+    """Powers 0, 1, ... of each element, along a new last dimension."""
+    if not x.rank:
+        x = b.apply("aten::reshape", x, [1])
+    count = x.shape[-1] if n is None else sizes_of(b, [n])[0]
+    dtype = x.dtype if x.dtype.is_floating_point else int64
+    powers = b.apply("aten::arange", count, dtype.code)
+    return b.apply("aten::pow", b.call("aten::unsqueeze", b.cast(x, dtype), -1), powers)
+
+
+def _shifted(backwards: bool) -> Callable[..., Tensor]:
+    """fftshift: frequency 0 to the middle, or back."""
+
+    def row(b: Builder, x: Tensor, dims: Value = None, *_: Value) -> Tensor:
+        found = dimensions(b, dims, x.rank)
+        halves = [x.shape[d] // 2 for d in found]
+        moves = [
+            simplify(x.shape[d] - h if backwards else h) for d, h in zip(found, halves, strict=True)
+        ]
+        return b.apply("aten::roll", x, moves, list(found)) if found else x
+
+    return row
+
+
+def _covariance(
+    b: Builder,
+    x: Tensor,
+    correction: Value = 1,
+    counts: Value = None,
+    weights: Value = None,
+    *_: Value,
+) -> Tensor:
+    """Of rows of observations (variables, samples)."""
+    if counts is not None or weights is not None:
+        b.cannot("weights of a covariance")
+    if x.rank > 2:
+        b.error(
+            "cov(): expected input to have two or fewer dimensions but got an input with"
+            f" {x.rank} dimensions"
+        )
+    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+    rows = b.apply("aten::reshape", x, [1, -1]) if x.rank < 2 else x
+    middle = b.apply("aten::sub", rows, b.call("aten::mean.dim", rows, [1], True))
+    samples = simplify(rows.shape[1] - correction)
+    norm = b.apply("aten::clamp_min", b.full((), samples, x.dtype), 0)
+    out = b.apply("aten::div", b.call("aten::matmul", middle, transpose(b, middle, 0, 1)), norm)
+    return b.apply("aten::reshape", out, []) if rows.shape[0].is_int(1) else out
+
+
+def _correlation(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    """The covariance over the products of deviations, within [-1, 1]."""
+    found = _covariance(b, x)
+    if not found.rank:
+        return b.apply("aten::div", found, found)
+    spread = b.apply("aten::sqrt", b.call("aten::diagonal", found, 0, 0, 1))
+    out = b.apply("aten::div", found, b.call("aten::unsqueeze", spread, 1))
+    out = b.apply("aten::div", out, b.call("aten::unsqueeze", spread, 0))
+    return b.apply("aten::clamp", out, -1, 1)
+
+
+def _affine_grid(b: Builder, theta: Tensor, size: Value, align: Value, *_: Value) -> Tensor:
+    """Places in [-1, 1] of an (N, C, *) image, last dimension first, times (n, n + 1) matrices."""
+    sizes = sizes_of(b, size)
+    n, spatial, dtype = len(sizes) - 2, sizes[2:], theta.dtype
+    wide = compute_dtype(dtype)
+
+    def place(i: Expr, count: Expr) -> Expr:
+        extent = cast(count, wide)
+        if count.is_int(1):
+            return const(0, wide)
+        step = cast(i, wide) * 2.0
+        if align:
+            return step / (extent - 1.0) - 1.0
+        return (step + 1.0) / extent - 1.0
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        row = i[-1]
+        total = body.read(theta, [i[0], row, n], wide)
+        for k in range(n):
+            at = place(i[n - k], spatial[n - 1 - k])
+            total = total + body.read(theta, [i[0], row, k], wide) * at
+        return total
+
+    return b.compute((sizes[0], *spatial, const(n)), dtype, make)
+
+
+def _masked_scatter(b: Builder, x: Tensor, mask: Tensor, source: Tensor, *_: Value) -> Tensor:
+    """The k-th place of the mask takes the k-th element of `source`."""
+    if x.dtype is not source.dtype:
+        b.error(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f" {x.dtype.word} and {source.dtype.word}"
+        )
+    shape = b.broadcast_shapes(x.shape, mask.shape)
+    wide = b.apply("aten::expand", mask, list(shape))
+    flat = b.apply("aten::reshape", wide, [-1])
+    order = b.apply("aten::sub", b.call("aten::cumsum", flat, 0), 1)
+    values = b.apply("aten::reshape", source, [-1])
+    count = b.item(b.apply("aten::sum", flat))
+    b.check(
+        binary("le", count, values.shape[0]),
+        "masked_scatter: expected number of elements in source to be at least the number of ones in"
+        " mask",
+    )
+    order = b.apply("aten::reshape", order, list(shape))
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        at = binary("max", body.read(order, i, int64), 0)
+        new = body.read(values, [binary("min", at, values.shape[0] - 1)], x.dtype)
+        return select(body.read(wide, i), new, body.broadcast(x, i, x.dtype))
+
+    return b.compute(shape, x.dtype, make)
+
+
+def _unpooled(n: int) -> Callable[..., Tensor]:
+    """max_unpool: values back at the places that pooling took them from."""
+
+    def row(b: Builder, x: Tensor, places: Tensor, size: Value, *_: Value) -> Tensor:
+        lead, spatial = list(x.shape[:-n]), sizes_of(b, size)[-n:]
+        rows = b.apply("aten::reshape", x, [*lead, -1])
+        at = b.apply("aten::reshape", places, [*lead, -1])
+        total = const(1)
+        for s in spatial:
+            total = simplify(total * s)
+        empty = b.full((*lead, total), 0, x.dtype)
+        out = b.apply("aten::scatter.src", empty, -1, at, rows)
+        return b.apply("aten::reshape", out, [*lead, *spatial])
+
+    return row
+
+
+def _histogram(
+    b: Builder, x: Tensor, bins: Value = 100, low: Value = 0, high: Value = 0, *_: Value
+) -> Tensor:
+    """How many elements lie in each of equal bins; the last one holds its end."""
+    if not isinstance(bins, int) or bins <= 0:
+        b.error("torch.histogram(): bins must be > 0")
+    wide = compute_dtype(x.dtype)
+    flat = b.apply("aten::reshape", x, [-1])
+    if low == high:
+        ends = [b.item(b.apply(f"aten::{n}", flat)) for n in ("min", "max")]
+        same = binary("eq", ends[0], ends[1])
+        low, high = select(same, ends[0] - 1.0, ends[0]), select(same, ends[1] + 1.0, ends[1])
+    elif isinstance(low, int | float) and isinstance(high, int | float) and low > high:
+        b.error("torch.histc: max must be larger than min")
+
+    def inside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = body.read(flat, r, wide)
+        first, last = body.scalar(low, wide), body.scalar(high, wide)
+        at = call("floor", (e - first) * float(bins) / (last - first))
+        at = binary("min", at, float(bins - 1))
+        held = binary("and", binary("ge", e, first), binary("le", e, last))
+        hit = binary("and", held, at.equals(cast(i[0], wide)))
+        return select(hit, const(1, wide), const(0, wide))
+
+    return b.reduce((const(bins),), flat.shape, x.dtype, "add", inside)
+
+
+def _adjoint(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    if x.rank < 2:
+        b.error(
+            "tensor.mH is only supported on matrices or batches of matrices. Got"
+            f" {x.rank}-D tensor."
+        )
+    return transpose(b, x, -2, -1)
+
+
+COMPOSITE: Rows = {
+    "aten::mH": _adjoint,
+    "aten::matrix_H": _adjoint,
+    **{f"aten::{n}": lambda b, x, *_: x for n in ("conj", "conj_physical", "_conj")},
+    "aten::logspace": _logspace,
+    "aten::diagflat": _diagflat,
+    "aten::block_diag": _block_diag,
+    **{f"aten::{n}": _trapezoid for n in ("trapezoid", "trapz")},
+    "aten::cumulative_trapezoid": _running_trapezoid,
+    "aten::sum_to_size": _sum_to_size,
+    "aten::linalg_diagonal": lambda b, x, offset=0, p=-2, q=-1: b.call(
+        "aten::diagonal", x, offset, p, q
+    ),
+    "aten::linalg_vecdot": _vecdot,
+    "aten::linalg_multi_dot": _multi_dot,
+    "aten::linalg_vander": _vander,
+    "aten::fft_fftshift": _shifted(False),
+    "aten::fft_ifftshift": _shifted(True),
+    "aten::cov": _covariance,
+    "aten::corrcoef": _correlation,
+    "aten::affine_grid_generator": _affine_grid,
+    "aten::masked_scatter": _masked_scatter,
+    "aten::max_unpool2d": _unpooled(2),
+    "aten::max_unpool3d": _unpooled(3),
+    "aten::histc": _histogram,
+    "aten::result_type": lambda b, x, y: b.result_type(x, y).code,
+}

@@ -1,0 +1,76 @@
+"""Rows that give a tensor with a part of it replaced, and views with strides of the program's own.
+
+select_scatter and its kind are a copy whose view is written: what `x[k] = source` does, as a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.dialects.te.buffers import contiguous_strides
+from tensorscript.dialects.te.expr import Expr, const, var
+
+from .builder import Builder, Rows
+from .dims import size_of
+from .reshape import reshaped
+from .sizes import product, same_size, simplify
+from .slicing import select_at, slice_at
+from .values import Tensor, Value
+from .view import diagonal, expand, is_contiguous, view
+
+
+def replaced(part_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`x` with the view that `part_of` takes replaced by `source`."""
+
+    def row(b: Builder, x: Tensor, source: Tensor, *places: Value) -> Tensor:
+        out = b.copied(x)
+        part = part_of(b, out, *places)
+        if source.rank != part.rank or not all(map(same_size, source.shape, part.shape)):
+            b.error(
+                "expected src to have a size equal to the slice of self. src size ="
+                f" [{', '.join(map(str, source.shape))}], slice size ="
+                f" [{', '.join(map(str, part.shape))}]"
+            )
+        b.write(part, b.cast(expand(b, source, list(part.shape)), x.dtype))
+        return out
+
+    return row
+
+
+def as_strided(
+    b: Builder, x: Tensor, size: Value, stride: Value, offset: Value = None, *_: Value
+) -> Tensor:
+    """A view of the memory of `x`, which has to be all of it, in order."""
+    whole = x.indices is None and is_contiguous(x)
+    if not whole:
+        b.cannot("strides over a tensor that is a view itself")
+    steps = [size_of(s) for s in stride]
+    first = const(0) if offset is None else size_of(offset)
+    sizes = [size_of(s) for s in size]
+    last = first
+    for n, step in zip(sizes, steps, strict=True):
+        last = last + (n - 1) * step
+    flat = reshaped(b, x, (product(x.shape),))
+    if not any(s.is_int(0) for s in sizes):
+        b.check(
+            simplify(last).op != "const" or simplify(last - product(x.shape)).value < 0,  # type: ignore[operator]  # a literal holds a number
+            "setStorage: sizes, strides and storage offset require a storage that is out of bounds",
+        )
+    at = first
+    for k, (n, step) in enumerate(zip(sizes, steps, strict=True)):
+        at = at + (const(0) if n.is_int(1) else var(f"i{k}")) * step
+    return view(flat, sizes, [simplify(at)], _plain(sizes, steps))
+
+
+def _plain(sizes: Sequence[Expr], steps: Sequence[Expr]) -> list[Expr] | None:
+    """The strides, None where they are those of a contiguous tensor."""
+    same = all(map(same_size, steps, contiguous_strides(tuple(sizes))))
+    return None if same else list(steps)
+
+
+SCATTERED_VIEW: Rows = {
+    "aten::select_scatter": replaced(select_at),
+    "aten::slice_scatter": replaced(slice_at),
+    "aten::diagonal_scatter": replaced(diagonal),
+    "aten::as_strided": as_strided,
+}
