@@ -94,6 +94,8 @@ def nonzero_by_dimension(b: Builder, x: Tensor, *_: Value) -> list[Tensor]:
 
 
 def _masked_select(b: Builder, x: Tensor, mask: Tensor, *_: Value) -> Tensor:
+    if mask.dtype is not bool_:
+        b.error("masked_select: expected BoolTensor for mask")
     shape = b.broadcast_shapes(x.shape, mask.shape)
     total = (product(shape),)
     wide = b.compute(shape, x.dtype, lambda body, i: body.broadcast(x, i, x.dtype))

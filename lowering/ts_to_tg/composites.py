@@ -295,7 +295,7 @@ def _adjoint(b: Builder, x: Tensor, *_: Value) -> Tensor:
 
 COMPOSITE: Rows = {
     "aten::mH": _adjoint,
-    "aten::matrix_H": _adjoint,
+    "aten::matrix_H": lambda b, x, *_: _adjoint(b, x) if x.rank else x,
     **{f"aten::{n}": lambda b, x, *_: x for n in ("conj", "conj_physical", "_conj")},
     "aten::logspace": _logspace,
     "aten::diagflat": _diagflat,

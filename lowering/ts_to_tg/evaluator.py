@@ -411,7 +411,17 @@ FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", 
 """Operators that compute with constant complex numbers."""
 _RESHAPING = {
     f"aten::{name}_"
-    for name in ("swapaxes", "swapdims", "t", "transpose", "unsqueeze", "squeeze", "resize", "set")
+    for name in (
+        "as_strided",
+        "resize",
+        "set",
+        "squeeze",
+        "swapaxes",
+        "swapdims",
+        "t",
+        "transpose",
+        "unsqueeze",
+    )
 }
 
 

@@ -50,13 +50,13 @@ LIMITS: dict[str, str] = {
     **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "alpha_dropout"), _RANDOM),
     **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
     **dict.fromkeys(
-        ("where", "one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
+        ("one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
          "tensor_split.tensor_indices_or_sections"),
         _DATA,
     ),
     **dict.fromkeys(
-        ("t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_", "transpose_",
-         "swapaxes_", "swapdims_"),
+        ("as_strided_", "t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_",
+         "transpose_", "swapaxes_", "swapdims_"),
         _RESHAPED,
     ),
     **dict.fromkeys(
