@@ -88,7 +88,9 @@ def folded_program(program: Program) -> Program:
     freeze_methods(tree, [method], program.interpreter, optimize_numerics=True)
     symbol = f"{program.entry}.folded"
     method.properties["sym_name"] = StringAttr(symbol)
-    others = [op.clone() for op in program.module.body.block.ops if _is_needed(op, method)]
+    # Most methods call nothing any more; then only the classes are needed.
+    needed = ts.FuncOp | ts.ClassOp if _calls(method) else ts.ClassOp
+    others = [op.clone() for op in program.module.body.block.ops if isinstance(op, needed)]
     made = ModuleOp([*others, method])
     return Program(made, symbol, program.receiver, program.python_calls)
 
@@ -100,14 +102,10 @@ def _has_batch_norm(function: ts.FuncOp) -> bool:
     )
 
 
-_CALLS = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
-
-
-def _is_needed(op: Operation, method: ts.FuncOp) -> bool:
-    """Whether what is left of a method needs a function or class of its module."""
-    if isinstance(op, ts.ClassOp):
-        return True
-    return any(isinstance(inner, _CALLS) for inner in method.walk())
+def _calls(method: ts.FuncOp) -> bool:
+    """Whether a method still runs other functions of its module."""
+    calls = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
+    return any(isinstance(op, calls) for op in method.walk())
 
 
 def _evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:

@@ -22,6 +22,7 @@ from .adoption import adopt, check_interface
 from .boundary import Classes, inferred, to_python
 from .callables import Entry
 from .faces import RecursiveScriptClass
+from .hooked import HOOKED_CALL
 from .module import RecursiveScriptModule
 
 
@@ -174,6 +175,8 @@ def _callers_first(info: ClassInfo, interpreter: Interpreter) -> list[str]:
     interpreter.refresh()
     called: dict[str, list[str]] = {}
     for method in info.compiled:
+        if method == HOOKED_CALL:
+            continue
         walk = interpreter.functions[f"{info.name}.{method}"].walk()
         called[method] = [
             op.method.data

@@ -24,6 +24,7 @@ from .adoption import adopt, check_interface
 from .boundary import Classes
 from .callables import Entry
 from .faces import RecursiveScriptClass
+from .hooked import HOOKED_CALL
 from .module import RecursiveScriptModule
 from .restore import Restorer
 
@@ -47,10 +48,10 @@ class ArchiveHome:
 
     def methods(self, name: str) -> list[str]:
         """All methods of a class, in the order of its text, compiled by now."""
-        info = self.class_info(name)
-        for method in info.methods:
+        names = [method for method in self.class_info(name).methods if method != HOOKED_CALL]
+        for method in names:
             self.archive.compile_method(name, method)
-        return list(info.methods)
+        return names
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
         if (known := self._entries.get((id(target), method))) is not None:

@@ -24,6 +24,7 @@ from .callables import ConstMap, ScriptFunction, ScriptMethod
 from .copying import deep_copy, shallow_copy
 from .faces import Home
 from .graph import Graph
+from .hooked import HOOKED_CALL, hooked_call_text
 from .save import Archived, ExtraFiles, archived_module, save_to_bytes, save_to_path
 from .tables import ModuleTable, TensorTable
 
@@ -225,8 +226,16 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         return self._home.linkable()
 
     def __tensorscript_program__(self) -> Any:
-        has_hooks = bool(self._info.hooks or self._info.pre_hooks)
-        return self._required("__call__" if has_hooks else "forward").__tensorscript_program__()
+        return self._required(self._entry_name()).__tensorscript_program__()
+
+    def _entry_name(self) -> str:
+        """The method that a call of the module is; with hooks, one that is made for it."""
+        info = self._info
+        if not (info.hooks or info.pre_hooks):
+            return "forward"
+        if HOOKED_CALL not in info.compiled:
+            self._home.define(info.name, hooked_call_text(info.compiled["forward"]), {})
+        return HOOKED_CALL
 
     # -- saving ----------------------------------------------------------------------------------
 

@@ -548,6 +548,24 @@ class ForwardHooks(nn.Module):
         return self.inner(x)
 
 
+@case((X,), (X * 2,))
+class HooksOfItself(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+
+        def before(self, input: tuple[Tensor]) -> tuple[Tensor]:
+            return (input[0] + 1,)
+
+        def after(self, input: tuple[Tensor], output: Tensor) -> Tensor:
+            return output - input[0]
+
+        self.register_forward_pre_hook(before)
+        self.register_forward_hook(after)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 2
+
+
 # -- functions and control flow --------------------------------------------------------------------
 
 
