@@ -7,6 +7,7 @@ the eager code asks the active tracer. While a kernel runs, no tracer is active.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -52,22 +53,28 @@ class Tracer(Protocol):
         ...
 
 
-_active: list[Tracer | None] = []
+class _Active(threading.local):
+    """The tracer of this thread: what other threads do is not part of the program."""
+
+    tracer: Tracer | None = None
+
+
+_active = _Active()
 
 
 def active_tracer() -> Tracer | None:
     """The tracer that listens now, if any."""
-    return _active[-1] if _active else None
+    return _active.tracer
 
 
 @contextmanager
 def traced_by(tracer: Tracer | None) -> Iterator[None]:
     """Within, `tracer` listens; None: nobody does."""
-    _active.append(tracer)
+    before, _active.tracer = _active.tracer, tracer
     try:
         yield
     finally:
-        _active.pop()
+        _active.tracer = before
 
 
 class IntOf(int):

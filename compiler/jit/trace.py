@@ -270,7 +270,8 @@ def _recorded_module(
     module: Any, inputs: Mapping[str, Any], by_keyword: bool, strict: bool
 ) -> TopLevelTracedModule:
     world = World(Program())
-    tree = ModuleTree(world.linker, module, _Conversions())
+    tree = ModuleTree(world, module, _Conversions())
+    tree.script_exports()
     for name, given in inputs.items():
         method = getattr(module, name)
         example = _method_example(method, given, by_keyword, strict)

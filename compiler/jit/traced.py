@@ -9,6 +9,7 @@ from tensorscript.frontends.script.live import World
 from tensorscript.frontends.trace.modules import Member, ModuleTree
 from tensorscript.runtime.values import ScriptObject
 
+from .boundary import to_script
 from .home import ProgramHome
 from .module import RecursiveScriptModule
 
@@ -50,7 +51,7 @@ class TracedHome(ProgramHome):
 
     def __init__(self, world: World, tree: ModuleTree) -> None:
         super().__init__(world.program, world)
-        self._traced = tree.class_names
+        self._traced = tree.traced_classes
         self.root = self._object(tree.member)
 
     def _object(self, member: Member) -> ScriptObject:
@@ -60,14 +61,20 @@ class TracedHome(ProgramHome):
                 made.attributes[name] = bool(member.module.training)
             elif name in member.tensors:
                 made.attributes[name] = member.tensors[name]
+            elif name in member.children:
+                made.attributes[name] = self._child(member, name)
             else:
-                child = member.children[name]
-                is_member = isinstance(child, Member)
                 declared = member.info.attributes[name]
-                made.attributes[name] = (
-                    self._object(child) if is_member else self.adopt(child, declared)
-                )
+                value = getattr(member.module, name)
+                made.attributes[name] = to_script(value, declared, self.classes)
         return made
+
+    def _child(self, member: Member, name: str) -> ScriptObject:
+        """The object of a submodule: recorded with its parent, or scripted before."""
+        child = member.children[name]
+        if isinstance(child, Member):
+            return self._object(child)
+        return self.adopt(child, member.info.attributes[name])
 
     def wrap(self, target: ScriptObject, original: Any = None) -> Any:
         if target.class_name not in self._traced:

@@ -256,7 +256,7 @@ class ModuleTypes:
         if marked is not None:
             exported = list(marked)
         else:
-            exported = [key for key in info.methods if _is_exported(module, key)]
+            exported = [key for key in info.methods if is_exported(module, key)]
         roots = [*accessors, *overloaded, "forward", *sorted(exported), *generated]
         for key in roots:
             if key in info.methods and key not in info.compiled:
@@ -291,6 +291,7 @@ def _refuse_lazy(module: object) -> None:
                 )
 
 
-def _is_exported(module: object, key: str) -> bool:
+def is_exported(module: object, key: str) -> bool:
+    """Whether a method of a module is marked with `jit.export`."""
     fn = inspect.getattr_static(type(module), key, None)
     return "EXPORT" in str(getattr(fn, "_torchscript_modifier", "")).upper()

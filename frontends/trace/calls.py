@@ -18,6 +18,7 @@ from tensorscript.frontends.script.signature import Signature, constant_type
 
 from .cautions import TracingError
 from .facts import has_tensor, type_of
+from .nesting import entry_of
 from .places import here
 from .tracer import Tracer
 
@@ -105,15 +106,14 @@ def define(tracer: Tracer, result: Any, value: Value) -> None:
     match result:
         case TensorBase():
             tracer.know(result, value)
-        case tuple():
-            types = [_part_type(part) for part in result]
-            unpacked = tracer.add("prim::TupleUnpack", [value], types)
-            for part, made in zip(result, unpacked.outputs, strict=True):
-                define(tracer, part, made)
-        case list() if all(isinstance(part, TensorBase) for part in result):
-            unpacked = tracer.add("prim::ListUnpack", [value], [type_of(p) for p in result])
-            for part, made in zip(result, unpacked.outputs, strict=True):
-                tracer.know(part, made)
+        case tuple() if has_tensors(result):
+            _unpack(tracer, "prim::TupleUnpack", result, value)
+        case list() if has_tensors(result):
+            _unpack(tracer, "prim::ListUnpack", result, value)
+        case dict() if has_tensors(list(result.values())):
+            types = _part_types(list(result.values()), value.type)
+            for (key, part), type_ in zip(result.items(), types, strict=True):
+                define(tracer, part, entry_of(tracer, value, key, type_))
         case _:
             raise TracingError(
                 f"Tracer cannot set value trace for type {type(result).__name__.capitalize()}. "
@@ -121,10 +121,27 @@ def define(tracer: Tracer, result: Any, value: Value) -> None:
             )
 
 
-def _part_type(part: Any) -> Attribute:
-    match part:
-        case TensorBase():
-            return type_of(part)
-        case tuple():
-            return TupleType.of(map(_part_type, part))
-    return ListType(TENSOR)
+def has_tensors(parts: Sequence[Any]) -> bool:
+    return all(isinstance(p, TensorBase | tuple | list | dict) for p in parts)
+
+
+def _unpack(tracer: Tracer, kind: str, parts: Sequence[Any], value: Value) -> None:
+    unpacked = tracer.add(kind, [value], _part_types(parts, value.type))
+    for part, made in zip(parts, unpacked.outputs, strict=True):
+        define(tracer, part, made)
+
+
+def _part_types(parts: Sequence[Any], whole: Attribute) -> list[Attribute]:
+    """The types of the parts of a container: complete for tensors, else as it declares them."""
+    declared: Sequence[Attribute]
+    match whole:
+        case TupleType():
+            declared = list(whole.elements)
+        case ListType():
+            declared = [whole.element] * len(parts)
+        case DictType():
+            declared = [whole.value] * len(parts)
+        case _:
+            declared = [TENSOR] * len(parts)
+    pairs = zip(parts, declared, strict=True)
+    return [type_of(p) if isinstance(p, TensorBase) else d for p, d in pairs]

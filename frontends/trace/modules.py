@@ -17,8 +17,9 @@ from xdsl.ir import Attribute
 from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
-from tensorscript.frontends.script.link import Linker
-from tensorscript.frontends.script.modules import is_compiled
+from tensorscript.frontends.script.live import World
+from tensorscript.frontends.script.module_attributes import AttributeReader
+from tensorscript.frontends.script.modules import is_compiled, is_exported
 from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
 
@@ -29,17 +30,24 @@ Path = tuple[str, ...]
 Convert = Callable[[Any], TensorBase]
 
 
+def exported_methods(module: Any) -> list[str]:
+    """The methods of a module that are marked with `jit.export`."""
+    return [name for name in dir(type(module)) if is_exported(module, name)]
+
+
 @dataclass
 class Member:
     """One module of the tree.
 
     Attributes:
+        exported: methods that are scripted.
         tensors: parameters and buffers by name, as eager tensors.
         children: submodules by name.
     """
 
     module: Any
     info: ClassInfo
+    exported: list[str]
     tensors: dict[str, TensorBase] = field(default_factory=dict)
     children: dict[str, Member | Any] = field(default_factory=dict)
 
@@ -48,18 +56,20 @@ class ModuleTree:
     """A module with everything below it.
 
     Args:
-        linker: takes scripted submodules into the program.
+        world: of the program that is being recorded.
         convert: gives the eager tensor of a parameter or buffer.
 
     Attributes:
         types: the type of each module, parameter and buffer by path; the module itself is ().
     """
 
-    def __init__(self, linker: Linker, module: Any, convert: Convert) -> None:
+    def __init__(self, world: World, module: Any, convert: Convert) -> None:
         self.types: dict[Path, Attribute] = {}
-        self.linker = linker
-        self._program = linker.program
+        self.linker = world.linker
+        self._world = world
+        self._program = world.program
         self._convert = convert
+        self._scripted_classes: set[str] = set()
         self._scripted: list[tuple[Any, Path]] = []
         self._modules: list[tuple[Any, Path]] = []
         self._tensors: list[tuple[TensorBase, Path]] = []
@@ -67,14 +77,30 @@ class ModuleTree:
         self._by_class: dict[str, ClassInfo] = {}
         self.member = self._member(module, ())
 
+    def script_exports(self, member: Member | None = None) -> None:
+        """Compile the exported methods, of the submodules first.
+
+        Raises:
+            CompileError: a type or name error in one of them.
+        """
+        member = self.member if member is None else member
+        for child in member.children.values():
+            if isinstance(child, Member):
+                self.script_exports(child)
+        for name in member.exported:
+            self._world.add_method(member.info, name, getattr(type(member.module), name))
+        for name in member.exported:
+            if name not in member.info.compiled:
+                member.info.methods[name]()
+
     @property
     def root(self) -> ClassInfo:
         return self.member.info
 
     @property
-    def class_names(self) -> frozenset[str]:
-        """The classes that were made for this trace."""
-        return frozenset(self._by_class)
+    def traced_classes(self) -> frozenset[str]:
+        """The classes made for this trace; without those that have scripted methods, too."""
+        return frozenset(self._by_class) - self._scripted_classes
 
     def _member(self, module: Any, path: Path) -> Member:
         if module._backward_hooks:
@@ -86,7 +112,7 @@ class ModuleTree:
         self._program.classes[name] = self._by_class[name] = info
         self.types[path] = info.type
         self._modules.append((module, path))
-        made = Member(module, info)
+        made = Member(module, info, exported_methods(module))
         seen: set[int] = set()
         for table, names in (
             (module._parameters, info.parameters),
@@ -97,6 +123,9 @@ class ModuleTree:
                     self._tensor(made, key, tensor, path, seen)
                     names.append(key)
         info.attributes["training"] = BOOL
+        if made.exported:
+            self._scripted_classes.add(name)
+            AttributeReader(self._world, module, info).others()
         for key, child in module._modules.items():
             if child is not None:
                 self._child(made, key, child, path)

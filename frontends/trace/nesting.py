@@ -153,12 +153,15 @@ def add_input(tracer: Tracer, value: Any, made: Value) -> Any:
 
 
 def _entry(tracer: Tracer, key: Any, part: Any, made: Value) -> Any:
-    kind = STRING if isinstance(key, str) else INT
-    at = tracer.constant(key, kind, None)
-    name = "aten::__getitem__.Dict_str" if kind == STRING else "aten::__getitem__.Dict_int"
-    found = schema(name)
-    node = tracer.add(found.name, [made, at], [input_type(part)], None, found)
-    return add_input(tracer, part, node.output)
+    return add_input(tracer, part, entry_of(tracer, made, key, input_type(part)))
+
+
+def entry_of(tracer: Tracer, made: Value, key: Any, type_: Attribute) -> Value:
+    """Record `made[key]` of a dict."""
+    is_text = isinstance(key, str)
+    at = tracer.constant(key, STRING if is_text else INT, None)
+    found = schema("aten::__getitem__.Dict_str" if is_text else "aten::__getitem__.Dict_int")
+    return tracer.add(found.name, [made, at], [type_], None, found).output
 
 
 def output_of(tracer: Tracer, result: Any) -> Value:

@@ -95,9 +95,9 @@ class _Attributes:
                     self.memory[known[value]] = self.memory[value]
             return known[value]
 
+        for node in _scopes(block):
+            node.inputs += [local(v) for v in self.resolve(node.blocks[0], path_of(node))]
         for node in block.nodes:
-            if node.kind == SCOPE:
-                node.inputs += self.resolve(node.blocks[0], path_of(node))
             node.inputs = [local(v) for v in node.inputs]
         block.outputs = [local(v) for v in block.outputs]
         block.nodes[:0] = in_front

@@ -310,8 +310,8 @@ class Tracer:
         return node.output
 
     def submodule(self, module: object, path: tuple[str, ...]) -> None:
-        """Calls of `module` are calls of the submodule at `path`."""
-        self._modules[id(module)] = path
+        """Calls of `module` are calls of the submodule at `path`, the first one it stands at."""
+        self._modules.setdefault(id(module), path)
 
     def enter(self, module: object) -> Block:
         """Begin the call of a module; gives the block to go on with when it is over."""

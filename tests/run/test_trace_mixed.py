@@ -140,3 +140,17 @@ def test_mixed_programs_compile() -> None:
     traced = ts.jit.trace(lambda x: larger(x, -x) * 2, ONES)
     native = ts.compile(traced, (ONES,), fallback="error")
     np.testing.assert_array_equal(native(-ONES).numpy(), 2 * np.ones(3))
+
+
+def test_containers_that_a_call_gives_are_taken_apart() -> None:
+    @ts.jit.script
+    def table(x) -> dict[str, tuple[ts.Tensor, ts.Tensor]]:
+        return {"a": (x, x + 1), "b": (x * 2, x)}
+
+    @ts.jit.script
+    def pairs(x) -> list[tuple[ts.Tensor, ts.Tensor]]:
+        return [(x, x + 1)]
+
+    traced = ts.jit.trace(lambda x: table(x)["b"][0] + pairs(x)[0][1], ONES)
+    assert "aten::__getitem__" in str(traced.graph)
+    np.testing.assert_array_equal(traced(2 * ONES).numpy(), 7 * np.ones(3))

@@ -138,6 +138,49 @@ def test_a_module_that_gives_what_its_last_submodule_gives() -> None:
     np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
 
 
+class Exporting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.k = 2
+        self.w = nn.Parameter(ts.ones(4))
+
+    def forward(self, x):
+        return x * self.w
+
+    @ts.jit.export
+    def chosen(self, x, n: int):
+        if n > 1:
+            return x + self.w
+        return x * self.k
+
+
+def test_exported_methods_are_scripted() -> None:
+    traced = ts.jit.trace(nn.Sequential(Exporting(), Relu()), example())
+    inner, x = getattr(traced, "0"), example()
+    np.testing.assert_array_equal(inner.chosen(x, 2).detach().numpy(), (x + 1).numpy())
+    np.testing.assert_array_equal(inner.chosen(x, 1).detach().numpy(), (x * 2).numpy())
+    assert "if " in inner.chosen.code and "if " not in inner.code
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = Linear(4, 4), Linear(4, 4)
+        self.b.weight = self.a.weight
+        self.c = self.a
+
+    def forward(self, x):
+        return self.c(self.b(self.a(x)))
+
+
+def test_what_is_shared_is_passed() -> None:
+    net, x = Tied(), example()
+    traced = ts.jit.trace(net, x)
+    assert "(b).forward(weight, (a).forward(x, ), )" in traced.code
+    assert "(a).forward1(" in traced.code
+    np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
+
+
 def test_only_the_traced_module_itself_is_called() -> None:
     traced = ts.jit.trace(Net(), example())
     with pytest.raises(RuntimeError, match="Trace submodules cannot be called"):
