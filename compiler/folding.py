@@ -44,7 +44,7 @@ def optimize(function: ts.FuncOp, interpreter: Interpreter, optimize_numerics: b
         optimize_numerics: also fold what changes results by roundings.
     """
     passes: list[Rewrite] = [
-        FoldConstants(lambda op: _evaluated(op, interpreter)),
+        FoldConstants(lambda op: evaluated(op, interpreter)),
         simplify_patterns,
         remove_dropout,
         # Dead readers of a layer's result would keep it from being folded into.
@@ -108,7 +108,8 @@ def _calls(method: ts.FuncOp) -> bool:
     return any(isinstance(op, calls) for op in method.walk())
 
 
-def _evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:
+def evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:
+    """The results of an op on constants as constants; None where a result cannot be one."""
     operands = [interpreter.constant(constant_of(operand)) for operand in op.operands]
     try:
         return [_constant(value) for value in interpreter.evaluate(op, operands)]

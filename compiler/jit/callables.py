@@ -109,7 +109,7 @@ class Entry:
     def graph(self) -> Graph:
         """TorchScript's view of the function."""
         op = self.op
-        return Graph(op, self.interpreter.functions)
+        return Graph(op, self.interpreter)
 
     def program(self) -> Program:
         """What `tensorscript.compile` compiles."""

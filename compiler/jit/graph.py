@@ -28,7 +28,9 @@ from tensorscript.dialects.ts.ops import (
 )
 from tensorscript.dialects.ts.typing import annotation_text, ir_text
 from tensorscript.frontends.script.signature import Signature, signature_text
-from tensorscript.lowering.ts.inline import inline_calls
+from tensorscript.runtime.interpreter import Interpreter
+
+from .inlined import inlined
 
 _locations: ContextVar[bool] = ContextVar("locations", default=True)
 
@@ -239,13 +241,13 @@ class Graph(GraphBlock):
 
     Args:
         op: the function.
-        functions: those of its module by name, for `inlined`.
+        interpreter: of its module: what it calls.
     """
 
-    def __init__(self, op: FuncOp, functions: Mapping[str, FuncOp] | None = None) -> None:
+    def __init__(self, op: FuncOp, interpreter: Interpreter) -> None:
         super().__init__(self, op.block)
         self.op = op
-        self.functions: Mapping[str, FuncOp] = {} if functions is None else functions
+        self.interpreter = interpreter
         self._names: dict[SSAValue, str] | None = None
 
     @property
@@ -256,10 +258,10 @@ class Graph(GraphBlock):
 
     def inlined(self) -> Graph:
         """This graph with every call replaced by the body of what it calls."""
-        return Graph(inline_calls(self.op, self.functions), self.functions)
+        return Graph(inlined(self.op, self.interpreter), self.interpreter)
 
     def copy(self) -> Graph:
-        return Graph(self.op.clone(), self.functions)
+        return Graph(self.op.clone(), self.interpreter)
 
     def return_node(self) -> Node:
         return Node(self, self.op.return_op)
@@ -274,7 +276,8 @@ class Graph(GraphBlock):
 
     def text(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the places in the program."""
-        return graph_text(self.op, print_source_ranges and _locations.get(), self.functions)
+        shown = print_source_ranges and _locations.get()
+        return graph_text(self.op, shown, self.interpreter.functions)
 
     def __str__(self) -> str:
         return self.text()

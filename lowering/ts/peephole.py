@@ -23,11 +23,17 @@ from .aliases import fate_of
 from .fold_constants import is_constant
 
 
-def simplify_patterns(function: ts.FuncOp) -> bool:
-    """Rewrite what matches; whether anything did."""
+def simplify_patterns(function: ts.FuncOp, tuples: bool = True) -> bool:
+    """Rewrite what matches; whether anything did.
+
+    Args:
+        tuples: also what takes a tuple apart that was just made.
+    """
     changed = False
     for op in list(function.walk()):
         rewrite = _REWRITES.get(type(op))
+        if not tuples and isinstance(op, ts.TupleUnpackOp | ts.TupleIndexOp):
+            continue
         if op.parent is not None and rewrite is not None:
             changed |= rewrite(op)
     return changed

@@ -49,9 +49,6 @@ INTERNAL = {
 }
 """Names of `torch.jit` that there is no reason to have, and why."""
 
-PENDING = {"freeze", "optimize_for_inference", "run_frozen_optimizations"}
-"""Names that freezing brings."""
-
 OTHER_SIGNATURES = {
     "Attribute": "the parameters of a NamedTuple",
     "trace": "`_compilation_unit` has no default object",
@@ -105,7 +102,7 @@ def _theirs() -> Any:
 def test_every_name_is_there_or_has_a_reason_not_to_be() -> None:
     torch = _theirs()
     names = {name for name in dir(torch.jit) if not name.startswith("__")}
-    missing = {name for name in names if not hasattr(jit, name)} - PENDING
+    missing = {name for name in names if not hasattr(jit, name)}
     assert missing == INTERNAL.keys() & names and not INTERNAL.keys() - names
 
 
@@ -121,12 +118,7 @@ def test_signatures() -> None:
     different = set()
     for name in dir(torch.jit):
         theirs = getattr(torch.jit, name)
-        if (
-            name.startswith("__")
-            or name in INTERNAL
-            or name in PENDING
-            or isinstance(theirs, types.ModuleType)
-        ):
+        if name.startswith("__") or name in INTERNAL or isinstance(theirs, types.ModuleType):
             continue
         wanted = _parameters(theirs)
         if wanted is not None and wanted != _parameters(getattr(jit, name)):
