@@ -14,7 +14,7 @@ change; whatever one evaluation of the body changes is carried in the next.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -25,6 +25,7 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.types import ScalarType
 
+from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder, Heap, Ref
 from .elements import as_expr
 from .grown import ListGrows
@@ -32,22 +33,29 @@ from .merge import (
     Join,
     LeafType,
     Rebuild,
-    boxed_leaves,
     changed_keys,
     changed_refs,
     content_leaves,
     default_of,
-    differing,
     flatten,
     leaf_ssa,
     leaf_type,
+    placeholder,
     require_alike,
     require_alike_contents,
     same_type,
     same_value,
-    unboxed,
 )
-from .values import UNINITIALIZED, DictRef, ListRef, ObjectRef, Tensor, Value, is_scalar
+from .values import (
+    UNINITIALIZED,
+    DictRef,
+    ListRef,
+    ObjectRef,
+    Tensor,
+    TupleValue,
+    Value,
+    is_scalar,
+)
 
 UNROLL_OPS = 192
 """A loop is unrolled at once if trips x ops of its body stay below this."""
@@ -58,6 +66,10 @@ UNROLL_TRIPS = 2048
 
 Evaluate = Callable[[Sequence[Value]], list[Value]]
 """Evaluates a block of ts with these block arguments and gives what it yields."""
+
+
+Path = tuple[int, ...]
+"""Where a value stands in what a loop carries: its number, then places in tuples."""
 
 
 class Raised(Exception):
@@ -283,13 +295,13 @@ class _LoopState:
     varying: set[int]
     refs: dict[Ref, set[object]]
     before: Heap
-    boxed: dict[int, list[int]] = field(default_factory=dict)
+    boxed: dict[Path, list[int]] = field(default_factory=dict)
 
     def iterate(self, max_trip: Value, condition: Value, body: Evaluate) -> list[Value] | None:
         """One evaluation of the body; None if the assumption had to grow."""
         b = self.b
         leaves: list[Value] = []
-        plans = {k: self._flatten(k, self.initial[k], leaves) for k in sorted(self.varying)}
+        plans = {k: self._flatten((k,), self.initial[k], leaves) for k in sorted(self.varying)}
         contents = [content_leaves(b, b.heap[r], leaves, keys) for r, keys in self.refs.items()]
         types = [leaf_type(v) for v in leaves]
         block = Block(arg_types=[ScalarType(int64), *types])
@@ -332,12 +344,16 @@ class _LoopState:
                 values[k].storage.shared = bool(first.storage.origin)
         return values
 
-    def _flatten(self, k: int, value: Value, leaves: list[Value]) -> Rebuild:
-        """`flatten` of carried value `k`; a tensor whose shape changes travels as a box."""
-        if k not in self.boxed or not isinstance(value, Tensor):
+    def _flatten(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
+        """`flatten` of a carried value; a tensor whose shape changes travels as a box."""
+        if isinstance(value, TupleValue):
+            pairs = enumerate(value.elements)
+            parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
+            return lambda it: replace(value, elements=tuple(p(it) for p in parts))
+        if path not in self.boxed or not isinstance(value, Tensor):
             return flatten(self.b, value, leaves)
         value.storage.shared = True
-        free, b = self.boxed[k], self.b
+        free, b = self.boxed[path], self.b
         leaves += boxed_leaves(b, value, free)
 
         def rebuild(it: Iterator[SSAValue]) -> Value:
@@ -347,31 +363,33 @@ class _LoopState:
 
         return rebuild
 
-    def _box(self, after: list[Value]) -> bool:
-        """Whether a carried tensor changes its shape in a way that is new."""
-        grew = False
-        for k in self.varying:
-            old, new = self.initial[k], after[k]
-            if not isinstance(old, Tensor) or not isinstance(new, Tensor):
-                continue
-            known = self.boxed.get(k, [])
-            found = differing(self.b, new, old)
-            if found is not None and not set(found) <= set(known):
-                self.boxed[k] = sorted({*known, *found})
-                grew = True
-        return grew
+    def _box(self, path: Path, old: Value, new: Value) -> bool:
+        """Whether a tensor in a carried value changes its shape in a way that is new."""
+        if isinstance(old, TupleValue) and isinstance(new, TupleValue):
+            pairs = zip(old.elements, new.elements, strict=False)
+            return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
+        if not isinstance(old, Tensor) or not isinstance(new, Tensor):
+            return False
+        known = self.boxed.get(path, [])
+        found = differing(self.b, new, old)
+        if found is None or set(found) <= set(known):
+            return False
+        self.boxed[path] = sorted({*known, *found})
+        return True
 
     def _grow(self, trial: _Trial, after: list[Value]) -> bool:
-        grew = self._box(after)
+        pairs = [(k, self.initial[k], after[k]) for k in sorted(self.varying)]
+        grew = any([self._box((k,), old, new) for k, old, new in pairs])
         changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             if k in self.varying or same_value(old, new):
                 continue
             grew = True
             if old is UNINITIALIZED:
-                if not isinstance(new, Tensor) and not is_scalar(new):
+                first = placeholder(self.b, trial.heap, new)
+                if first is None:
                     self.b.cannot("a value that only exists after a loop's first iteration")
-                self.initial[k] = default_of(self.b, new)
+                self.initial[k] = first
             elif not isinstance(old, Tensor) and not is_scalar(old) and type(old) is not type(new):
                 self.b.cannot("a value whose type changes in a loop")
             self.varying.add(k)
@@ -390,7 +408,7 @@ class _LoopState:
         leaves: list[Value] = []
         for k in sorted(self.varying):
             require_alike(b, self.before, self.initial[k], trial.heap, after[k])
-            self._flatten(k, after[k], leaves)
+            self._flatten((k,), after[k], leaves)
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)

@@ -24,7 +24,7 @@ from tensorscript.dialects.tg.lists import ListOp, list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from tensorscript.dialects.ts import types as tt
 
-from .builder import Builder
+from .builder import Builder, Heap
 from .elements import as_expr
 from .sizes import same_size
 from .values import Grown, ListRef, Site, Tensor, TupleValue, Value, is_scalar
@@ -109,38 +109,38 @@ def of_type(type_: Attribute | None) -> Element | None:
     return None
 
 
-def of_value(b: Builder, value: Value) -> Element | None:
-    """The element that a value is; None if a run-time list cannot hold it."""
+def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | None:
+    """The element that a value is (in a branch's heap); None if a run-time list cannot hold it."""
     if is_scalar(value):
         return NumberElement(as_expr(value).dtype)
     if isinstance(value, Tensor):
         shape = tuple(None if b.is_found(s) else s for s in value.shape)
         return TensorElement(value.dtype, shape)
     if isinstance(value, TupleValue):
-        parts = [of_value(b, v) for v in value.elements]
+        parts = [of_value(b, v, heap) for v in value.elements]
         known = tuple(p for p in parts if p is not None)
         if len(known) == len(parts) and parts:
             return TupleElement(known, value.fields, value.class_name)
         return None
     if isinstance(value, ListRef):
-        inner = of_list(b, value)
+        inner = of_list(b, value, heap)
         return None if inner is None else ListElement(inner)
     return None
 
 
-def of_list(b: Builder, ref: ListRef) -> Element | None:
+def of_list(b: Builder, ref: ListRef, heap: Heap | None = None) -> Element | None:
     """What a list holds."""
-    content = b.heap[ref]
+    content = (b.heap if heap is None else heap)[ref]
     if isinstance(content, Grown):
         found: Element = content.element
         return found
-    return of_values(b, content) if content else of_type(ref.type)
+    return of_values(b, content, heap) if content else of_type(ref.type)
 
 
-def of_values(b: Builder, values: Sequence[Value]) -> Element | None:
+def of_values(b: Builder, values: Sequence[Value], heap: Heap | None = None) -> Element | None:
     found: Element | None = None
     for k, value in enumerate(values):
-        element = of_value(b, value)
+        element = of_value(b, value, heap)
         found = element if k == 0 or element is None else joined(found, element)
         if found is None:
             return None

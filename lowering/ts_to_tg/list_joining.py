@@ -19,7 +19,7 @@ from .control import loop
 from .dims import dimension
 from .evaluator import Evaluator
 from .grown import TensorElement, perform
-from .lists import check, length, named
+from .list_access import check, length, named
 from .reshape import reshaped
 from .scalars import SCALAR
 from .sizes import product, simplify

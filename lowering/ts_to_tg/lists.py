@@ -8,9 +8,8 @@ from typing import NoReturn
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
-from tensorscript.dialects.tg.lists import element_of, list_of
+from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder, Rows
@@ -30,8 +29,8 @@ from .grown import (
     of_value,
     of_values,
     perform,
-    value_of,
 )
+from .list_access import check, fetch, length, named, position
 from .scalars import SCALAR
 from .values import Grown, ListRef, Tensor, Value
 
@@ -49,66 +48,6 @@ def grow(ev: Evaluator, x: ListRef, reason: str, *values: Value) -> NoReturn:
     if values:
         element = joined(element, of_values(ev.b, values))
     must_grow(ev.b, x.sites, element, reason)
-
-
-# --- places in a list -------------------------------------------------------------------------
-
-
-def is_never_negative(b: Builder, e: Expr) -> bool:
-    """Sums and products of loop counters and literals."""
-    if e.op == "const":
-        return int(str(e.value)) >= 0
-    if e.op == "var":
-        return str(e.value) in b.bounds
-    return e.op in ("add", "mul") and all(is_never_negative(b, a) for a in e.args)
-
-
-def named(b: Builder, value: Value) -> Expr:
-    """A number under a name, so that it is computed once."""
-    e = as_expr(value)
-    return e if e.op in ("const", "var") else b.scalar_of(b.scalar_operand(e))
-
-
-def length(b: Builder, x: Grown) -> Expr:
-    """How many elements a list has now; never negative."""
-    found = b.scalar_of(perform(b, "length", x.columns[:1], _I64))
-    b.counts.add(str(found.value))
-    return found
-
-
-def check(b: Builder, condition: Value, message: str) -> None:
-    """Stop with an operator's message, which shows the user's line, unless the condition holds."""
-    b.check(condition, str(OperatorError(message, b.span)))
-
-
-def position(b: Builder, x: Grown, index: Value) -> Expr:
-    """An index counted from either end, in bounds."""
-    size, e = length(b, x), named(b, index)
-    if e.op == "const" and int(str(e.value)) < 0:
-        at = named(b, size + e)
-        check(b, binary("ge", at, 0), "list index out of range")
-        return at
-    if is_never_negative(b, e):
-        check(b, binary("lt", e, size), "list index out of range")
-        return e
-    at = named(b, select(e < 0, e + size, e))
-    inside = binary("and", binary("ge", at, 0), binary("lt", at, size))
-    check(b, inside, "list index out of range")
-    return at
-
-
-def fetch(b: Builder, x: Grown, at: Expr) -> Value:
-    """The element at an index that is in bounds."""
-    index = b.scalar_operand(at)
-    leaves = [perform(b, "get", [c, index], _element_type(c)) for c in x.columns]
-    return value_of(b, x.element, iter(leaves))
-
-
-def _element_type(column: SSAValue) -> ScalarType | ListType:
-    assert isinstance(column.type, ListType)
-    found = element_of(column.type)
-    assert isinstance(found, ScalarType | ListType)
-    return found
 
 
 # --- reading ----------------------------------------------------------------------------------

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr, select
-from tensorscript.dialects.tg.lists import SizeOp
+from tensorscript.dialects.te.expr import Expr, const, select
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, tensor
 
+from .boxes import Boxed, boxed_leaves, differing, unboxed, visible
 from .builder import Builder, Heap, Ref
 from .elements import as_expr, known
-from .grown import joined, must_grow, of_type, of_values, perform
+from .grown import joined, must_grow, new_grown, of_list, perform
 from .sizes import same_size
 from .values import (
     UNINITIALIZED,
@@ -36,45 +36,6 @@ from .values import (
 
 LeafType = TensorType | ScalarType | ListType
 Rebuild = Callable[[Iterator[SSAValue]], Value]
-
-
-@dataclass(frozen=True, eq=False)
-class Boxed:
-    """A tensor that travels as a list of its numbers, because its shape is not the same on all
-    ways."""
-
-    tensor: Tensor
-
-
-def boxed_leaves(b: Builder, x: Tensor, free: Sequence[int]) -> list[Value]:
-    """The leaves of a tensor whose sizes `free` differ between ways."""
-    return [Boxed(x), *(b.unsized(x.shape[d]) for d in free)]
-
-
-def unboxed(b: Builder, like: Tensor, free: Sequence[int], leaves: Iterator[SSAValue]) -> Tensor:
-    """The tensor that such leaves hold; the other sizes are those of `like`."""
-    box = next(leaves)
-    shape = list(like.shape)
-    for d in free:
-        shape[d] = b.size(b.scalar_of(next(leaves)))
-    return b.fresh(perform(b, "unbox", [box], tensor(like.dtype, tuple(shape))))
-
-
-def visible(b: Builder, e: Expr) -> bool:
-    """The sizes that an expression names are known where the builder stands."""
-    unknown = e.free & b.symbols.keys()
-    return not unknown or unknown <= {
-        op.symbol for scope in b.scopes for op in scope.values() if isinstance(op, SizeOp)
-    }
-
-
-def differing(b: Builder, left: Tensor, right: Tensor) -> list[int] | None:
-    """The dimensions in which two tensors differ, or that only one way knows; None if their dtypes
-    or ranks differ."""
-    if left.dtype is not right.dtype or left.rank != right.rank:
-        return None
-    pairs = zip(left.shape, right.shape, strict=True)
-    return [d for d, (p, q) in enumerate(pairs) if not same_size(p, q) or not visible(b, p)]
 
 
 def leaf_type(value: Value) -> LeafType:
@@ -119,6 +80,31 @@ def default_of(b: Builder, value: Value) -> Value:
     if isinstance(value, Tensor):
         return b.full(value.shape, 0, value.dtype)
     return {bool_: False, int64: 0, float64: 0.0}[as_expr(value).dtype]
+
+
+def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
+    """Any value of the form of `value` (whose lists are in `heap`), which nothing will read; None
+    if there is none."""
+    if isinstance(value, Tensor):
+        shape = [s if visible(b, s) else const(0) for s in value.shape]
+        return b.full(shape, 0, value.dtype)
+    if is_scalar(value):
+        return default_of(b, value)
+    if isinstance(value, TupleValue):
+        parts = [placeholder(b, heap, v) for v in value.elements]
+        if any(p is None for p in parts):
+            return None
+        return TupleValue(tuple(parts), value.fields, value.class_name)
+    if isinstance(value, ListRef):
+        made = ListRef(value.sites, value.type)
+        content = heap[value]
+        if isinstance(content, Grown):
+            b.heap[made] = new_grown(b, content.element)
+            return made
+        items = [placeholder(b, heap, v) for v in content]
+        b.heap[made] = tuple(items)
+        return None if any(p is None for p in items) else made
+    return None
 
 
 def same_value(a: Value, b: Value) -> bool:
@@ -220,10 +206,7 @@ def require_alike_contents(
     if not known_left and not known_right and left.element == right.element:
         return
     sites = (*(old.sites if known_left or not known_right else ()), *new.sites)
-    elements = [
-        c.element if isinstance(c, Grown) else of_values(b, c) if c else of_type(r.type)
-        for r, c in ((old, left), (new, right))
-    ]
+    elements = of_list(b, old, before), of_list(b, new, after)
     must_grow(b, sites, joined(*elements), "a list whose length a loop changes")
 
 
@@ -401,7 +384,7 @@ class Join:
             return self._grown(yes, no, like)
         if len(contents) == 2 and len(contents[0]) != len(contents[1]):
             sites = (*yes.sites, *no.sites)
-            found = [of_values(self.b, c) if c else None for c in contents]
+            found = [of_list(self.b, side, heap) for side, heap in heaps]
             must_grow(
                 self.b,
                 sites,
@@ -437,7 +420,7 @@ class Join:
     def content(self, ref: Ref, yes: Value, no: Value) -> Rebuild:
         """The plan for the contents of one reference."""
         if isinstance(ref, ListRef) and len(yes) != len(no):
-            found = joined(*(of_values(self.b, c) if c else of_type(ref.type) for c in (yes, no)))
+            found = joined(of_list(self.b, ref, self.yes), of_list(self.b, ref, self.no))
             must_grow(
                 self.b, ref.sites, found, "the branches of an if give lists of different lengths"
             )

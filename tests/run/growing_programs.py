@@ -200,6 +200,68 @@ def slices(xs: list[int], i: int, j: int):
     return xs[i:], xs[:j], xs[i:j], xs[::2], xs[i:j:3], (xs * i)[:4]
 
 
+def primes(n: int):
+    found: list[int] = []
+    candidate = 2
+    while len(found) < n:
+        prime = True
+        for p in found:
+            if p * p > candidate:
+                break
+            if candidate % p == 0:
+                prime = False
+                break
+        if prime:
+            found.append(candidate)
+        candidate += 1
+    return found
+
+
+def pair_with_sum(xs: list[int], wanted: int):
+    for i in range(len(xs)):
+        for j in range(i + 1, len(xs)):
+            if xs[i] + xs[j] == wanted:
+                return i, j
+    return -1, -1
+
+
+def beams_of_tuples(n: int, width: int):
+    beams: list[tuple[list[int], float]] = [([0], 0.0)]
+    for step in range(n):
+        longer: list[tuple[list[int], float]] = []
+        for path, score in beams:
+            for token in range(3):
+                more = path.copy()
+                more.append(token)
+                longer.append((more, score + ((token * 5 + step) % 4) * 0.5))
+        kept: list[tuple[list[int], float]] = []
+        for _ in range(width):
+            best = -1
+            for k in range(len(longer)):
+                if best < 0 or longer[k][1] > longer[best][1]:
+                    best = k
+            if best >= 0:
+                kept.append(longer.pop(best))
+        beams = kept
+    return beams[0][0], len(beams)
+
+
+def product(a: list[list[float]], b: list[list[float]]):
+    return [
+        [sum([a[i][k] * b[k][j] for k in range(len(b))]) for j in range(len(b[0]))]
+        for i in range(len(a))
+    ]
+
+
+def bubble_sort(xs: list[float]):
+    n = len(xs)
+    for i in range(n):
+        for j in range(n - i - 1):
+            if xs[j] > xs[j + 1]:
+                xs[j], xs[j + 1] = xs[j + 1], xs[j]
+    return xs
+
+
 class Case(NamedTuple):
     """A program and arguments for it."""
 
@@ -226,6 +288,11 @@ CASES: tuple[Case, ...] = (
     Case(through_calls, ((4,),)),
     Case(sieve, ((50,), (2,))),
     Case(beams, ((4, 3), (0, 2))),
+    Case(primes, ((1,), (12,))),
+    Case(pair_with_sum, (([1, 5, 7, 2], 9), ([1], 9))),
+    Case(beams_of_tuples, ((4, 3), (1, 5))),
+    Case(product, (([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.5], [2.0, 1.0]]),)),
+    Case(bubble_sort, (([3.0, 1.0, 2.0],), ([],))),
     Case(constant_table, ((0,), (1,), (2,))),
     Case(slices, (([1, 2, 3, 4, 5], 1, 4), ([1, 2], -1, 9), ([7], 3, -3))),
 )

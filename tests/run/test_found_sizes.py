@@ -75,6 +75,24 @@ def grows(x: Tensor, n: int):
     return y
 
 
+def beams(logits: Tensor, k: int):
+    scores, flat = ts.topk(logits[0], k)
+    paths = flat.unsqueeze(1)
+    for t in range(1, logits.size(0)):
+        total = scores.unsqueeze(1) + logits[t].unsqueeze(0)
+        scores, flat = ts.topk(total.view([-1]), k)
+        kept = paths[flat // logits.size(1)]
+        paths = ts.cat([kept, (flat % logits.size(1)).unsqueeze(1)], dim=1)
+    return paths, scores
+
+
+def first_row_above(x: Tensor, v: float):
+    for row in x:
+        if float(row.sum()) > v:
+            return row, row[row > 0]
+    return x[0] * 0, x[0, :0]
+
+
 def halves(x: Tensor):
     steps = 0
     while x.size(0) > 1:
@@ -184,6 +202,8 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (grows, (V, 3)),
     (grows, (X, 0)),
     (halves, (V,)),
+    (first_row_above, (X, -1.0)),
+    (first_row_above, (X, 100.0)),
     (joined, (X, 3)),
     (kept_rows, (X, 2)),
     (suppress, (BOXES.astype(np.float32), RANDOM.random(12).astype(np.float32), 0.2)),
