@@ -44,6 +44,7 @@ from .python_names import (
     home_of,
     modifier_of,
     python_constant,
+    qualified_name,
 )
 from .signature import NO_DEFAULT, Formal, Signature
 from .text import TextWorld
@@ -193,7 +194,8 @@ class World(LiveClasses):
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
             return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))
-        type_ = self.type_of_class(cls, span)
+        name = qualified_name(cls)
+        type_ = em.calling(name, span, lambda: self.type_of_class(cls, span), shown=name)
         if isinstance(type_, TupleType):
             return NamedTupleClass(type_, self._fields(cls, type_))
         if isinstance(type_, EnumType):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError
+from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import (
     FLOAT,
@@ -69,7 +69,7 @@ class LiveClasses(LiveFunctions):
                 "instance instead",
                 span,
             )
-        return self._declare_class(cls, name)
+        return self._declare_class(cls, name, span)
 
     def _declare_enum(self, cls: type[enum.Enum], name: str, span: Span | None) -> Attribute:
         types_ = [constant_type(m.value) for m in cls]
@@ -116,7 +116,7 @@ class LiveClasses(LiveFunctions):
 
         info.methods[key] = declare
 
-    def _declare_class(self, cls: type, name: str) -> Attribute:
+    def _declare_class(self, cls: type, name: str, span: Span | None) -> Attribute:
         name = self.program.unique(name)
         type_ = class_type(name)
         info = ClassInfo(type_)
@@ -128,12 +128,23 @@ class LiveClasses(LiveFunctions):
             self._member(cls, info, key, member)
         if "__init__" in info.methods:
             info.defining = True
-            info.methods["__init__"]()
+            self._compile_method(info, "__init__", span)
             info.defining = False
-        for key, compile in list(info.methods.items()):
+        for key in list(info.methods):
             if key not in info.compiled and f"{name}.{key}" not in self.program.compiling:
-                compile()
+                self._compile_method(info, key, span)
         return type_
+
+    def _compile_method(self, info: ClassInfo, key: str, span: Span | None) -> None:
+        """Compile a method for its class; an error there names the class, too."""
+        try:
+            info.methods[key]()
+        except (CompileError, FrontendError) as error:
+            short = info.name.rpartition(".")[2]
+            error.with_note(
+                f"'{short}.{key}' is being compiled since it was called from '{info.name}'", span
+            )
+            raise
 
     def _member(self, cls: type, info: ClassInfo, key: str, member: object) -> None:
         if isinstance(member, staticmethod):

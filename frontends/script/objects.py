@@ -194,17 +194,23 @@ class Objects(Statements):
             self.calling(full, span, info.methods[name])
         return info.compiled[name]
 
-    def calling(self, name: str, span: Span | None, compile: Callable[[], T]) -> T:
+    def calling(self, name: str, span: Span | None, compile: Callable[[], T], shown: str = "") -> T:
         """Compile something this function needs; an error there names this function too."""
         try:
             return compile()
         except (CompileError, FrontendError) as error:
             error.with_note(
-                f"'{shown_name(name)}' is being compiled since it was called from "
-                f"'{shown_name(self.function_name)}'",
+                f"'{shown or self._shown(name)}' is being compiled since it was called from "
+                f"'{self._shown(self.function_name)}'",
                 span,
             )
             raise
+
+    def _shown(self, name: str) -> str:
+        """A function by its name, a method by its class's and its own."""
+        path, _, last = name.rpartition(".")
+        is_method = path in self.program.classes
+        return f"{path.rpartition('.')[2]}.{last}" if is_method else last
 
     # Interfaces
 
@@ -314,8 +320,3 @@ def _fulfils(found: Signature, declared: Signature) -> bool:
         and all(f.name == d.name and typing.is_subtype(d.type, f.type) for f, d in pairs)
         and typing.is_subtype(found.returns[0], declared.returns[0])
     )
-
-
-def shown_name(name: str) -> str:
-    """A qualified name as messages show it."""
-    return name.removeprefix("__torch__.")

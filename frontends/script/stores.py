@@ -49,6 +49,10 @@ class Stores(Calls):
         if len(node.targets) > 1:
             value = Simple(value.as_value(self, self.span(node.value)))
         for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                # Such a statement is underlined as a whole.
+                self.assign_attribute(target, value, self.span(node))
+                continue
             self.assign_target(target, value)
 
     def _declared(self, target: ast.expr) -> Attribute | None:
