@@ -217,7 +217,8 @@ class Tracer:
             self._differentiable.add(value)
 
     def size(self, tensor: TensorBase, dim: int) -> Any:
-        number = tensor._array.shape[dim]
+        with traced_by(None):
+            number = call_overload("aten::size.int", (tensor, int(dim)))
         span = here()
         inputs = [self.value_of(tensor), self.constant(int(dim), INT, span)]
         return self._number(

@@ -136,6 +136,11 @@ def test_sizes_stay_symbolic() -> None:
     assert [tuple(t.shape) for t in traced(ts.rand(5, 4))] == [(20,), (3,), (4, 4)]
 
 
+def test_a_size_out_of_range_is_refused() -> None:
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        jit.trace(lambda x: x + x.size(2), X)
+
+
 def test_the_same_tensor_twice_is_two_inputs() -> None:
     traced = jit.trace(lambda x, y: x - y, (X, X))
     np.testing.assert_array_equal(traced(X, X * 0).numpy(), X.numpy())
