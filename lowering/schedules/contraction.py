@@ -307,18 +307,21 @@ class _Blocked:
         return binary("min", self.block_panels, left)
 
 
-def worth_blocking(product: Product) -> bool:
-    """The product is large enough, and square enough, to repay packing."""
+def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
+    """The product is large enough, and square enough, to repay packing; one with few rows is if its
+    other factor is a constant, which is packed once (`prepack.py`)."""
     sizes = [product.rows.size, product.columns.size, product.depth.size]
-    known = [int(str(s)) if s.is_const else 64 for s in sizes]
-    return known[0] >= 4 and known[1] >= 8 and known[0] * known[1] * known[2] >= LEAST_WORK
+    rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
+    is_fixed = product.y.op == "load" and str(product.y.value) in fixed
+    return (rows >= 4 or is_fixed) and columns >= 8 and rows * columns * depth >= LEAST_WORK
 
 
-def block_contraction(func: FuncOp, vector_bytes: int) -> bool:
+def block_contraction(func: FuncOp, vector_bytes: int, fixed: frozenset[str] = frozenset()) -> bool:
     """Replace a logical contraction nest by the blocked one; False if it does not fit the form.
 
     Args:
         vector_bytes: width of the machine's vectors (64 for AVX-512).
+        fixed: parameters that every call passes a constant for.
     """
     if (product := recognise(func)) is None:
         return False
@@ -326,7 +329,7 @@ def block_contraction(func: FuncOp, vector_bytes: int) -> bool:
     if dtype not in (float32, float64):
         return False
     made = direct_convolution(func, product, vector_bytes)
-    if made is None and worth_blocking(product):
+    if made is None and worth_blocking(product, fixed):
         tile = tile_for(dtype, vector_bytes, product.rows.size)
         made = _Blocked(func, product, tile, dtype).build()
     if made is None:

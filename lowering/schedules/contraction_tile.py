@@ -15,6 +15,8 @@ from .contraction_shape import Axis
 TILE_ROWS = {64: 14, 32: 6, 16: 6}
 """Rows of the register tile by vector bytes: AVX-512 has 32 registers, AVX2 and SSE 16."""
 VECTORS_PER_ROW = 2
+LEAST_SUMS = 8
+"""Vectors of sums that hide the latency of one multiply-add."""
 BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 TASKS = 8
@@ -29,15 +31,16 @@ class Tile:
     columns: int
 
 
-def tile_for(dtype: DType, vector_bytes: int, rows: Expr) -> Tile:
-    """The register tile of a dtype on a machine, with no more rows than the product has."""
+def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
+    """The register tile of a dtype on a machine, for a product of `size` rows."""
     lanes = vector_bytes // dtype.itemsize
     most = TILE_ROWS.get(vector_bytes, 6)
-    have = int(str(rows)) if rows.is_const else most
+    have = int(str(size)) if size.is_const else most
     if have > most:
         panels = -(-have // most)
         most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
-    return Tile(min(most, have), lanes * VECTORS_PER_ROW)
+    rows = min(most, have)
+    return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows))
 
 
 def ceil_div(size: Expr, by: Expr | int) -> Expr:

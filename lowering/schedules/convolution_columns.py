@@ -26,7 +26,7 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
 from .affine import known
 from .contraction_shape import Product
-from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
+from .contraction_tile import TASKS, ceil_div, loops_around, tile_for
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest
 from .lanes import vectorize_map
@@ -34,8 +34,6 @@ from .rebuild import substituting
 
 LEAST_PANELS = 4
 """Column panels of a block: what the last one wastes is then little."""
-LONE_VECTORS = 8
-"""Vectors of a tile with one row: as many sums as hide the latency of one."""
 
 
 class PixelColumns(ConvolutionNest):
@@ -47,8 +45,6 @@ class PixelColumns(ConvolutionNest):
         dtype = p.target.value.dtype
         lanes = vector_bytes // dtype.itemsize
         tile = tile_for(dtype, vector_bytes, p.rows.size)
-        if p.rows.size.is_int(1):
-            tile = Tile(1, lanes * LONE_VECTORS)
         super().__init__(p, image, lanes, buffers, tile, tile.rows)
 
     def block_rows(self) -> int:

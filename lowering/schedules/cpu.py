@@ -14,7 +14,7 @@ loop, or the last outer loop if that is the one that walks memory |
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
@@ -39,6 +39,7 @@ from .fuse_rows import fuse_rows
 from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
 from .order import schedule_sort
+from .prepack import constant_arguments
 from .rebuild import substituting
 from .taps import expand_taps
 from .transpose import transpose_tiles
@@ -52,11 +53,13 @@ class CPUParameters:
         vector_bytes: width of a vector register.
         grain: element operations (of vector code) worth handing to another thread, about 10 us.
         reduction_chunk: elements of a full reduction that one thread takes at a time.
+        fixed: parameters of the kernel at hand that every call passes a constant for.
     """
 
     vector_bytes: int = 64
     grain: int = 1 << 18
     reduction_chunk: int = 1 << 15
+    fixed: frozenset[str] = frozenset()
 
 
 MATH_WEIGHT = 12
@@ -280,7 +283,7 @@ def chunk_full_reduction(func: FuncOp, parameters: CPUParameters) -> None:
 
 
 def _schedule_contraction(func: FuncOp, parameters: CPUParameters) -> None:
-    if not block_contraction(func, parameters.vector_bytes):
+    if not block_contraction(func, parameters.vector_bytes, parameters.fixed):
         _schedule_rows(func, parameters)
 
 
@@ -319,11 +322,13 @@ _SCHEDULES = {
 
 def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
     """Schedule every logical function of a te module in place."""
+    passed = constant_arguments(module)
     for func in functions(module):
         if func.level.data != "logical":
             continue
         if func.role.data == "host":
             vectorize_iterations(func, parameters.vector_bytes)
         else:
-            _SCHEDULES[func.category.data or "scan"](func, parameters)
+            fixed = passed.get(func.sym_name.data, frozenset())
+            _SCHEDULES[func.category.data or "scan"](func, replace(parameters, fixed=fixed))
         func.properties["level"] = StringAttr("scheduled")

@@ -66,6 +66,20 @@ class Packing:
     calls: tuple[tuple[CallOp, tuple[str, ...]], ...]
 
 
+def constant_arguments(module: ModuleOp) -> dict[str, frozenset[str]]:
+    """Function name to the parameters that all of its calls pass constants for."""
+    data = {c.buffer.name for c in constants(module)}
+    found: dict[str, frozenset[str]] = {}
+    params = {f.sym_name.data: f.params for f in functions(module)}
+    for op in module.walk():
+        if not isinstance(op, CallOp) or op.callee not in params:
+            continue
+        pairs = zip(params[op.callee], op.arguments, strict=True)
+        here = frozenset(p.name for p, a in pairs if a.op == "var" and str(a.value) in data)
+        found[op.callee] = found.get(op.callee, here) & here
+    return found
+
+
 def hoist_packing(module: ModuleOp) -> list[Packing]:
     """Take the packing of constants out of every kernel whose calls all pass constants."""
     known_data = {c.buffer.name for c in constants(module) if c.data.data.array is not None}

@@ -101,3 +101,22 @@ def test_products_with_a_factor_that_lies_across(
 def test_a_batch_of_products_that_lie_across() -> None:
     q, k = array(3, 40, 64), array(3, 50, 64)
     check(scores, (q.astype("f8") @ k.transpose(0, 2, 1)).astype("f4"), q, k)
+
+
+class Dense(ts.nn.Module):
+    """A layer whose weights are constants of the compilation."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = ts.nn.Linear(inputs, outputs)
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return self.linear(x)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 17])
+def test_constant_weights_are_packed_once(rows: int) -> None:
+    layer = Dense(300, 210).eval()
+    x = array(rows, 300)
+    text = check(layer, np.asarray(layer(ts.from_numpy(x))), x)
+    assert "te.constant @w0_yp" in text and "alloc stack yp" not in text
