@@ -179,30 +179,47 @@ class Subscripts(Expressions):
     ) -> tuple[Value, dict[int, Value]]:
         """Views for ints, slices and None; what is left over as index tensors by dimension."""
         tensors: dict[int, Value] = {}
-        made = [self._index(index, span) for index in indices]
-        before_ellipsis = True
-        dim = 0
-        for at, (index, found) in enumerate(zip(indices, made, strict=True)):
+        made, dims = self._places(indices, span)
+        for index, found, dim in zip(indices, made, dims, strict=True):
             if _is_ellipsis(index):
-                before_ellipsis = False
-                dim = -sum(1 for i in indices[at + 1 :] if not _is_none(i))
                 continue
             if isinstance(index, ast.Slice):
                 value = self._slice_dim(value, dim, index, span)
-                dim += 1
                 continue
             assert found is not None
             if found.type == NONE:
                 value = self.builtin("aten::unsqueeze", [value, self.integer(dim)], span)
-                dim += 1
             elif found.type == INT:
                 value = self.builtin("aten::select", [value, self.integer(dim), found], span)
-                if not before_ellipsis:
-                    dim += 1
             else:
                 tensors[dim] = found
-                dim += 1
         return value, tensors
+
+    def _places(self, indices: list[ast.expr], span: Span) -> tuple[list[Value | None], list[int]]:
+        """The index values, and the dimension that each stands for when its turn comes.
+
+        In front of an ellipsis dimensions count up from 0: an int takes its dimension away, None
+        makes one. Behind it they count down from -1, from the last index on, and there those
+        further right are still to come: an int keeps its dimension, None has made none yet.
+        """
+        made: list[Value | None] = [None] * len(indices)
+        dims = [0] * len(indices)
+        middle = next((k for k, i in enumerate(indices) if _is_ellipsis(i)), len(indices))
+        dim = 0
+        for k in range(middle):
+            found = made[k] = self._index(indices[k], span)
+            dims[k] = dim
+            dim += not _is_type(found, INT)
+        dim = -1
+        for k in range(len(indices) - 1, middle, -1):
+            found = made[k] = self._index(indices[k], span)
+            dims[k] = dim
+            if found is not None and found.type not in (NONE, INT):
+                raise self.error(
+                    "Ellipses followed by tensor indexing is currently not supported", span
+                )
+            dim -= not _is_type(found, NONE)
+        return made, dims
 
     def _index(self, node: ast.expr, span: Span) -> Value | None:
         """An index before any view is taken; None for a slice or an ellipsis."""
@@ -238,7 +255,7 @@ class Subscripts(Expressions):
     def index_list(self, tensors: dict[int, Value], span: Span) -> Value:
         none = self.constant(None, span)
         last = max(tensors)
-        values = [tensors.get(dim, none) for dim in range(min(0, *tensors), last + 1)]
+        values = [tensors.get(dim, none) for dim in range(last + 1)]
         return self.make_list(OptionalType(TENSOR), values, span)
 
 
@@ -250,12 +267,12 @@ def _index_code(type: Attribute) -> int | None:
     return 4 if type == INT else 11 if type == BOOL and is_list else None
 
 
+def _is_type(value: Value | None, type: Attribute) -> bool:
+    return value is not None and value.type == type
+
+
 def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is Ellipsis
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def literal_index(node: ast.expr) -> int | None:

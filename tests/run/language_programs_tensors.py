@@ -43,6 +43,18 @@ def f(x):
     return x[0], x[-1], x[:, 1], x[0, 1], x[1:], x[..., 0], x[None], x[:, None, 0]
 >>> f(T([[1.0, 2.0], [3.0, 4.0]]))
 
+=== tensor_index_behind_ellipsis
+def f(x):
+    y = x.clone()
+    y[..., None, 0] = 7.0
+    return x[..., None, -1], x[..., None], x[..., 0, None], x[..., None, 0:1, None], x[None, ..., 1, :], y
+>>> f(T([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]]))
+
+=== tensor_index_tensor_behind_ellipsis
+def f(x, i):
+    return x[..., i]
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]), T([1, 0]))
+
 === tensor_index_tensor
 def f(x, i):
     return x[i], x[i, 0], x[x > 2], x[:, i]
