@@ -44,6 +44,7 @@ _MEAN = (
 
 FLOATING = {
     "_log_softmax": "log_softmax_lastdim_kernel_impl",
+    "_safe_softmax": "softmax_lastdim_kernel_impl",
     "_softmax": "softmax_lastdim_kernel_impl",
     "_weight_norm": "weight_norm_kernel",
     "adaptive_avg_pool1d": "adaptive_avg_pool2d",

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tensorscript.base.schema import Schema, operator_names, overloads
 from tensorscript.eager.dispatch import has_kernel
+from tensorscript.lowering.ts_to_tg.refusals import reason_of
 from tensorscript.lowering.ts_to_tg.table import has_row
 
 PAGE = Path(__file__).with_name("operators.md")
@@ -126,6 +127,11 @@ class Row:
         return "native" if self.native else "interpret" if self.eager else "not provided"
 
     @property
+    def why_interpreted(self) -> str:
+        """Why it has no native form; empty where it has one or is not provided."""
+        return reason_of(self.schema.full_name) if self.where == "interpret" else ""
+
+    @property
     def reason(self) -> str:
         """Why it is not provided; empty where it is."""
         if self.where != "not provided":
@@ -194,6 +200,19 @@ def _reason_lines() -> list[str]:
     return ["| reason | overloads |", "|---|--:|", *lines]
 
 
+def _interpreted_lines() -> list[str]:
+    """A line for each reason, with the operators that run in the interpreter only."""
+    found: dict[str, list[str]] = {}
+    for name, own in by_operator().items():
+        if state(name) == "interpret":
+            found.setdefault(next(r.why_interpreted for r in own if r.eager), []).append(name)
+    rows = sorted(found.items(), key=lambda item: -len(item[1]))
+    lines = [
+        f"| {reason} | {' '.join(f'`{n}`' for n in sorted(names))} |" for reason, names in rows
+    ]
+    return ["| reason | operators |", "|---|---|", *lines]
+
+
 def _missing_overloads(tier: int) -> list[str]:
     out = []
     for text in TIERS[tier].values():
@@ -228,6 +247,9 @@ def page() -> str:
         "Overloads missing from provided operators:", "", *_missing_overloads(1), "",
         "## Tier 2: common elsewhere", "", *_family_lines(2), "",
         "Overloads missing from provided operators:", "", *_missing_overloads(2), "",
+        "## Why an operator is interpreted only", "",
+        "`compile(..., fallback=\"error\")` and `export` refuse with these words.", "",
+        *_interpreted_lines(), "",
         "## Why an overload is not provided", "", *_reason_lines(), "",
     ]  # fmt: skip
     return "\n".join(lines)

@@ -32,6 +32,7 @@ from .builder import Builder, Rows
 from .dims import dtype_of
 from .elements import as_expr, known
 from .grown import Hints, fill, joined, new_grown, of_type, of_values
+from .refusals import reason_of
 from .values import (
     DictRef,
     Grown,
@@ -281,11 +282,11 @@ class Evaluator:
         row = row or self.tensor_rows.get(base)
         if row is not None:
             return row(b, *plain)
-        if base.endswith("_") and not base.endswith("__") and isinstance(plain[0], Tensor):
+        if functional_name(base) != base and isinstance(plain[0], Tensor):
             return self.in_place(name, base, plain)
         if base.endswith("_copy"):
             return self.view_copy(name, base, plain)
-        return b.cannot("has no native form")
+        return b.cannot(reason_of(name))
 
     def view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
         """`view_copy` and its kind: the elements of a view in memory of their own."""
@@ -322,9 +323,10 @@ class Evaluator:
         if base in _RESHAPING:
             return b.cannot("changes the shape of a tensor in place")
         overload = name[len(base) :]
-        row = self.tensor_rows.get(base[:-1] + overload) or self.tensor_rows.get(base[:-1])
+        pure = functional_name(base)
+        row = self.tensor_rows.get(pure + overload) or self.tensor_rows.get(pure)
         if row is None:
-            return b.cannot("has no native form")
+            return b.cannot(reason_of(name))
         x: Tensor = arguments[0]
         if base not in OVERLAP_ALLOWED and overlaps_itself(x):
             b.error(overlap.MESSAGE)
@@ -393,6 +395,17 @@ _OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", 
 
 _OF_MESSAGES = frozenset({"aten::format", "aten::str", "aten::add", "aten::warn"})
 """Operators on strings that messages are made of."""
+
+
+def functional_name(base: str) -> str:
+    """`aten::add_` to `aten::add`, `aten::__iand__` to `aten::__and__`; others as they are."""
+    name = base.rpartition("::")[2]
+    if name.startswith("__i") and name.endswith("__") and name[3:-2] in _DUNDERS:
+        return f"aten::__{name[3:]}"
+    return base[:-1] if name.endswith("_") and not name.endswith("__") else base
+
+
+_DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
 
 
 def overlaps_itself(x: Tensor) -> bool:

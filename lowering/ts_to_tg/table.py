@@ -22,6 +22,7 @@ from .creation import CREATION
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
+from .evaluator import FOLDS_COMPLEX, functional_name
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
@@ -93,10 +94,14 @@ TABLES: dict[str, Rows] = {
 def has_row(found: Schema) -> bool:
     """Whether the evaluator finds a row for an overload, by the order in which it looks."""
     base, overload = found.name, found.full_name[len(found.name) :]
+    if found.full_name in CONTAINER or base in CONTAINER:
+        return not found.is_out
+    if base not in FOLDS_COMPLEX and any(str(a.type) == "complex" for a in found.arguments):
+        return False
     if any(found.full_name in table or base in table for table in TABLES.values()):
         return not found.is_out
-    if base.endswith("_") and not base.endswith("__"):
-        return base[:-1] + overload in BUILDERS or base[:-1] in BUILDERS
+    if (functional := functional_name(base)) != base:
+        return functional + overload in BUILDERS or functional in BUILDERS
     pure = base.removesuffix("_copy")
     return pure != base and not found.is_out and (pure + overload in BUILDERS or pure in BUILDERS)
 

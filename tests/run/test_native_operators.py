@@ -44,7 +44,6 @@ UNSAMPLED = {
 _RANDOM = "draws random numbers, which only the interpreter's generator does"
 _DATA = "the shape of the result depends on the data"
 _RESHAPED = "changes the shape of a tensor in place"
-_COMPLEX = "complex numbers are folded in sums and products, no further"
 _PACKED = "packed sequences: how many rows a step has depends on the data"
 LIMITS: dict[str, str] = {
     **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "alpha_dropout"), _RANDOM),
@@ -58,11 +57,6 @@ LIMITS: dict[str, str] = {
         ("as_strided_", "t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_",
          "transpose_", "swapaxes_", "swapdims_"),
         _RESHAPED,
-    ),
-    **dict.fromkeys(
-        ("as_tensor.complex", "pow.complex", "pow.float_complex",
-         "pow.complex_float", "div.complex"),
-        _COMPLEX,
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",

@@ -1,0 +1,44 @@
+"""Why an operator has no native form, for the refusal of `compile` and `export` and for the docs.
+
+A reason stands before the words that pick its operators: a whole name, or the start of one (`*`).
+The first that fits counts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    ("it draws random numbers, and only the interpreter has the generator",
+     "bernoulli* binomial cauchy_ exponential_ feature_alpha_dropout* fractional_max_pool* "
+     "geometric_ log_normal_ manual_seed multinomial native_dropout normal* poisson rand* "
+     "uniform_"),
+    ("complex numbers have no native form",
+     "Complex* complex fft_* imag polar stft istft view_as_complex* view_as_real*"),
+    ("matrices are not decomposed in native code",
+     "_lu_with_info cholesky* det geqrf inverse linalg_* logdet lu_* matrix_exp nuclear_norm "
+     "orgqr ormqr pinverse qr slogdet svd triangular_solve"),
+    ("packed sequences: how many rows a step has depends on the data",
+     "_pack_padded_sequence _pad_packed_sequence pad_sequence"),
+    ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
+    ("the shape or the places of the result depend on the data",
+     "bincount combinations ctc_loss embedding_bag _embedding_bag* histogram* index_reduce* "
+     "mode nonzero_static segment_reduce unique_dim"),
+    ("this special function has no native code",
+     "digamma gcd* i0* igamma* lcm* mvlgamma* polygamma* special_* gamma frexp"),
+    ("strings are known when compiling, and this one is not folded",
+     "capitalize center chr expandtabs find hash hex is* ljust lstrip oct ord partition "
+     "percentFormat rfind rindex rjust rpartition rsplit rstrip splitlines swapcase title zfill "
+     "bin"),
+)  # fmt: skip
+
+
+@cache
+def reason_of(name: str) -> str:
+    """Why `aten::name` or `name.overload` has no row; a general word where nothing else is said."""
+    base = name.rpartition("::")[2].partition(".")[0]
+    for reason, words in _REASONS:
+        for word in words.split():
+            if base == word or (word.endswith("*") and base.startswith(word[:-1])):
+                return reason
+    return "has no native form"
