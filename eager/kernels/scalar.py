@@ -243,6 +243,8 @@ KERNELS: dict[str, Kernel] = {
        for k, v in rows(n, (*MIXED[:-1], last), fn).items()},
     **rows("log", ("int_int", "float_float", "int_float", "float_int"),
            lambda a, b: divide(_MATH["log"](a), _MATH["log"](b))),
+    **rows("log", ("complex_complex", "int_complex", "complex_int", "float_complex",
+                   "complex_float"), lambda a, b: divide(cmath.log(a), cmath.log(b))),
     **rows("divmod", MIXED[:-1], quotient_and_remainder),
     **{f"aten::{n}.complex": fn for n, fn in _COMPLEX.items()},
     **rows("polar", ("int", "float", "int_float", "float_int"), cmath.rect),
