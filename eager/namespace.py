@@ -211,7 +211,7 @@ NUMBER_FIRST = frozenset((
 def _number_first(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The number as a tensor that leaves the result's dtype to the second operand."""
     first, second, *rest = args
-    if not isinstance(first, (bool, int, float, complex)) or not isinstance(second, Tensor):
+    if not isinstance(first, (bool, int, float, complex)):
         return args
     dtype = promoted(second, first)
     return (Tensor(to_storage(np.asarray(first), dtype), dtype), second, *rest)

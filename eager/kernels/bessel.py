@@ -2,9 +2,10 @@
 
 Orders 0 and 1 of J and I are Fourier coefficients of exp(i x sin t) and exp(x cos t), which the
 trapezoidal rule gives to machine precision (Trefethen and Weideman, "The exponentially convergent
-trapezoidal rule", 2014). Y follows from Neumann's series over J (Abramowitz and Stegun 9.1.88, 89),
-K from its integral over exp(-x cosh t) (9.6.24). Large arguments use Hankel's expansions (9.2.5,
-9.7.1), the Airy function its series, the integral and the expansion (10.4.2, 10.4.14, 10.4.60).
+trapezoidal rule", 2014). At infinity PyTorch's functions are NaN, and so are these. Y follows from
+Neumann's series over J (Abramowitz and Stegun 9.1.88, 89), K from its integral over exp(-x cosh t)
+(9.6.24). Large arguments use Hankel's expansions (9.2.5, 9.7.1), the Airy function its series, the
+integral and the expansion (10.4.2, 10.4.14, 10.4.60).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def bessel_j0(x: Float) -> Float:
         np.abs(x), lambda s: np.cos(s[..., None] * np.sin(_ANGLES)).mean(-1),
         lambda s: _hankel(s, 0)[0],
     )  # fmt: skip
-    return np.where(np.isinf(x), 0.0, out)
+    return np.where(np.isinf(x), np.nan, out)
 
 
 def bessel_j1(x: Float) -> Float:
@@ -70,7 +71,7 @@ def bessel_j1(x: Float) -> Float:
         np.abs(x), lambda s: (np.sin(s[..., None] * sines) * sines).mean(-1),
         lambda s: _hankel(s, 1)[0],
     )  # fmt: skip
-    return np.where(np.isinf(x), 0.0, np.sign(x) * out)
+    return np.where(np.isinf(x), np.nan, np.sign(x) * out)
 
 
 def _neumann_y0(x: Float) -> Float:
@@ -94,7 +95,7 @@ def _second_kind(near: Function, order: int) -> Function:
     def run(x: Float) -> Float:
         out = _by_size(np.abs(x), near, lambda s: _hankel(s, order)[1])
         out = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, out))
-        return np.where(np.isposinf(x), 0.0, out)
+        return np.where(np.isposinf(x), np.nan, out)
 
     return run
 
@@ -125,11 +126,11 @@ def i1e(x: Float) -> Float:
 
 
 def i0(x: Float) -> Float:
-    return np.asarray(i0e(x) * np.exp(np.abs(x)))
+    return np.where(np.isinf(x), np.nan, i0e(x) * np.exp(np.abs(x)))
 
 
 def i1(x: Float) -> Float:
-    return np.asarray(i1e(x) * np.exp(np.abs(x)))
+    return np.where(np.isinf(x), np.nan, i1e(x) * np.exp(np.abs(x)))
 
 
 def scaled_k(x: Float, order: float) -> Float:

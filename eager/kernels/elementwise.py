@@ -251,6 +251,8 @@ def sign(self: Any) -> Any:
     x = compute(self)
     if x.dtype.kind == "f":
         return wrap((x > 0).astype(x.dtype) - (x < 0), self.dtype)
+    if x.dtype.kind == "c":
+        return wrap(np.where(x == 0, 0, x / np.abs(x)), self.dtype)
     return wrap(x if x.dtype == bool else np.sign(x), self.dtype)
 
 

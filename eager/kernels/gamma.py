@@ -19,11 +19,12 @@ from tensorscript.base.errors import OperatorError
 from ..storage import Array, cast, floating, promoted, wrap
 from .creation import copy_
 from .elementwise import apply2
-from .special import digamma, lgamma
+from .special import digamma, erfc, lgamma
 
 Float = NDArray[np.float64]
 Kernel = Callable[..., Any]
 _TERMS = 4000
+_LARGE = 1e4
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _SUMMED = 12
 
@@ -70,15 +71,31 @@ def _upper_fraction(a: Float, x: Float) -> Float:
     return out
 
 
+def _uniform(a: Float, x: Float, upper: bool) -> Float:
+    """Temme's expansion for large a (1979), its first correction included."""
+    wide = a > _LARGE
+    big, ratio = np.where(wide, a, 1e6), np.where(wide, x / a, 1.0)
+    apart = ratio - 1
+    eta = np.copysign(np.sqrt(2 * np.maximum(apart - np.log1p(apart), 0)), apart)
+    near = np.abs(apart) < 1e-4
+    safe, other = np.where(near, 1.0, apart), np.where(near, 1.0, eta)
+    correction = np.where(near, -1 / 3, 1 / safe - 1 / other)
+    tail = np.exp(-big * eta * eta / 2) / np.sqrt(2 * np.pi * big) * correction
+    sign = 1 if upper else -1
+    return np.asarray(0.5 * erfc(sign * eta * np.sqrt(big / 2)) + sign * tail)
+
+
 def _incomplete(a: Float, x: Float, upper: bool) -> Float:
     series = x < a + 1
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    low, high = inside & series, inside & ~series
+    summed = inside & (a <= _LARGE)
+    low, high = summed & series, summed & ~series
     a1, x1 = np.where(low, a, 1.0), np.where(low, x, 0.5)
     p = np.exp(a1 * np.log(x1) - x1 - lgamma(a1 + 1)) * _lower_series(a1, x1)
     a2, x2 = np.where(high, a, 1.0), np.where(high, x, 3.0)
     q = np.exp(a2 * np.log(x2) - x2 - lgamma(a2)) * _upper_fraction(a2, x2)
     found = np.where(series, 1 - p if upper else p, q if upper else 1 - q)
+    found = np.where(inside & (a > _LARGE), _uniform(a, x, upper), found)
     edge = np.where((x == 0) | np.isinf(a), 0.0, 1.0)  # P at 0, at infinity, and for a = 0
     out = np.where(inside, found, 1 - edge if upper else edge)
     none = (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x)
@@ -105,7 +122,8 @@ def zeta(x: Float, q: Float) -> Float:
     whole = q == np.floor(q)
     total = np.where((q <= 0) & whole, np.inf, total)
     total = np.where((q < 0) & ~whole & (x != np.floor(x)), np.nan, total)
-    return np.where(x == 1, np.inf, np.where((x < 1) | np.isnan(x) | np.isnan(q), np.nan, total))
+    none = (x < 1) | ~np.isfinite(x) | np.isnan(q) | np.isposinf(q)
+    return np.where(x == 1, np.inf, np.where(none, np.nan, total))
 
 
 def polygamma(n: int, x: Array) -> Array:

@@ -30,6 +30,7 @@ class Family:
 
     def __call__(self, x: Array, degree: Array) -> Float:
         n = np.trunc(degree.astype(np.float64))
+        n = np.where(np.isfinite(n), n, -1.0)
         at, n = np.broadcast_arrays(x.astype(np.float64), n)
         at = 2 * at - 1 if self.shifted else at
         before, now = np.ones_like(at), self.first(at)
