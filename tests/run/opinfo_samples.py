@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -86,6 +87,8 @@ def dtypes_of(op: Any) -> list[Any]:
 def samples(op: Any, dtype: Any, limit: int) -> list[Sample]:
     """At most `limit` samples, spread evenly over the first ones the database makes."""
     torch.manual_seed(0)
+    random.seed(0)  # the database draws from all three
+    np.random.seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Not `op.sample_inputs`, which looks the calling test up on the stack for each sample.
