@@ -265,6 +265,8 @@ def _histogram(
         b.error("torch.histogram(): bins must be > 0")
     wide = compute_dtype(x.dtype)
     flat = b.apply("aten::reshape", x, [-1])
+    if low == high and flat.shape[0] is const(0):
+        return b.full((const(bins),), 0, x.dtype)
     if low == high:
         ends = [b.item(b.apply(f"aten::{n}", flat)) for n in ("min", "max")]
         same = binary("eq", ends[0], ends[1])
