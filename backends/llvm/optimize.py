@@ -33,7 +33,6 @@ PASSES = {
     "sroa": "add_sroa_pass",
     "instcombine": "add_instruction_combine_pass",
     "simplifycfg": "add_simplify_cfg_pass",
-    "gvn": "add_new_gvn_pass",
     "licm-rotate": "add_loop_rotate_pass",
     "lsr": "add_loop_strength_reduce_pass",
     "dce": "add_dead_code_elimination_pass",
@@ -42,7 +41,9 @@ PASSES = {
 }
 
 VECTOR_CODE = Optimization(("always-inline", "sroa"))
-SCALAR_CODE = Optimization(("always-inline", "sroa", "instcombine", "simplifycfg", "gvn"))
+# Not NewGVN, the only value numbering that llvmlite offers: it ends the process with an assertion
+# on some programs with many branches, and gains nothing measurable on the rest.
+SCALAR_CODE = Optimization(("always-inline", "sroa", "instcombine", "simplifycfg"))
 
 
 def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, options: Optimization) -> None:

@@ -92,7 +92,7 @@ def outcome(run: Any, *arguments: Any) -> Any:
         return "error"
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", [*range(16), 407, 440, 444])  # the last three ended LLVM once
 def test_equals_python(seed: int, tmp_path: Path) -> None:
     source = Writer(seed).program()
     module = load(source, seed, tmp_path)
