@@ -64,6 +64,10 @@ def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]]) -> Ten
 def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:
   return torch.tensordot(a, b, dims[0], dims[1])
 """
+_STFT = """
+def stft(input: Tensor, n_fft: int, hop_length: Optional[int]=None, win_length: Optional[int]=None, window: Optional[Tensor]=None, center: bool=True, pad_mode: str="reflect", normalized: bool=False, onesided: Optional[bool]=None, return_complex: Optional[bool]=None, align_to_window: Optional[bool]=None) -> Tensor:
+  return torch.stft(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window)
+"""  # noqa: E501  # as above
 
 
 def _unique(name: str, head: str, by_dim: str, flat: str) -> str:
@@ -98,10 +102,11 @@ def composite_library() -> TextLibrary:
         "unique_consecutive(input, return_inverse, return_counts, dim)",
         "unique_consecutive(input, return_inverse, return_counts)",
     )  # fmt: skip
-    return TextLibrary.parse(unique + consecutive + _norms() + _TENSORDOT, PREFIX, "functional.py")
+    text = unique + consecutive + _norms() + _TENSORDOT + _STFT
+    return TextLibrary.parse(text, PREFIX, "functional.py")
 
 
-OVERLOADED = {"norm": 4, "tensordot": 3}
+OVERLOADED = {"norm": 4, "tensordot": 3, "stft": 1}
 """Functions chosen by the types of their arguments, and how many there are of each."""
 
 FLAGGED = {"unique": 2, "unique_consecutive": 1}

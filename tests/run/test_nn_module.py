@@ -94,3 +94,14 @@ def test_our_modules_are_scripted_and_compiled() -> None:
     x = np.array([1.0, 3.0], np.float32)
     for made in (ts.jit.script(Pair()), ts.compile(Pair())):
         assert np.asarray(made(ts.from_numpy(x))).tolist() == [3.0, 7.0]
+
+
+def spectrum(x: ts.Tensor) -> ts.Tensor:
+    return ts.stft(x, 4, 2, window=ts.ones(4), return_complex=True).abs()
+
+
+def test_stft_is_centred_in_script_as_it_is_eagerly() -> None:
+    x = ts.arange(12.0)
+    expected = spectrum(x)
+    assert expected.shape == (3, 7)
+    assert ts.allclose(ts.jit.script(spectrum)(x), expected)
