@@ -131,6 +131,10 @@ ROWS: dict[str, list[Row]] = {
 }
 
 
+FINITE = frozenset(f"conv_transpose{n}d" for n in (1, 2, 3)) | {"convolution"}
+"""Operators that meet inserted zeros or not, as they are computed: infinity times them is NaN."""
+
+
 def rows_of(found: Schema) -> list[Row] | None:
     """The table's rows: of the overload, of its out-of-place form, or of all overloads."""
     full, base = found.full_name.removeprefix("aten::"), found.base_name
@@ -158,6 +162,7 @@ def calls(found: Schema) -> list[Call]:
         leading(found, [filled(v, variant, k) for k, v in enumerate(row)])
         for number, row in enumerate(rows)
         for variant in _some(variants_of(row), number)
+        if not (variant.special and found.base_name in FINITE)
     ]
 
 
