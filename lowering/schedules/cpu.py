@@ -302,6 +302,8 @@ def _schedule_sort(func: FuncOp, parameters: CPUParameters) -> None:
 
 def _schedule_scatter(func: FuncOp, parameters: CPUParameters) -> None:
     """The copy of the base is a map; the updates stay in order."""
+    if any(b.mode == "inout" for b in func.buffers):
+        return  # updates only
     buffers = all_buffers(func)
     collapse(func.block, buffers)
     first = next(iter(_loops(func.block)), None)

@@ -27,10 +27,20 @@ class Place:
 
 
 class KernelBuilder:
-    """Lowers the stages of one tg.kernel."""
+    """Lowers the stages of one tg.kernel.
 
-    def __init__(self, kernel: KernelOp, strides: Sequence[tuple[Expr, ...] | None]) -> None:
+    Attributes:
+        updated: number of the input whose memory the only result takes over; None for none.
+    """
+
+    def __init__(
+        self,
+        kernel: KernelOp,
+        strides: Sequence[tuple[Expr, ...] | None],
+        updated: int | None = None,
+    ) -> None:
         self.kernel = kernel
+        self.updated = updated
         self.strides = strides
         self.shared = kernel.shared.data
         self.places: dict[SSAValue, Place] = {}
@@ -40,6 +50,8 @@ class KernelBuilder:
 
     def bind_parameters(self) -> None:
         for number, argument in enumerate(self.kernel.block.args):
+            if number == self.updated:
+                continue
             if isinstance(argument.type, TensorType):
                 type_ = argument.type
                 buffer = Buffer(f"p{number}", type_.dtype, type_.shape, self.strides[number])
@@ -53,9 +65,12 @@ class KernelBuilder:
         assert isinstance(last, YieldOp)
         for number, value in enumerate(last.values):
             assert isinstance(value.type, TensorType)
-            out = Buffer(f"o{number}", value.type.dtype, value.type.shape, None, "out")
+            mode = "out" if self.updated is None else "inout"
+            out = Buffer(f"o{number}", value.type.dtype, value.type.shape, None, mode)
             self.places[value] = Place(out)
             self.parameters.append(out)
+        if self.updated is not None:
+            self.places[self.kernel.block.args[self.updated]] = self.places[last.values[0]]
 
     def expression(
         self, inputs: Sequence[SSAValue], body: Expr, variables: dict[str, Expr]

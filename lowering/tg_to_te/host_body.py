@@ -28,6 +28,7 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
+from .kernel import scatter_base
 from .lists import lower_list, release, retain
 from .liveness import Order, ends, origin, read_once
 from .module_parts import ModuleParts, identifier, tensor_type
@@ -126,17 +127,31 @@ class HostBody:
 
     def kernel(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.KernelOp)
+        updated = self._updated(op)
         arguments: list[str | Expr] = []
-        for value in op.inputs:
+        for number, value in enumerate(op.inputs):
             is_tensor = isinstance(value.type, TensorType)
-            arguments.append(self.buffers[value].name if is_tensor else self.scalars[value])
+            if number != updated:
+                arguments.append(self.buffers[value].name if is_tensor else self.scalars[value])
         for result in op.outputs:
             arguments.append(self.place(result).name)
         strides = [
             self.buffers[v].strides if isinstance(v.type, TensorType) else None for v in op.inputs
         ]
-        callee, symbols = self.module.add_kernel(op, strides)
+        callee, symbols = self.module.add_kernel(op, strides, updated)
         return [CallOp(callee, [*arguments, *(var(s) for s in symbols)])]
+
+    def _updated(self, op: tg.KernelOp) -> int | None:
+        """The input that a scatter may write into, because nothing reads it any more."""
+        number = scatter_base(op)
+        if number is None or op.outputs[0] in self.buffers:
+            return None
+        base = op.inputs[number]
+        alone = sum(v is base for v in op.inputs) == 1 and base.type == op.outputs[0].type
+        if not alone or not self._reusable(base, op):
+            return None
+        self.buffers[op.outputs[0]] = self.buffers[base]
+        return number
 
     def constant(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.ConstantOp)
@@ -231,7 +246,7 @@ class HostBody:
         """A tensor that branches leave as it is, or write elements of, stays where it is; the
         places so shared."""
         shared: list[Buffer] = []
-        origins = [[origin(value) for value in last.operands] for last in ends(op)]
+        origins = [[origin(value, op) for value in last.operands] for last in ends(op)]
         for number, result in enumerate(op.outputs):
             for side in origins:
                 value = side[number]

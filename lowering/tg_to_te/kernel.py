@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation
+from xdsl.ir import BlockArgument, Operation
 
 from tensorscript.dialects.te.buffers import Scalar
 from tensorscript.dialects.te.expr import Expr, var
@@ -80,14 +80,17 @@ def _symbols_of(kernel: KernelOp) -> tuple[str, ...]:
 
 
 def lower_kernel(
-    kernel: KernelOp, strides: Sequence[tuple[Expr, ...] | None] | None = None
+    kernel: KernelOp,
+    strides: Sequence[tuple[Expr, ...] | None] | None = None,
+    updated: int | None = None,
 ) -> LoweredKernel:
     """The logical te.func of a tg.kernel; parameters: inputs, outputs, then size symbols (i64).
 
     Args:
         strides: per input its strides in elements, None where it is contiguous.
+        updated: the input that a scatter writes into; it is no parameter then.
     """
-    builder = KernelBuilder(kernel, strides or [None] * len(kernel.inputs))
+    builder = KernelBuilder(kernel, strides or [None] * len(kernel.inputs), updated)
     builder.bind_parameters()
     stages = [op for op in kernel.block.ops if not isinstance(op, YieldOp)]
     statements: list[Operation] = []
@@ -108,6 +111,15 @@ def lower_kernel(
     func = FuncOp(kernel.sym_name.data, parameters, statements, category=kernel.category.data)
     func.location = kernel.location
     return LoweredKernel(func, symbols)
+
+
+def scatter_base(kernel: KernelOp) -> int | None:
+    """The input of a kernel that is one scatter's base and nothing else."""
+    first = kernel.block.first_op
+    if not isinstance(first, ScatterOp) or first.base in first.inputs:
+        return None
+    base = first.base
+    return base.index if isinstance(base, BlockArgument) and base.owner is kernel.block else None
 
 
 def _shared_sizes(op: Operation, shared: int) -> tuple[Expr, ...]:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tensorscript.dialects.tg.lists import ListOp
-from tensorscript.dialects.tg.ops import IfOp, LoopOp, ScatterOp
+from tensorscript.dialects.tg.ops import IfOp, KernelOp, LoopOp, ScatterOp
 from tensorscript.dialects.tg.types import ListType
+
+from .kernel import scatter_base
 
 
 class Order:
@@ -80,16 +82,18 @@ def read_once(value: SSAValue, op: Operation) -> bool:
     return len(inside) == 1 and inside[0].operation is op
 
 
-def origin(value: SSAValue) -> SSAValue:
-    """The tensor whose storage `value` has if every element written into it is written in place."""
-    while isinstance(value, OpResult):
-        op = value.owner
+def origin(value: SSAValue, inside: Operation) -> SSAValue:
+    """The tensor from outside of `inside` whose storage `value` has if what is written into it in
+    there is written in place."""
+    while isinstance(value, OpResult) and inside.is_ancestor(op := value.owner):
         if isinstance(op, ScatterOp) and not op.extents.data:
             value = op.base
+        elif isinstance(op, KernelOp) and (number := scatter_base(op)) is not None:
+            value = op.inputs[number]
         elif isinstance(op, LoopOp):
             value = op.carried[value.index]
         elif isinstance(op, IfOp):
-            found = {origin(last.operands[value.index]) for last in ends(op)}
+            found = {origin(last.operands[value.index], inside) for last in ends(op)}
             if len(found) != 1:
                 return value
             (value,) = found

@@ -52,10 +52,13 @@ class ModuleParts:
         return buffer
 
     def add_kernel(
-        self, op: tg.KernelOp, strides: Sequence[tuple[Expr, ...] | None]
+        self,
+        op: tg.KernelOp,
+        strides: Sequence[tuple[Expr, ...] | None],
+        updated: int | None = None,
     ) -> tuple[str, tuple[str, ...]]:
         """The name of the kernel's te.func (shared by kernels with the same text), its symbols."""
-        lowered = lower_kernel(op, strides)
+        lowered = lower_kernel(op, strides, updated)
         return self._register(lowered.func, lowered.symbols)
 
     def _register(self, func: FuncOp, symbols: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

@@ -103,13 +103,15 @@ def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
 
 
 def lower_scatter(builder: KernelBuilder, op: Operation) -> list[Operation]:
-    """Copy the base, then store the updates in order."""
+    """Copy the base (unless its memory is taken over), then store the updates in order."""
     assert isinstance(op, ScatterOp)
     type_ = _type(op)
     base, out = builder.places[op.base], builder.places[op.result]
     here = [var(f"i{d}") for d in range(type_.rank)]
     name = out.buffer.name
-    copy = _nest(type_.shape, -1, [StoreOp(name, here, base.read(here))])
+    copy: list[Operation] = []
+    if base is not out:
+        copy = _nest(type_.shape, -1, [StoreOp(name, here, base.read(here))])
     extents = op.extents.data
     points = {f"d{d}": var(f"d{d}") for d in range(len(extents))}
     inputs = list(op.inputs)

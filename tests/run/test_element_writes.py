@@ -178,3 +178,23 @@ def test_no_kernel_runs_for_an_element(program: Any) -> None:
             break
         assert not re.search(r"te\.call", line), line
     assert "te.store" in loop
+
+
+def rows_written(x: ts.Tensor, n: int) -> tuple[ts.Tensor, ts.Tensor]:
+    """Each turn writes one row of a tensor that it carries; the first one is read again."""
+    table = ts.zeros([4, 3])
+    before = table
+    for i in range(n):
+        table = table.index_copy(0, ts.tensor([i % 4]), x[i : i + 1])
+        if i == 1:
+            before = table
+    return table, before
+
+
+def test_rows_written_in_a_loop_keep_what_is_still_read() -> None:
+    x = np.random.default_rng(0).standard_normal((8, 3)).astype("f4")
+    compiled = ts.compile(rows_written, (x, 6), fallback="error")
+    for n in (0, 1, 2, 6):
+        wanted = [np.asarray(t) for t in rows_written(ts.from_numpy(x), n)]
+        for got, expected in zip(compiled(x, n), wanted, strict=True):
+            np.testing.assert_array_equal(got, expected)
