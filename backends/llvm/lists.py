@@ -1,9 +1,9 @@
 """Access to run-time lists, as LLVM text that stands in the module that uses it.
 
 What a loop does to a list at each step is a few instructions, inlined; everything that allocates,
-moves or compares is a function of the run-time support (`backends/cpu/runtime/lists.py`, which
-also says how a list is laid out). Loads and stores carry TBAA tags: writing an element changes
-neither the length of a list nor where its data is.
+moves or compares is a function of the run-time support (`backends/cpu/runtime/lists.py`;
+`list_storage.py` beside it says how a list is laid out). Loads and stores carry TBAA tags: writing
+an element changes neither the length of a list nor where its data is.
 """
 
 from __future__ import annotations
