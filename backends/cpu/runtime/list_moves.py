@@ -4,6 +4,7 @@ from __future__ import annotations
 
 MOVES = """
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+
 define LINKAGE i1 @ts_list_open(ptr %l, i64 %i) nounwind {
 entry:
   %at.length = getelementptr %ts_list, ptr %l, i64 0, i32 3
