@@ -13,9 +13,10 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, add, all_of, binary, call, const, mul, select
 from tensorscript.dialects.tg.ops import identity
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import literal
 from .elements import compute_dtype
+from .emission import Body
 from .sizes import product, simplify
 from .values import Tensor, Value
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from tensorscript.base.dtypes import bool_
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .elements import as_expr, compute_dtype
+from .emission import Body
 from .linalg import product_of
 from .values import Tensor, Value
 from .view import transpose

@@ -18,7 +18,8 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select, var
 from tensorscript.dialects.tg import ops as tg
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
+from .emission import Body
 from .reshape import reshaped
 from .sizes import product, simplify
 from .values import Tensor, Value

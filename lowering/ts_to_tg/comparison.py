@@ -7,8 +7,9 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import DType, bool_, promote_types
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .elements import compute_dtype
+from .emission import Body
 from .pointwise import absolute
 from .values import Tensor, Value
 

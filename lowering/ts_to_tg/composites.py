@@ -7,9 +7,10 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension, dimensions, dtype_of, sizes_of
 from .elements import compute_dtype
+from .emission import Body
 from .joining import cat
 from .sizes import same_size, simplify
 from .slicing import slice_at

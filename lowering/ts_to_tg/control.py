@@ -26,9 +26,10 @@ from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.types import ScalarType
 
 from .boxes import boxed_leaves, differing, unboxed
-from .builder import Builder, Heap, Ref
+from .builder import Builder
 from .elements import as_expr
 from .grown import ListGrows
+from .heap import Heap, Ref
 from .merge import (
     Join,
     LeafType,

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import literal
 from .elements import compute_dtype
+from .emission import Body
 from .normalization import per_channel
 from .sizes import simplify
 from .values import Tensor, Value

@@ -9,9 +9,10 @@ import numpy as np
 from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dtype_of, sizes_of
 from .elements import as_expr, compute_dtype
+from .emission import Body
 from .sizes import simplify
 from .values import Tensor, Value
 from .view import expand

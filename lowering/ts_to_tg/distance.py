@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
+from .emission import Body
 from .loss import reduced
 from .pointwise import absolute, float_type
 from .reduction import combine, norm

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import BY_CODE, bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dtype_of, sizes_of
 from .elements import compute_dtype
+from .emission import Body
 from .normalization import group_norm, layer_norm
 from .pointwise import math_call
 from .reduction import moments

@@ -24,8 +24,9 @@ from tensorscript.dialects.tg.lists import ListOp, list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from tensorscript.dialects.ts import types as tt
 
-from .builder import Builder, Heap
+from .builder import Builder
 from .elements import as_expr
+from .heap import Heap
 from .sizes import same_size
 from .values import Grown, ListRef, Site, Tensor, TupleValue, Value, is_scalar
 

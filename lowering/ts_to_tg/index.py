@@ -14,10 +14,11 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import tensor
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .compaction import without_masks
 from .dims import dimension, dtype_of
 from .elements import compute_dtype, known
+from .emission import Body
 from .sizes import product
 from .slicing import narrow
 from .values import Tensor, Value

@@ -5,9 +5,10 @@ from __future__ import annotations
 from tensorscript.dialects.te.expr import Expr, binary, const, mul, select
 from tensorscript.dialects.tg.ops import ViewOp
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
 from .elements import as_expr
+from .emission import Body
 from .reshape import atleast, reshaped
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value

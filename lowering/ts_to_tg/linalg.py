@@ -5,8 +5,9 @@ from __future__ import annotations
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, const
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .elements import compute_dtype
+from .emission import Body
 from .values import Tensor, Value
 from .view import transpose, unsqueeze
 

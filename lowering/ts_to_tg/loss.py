@@ -7,8 +7,9 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .elements import compute_dtype
+from .emission import Body
 from .index import check_bounds
 from .pointwise import absolute
 from .sizes import product

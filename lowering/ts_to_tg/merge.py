@@ -16,9 +16,10 @@ from tensorscript.dialects.te.expr import Expr, const, select
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, tensor
 
 from .boxes import Boxed, boxed_leaves, differing, unboxed, visible
-from .builder import Builder, Heap, Ref
+from .builder import Builder
 from .elements import as_expr, known
 from .grown import joined, must_grow, new_grown, of_list, perform
+from .heap import Heap, Ref
 from .sizes import same_size
 from .values import (
     UNINITIALIZED,

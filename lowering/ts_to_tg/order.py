@@ -8,9 +8,10 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 from tensorscript.dialects.tg import ops as tg
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension, keep
 from .elements import compute_dtype
+from .emission import Body
 from .index import sort
 from .values import Tensor, Value
 

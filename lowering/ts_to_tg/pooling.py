@@ -8,10 +8,11 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import identity
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .convolution import inside, spread
 from .dims import literal
 from .elements import compute_dtype
+from .emission import Body
 from .sizes import simplify
 from .values import Tensor, Value
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tensorscript.dialects.te.expr import Expr, const
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
+from .emission import Body
 from .linalg import scaled_sum
 from .sizes import simplify
 from .values import Tensor, Value

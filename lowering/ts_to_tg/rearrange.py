@@ -10,9 +10,10 @@ from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension, dtype_of, literal
 from .elements import compute_dtype
+from .emission import Body
 from .joining import cat, stack
 from .reshape import reshaped
 from .sizes import product, simplify

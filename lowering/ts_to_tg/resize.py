@@ -9,9 +9,10 @@ from tensorscript.base.dtypes import float32 as _F32
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import size_of, sizes_of
 from .elements import as_expr, compute_dtype
+from .emission import Body
 from .pointwise import absolute
 from .sizes import simplify
 from .values import Tensor, Value

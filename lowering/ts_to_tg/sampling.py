@@ -11,8 +11,9 @@ import itertools
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .elements import compute_dtype, convert
+from .emission import Body
 from .resize import cubic_weight
 from .values import Tensor, Value
 

@@ -8,9 +8,10 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.tg.ops import GatherOp, identity
 
-from .builder import Body, Builder, Rows
+from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
+from .emission import Body
 from .index import check_bounds, gather, wrapped
 from .values import Tensor, Value
 

@@ -27,7 +27,7 @@ from tensorscript.dialects.tg.lists import element_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from tensorscript.dialects.ts.constants import TensorLiteral
 
-from .builder import Builder, Heap
+from .builder import Builder
 from .control import Raised
 from .elements import as_expr, known
 from .evaluator import Evaluator
@@ -44,6 +44,7 @@ from .grown import (
 from .grown import (
     columns as columns_of,
 )
+from .heap import Heap
 from .merge import changed_refs, same_value
 from .structure import HANDLERS, script_error
 from .table import TABLES

@@ -1,0 +1,27 @@
+"""What references hold while a program is specialised: tensors' storages, lists, objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .values import DictRef, ListRef, ObjectRef, Storage, Value
+
+Ref = Storage | ListRef | DictRef | ObjectRef
+
+
+class Heap(dict[Ref, Value]):
+    """Contents of references. What was imported from outside (constants, objects of the caller)
+    has its first content in `imported`, shared by all copies, wherever it was first met."""
+
+    def __init__(self, contents: Mapping[Ref, Value], imported: dict[Ref, Value]) -> None:
+        super().__init__(contents)
+        self.imported = imported
+
+    def __missing__(self, ref: Ref) -> Value:
+        return self.imported[ref]
+
+    def __contains__(self, ref: object) -> bool:
+        return super().__contains__(ref) or ref in self.imported
+
+    def branched(self) -> Heap:
+        return Heap(self, self.imported)
