@@ -1,4 +1,4 @@
-"""Splitting by one of the first dimensions, stacking columns, and writing into a strided view."""
+"""Joining and stacking tensors, splitting by one of the first dimensions, writing into a view."""
 
 from __future__ import annotations
 
@@ -7,13 +7,71 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..storage import array, cast, make, promoted, sum_dtype, to_storage, value
 from .shapes import normal_dim
-from .view import as_strided, cat, reshape, tensor_split, tensor_split_at
+from .slicing import tensor_split, tensor_split_at
+from .strided import as_strided
+from .view import reshape
 
 Kernel = Callable[..., Any]
+
+
+def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
+    """Concatenate; tensors of shape (0,) are passed over."""
+    if not tensors:
+        raise ValueRangeError("torch.cat(): expected a non-empty list of Tensors")
+    dtype = promoted(*tensors)
+    arrays = [_converted(x, dtype) for x in tensors]
+    kept = [a for a in arrays if a.shape != (0,)] or arrays[:1]
+    axis = normal_dim(dim, kept[0].ndim)
+    for k, a in enumerate(kept):
+        if a.ndim == 0:
+            raise OperatorError(f"zero-dimensional tensor (at position {k}) cannot be concatenated")
+        if a.ndim != kept[0].ndim:
+            raise OperatorError(
+                f"Tensors must have same number of dimensions: got {kept[0].ndim} and {a.ndim}"
+            )
+        for d, (m, n) in enumerate(zip(kept[0].shape, a.shape, strict=True)):
+            if d != axis and m != n:
+                raise OperatorError(
+                    f"Sizes of tensors must match except in dimension {axis}. Expected size {m} "
+                    f"but got size {n} for tensor number {k} in the list."
+                )
+    return make(np.concatenate(kept, axis), dtype)
+
+
+def _converted(x: Any, dtype: DType) -> Any:
+    return array(x) if x.dtype is dtype else to_storage(value(x), dtype)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
+    if not tensors:
+        raise OperatorError("stack expects a non-empty TensorList")
+    dtype = promoted(*tensors)
+    arrays = [_converted(x, dtype) for x in tensors]
+    for k, a in enumerate(arrays):
+        if a.shape != arrays[0].shape:
+            raise OperatorError(
+                f"stack expects each tensor to be equal size, but got {list(arrays[0].shape)} at "
+                f"entry 0 and {list(a.shape)} at entry {k}"
+            )
+    return make(np.stack(arrays, normal_dim(dim, arrays[0].ndim + 1)), dtype)
+
+
+def atleast(ndim: int) -> Kernel:
+    fns = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}
+    return lambda self: make(np.asarray(fns[ndim](array(self))), self.dtype)
+
+
+def stacked(prepare: Kernel, dim: Callable[[Any], int]) -> Kernel:
+    def run(tensors: Sequence[Any]) -> Any:
+        ready = [prepare(x) for x in tensors]
+        return cat(ready, dim(ready[0]))
+
+    return run
 
 
 def _split_rows(name: str, least: int, dim: int) -> dict[str, Kernel]:
@@ -102,6 +160,17 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
+    "aten::row_stack": stacked(atleast(2), lambda x: 0),
+    "aten::cat": cat,
+    "aten::concat": cat,
+    "aten::concatenate": cat,
+    "aten::stack": stack,
+    "aten::hstack": stacked(atleast(1), lambda x: 0 if array(x).ndim == 1 else 1),
+    "aten::vstack": stacked(atleast(2), lambda x: 0),
+    "aten::dstack": stacked(atleast(3), lambda x: 2),
+    "aten::atleast_1d": atleast(1),
+    "aten::atleast_2d": atleast(2),
+    "aten::atleast_3d": atleast(3),
     **_split_rows("hsplit", 1, 1),
     **_split_rows("vsplit", 2, 0),
     **_split_rows("dsplit", 3, 2),

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorscript.base.dtypes import bfloat16, promote_types, scalar_dtype
+import numpy as np
+
+from tensorscript.base.dtypes import BY_CODE, bfloat16, promote_types, scalar_dtype
+from tensorscript.base.errors import DimensionError
 
 from ..device import CPU, device, strided
 from ..modes import MODES, set_grad_enabled
-from ..storage import array, make, wrap
+from ..storage import array, make, promoted, wrap
+from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
 
@@ -20,6 +24,24 @@ def number_to_tensor(x: Any) -> Any:
 
 def to_device(self: Any, *_: Any) -> device:
     return CPU
+
+
+def is_contiguous(self: Any, memory_format: Any = None) -> bool:
+    return bool(array(self).flags.c_contiguous)
+
+
+def size_at(self: Any, dim: int) -> int:
+    shape = array(self).shape
+    if not shape:
+        raise DimensionError(f"dimension specified as {dim} but tensor has no dimensions")
+    return int(shape[normal_dim(dim, len(shape))])
+
+
+def strides(self: Any) -> list[int]:
+    a = array(self)
+    if not a.size:  # NumPy has no strides for these
+        return [int(np.prod([max(n, 1) for n in a.shape[d + 1 :]])) for d in range(a.ndim)]
+    return [s // a.itemsize for s in a.strides]
 
 
 _NEVER: Kernel = lambda self: False  # noqa: E731 - a table cell
@@ -51,6 +73,25 @@ KERNELS: dict[str, Kernel] = {
     "prim::EnumValue.str": lambda member: member.value,
     "prim::unchecked_cast": lambda x: x,
     "prim::unchecked_unwrap_optional": lambda x: x,
+    "aten::_shape_as_tensor": lambda self: make(np.array(array(self).shape, np.int64), BY_CODE[4]),
+    "aten::size": lambda self: list(array(self).shape),
+    "aten::size.int": size_at,
+    "aten::sym_size.int": size_at,
+    "aten::stride": strides,
+    "aten::stride.int": lambda self, dim: strides(self)[normal_dim(dim, array(self).ndim)],
+    "aten::numel": lambda self: array(self).size,
+    "aten::dim": lambda self: array(self).ndim,
+    "aten::is_contiguous": is_contiguous,
+    "aten::is_contiguous.memory_format": is_contiguous,
+    "aten::is_floating_point": lambda self: self.dtype.is_floating_point,
+    "aten::is_complex": lambda self: self.dtype.is_complex,
+    "aten::is_nonzero": lambda self: bool(self),
+    "aten::is_same_size": lambda self, other: array(self).shape == array(other).shape,
+    "aten::item": lambda self: self.item(),
+    "aten::_local_scalar_dense": lambda self: self.item(),
+    "aten::result_type.Tensor": lambda a, b: promoted(a, b),
+    "aten::result_type.Scalar": lambda a, b: promoted(a, b),
+    "aten::result_type.Scalar_Tensor": lambda a, b: promoted(a, b),
     "aten::device": device,
     "aten::device.with_index": device,
     "aten::is_grad_enabled": lambda: MODES.grad_enabled,

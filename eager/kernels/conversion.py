@@ -1,0 +1,84 @@
+"""The same tensor in another dtype or memory layout, and the parts of complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.errors import OperatorError
+
+from ..storage import array, complex_dtype, make, real_dtype, to_storage, value
+
+Kernel = Callable[..., Any]
+
+
+def contiguous(self: Any, memory_format: Any = None) -> Any:
+    a = array(self)
+    return self if a.flags.c_contiguous else make(np.ascontiguousarray(a), self.dtype)
+
+
+def to(self: Any, dtype: DType | int | None, copy: bool = False) -> Any:
+    """The tensor itself where nothing changes, unless a copy is asked for."""
+    wanted = BY_CODE[dtype] if isinstance(dtype, int) else (dtype or self.dtype)
+    if wanted is self.dtype and not copy:
+        return self
+    found = to_storage(value(self), wanted) if wanted is not self.dtype else array(self)
+    return make(np.array(found, order="K", copy=True), wanted)
+
+
+def to_layout(
+    self: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
+    non_blocking: bool = False, copy: bool = False, memory_format: Any = None,
+) -> Any:  # fmt: skip
+    return to(self, dtype, copy)
+
+
+def _parts(name: str) -> Kernel:
+    def run(self: Any) -> Any:
+        a = array(self)
+        if not self.dtype.is_complex and name == "imag":
+            raise OperatorError("imag is not implemented for tensors with non-complex dtypes.")
+        return make(a.real if name == "real" else a.imag, real_dtype(self.dtype))
+
+    return run
+
+
+def view_as_real(self: Any) -> Any:
+    a = array(self)
+    dtype = real_dtype(self.dtype)
+    return make(np.ascontiguousarray(a).view(dtype.numpy).reshape(*a.shape, 2), dtype)
+
+
+def view_as_complex(self: Any) -> Any:
+    a = np.ascontiguousarray(array(self))
+    dtype = complex_dtype(self.dtype)
+    return make(a.view(dtype.numpy).reshape(a.shape[:-1]), dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::contiguous": contiguous,
+    "aten::to.dtype": lambda self, dtype, nb=False, copy=False, mf=None: to(self, dtype, copy),
+    "aten::to.dtype_layout": to_layout,
+    "aten::to.device": lambda self, device, dtype, nb=False, copy=False, mf=None: to(
+        self, dtype, copy
+    ),
+    "aten::to.other": lambda self, other, nb=False, copy=False, mf=None: to(
+        self, other.dtype, copy
+    ),
+    "aten::to.prim_Device": lambda self, device, dtype=None, nb=False, copy=False: to(
+        self, dtype, copy
+    ),
+    "aten::to.prim_dtype": lambda self, dtype=None, nb=False, copy=False: to(self, dtype, copy),
+    "aten::to.prim_other": lambda self, nb=False, copy=False: to(self, None, copy),
+    "aten::type_as": lambda self, other: to(self, other.dtype),
+    "aten::_cast_Float": lambda self, nb=False: to(self, 6),
+    "aten::_cast_Long": lambda self, nb=False: to(self, 4),
+    "aten::cpu": lambda self: self,
+    "aten::real": _parts("real"),
+    "aten::imag": _parts("imag"),
+    "aten::view_as_real": view_as_real,
+    "aten::view_as_complex": view_as_complex,
+}

@@ -1,0 +1,105 @@
+"""The same elements in another order, or repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import array, make
+from .shapes import normal_dims
+
+Kernel = Callable[..., Any]
+
+
+def repeat(self: Any, repeats: Sequence[int]) -> Any:
+    a = array(self)
+    if len(repeats) < a.ndim:
+        raise OperatorError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
+            "tensor"
+        )
+    return make(np.tile(a, tuple(repeats)), self.dtype)
+
+
+def tile(self: Any, dims: Sequence[int]) -> Any:
+    return make(np.tile(array(self), tuple(dims)), self.dtype)
+
+
+def repeat_interleave(
+    self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None
+) -> Any:
+    count = repeats if isinstance(repeats, int) else array(repeats)
+    return make(np.repeat(array(self), count, dim), self.dtype)
+
+
+def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    if not shifts:
+        raise OperatorError("`shifts` required")
+    if len(shifts) != len(dims) and (dims or len(shifts) > 1):
+        raise OperatorError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        )
+    axis = normal_dims(dims, array(self).ndim) or None
+    shift = tuple(shifts) if axis else shifts[0]
+    return make(np.roll(array(self), shift, axis), self.dtype)
+
+
+def flip(self: Any, dims: Sequence[int]) -> Any:
+    a = array(self)
+    return make(np.flip(a, normal_dims(dims, a.ndim)).copy(), self.dtype)
+
+
+def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
+    return make(np.rot90(array(self), k, (dims[0], dims[1])).copy(), self.dtype)
+
+
+def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:
+    grids = np.meshgrid(*(array(x) for x in tensors), indexing=indexing)  # type: ignore[call-overload]  # checked by numpy
+    return [make(g, x.dtype) for g, x in zip(grids, tensors, strict=True)]
+
+
+def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
+    a, r = array(self), upscale_factor
+    *lead, c, h, w = a.shape
+    n = len(lead)
+    grid = a.reshape(*lead, c // (r * r), r, r, h, w)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return make(grid.transpose(order).reshape(*lead, c // (r * r), h * r, w * r), self.dtype)
+
+
+def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
+    a, r = array(self), downscale_factor
+    *lead, c, h, w = a.shape
+    n = len(lead)
+    grid = a.reshape(*lead, c, h // r, r, w // r, r)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return make(grid.transpose(order).reshape(*lead, c * r * r, h // r, w // r), self.dtype)
+
+
+def channel_shuffle(self: Any, groups: int) -> Any:
+    a = array(self)
+    n, c, *rest = a.shape
+    grid = a.reshape(n, groups, c // groups, *rest).swapaxes(1, 2)
+    return make(grid.reshape(a.shape), self.dtype)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::repeat": repeat,
+    "aten::tile": tile,
+    "aten::repeat_interleave.self_int": repeat_interleave,
+    "aten::repeat_interleave.self_Tensor": repeat_interleave,
+    "aten::roll": roll,
+    "aten::flip": flip,
+    "aten::fliplr": lambda self: flip(self, [1]),
+    "aten::flipud": lambda self: flip(self, [0]),
+    "aten::rot90": rot90,
+    "aten::meshgrid": meshgrid,
+    "aten::meshgrid.indexing": meshgrid,
+    "aten::pixel_shuffle": pixel_shuffle,
+    "aten::pixel_unshuffle": pixel_unshuffle,
+    "aten::channel_shuffle": channel_shuffle,
+}

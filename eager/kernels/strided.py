@@ -1,0 +1,109 @@
+"""Views by strides of the memory that a tensor lies in, and tensors moved onto other memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided as strided_view
+
+from tensorscript.base.errors import OperatorError
+
+from ..storage import Array, array, make
+from .shapes import normal_dim
+
+Kernel = Callable[..., Any]
+
+
+def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
+    """A new shape over the elements in order; what is added is not initialised."""
+    flat, count = array(self).reshape(-1), int(np.prod(size, dtype=np.int64))
+    if count > flat.size:
+        longer = np.empty(count, flat.dtype)
+        longer[: flat.size] = flat
+        flat = longer
+    self._array = flat[:count].reshape(tuple(size))
+    return self
+
+
+def set_(self: Any, source: Any = None) -> Any:
+    """From now on `self` is a view of all of `source`, or of nothing."""
+    if source is None:
+        self._array = np.empty(0, array(self).dtype)
+        return self
+    if source.dtype is not self.dtype:
+        raise OperatorError(
+            f"Could not set tensor of type {source.dtype.word} to a tensor of type "
+            f"{self.dtype.word}"
+        )
+    self._array = array(source)
+    return self
+
+
+def set_strided(
+    self: Any, source: Any, offset: int, size: Sequence[int], stride: Sequence[int] = ()
+) -> Any:
+    steps = list(stride) or [int(np.prod(size[k + 1 :], dtype=int)) for k in range(len(size))]
+    return set_(self, as_strided(source, size, steps, offset))
+
+
+def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
+    a = array(self)
+    axis = normal_dim(dimension, a.ndim)
+    n = a.shape[axis] if a.ndim else 1
+    if size < 0:
+        raise OperatorError(f"size is {size} but must be >= 0")
+    if size > n:
+        raise OperatorError(
+            f"maximum size for tensor at dimension {axis} is {n} but size is {size}"
+        )
+    if step <= 0:
+        raise OperatorError(f"step is {step} but must be > 0")
+    if a.ndim == 0:
+        return make(strided_view(a, (size,), (a.itemsize,)), self.dtype)
+    shape = [*a.shape, size]
+    strides = [*a.strides, a.strides[axis]]
+    shape[axis] = (n - size) // step + 1
+    strides[axis] *= step
+    return make(strided_view(a, shape, strides), self.dtype)
+
+
+def as_strided(
+    self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Any:
+    """A view by explicit strides (in elements) of the memory that `self` is a view of; it must
+    stay inside. The default offset is that of `self`."""
+    if len(size) != len(stride):
+        raise OperatorError("mismatch in length of strides and shape")
+    memory, own = memory_of(array(self))
+    flat = memory[own if storage_offset is None else storage_offset :]
+    reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
+    if all(size) and reach > flat.size:
+        raise OperatorError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)} are out of bounds for storage"
+        )
+    out = strided_view(flat, tuple(size), tuple(s * flat.itemsize for s in stride))
+    return make(out, self.dtype)
+
+
+def memory_of(a: Array) -> tuple[Array, int]:
+    """The elements that `a` is a view of in the order of memory, and where `a` starts in them."""
+    owner = a
+    while isinstance(owner.base, np.ndarray) and owner.base.dtype == a.dtype:
+        owner = owner.base
+    if not owner.flags.forc:
+        return a.reshape(-1), 0
+    start = a.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return owner.reshape(-1, order="A"), start // max(a.itemsize, 1)
+
+
+KERNELS: dict[str, Kernel] = {
+    "aten::resize_": resize_,
+    "aten::resize_as_": lambda self, other, memory_format=None: resize_(self, array(other).shape),
+    "aten::set_": set_,
+    "aten::set_.source_Tensor": set_,
+    "aten::set_.source_Tensor_storage_offset": set_strided,
+    "aten::unfold": unfold,
+    "aten::as_strided": as_strided,
+}
