@@ -8,6 +8,7 @@ from typing import Any
 import language_programs_extensions
 import pytest
 from language_harness import close, load_program, parse_table, plain, run_program
+from test_module_programs import EXTENSIONS
 
 import tensorscript
 
@@ -36,5 +37,10 @@ def test_torchscript_differs(name: str, tmp_path: Path) -> None:
 
 
 def test_the_page_lists_every_program() -> None:
-    listed = set(re.findall(r"^\| `(\w+)`", PAGE.read_text(), re.M))
-    assert listed == PROGRAMS.keys()
+    page, _, modules = PAGE.read_text().partition("\n## Modules")
+    assert _listed(page) == PROGRAMS.keys()
+    assert _listed(modules) == EXTENSIONS.keys()
+
+
+def _listed(text: str) -> set[str]:
+    return set(re.findall(r"^\| `(\w+)`", text, re.M))
