@@ -150,6 +150,7 @@ _NO_DIFFERENCE = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead."
 )
+_NO_SAMPLES = "{}: received a bool input for {}, but bool is not supported"
 
 NOT_BOOL = {
     "abs": "abs_cpu",
@@ -172,7 +173,8 @@ NOT_BOOL = {
     "conv3d": "compute_columns3d",
     "conv_tbc": "addmm_impl_cpu_",
     "cross": "cross",
-    "cumulative_trapezoid": "cumulative_trapezoid: received a bool input, which is not supported",
+    "cumulative_trapezoid.dx": _NO_SAMPLES.format("cumulative_trapezoid", "`y`"),
+    "cumulative_trapezoid.x": _NO_SAMPLES.format("cumulative_trapezoid", "`x` or `y`"),
     "dot": "dot",
     "fix": "trunc_vml_cpu",
     "floor": "floor_vml_cpu",
@@ -216,8 +218,10 @@ NOT_BOOL = {
     "threshold": "threshold_cpu",
     "topk": "topk does not support bool dtypes on CPU",
     "trace": "trace",
-    "trapezoid": "trapezoid: received a bool input, which is not supported",
-    "trapz": "trapezoid: received a bool input, which is not supported",
+    "trapezoid.dx": _NO_SAMPLES.format("trapezoid", "`y`"),
+    "trapezoid.x": _NO_SAMPLES.format("trapezoid", "`x` or `y`"),
+    "trapz.dx": _NO_SAMPLES.format("trapezoid", "`y`"),
+    "trapz.x": _NO_SAMPLES.format("trapezoid", "`x` or `y`"),
     "trunc": "trunc_vml_cpu",
     "vdot": "dot",
 }

@@ -53,6 +53,7 @@ from . import (
     strided,
     text,
     transformer,
+    trapezoid,
     view,
 )
 
@@ -101,6 +102,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     **statistic.KERNELS,
     **stft.KERNELS,
     **transformer.KERNELS,
+    **trapezoid.KERNELS,
     **scalar.KERNELS,
     **container.KERNELS,
     **text.KERNELS,

@@ -10,46 +10,64 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, floating, make, promoted, to_storage, value, wrap
+from ..storage import (
+    Array,
+    array,
+    cast,
+    compute,
+    floating,
+    make,
+    promoted,
+    rounded,
+    to_storage,
+    value,
+    wrap,
+)
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
 
 
-def _replaced(self: Any, place: Any, src: Any) -> Any:
-    """A copy of `self` with `src` at `place`."""
+def _replaced(self: Any, part_of: Callable[[Array], Array], src: Any) -> Any:
+    """A copy of `self` whose view `part_of` holds `src`.
+
+    Raises:
+        OperatorError: `src` has another shape than the view.
+    """
     out = array(self).copy()
-    if out[place].shape != array(src).shape:
+    part = part_of(out)
+    if part.shape != array(src).shape:
         raise OperatorError(
             "expected src to have a size equal to the slice of self. src size = "
-            f"{list(array(src).shape)}, slice size = {list(out[place].shape)}"
+            f"{list(array(src).shape)}, slice size = {list(part.shape)}"
         )
-    out[place] = array(src) if src.dtype is self.dtype else to_storage(value(src), self.dtype)
+    part[...] = array(src) if src.dtype is self.dtype else to_storage(value(src), self.dtype)
     return make(out, self.dtype)
 
 
-def _along(ndim: int, dim: int, what: Any) -> tuple[Any, ...]:
-    return (*[slice(None)] * normal_dim(dim, ndim), what)
+def _along(dim: int, what: Any) -> Callable[[Array], Array]:
+    """The view that `what` takes along `dim`; the Ellipsis keeps a single element an array."""
+    return lambda a: a[(*[slice(None)] * normal_dim(dim, a.ndim), what, ...)]
 
 
 def slice_scatter(
     self: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None,
     step: int = 1,
 ) -> Any:  # fmt: skip
-    return _replaced(self, _along(array(self).ndim, dim, slice(start, end, step)), src)
+    return _replaced(self, _along(dim, slice(start, end, step)), src)
 
 
 def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
-    return _replaced(self, _along(array(self).ndim, dim, index), src)
+    return _replaced(self, _along(dim, index), src)
 
 
 def diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    out = array(self).copy()
-    moved = np.moveaxis(out, (normal_dim(dim1, out.ndim), normal_dim(dim2, out.ndim)), (-2, -1))
-    count = np.diagonal(moved, offset, -2, -1).shape[-1]
-    k = np.arange(count)
-    moved[..., k + max(0, -offset), k + max(0, offset)] = array(src)
-    return make(out, self.dtype)
+    def diagonal(a: Array) -> Array:
+        part = np.diagonal(a, offset, normal_dim(dim1, a.ndim), normal_dim(dim2, a.ndim))
+        part.setflags(write=True)
+        return part
+
+    return _replaced(self, diagonal, src)
 
 
 def block_diag(tensors: Sequence[Any]) -> Any:
@@ -77,36 +95,6 @@ def combined(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     return make(x[at], self.dtype)
 
 
-def _gaps(y: Array, x: Any, axis: int) -> Array:
-    """Areas of the trapezoids; `x` is the common width or the places."""
-    low = np.take(y, np.arange(max(y.shape[axis] - 1, 0)), axis)
-    high = np.take(y, np.arange(1, y.shape[axis]), axis)
-    if not hasattr(x, "dtype"):
-        return np.asarray((low + high) / 2 * x, y.dtype)
-    places = compute(x)
-    shape = [1] * y.ndim
-    if places.ndim == 1:
-        shape[axis] = -1
-        widths = np.diff(places).reshape(shape)
-    else:
-        widths = np.diff(places, axis=axis)
-    return np.asarray((low + high) / 2 * widths, y.dtype)
-
-
-def trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
-    dtype = floating(self.dtype)
-    y = cast(self, dtype)
-    axis = normal_dim(dim, y.ndim)
-    return wrap(_gaps(y, x, axis).sum(axis), dtype)
-
-
-def cumulative_trapezoid(self: Any, x: Any = 1, dim: int = -1) -> Any:
-    dtype = floating(self.dtype)
-    y = cast(self, dtype)
-    axis = normal_dim(dim, y.ndim)
-    return wrap(np.cumsum(_gaps(y, x, axis), axis), dtype)
-
-
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """Covariances of the rows (variables); integer weights repeat columns, others weigh them."""
     if array(self).ndim > 2:
@@ -128,8 +116,21 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
     weights = [None if w is None else value(w) for w in (fweights, aweights)]
     dtype = floating(self.dtype if aweights is None else promoted(self, aweights))
     x = cast(self, dtype)
-    found = np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1])
+    found = np.cov(x, ddof=correction, fweights=weights[0], aweights=weights[1], dtype=x.dtype)
     return wrap(found, dtype)
+
+
+def corrcoef(self: Any) -> Any:
+    """Covariances over the products of deviations, each step in the dtype of the result."""
+    found = cov(self)
+    dtype, c = found.dtype, compute(found)
+    if not c.ndim:
+        return wrap(c / c, dtype)
+    spread = np.sqrt(np.diagonal(c).real)
+    c = rounded(rounded(c / spread[:, None], dtype) / spread, dtype)
+    if not dtype.is_complex:
+        return wrap(np.clip(c, -1, 1), dtype)
+    return wrap(np.clip(c.real, -1, 1) + 1j * np.clip(c.imag, -1, 1), dtype)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -139,12 +140,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::block_diag": block_diag,
     "aten::cartesian_prod": cartesian_prod,
     "aten::combinations": combined,
-    "aten::trapz.dx": trapezoid,
-    "aten::trapz.x": trapezoid,
-    "aten::trapezoid.dx": trapezoid,
-    "aten::trapezoid.x": trapezoid,
-    "aten::cumulative_trapezoid.dx": cumulative_trapezoid,
-    "aten::cumulative_trapezoid.x": cumulative_trapezoid,
     "aten::cov": cov,
-    "aten::corrcoef": lambda self: wrap(np.corrcoef(compute(self)), floating(self.dtype)),
+    "aten::corrcoef": corrcoef,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -13,7 +13,7 @@ from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
 from .sizes import same_size, simplify
-from .slicing import slice_at
+from .slicing import select_at, slice_at
 from .values import Tensor, Value
 from .view import transpose
 
@@ -67,28 +67,44 @@ def _ends(b: Builder, x: Tensor, d: int) -> tuple[Tensor, Tensor]:
     return slice_at(b, x, d, 0, -1), slice_at(b, x, d, 1)
 
 
-def _panels(b: Builder, y: Tensor, x: Value, dim: Value) -> tuple[Tensor, int]:
-    """The areas of the trapezoids between neighbours; `x` are places or one distance."""
-    d = dimension(b, dim, y.rank)
+def _panels(b: Builder, name: str, y: Tensor, x: Tensor, d: int) -> Tensor:
+    """Twice the areas of the trapezoids between neighbours, for samples at the places `x`."""
+    if bool_ in (y.dtype, x.dtype):
+        b.error(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
     low, high = _ends(b, y, d)
-    total = b.apply("aten::add", low, high)
-    if not isinstance(x, Tensor):
-        return b.apply("aten::mul", total, 0.5 * x if isinstance(x, int | float) else x), d
-    left, right = _ends(b, x, x.rank - 1 if x.rank == 1 else d)
-    widths = b.apply("aten::sub", right, left)
-    if x.rank == 1 and y.rank > 1:
-        widths = b.apply("aten::reshape", widths, [-1, *[1] * (y.rank - 1 - d)])
-    areas = b.apply("aten::mul", total, widths)
-    return b.apply("aten::div", areas, 2.0), d
+    shape = list(x.shape)
+    if x.rank == 1:
+        if not same_size(x.shape[0], y.shape[d]):
+            b.error(f"{name}: There must be one `x` value for each sample point")
+        shape += [const(1)] * (y.rank - 1 - d)
+    places = b.apply("aten::reshape", x, [*[1] * (y.rank - len(shape)), *shape])
+    left, right = _ends(b, places, d)
+    return b.apply("aten::mul", b.call("aten::add", low, high), b.call("aten::sub", right, left))
 
 
 def _trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) -> Tensor:
-    areas, d = _panels(b, y, x, dim)
-    return b.apply("aten::sum.dim_IntList", areas, [d])
+    """Sums of neighbours stay in the dtype of `y`, so those of uint8 wrap, as PyTorch's do."""
+    d = dimension(b, dim, y.rank)
+    if y.shape[d].is_int(0):
+        return b.full([n for k, n in enumerate(y.shape) if k != d], 0, y.dtype)
+    if isinstance(x, Tensor):
+        areas = _panels(b, "trapezoid", y, x, d)
+        return b.apply("aten::div", b.call("aten::sum.dim_IntList", areas, [d]), 2.0)
+    ends = b.apply("aten::add", select_at(b, y, d, -1), select_at(b, y, d, 0))
+    total = b.apply("aten::sum.dim_IntList", y, [d])
+    inner = b.apply("aten::sub", total, b.call("aten::mul", ends, 0.5))
+    return b.apply("aten::mul", inner, x)
 
 
 def _running_trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) -> Tensor:
-    areas, d = _panels(b, y, x, dim)
+    d = dimension(b, dim, y.rank)
+    if isinstance(x, Tensor):
+        areas = _panels(b, "cumulative_trapezoid", y, x, d)
+        return b.apply("aten::div", b.call("aten::cumsum", areas, d), 2.0)
+    low, high = _ends(b, y, d)
+    areas = b.apply(
+        "aten::mul", b.call("aten::add", low, high), 0.5 * x if isinstance(x, int | float) else x
+    )
     return b.apply("aten::cumsum", areas, d)
 
 
@@ -275,10 +291,15 @@ def _histogram(
     elif isinstance(low, int | float) and isinstance(high, int | float) and low > high:
         b.error("torch.histc: max must be larger than min")
 
+    def stored(e: Expr) -> Expr:
+        """Half types round after each step."""
+        return cast(cast(e, x.dtype), wide) if x.dtype is not wide else e
+
     def inside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         e = body.read(flat, r, wide)
         first, last = body.scalar(low, wide), body.scalar(high, wide)
-        at = call("floor", (e - first) * float(bins) / (last - first))
+        scaled = stored(stored(stored(e - first) * float(bins)) / stored(last - first))
+        at = call("floor", scaled)
         at = binary("min", at, float(bins - 1))
         held = binary("and", binary("ge", e, first), binary("le", e, last))
         hit = binary("and", held, at.equals(cast(i[0], wide)))

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 
-from tensorscript.base.dtypes import from_numpy
+from tensorscript.base.dtypes import DType, from_numpy
 from tensorscript.base.schema import Argument, Schema, schema
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -155,7 +155,13 @@ def eager_values(name: str, arguments: Sequence[object]) -> list[object]:
              for v in arguments]  # fmt: skip
     result = call_overload(name, tuple(bound))
     flat = list(result) if isinstance(result, (tuple, list)) else [result]
-    return [(t.dtype, array(t)) if isinstance(t, TensorBase) else t for t in flat]
+    return [_eager_leaf(t) for t in flat]
+
+
+def _eager_leaf(t: object) -> object:
+    if isinstance(t, TensorBase):
+        return t.dtype, array(t)
+    return t.code if isinstance(t, DType) else t  # programs hold a dtype as its number
 
 
 _BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
