@@ -80,6 +80,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::stride": strides,
     "aten::stride.int": lambda self, dim: strides(self)[normal_dim(dim, array(self).ndim)],
     "aten::numel": lambda self: array(self).size,
+    "aten::element_size": lambda self: self.element_size(),
+    "aten::storage_offset": lambda self: self.storage_offset(),
     "aten::dim": lambda self: array(self).ndim,
     "aten::is_contiguous": is_contiguous,
     "aten::is_contiguous.memory_format": is_contiguous,

@@ -142,3 +142,8 @@ def test_fork_and_wait() -> None:
         "  return torch.wait(a) + torch.wait(b)"
     )
     assert run(text, 3) == 14
+
+
+def test_layout_of_a_view() -> None:
+    text = "def f(x: Tensor):\n  y = x[1:]\n  return (y.element_size(), y.storage_offset())"
+    assert run(text, tensor([1.0, 2.0, 3.0])) == (4, 1)
