@@ -17,7 +17,7 @@ from tensorscript.backends.cpu.jit import (
     compile_object,
     load_object,
 )
-from tensorscript.backends.cpu.runtime import runtime_symbols, runtime_text, take_error
+from tensorscript.backends.cpu.runtime import Part, part_text, runtime_symbols, take_error
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
@@ -154,10 +154,10 @@ def aligned(array: np.ndarray, to: int = 64) -> np.ndarray:
     return copy
 
 
-def runtime_object(cache: DiskCache | None) -> bytes:
-    """The object of the run-time support, from the cache if it has it."""
+def runtime_object(part: Part, cache: DiskCache | None) -> bytes:
+    """The object of a part of the run-time support, from the cache if it has it."""
     target = targets.host()
-    text = runtime_text(target)
+    text = part_text(part, target)
     key = cache_key("runtime", text, target.key)
     if cache is not None and (hit := cache.load(key)) is not None:
         return hit.data
@@ -167,7 +167,7 @@ def runtime_object(cache: DiskCache | None) -> bytes:
     return data
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _once_compiled(text: str, target: targets.Target) -> bytes:
     """One object a process: it takes longer than a small program."""
     return compile_object(text, target)
@@ -190,9 +190,8 @@ class Loaded:
         cache: DiskCache | None = None,
     ) -> None:
         self._arrays = arrays
-        symbols = runtime_symbols(lambda: runtime_object(cache)) | {
-            n: a.ctypes.data for n, a in arrays.items()
-        }
+        support = runtime_symbols(lambda part: runtime_object(part, cache), code.data)
+        symbols = support | {n: a.ctypes.data for n, a in arrays.items()}
         self._module: LoadedModule = load_object(code.data, [THUNK], symbols)
         self._builtin = Builtin(
             name, self._module.address(THUNK), code.signature, miss, raise_status

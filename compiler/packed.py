@@ -23,7 +23,7 @@ def prepack(module: ModuleOp) -> None:
     """
     if not (packings := hoist_packing(module)):
         return
-    support = runtime_symbols(lambda: runtime_object(None))
+    support = runtime_symbols(lambda part: runtime_object(part, None))
     functions = Functions([p.function for p in packings], support)
     shapes = {
         p.function.sym_name.data: tuple(int(str(n)) for n in p.target.shape) for p in packings

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--archive-mutations", default="1500", help="how many damaged archives to try to load"
     )
+
+
+@pytest.fixture(autouse=True)
+def gradient_mode() -> Iterator[None]:
+    """PyTorch leaves the mode of a script's `with no_grad()` in force where the script fails in it;
+    the next test starts as a process does."""
+    yield
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.set_grad_enabled(True)
 
 
 @pytest.fixture(scope="session")

@@ -165,4 +165,5 @@ def test_a_loop_that_rebinds_a_list_holds_one_at_a_time() -> None:
 
 
 def test_the_support_is_there() -> None:
-    assert runtime_symbols()["ts_list_new"]
+    assert "ts_list_new" not in runtime_symbols()
+    assert runtime_symbols(user=b"ts_list_new")["ts_list_new"]

@@ -12,6 +12,14 @@ from .list_storage import STORAGE
 
 LISTS = STORAGE + MOVES + ORDER
 
+LISTS_NEED = """
+declare ptr @ts_malloc(i64)
+declare void @ts_free(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)
+@ts_malloc_hook = external global ptr
+"""
+"""What the text calls of the other parts, where it stands alone."""
+
 LIST_SYMBOLS = (
     "ts_list_new", "ts_list_reserve", "ts_list_free", "ts_list_sweep", "ts_list_open",
     "ts_list_remove", "ts_list_clear", "ts_list_slice", "ts_list_extend", "ts_list_reverse",

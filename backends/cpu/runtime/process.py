@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import ClassVar, Literal
 
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.target import Target, host
 
-from .lists import LIST_SYMBOLS, LISTS
+from .lists import LIST_SYMBOLS, LISTS, LISTS_NEED
 from .memory import MEMORY
 from .threads import threads_text
 
-SYMBOLS = (
+CORE_SYMBOLS = (
     "ts_par_for", "ts_get_num_threads", "ts_set_num_threads", "ts_set_par_for", "ts_malloc",
     "ts_free", "ts_set_allocator", "ts_set_error", "ts_set_error_handler", "ts_error_message",
-    "ts_clear_error", *LIST_SYMBOLS,
+    "ts_clear_error", "ts_malloc_hook",
 )  # fmt: skip
+Part = Literal["core", "lists"]
+"""Threads, memory and errors, which everything needs; and lists, which few programs do and which
+take longer to compile than most programs."""
+_PARTS: dict[Part, tuple[str, ...]] = {"core": CORE_SYMBOLS, "lists": LIST_SYMBOLS}
+_MARK = b"ts_list_"
+"""In the symbol table of an object that needs lists."""
 
 
 def runtime_text(target: Target, hidden: bool = False) -> str:
-    """The LLVM text of the run-time support.
+    """The LLVM text of the whole run-time support.
 
     Args:
         target: a CPU.
@@ -32,31 +39,44 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
     return text.replace("LINKAGE", linkage).replace("KEEP", keep)
 
 
-def _compiled() -> bytes:
+def part_text(part: Part, target: Target) -> str:
+    """The LLVM text of one part, for this process."""
+    text = threads_text(target) + MEMORY if part == "core" else LISTS_NEED + LISTS
+    return text.replace("LINKAGE", "").replace("KEEP", "")
+
+
+def _compiled(part: Part) -> bytes:
     target = host()
-    return compile_object(runtime_text(target), target)
+    return compile_object(part_text(part, target), target)
 
 
 class _Process:
     """What is loaded once per process."""
 
-    module: LoadedModule | None = None
+    parts: ClassVar[dict[Part, LoadedModule]] = {}
 
 
-_PROCESS = _Process()
-
-
-def runtime_symbols(make_object: Callable[[], bytes] = _compiled) -> dict[str, int]:
+def runtime_symbols(
+    make_object: Callable[[Part], bytes] = _compiled, user: bytes = b""
+) -> dict[str, int]:
     """Addresses of the support functions, for `load_object`.
 
     Args:
-        make_object: gives the object of `runtime_text`; called once per process. A caller with a
-            cache hands in its own, because compiling takes 20 to 30 ms.
+        make_object: gives the object of `part_text`; called once per process and part. A caller
+            with a cache hands in its own, because compiling takes 20 to 50 ms.
+        user: the object that will call them; lists come only if it names them.
     """
-    if _PROCESS.module is None:
-        _PROCESS.module = load_object(make_object(), SYMBOLS)
-    module = _PROCESS.module
-    return {name: module.address(name) for name in SYMBOLS}
+    found = _loaded("core", make_object, {})
+    return found | _loaded("lists", make_object, found) if _MARK in user else found
+
+
+def _loaded(
+    part: Part, make_object: Callable[[Part], bytes], symbols: dict[str, int]
+) -> dict[str, int]:
+    if part not in _Process.parts:
+        _Process.parts[part] = load_object(make_object(part), _PARTS[part], symbols)
+    module = _Process.parts[part]
+    return {name: module.address(name) for name in _PARTS[part]}
 
 
 def take_error() -> str:
