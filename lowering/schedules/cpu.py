@@ -42,6 +42,7 @@ from .order import schedule_sort
 from .prepack import constant_arguments
 from .rebuild import substituting
 from .taps import expand_taps
+from .temporaries import name_temporaries
 from .transpose import transpose_tiles
 
 
@@ -172,6 +173,7 @@ def _vectorize_inside(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUPa
         return
     if (known(loop.extent) or 64) < 2:
         return
+    name_temporaries(loop)
     lanes = _shrunk(_lanes(loop, buffers, parameters), loop.extent)
     if any(isinstance(op, UpdateOp) for op in loop.block.ops):
         _replace(loop, vectorize_reduction(loop, lanes))

@@ -127,6 +127,8 @@ class HostBody:
 
     def kernel(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.KernelOp)
+        if not op.outputs:  # kernels are pure: one that gives nothing does nothing
+            return []
         updated = self._updated(op)
         arguments: list[str | Expr] = []
         for number, value in enumerate(op.inputs):

@@ -294,3 +294,16 @@ def test_sizes_that_change_do_not_add_up() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert compiled(x, 3000) > 0  # over a gigabyte if each were kept
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 8192
+
+
+def selected(x: Tensor, mask: Tensor) -> Tensor:
+    return ts.masked_select(x, mask)
+
+
+@pytest.mark.parametrize(
+    ("shape", "mask"), [((), ()), ((), (2,)), ((2, 3), (2, 1)), ((2, 3), (3,))]
+)
+def test_masks_that_broadcast(shape: tuple[int, ...], mask: tuple[int, ...]) -> None:
+    x, m = np.arange(np.prod(shape, dtype=int), dtype="f4").reshape(shape), np.ones(mask, bool)
+    wanted = np.broadcast_to(x, np.broadcast_shapes(shape, mask)).ravel()
+    np.testing.assert_array_equal(ts.compile(selected, (x, m), fallback="error")(x, m), wanted)

@@ -120,3 +120,17 @@ def test_constant_weights_are_packed_once(rows: int) -> None:
     x = array(rows, 300)
     text = check(layer, np.asarray(layer(ts.from_numpy(x))), x)
     assert "te.constant @w0_yp" in text and "alloc stack yp" not in text
+
+
+def two_stages(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    z = ts.tanh(x * y + x) - y * 0.5
+    z = ts.exp(-z * z) + x
+    return ts.sqrt(z * z + 1) * y
+
+
+@pytest.mark.parametrize("shape", [(7,), (33, 40), (64, 64)])
+def test_chains_of_two_stages_are_vectors(shape: tuple[int, ...]) -> None:
+    x, y = array(*shape).astype("f8"), array(*shape).astype("f8") + 1
+    z = np.exp(-((np.tanh(x * y + x) - y * 0.5) ** 2)) + x
+    text = check(two_stages, np.sqrt(z * z + 1) * y, x, y)
+    assert " vector {" in text and "te.let" in text
