@@ -88,7 +88,7 @@ def main() -> None:
     if group == "limits":
         print(json.dumps(limits(threads)))
         return
-    seconds = 0.2 if "--quick" in sys.argv else 0.8
+    seconds = 0.1 if "--quick" in sys.argv else 0.4
     print(json.dumps([asdict(row) for row in rows(group, threads, seconds)]))
 
 
