@@ -76,6 +76,17 @@ def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[
     return [_argument(function, at, v) for at, v in enumerate(values)]
 
 
+def _prepare(function: CompiledFunction, examples: list[Any]) -> None:
+    """Compile for example inputs; a number given as a spec stays unknown."""
+    flexible = not any(isinstance(v, specs.ScalarSpec) for v in examples)
+    wanted = argument_specs(function, examples)
+    while function.specialise(wanted, flexible) is None:
+        again = argument_specs(function, examples)
+        if again == wanted:
+            return
+        wanted = again
+
+
 def compile(  # the name users know from torch.compile
     program: Callable[..., Any] | str | Path | Any,
     example_inputs: Sequence[Any] | None = None,
@@ -119,9 +130,5 @@ def compile(  # the name users know from torch.compile
     options_here = options_from_environment(chosen)
     made = CompiledFunction(found, options_here, name, fold=not options_here.strict)
     if example_inputs is not None:
-        specs = argument_specs(made, list(example_inputs))
-        if made.specialise(specs) is None:
-            again = argument_specs(made, list(example_inputs))
-            if again != specs:
-                made.specialise(again)
+        _prepare(made, list(example_inputs))
     return made

@@ -24,6 +24,7 @@ from tensorscript.lowering.ts_to_tg.specialise import (
     ConstantSpec,
     DictSpec,
     ListSpec,
+    NumberSpec,
     OutputTree,
     ScalarSpec,
     SequenceSpec,
@@ -80,6 +81,20 @@ def _strides(array: np.ndarray) -> tuple[int, ...] | None:
     return tuple(step // array.itemsize for step in array.strides)
 
 
+@dataclass(frozen=True)
+class Taking:
+    """How arguments are taken.
+
+    Attributes:
+        lists: arguments that are lists of any length.
+        known: ints and bools are part of the specialisation. False where that does not help, None
+            where it was not needed so far.
+    """
+
+    lists: Mapping[str, ListSpec] = field(default_factory=dict)
+    known: bool | None = None
+
+
 @dataclass
 class Bound:
     """Call arguments taken apart.
@@ -89,9 +104,11 @@ class Bound:
         specs: per argument, for `specialise`.
         leaves: arrays and numbers in the order of the native inputs.
         paths: path -> array, to copy updates back.
-        wrap: turns a result array into the kind of the arguments.
+        kind: of the first array, which results take on.
+        taking: how the arguments were taken.
     """
 
+    taking: Taking
     key: tuple[object, ...] = ()
     specs: list[ArgumentSpec] = field(default_factory=list)
     leaves: list[Any] = field(default_factory=list)
@@ -106,14 +123,25 @@ _SCALARS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 class Binder:
     """Takes the arguments of one call apart."""
 
-    def __init__(self) -> None:
-        self.out = Bound()
+    def __init__(self, taking: Taking) -> None:
+        self.out = Bound(taking)
+        self.taking = taking
 
-    def value(self, value: Any, name: str, listed: ListSpec | None = None) -> ArgumentSpec:
+    def argument(self, value: Any, name: str) -> ArgumentSpec:
         """The spec of an argument; its leaves are collected.
 
-        Args:
-            listed: what it is if it is a list of any length.
+        Raises:
+            GuardError: a value that no compiled function can take.
+        """
+        listed = self.taking.lists.get(name)
+        found = list_leaves(value, listed) if listed and type(value) is list else None
+        if listed is None or found is None:
+            return self.value(value, name)
+        self.out.leaves += found
+        return listed
+
+    def value(self, value: Any, name: str) -> ArgumentSpec:
+        """The spec of an argument or of a part of one.
 
         Raises:
             GuardError: a value that no compiled function can take.
@@ -123,12 +151,10 @@ class Binder:
         if (dtype := _SCALARS.get(type(value))) is not None:
             if dtype is int64 and not -(2**63) <= value < 2**63:
                 raise GuardError(f"argument {name!r}: Overflow when unpacking long")
+            if self.taking.known and dtype is not float64:
+                return NumberSpec(value, dtype)
             self.out.leaves.append(value)
             return ScalarSpec(dtype)
-        found = list_leaves(value, listed) if listed and type(value) is list else None
-        if listed is not None and found is not None:
-            self.out.leaves += found
-            return listed
         if isinstance(value, tuple | list):
             parts = tuple(self.value(v, f"{name}.{k}") for k, v in enumerate(value))
             fields = tuple(getattr(value, "_fields", ()))
@@ -159,15 +185,11 @@ def _kind(value: Any) -> str:
     )
 
 
-def bind(
-    names: Sequence[str], values: Sequence[Any], listed: Mapping[str, ListSpec] | None = None
-) -> Bound:
-    """Take apart positional values, one per name; `listed` are arguments that are lists of any
-    length."""
-    binder = Binder()
+def bind(names: Sequence[str], values: Sequence[Any], taking: Taking) -> Bound:
+    """Take apart positional values, one per name."""
+    binder = Binder(taking)
     out = binder.out
-    lists = listed or {}
-    out.specs = [binder.value(v, n, lists.get(n)) for n, v in zip(names, values, strict=True)]
+    out.specs = [binder.argument(v, n) for n, v in zip(names, values, strict=True)]
     out.key = tuple(out.specs)
     return out
 

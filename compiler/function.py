@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,12 @@ from tensorscript.lowering.ts_to_tg.specialise import (
     ArgumentSpec,
     ListSpec,
     Options,
-    TensorSpec,
     specialise,
 )
 
 from .arguments import (
     Bound,
+    Taking,
     bind,
     fill_defaults,
     is_array,
@@ -45,20 +45,25 @@ from .cache import DiskCache, cache_key, compiler_identity
 from .convert import convert, schema_of
 from .export import export_library, export_object
 from .folding import folded_program
-from .gpu import GPUCode, GPULoaded, GPUModule, contiguous
+from .gpu import GPULoaded, GPUModule, contiguous
 from .lists import list_spec
 from .lowered import Lowered
-from .native import Kernel, Loaded, NativeCode, NativeModule
+from .native import Kernel, Loaded, NativeModule
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
 from .program import Program, object_value
+from .specialisations import (
+    MOST_STATES,
+    Specialisation,
+    Specialisations,
+    StateForm,
+    has_unknown_numbers,
+    spec_text,
+)
 from .stages import print_module
-from .state import attribute, form, state_values, store_state
+from .state import attribute, state_values, store_state
 from .stored import CallPlan, from_metadata, to_metadata
-
-MOST_CHANGES_OF_FORM = 8
-"""So often a method is compiled again because its state took another shape."""
 
 
 @dataclass
@@ -83,29 +88,6 @@ class Stats:
         return not self.fallbacks and self.interpreted_calls == 0
 
 
-@dataclass
-class Specialisation:
-    """One compiled form of the program. `report` is None if it came from the disk cache;
-    `fast_class` is the class that answers its calls natively, if there is one."""
-
-    specs: tuple[ArgumentSpec, ...]
-    plan: CallPlan
-    code: NativeCode | GPUCode
-    loaded: Loaded | GPULoaded
-    report: Report | None
-    state_forms: tuple[object, ...]
-    fast_class: type[CompiledFunction] | None = None
-
-
-def _spec_text(specs: Sequence[ArgumentSpec]) -> str:
-    def one(spec: ArgumentSpec) -> str:
-        if isinstance(spec, TensorSpec):
-            return "x".join(map(str, spec.shape)) + f":{spec.dtype.short}"
-        return type(spec).__name__.removesuffix("Spec").lower()
-
-    return "(" + ", ".join(map(one, specs)) + ")"
-
-
 class CompiledFunction:
     """A function compiled on demand, one specialisation per kind of arguments.
 
@@ -126,13 +108,11 @@ class CompiledFunction:
         self._cache = DiskCache(options.cache_dir)
         self._on_gpu = targets.parse(options.target, options.cpu).is_ptx
         self._names = program.names
-        self._listed: Mapping[str, ListSpec] = {} if self._on_gpu else self._list_specs()
-        self._known: dict[tuple[object, ...], Specialisation | None] = {}
-        self._symbolic: list[tuple[tuple[ArgumentSpec, ...], Specialisation]] = []
+        self._taking = Taking() if self._on_gpu else Taking(self._list_specs())
+        self._known = Specialisations()
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
         self.changing: dict[str, None] = {}
-        self._changes_of_form = 0
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"
@@ -154,19 +134,14 @@ class CompiledFunction:
             values = fill_defaults(
                 self._names, self.program.defaults, args, kwargs, self.declaration
             )
-        bound = bind(self._names, values, self._listed)
+        bound = bind(self._names, values, self._taking)
         if bound.key not in self._known:
             values = [convert(self.schema, at, value) for at, value in enumerate(values)]
-            bound = bind(self._names, values, self._listed)
-        if self._on_gpu:
-            bound.specs = contiguous(bound.specs)
-            bound.key = tuple(bound.specs)
-        found = self._lookup(bound)
-        if found is None and _has_lists(bound.specs):
-            bound = bind(self._names, values, self._listed)
-            found = self._lookup(bound)
-        if found is not None and not self._fits_state(found):
-            found = self._for_other_state(bound)
+            bound = bind(self._names, values, self._taking)
+        found = self._found(bound)
+        while found is None and bound.taking is not self._taking:
+            bound = bind(self._names, values, self._taking)
+            found = self._found(bound)
         if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
@@ -192,16 +167,28 @@ class CompiledFunction:
     def spec_of(self, at: int, value: Any) -> ArgumentSpec:
         """The spec of a value for argument `at`."""
         fitted = convert(self.schema, at, value)
-        return bind([self._names[at]], [fitted], self._listed).specs[0]
+        return bind([self._names[at]], [fitted], self._taking).specs[0]
 
-    def _lookup(self, bound: Bound) -> Specialisation | None:
-        if bound.key in self._known:
-            return self._known[bound.key]
-        for specs, candidate in self._symbolic:
-            if _admits(specs, bound.specs):
-                self._known[bound.key] = candidate
-                return candidate
-        return self.specialise(bound.specs)
+    def _found(self, bound: Bound) -> Specialisation | None:
+        """The specialisation for arguments and for the state as it is now, made if need be; None
+        if the interpreter has to run them, or arguments are taken in another way from now on."""
+        specs = contiguous(bound.specs) if self._on_gpu else bound.specs
+        forms = self._known.of(specs)
+        if forms is None:
+            return None
+        receiver = self.program.receiver
+        for made in forms:
+            if made.state == StateForm.of(receiver, made.plan):
+                return made
+        if len(forms) < MOST_STATES:
+            return self.specialise(specs)
+        self._note("the state of self keeps changing its shape")
+        return None
+
+    def _note(self, reason: str) -> None:
+        """Tell once why the interpreter runs."""
+        if reason not in self.stats.fallbacks:
+            self.stats.fallbacks.append(reason)
 
     def _run(self, found: Specialisation, bound: Bound) -> Any:
         own = found.plan
@@ -223,24 +210,6 @@ class CompiledFunction:
             return wrap(results[leaf] if part is None else part, dtypes[leaf])
 
         return rebuild(own.output, results, tensor)
-
-    def _fits_state(self, found: Specialisation) -> bool:
-        """Whether the state is still of the shapes and types that code was made for."""
-        state = state_values(self.program.receiver, found.plan.state_inputs)
-        return tuple(map(form, state)) == found.state_forms
-
-    def _for_other_state(self, bound: Bound) -> Specialisation | None:
-        """A specialisation for the state as it is now; after some such changes None: the
-        interpreter runs what would be compiled for every call."""
-        self._known.clear()
-        self._symbolic.clear()
-        self._changes_of_form += 1
-        if self._changes_of_form <= MOST_CHANGES_OF_FORM:
-            return self._lookup(bound)
-        if not any("keeps changing" in reason for reason in self.stats.fallbacks):
-            self.stats.fallbacks.append("the state of self keeps changing its shape")
-        self._known[bound.key] = None
-        return None
 
     def _store_state(self, found: Specialisation, bound: Bound, results: Sequence[Any]) -> None:
         """Write what the call changed of the object."""
@@ -266,9 +235,14 @@ class CompiledFunction:
 
     # -- compiling -------------------------------------------------------------------------------
 
-    def specialise(self, specs: Sequence[ArgumentSpec]) -> Specialisation | None:
+    def specialise(
+        self, specs: Sequence[ArgumentSpec], flexible: bool = True
+    ) -> Specialisation | None:
         """Compile for arguments of these specs; None if the interpreter has to run them, or if
-        lists of any length do not do and the caller has to ask again for those at hand.
+        the arguments are taken in another way from now on and the caller has to ask again.
+
+        Args:
+            flexible: arguments that are refused may be taken in another way.
 
         Raises:
             NotCompilable: no native form, with `fallback="error"`.
@@ -276,28 +250,41 @@ class CompiledFunction:
         start = time.perf_counter()
         if self._on_gpu:
             specs = contiguous(specs)
-        key = self.latest_specs = tuple(specs)
+        self.latest_specs = tuple(specs)
+        if self._known.too_many(specs):
+            self._note("the numbers that code is compiled for keep changing")
+            return None
         try:
             found = self._compile(specs)
         except NotCompilable as refusal:
-            if _has_lists(specs):
-                # Lists of any length do not do: from now on, one specialisation for each length.
-                self._listed = {}
-                self._known[key] = None
+            self._known.refuse(specs)
+            if flexible and self._take_otherwise(specs):
                 return None
             if self.options.fallback == "error":
                 raise
-            self.stats.fallbacks.append(f"{_spec_text(specs)}: {refusal.message}")
-            self._known[key] = None
+            self.stats.fallbacks.append(f"{spec_text(specs)}: {refusal.message}")
             return None
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
-        self.stats.native.append(_spec_text(specs))
-        self._known[key] = self._latest = found
-        if found.plan.sizes:
-            self._symbolic.append((key, found))
+        self.stats.native.append(spec_text(specs))
+        self._known.add(specs, found)
+        self._latest = found
         found.fast_class = self._builtin_class(found)
         return found
+
+    def _take_otherwise(self, specs: Sequence[ArgumentSpec]) -> bool:
+        """Whether arguments that were refused are now taken in another way: lists of any length
+        one by one, numbers as parts of the specialisation."""
+        if _has_lists(specs):
+            self._taking = replace(self._taking, lists={})
+        elif self._taking.known is None and has_unknown_numbers(specs) and not self._on_gpu:
+            self._taking = replace(self._taking, known=True)
+        elif self._taking.known and not self._known.has_numbers:
+            self._taking = replace(self._taking, known=False)  # that did not help
+            return False
+        else:
+            return False
+        return True
 
     @cached_property
     def _source(self) -> Program:
@@ -319,7 +306,7 @@ class CompiledFunction:
         wanted = Options(lists=not self._on_gpu)
         source = self._source
         own = specialise(source.module, source.entry, arguments, wanted, self.changing)
-        self._learn(own.state_inputs)
+        self._learn((*own.state_inputs, *(path for path, _ in own.state_fixed)))
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
             dump(self._source.module, "ts", options.dump_dir, self.__name__)
@@ -331,7 +318,6 @@ class CompiledFunction:
         if new := dict.fromkeys(path for path in paths if path not in self.changing):
             self.changing |= new
             self._known.clear()
-            self._symbolic.clear()
 
     def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         if self._on_gpu:
@@ -340,7 +326,7 @@ class CompiledFunction:
         if key is not None and (hit := self._cache.load(key)) is not None:
             code, plan = from_metadata(hit.data, hit.metadata)
             loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache)
-            return Specialisation(tuple(specs), plan, code, loaded, None, ())
+            return Specialisation(tuple(specs), plan, code, loaded, None, StateForm())
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
         native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
@@ -349,8 +335,8 @@ class CompiledFunction:
             self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
-        forms = tuple(map(form, state_values(self.program.receiver, plan.state_inputs)))
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, forms)
+        state = StateForm.of(self.program.receiver, plan)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         lowered = self.lower(specs)
@@ -358,8 +344,8 @@ class CompiledFunction:
         module = GPUModule(lowered.module, self.options, scalar_leaves(plan.output))
         code = module.compile()
         loaded = GPULoaded(module, code)
-        forms = tuple(map(form, state_values(self.program.receiver, plan.state_inputs)))
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, forms)
+        state = StateForm.of(self.program.receiver, plan)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
 
     def _cache_key(self, specs: Sequence[ArgumentSpec]) -> str | None:
         """The key in the disk cache; None for what is never stored (methods: their weights are
@@ -447,30 +433,6 @@ def overlap(leaves: Sequence[Any]) -> bool:
 def _has_lists(specs: Sequence[ArgumentSpec]) -> bool:
     """A list of any length is among the arguments."""
     return any(isinstance(spec, ListSpec) for spec in specs)
-
-
-def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:
-    """Concrete specs fit symbolic ones: equal but for named sizes, each above 1 and consistent."""
-    sizes: dict[str, object] = {}
-    for wanted, given in zip(symbolic, specs, strict=True):
-        if not isinstance(wanted, TensorSpec) or not isinstance(given, TensorSpec):
-            if wanted != given:
-                return False
-            continue
-        same = (
-            wanted.dtype is given.dtype
-            and wanted.strides == given.strides
-            and len(wanted.shape) == len(given.shape)
-        )
-        if not same:
-            return False
-        for name, size in zip(wanted.shape, given.shape, strict=True):
-            if isinstance(name, int):
-                if name != size:
-                    return False
-            elif sizes.setdefault(name, size) != size or not isinstance(size, int) or size < 2:
-                return False
-    return True
 
 
 def _to_tensor(value: Any) -> Any:

@@ -34,13 +34,6 @@ def state_values(receiver: Any, paths: Sequence[str]) -> list[Any]:
     return [v._array if isinstance(v, Tensor) else v for v in found]
 
 
-def form(value: Any) -> object:
-    """What of a piece of state native code was compiled for, comparable by `==`."""
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.strides
-    return type(value)
-
-
 def store_state(
     receiver: Any,
     plan: CallPlan,

@@ -26,6 +26,7 @@ class CallPlan:
     output: OutputTree
     mutated_inputs: tuple[tuple[str, int], ...] = ()
     state_inputs: tuple[str, ...] = ()
+    state_fixed: tuple[tuple[str, object], ...] = ()
     state_updates: tuple[tuple[str, int], ...] = ()
     state_assigned: tuple[tuple[str, int], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
@@ -41,6 +42,7 @@ class CallPlan:
         return bool(
             self.mutated_inputs
             or self.state_inputs
+            or self.state_fixed
             or self.state_updates
             or self.state_assigned
             or self.aliases

@@ -14,7 +14,7 @@ Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, SSAValue
@@ -82,9 +82,17 @@ class ScalarSpec:
 
 @dataclass(frozen=True)
 class ConstantSpec:
-    """An argument whose value is part of the specialisation: None, numbers, strings, ..."""
+    """An argument whose value is part of the specialisation: None, strings, ..."""
 
     value: object
+
+
+@dataclass(frozen=True)
+class NumberSpec:
+    """A number that is part of the specialisation; 1 and True differ by their dtype."""
+
+    value: int | float | bool
+    dtype: DType
 
 
 @dataclass(frozen=True)
@@ -115,7 +123,14 @@ class DictSpec:
 StateSpec = TensorSpec | ScalarSpec
 
 ArgumentSpec = (
-    TensorSpec | ScalarSpec | ConstantSpec | SequenceSpec | ListSpec | DictSpec | ObjectValue
+    TensorSpec
+    | ScalarSpec
+    | NumberSpec
+    | ConstantSpec
+    | SequenceSpec
+    | ListSpec
+    | DictSpec
+    | ObjectValue
 )
 
 
@@ -159,6 +174,8 @@ class Specialised:
         mutated_inputs: (path of the argument, leaf number of its new value).
         state_inputs: paths of tensors and numbers of `self` that became trailing arguments because
             the program changes them; all other state is constants.
+        state_fixed: (path, value) of numbers of `self` that the program changes, but which are
+            constants all the same: the caller guards them.
         state_updates: (path, leaf number) of new elements of tensors that were written in place.
         state_assigned: (path, leaf number) of new values of attributes.
         aliases: (leaf number, path): a result that is the argument itself.
@@ -170,6 +187,7 @@ class Specialised:
     output: OutputTree
     mutated_inputs: tuple[tuple[str, int], ...] = ()
     state_inputs: tuple[str, ...] = ()
+    state_fixed: tuple[tuple[str, object], ...] = ()
     state_updates: tuple[tuple[str, int], ...] = ()
     state_assigned: tuple[tuple[str, int], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
@@ -216,7 +234,7 @@ class _Session:
                 return self.evaluator.new_dict(
                     {k: self.argument(s, f"{path}.{k}") for k, s in items}
                 )
-            case ConstantSpec(value):
+            case ConstantSpec(value) | NumberSpec(value):
                 return self.evaluator.import_value(value)
         return self.evaluator.import_value(spec)
 
@@ -471,6 +489,9 @@ def specialise(
 ) -> Specialised:
     """Specialise the function `entry` of a ts module for `arguments` (an ObjectValue for self).
 
+    Numbers of self that change are arguments if the program can be compiled without knowing them,
+    else constants that the caller guards.
+
     Args:
         changing: paths of tensors and numbers of self that others change: arguments, too.
 
@@ -480,31 +501,77 @@ def specialise(
         ScriptError: the program raises for all such arguments.
     """
     options = options or Options()
-    state: dict[str, StateSpec] = {}
-    missing: dict[str, None] = dict.fromkeys(changing)
+    state = _State(arguments, dict.fromkeys(changing))
+    try:
+        return _with_state(module, entry, options, state)
+    except NotCompilable:
+        if not any(isinstance(spec, ScalarSpec) for spec in state.specs.values()):
+            raise
+    return _with_state(module, entry, options, replace(state, fixed=True))
+
+
+@dataclass
+class _State:
+    """What the program changes of self, as far as it is known.
+
+    Attributes:
+        arguments: of the function.
+        paths: of the attributes.
+        fixed: numbers are constants.
+    """
+
+    arguments: Sequence[ArgumentSpec]
+    paths: dict[str, None]
+    fixed: bool = False
+
+    @property
+    def specs(self) -> dict[str, StateSpec]:
+        """By path; of all attributes, be they constants or not.
+
+        Raises:
+            NotCompilable: one is neither a tensor nor a number.
+        """
+        found: dict[str, StateSpec] = {}
+        for path in self.paths:
+            if (spec := state_spec(_given(path, self.arguments))) is None:
+                raise NotCompilable(f"prim::SetAttr: {path} is neither a tensor nor a number")
+            found[path] = spec
+        return found
+
+    @property
+    def inputs(self) -> dict[str, StateSpec]:
+        """Specs of those that become arguments."""
+        kinds = TensorSpec if self.fixed else StateSpec
+        return {path: spec for path, spec in self.specs.items() if isinstance(spec, kinds)}
+
+    @property
+    def constants(self) -> tuple[tuple[str, object], ...]:
+        """Paths and values of those that are constants."""
+        others = [path for path in self.paths if path not in self.inputs]
+        return tuple((path, _given(path, self.arguments)) for path in others)
+
+
+def _with_state(module: ModuleOp, entry: str, options: Options, state: _State) -> Specialised:
+    """Specialise, again until all is known that the program changes of self."""
     hints = Hints()
     while True:
-        for path in missing:
-            spec = state_spec(_given(path, arguments))
-            if spec is None:
-                raise NotCompilable(f"prim::SetAttr: {path} is neither a tensor nor a number")
-            state[path] = spec
-        session, result = _settled(module, entry, arguments, options, state, hints)
+        inputs = state.inputs
+        session, result = _settled(module, entry, state.arguments, options, inputs, hints)
         changed = {**_written_state(session), **_assigned_state(session)}
-        missing = dict.fromkeys(path for path in changed if path not in state)
-        if not missing:
+        before = len(state.paths)
+        state.paths.update(dict.fromkeys(changed))
+        if len(state.paths) == before:
             return _finish(session, entry, result, state)
 
 
-def _finish(
-    session: _Session, entry: str, result: Value, state: Mapping[str, StateSpec]
-) -> Specialised:
+def _finish(session: _Session, entry: str, result: Value, state: _State) -> Specialised:
     b = session.builder
+    inputs = tuple(state.inputs)
     output = session.tree(result)
     mutated = tuple(
         (path, session.leaf(x))
         for path, x in session.tensors.items()
-        if x.storage in b.written and path not in state
+        if x.storage in b.written and path not in inputs
     )
     updates, assigned = (
         tuple((path, session.leaf(v)) for path, v in found.items())
@@ -535,7 +602,8 @@ def _finish(
         tuple(session.names),
         output,
         mutated,
-        tuple(state),
+        inputs,
+        state.constants,
         updates,
         assigned,
         tuple(session.sources.items()),

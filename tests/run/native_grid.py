@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from tensorscript.base.dtypes import BY_CODE, DType, bfloat16, from_numpy
 from tensorscript.base.errors import InternalError, NotCompilable, TensorScriptError
 from tensorscript.base.schema import Schema, schema
-from tensorscript.compiler.arguments import bind
+from tensorscript.compiler.arguments import Taking, bind
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.program import Program
@@ -350,7 +350,7 @@ def _outcome(run: Callable[[], Any]) -> Any:
 def _specialised(call: Call) -> None:
     """Raises: what specialising the call alone raises."""
     module, values, _ = program([call])
-    specialise(module, "f", bind([f"x{k}" for k in range(len(values))], values).specs)
+    specialise(module, "f", bind([f"x{k}" for k in range(len(values))], values, Taking()).specs)
 
 
 def _halved(calls: Sequence[Call]) -> list[Any]:

@@ -309,7 +309,7 @@ def test_what_native_code_cannot_do_is_visible() -> None:
         native(words)(np.zeros(2, np.float32), "hello")
 
 
-def test_a_flag_known_at_run_time_is_not_taken_for_set() -> None:
+def test_a_flag_that_must_be_known_is_part_of_the_specialisation() -> None:
     def kept(x: ts.Tensor, keep: bool) -> ts.Tensor:
         return x.sum(1, keepdim=keep)
 
@@ -322,7 +322,32 @@ def test_a_flag_known_at_run_time_is_not_taken_for_set() -> None:
         assert f(x, flag).shape == ((3, 1) if flag else (3,))
         expected = causal(ts.from_numpy(x), flag).numpy()
         np.testing.assert_allclose(g(x, flag), expected, rtol=1e-5)
-    assert "the flag 'keepdim' is known only at run time" in f.stats.fallbacks[0]
+    assert f.stats.native == ["(3x4:f32, True)", "(3x4:f32, False)"] and f.stats.is_native
+    unknown = (x, ts.ScalarSpec("bool"))
+    with pytest.raises(NotCompilable, match="the flag 'keepdim' is known only at run time"):
+        compile_(kept, unknown, cache=False, fallback="error")
+
+
+def test_numbers_are_known_where_that_is_needed_and_helps() -> None:
+    def every(x: ts.Tensor, step: int) -> ts.Tensor:
+        return x[::step]
+
+    def told(x: ts.Tensor, n: int) -> ts.Tensor:
+        print(n)
+        return x[::n] + n
+
+    x = np.arange(6, dtype=np.float32)
+    f = compile_(every, (x, 2), cache=False)
+    for step in (2, 3, 2):
+        np.testing.assert_array_equal(f(x, step), x[::step])
+    assert f.stats.native == ["(6:f32, 2)", "(6:f32, 3)"] and f.stats.is_native
+    for step in range(1, 60):
+        assert len(f(x, step)) == -(-6 // step)
+    assert any("keep changing" in why for why in f.stats.fallbacks)
+    g = compile_(told, cache=False)
+    for n in (1, 2, 3):
+        np.testing.assert_array_equal(g(x, n), x[::n] + n)
+    assert len(g.stats.fallbacks) == 1 and g.stats.interpreted_calls == 3
 
 
 def test_stages_can_be_read() -> None:

@@ -197,6 +197,42 @@ def test_state_that_changes_its_shape() -> None:
     assert any("keeps changing its shape" in why for why in function.stats.fallbacks)
 
 
+class Chunks(nn.Module):
+    """A recurrence whose state begins empty, as streaming models have it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = torch.zeros(0)
+        self.rate = 0
+
+    @jit.export
+    def reset(self) -> None:
+        self.state = torch.zeros(0)
+        self.rate = 0
+
+    def forward(self, x: torch.Tensor, rate: int) -> torch.Tensor:
+        if self.rate != 0 and self.rate != rate:
+            self.reset()
+        if len(self.state) == 0:
+            self.state = torch.zeros([1, x.size(0)])
+        self.rate = rate
+        self.state = torch.stack([self.state[0] * 0.5 + x])
+        return self.state.sum() + x[:: rate // 8]
+
+
+def test_numbers_of_self_that_decide_about_shapes_are_guarded_constants() -> None:
+    interpreted, compiled = jit.script(Chunks()), jit.script(Chunks())
+    function = torch.compile(compiled)
+    for rate in (8, 8, 16, 16, 8, 8, 16):
+        assert plain(function(X, rate)) == plain(interpreted(X, rate))
+        assert state(compiled) == state(interpreted)
+    kinds = len(function.stats.native)
+    compiled.reset(), interpreted.reset()
+    for rate in (8, 16, 8):
+        assert plain(function(X, rate)) == plain(interpreted(X, rate))
+    assert function.stats.is_native and len(function.stats.native) == kinds == 5
+
+
 class ChangesList(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -10,7 +10,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript import Tensor
-from tensorscript.compiler.arguments import bind
+from tensorscript.compiler.arguments import Taking, bind
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.native import host_function
 from tensorscript.dialects.te.buffers import Buffer
@@ -147,7 +147,7 @@ def test_equals_the_interpreter(program: Any, arguments: tuple[Any, ...]) -> Non
     for got, want in zip(mine, other, strict=True):
         np.testing.assert_array_equal(got, want)
     assert compiled.stats.is_native
-    bound = bind(compiled._names, copied(arguments), {})
+    bound = bind(compiled._names, copied(arguments), Taking())
     module = compiled.lower(bound.specs, keep=True).report.modules["te"]
     host = host_function(module)
     values: dict[str, Any] = {}

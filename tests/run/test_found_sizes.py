@@ -11,7 +11,7 @@ import pytest
 import tensorscript as ts
 from tensorscript import Tensor
 from tensorscript.base.errors import ScriptError
-from tensorscript.compiler.arguments import bind, rebuild
+from tensorscript.compiler.arguments import Taking, bind, rebuild
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.native import host_function
 from tensorscript.dialects.te.buffers import Buffer
@@ -237,7 +237,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
     expected = flat(compiled.program.interpret(wrapped))
     agree(compiled(*arguments), expected)
     assert compiled.stats.is_native
-    bound = bind(compiled._names, arguments, {})
+    bound = bind(compiled._names, arguments, Taking())
     lowered = compiled.lower(bound.specs, keep=True)
     tree = lowered.specialised.output
 

@@ -74,7 +74,7 @@ def test_equals_python_at_every_stage(case: Case) -> None:
         mine = copy.deepcopy(call)
         assert compiled(*mine) == expected
         assert mine == call  # a list argument is the program's own copy
-        bound = bind(compiled._names, call, compiled._listed)
+        bound = bind(compiled._names, call, compiled._taking)
         lowered = compiled.lower(bound.specs, keep=True)
         assert evaluated_tg(lowered, bound.leaves) == expected
         assert evaluated_te(lowered, bound.leaves) == expected

@@ -1,0 +1,175 @@
+"""The specialisations of one function: by kinds of arguments, then by the state of its object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorscript.lowering.ts_to_tg.specialise import (
+    ArgumentSpec,
+    NumberSpec,
+    ScalarSpec,
+    SequenceSpec,
+    TensorSpec,
+)
+
+from .gpu import GPUCode, GPULoaded
+from .native import Loaded, NativeCode
+from .observe import Report
+from .state import attribute, state_values
+from .stored import CallPlan
+
+MOST_STATES = 8
+"""So many forms the state may take for one kind of arguments before the interpreter runs more."""
+
+MOST_NUMBERS = 32
+"""So many kinds of arguments may differ by known numbers alone."""
+
+
+@dataclass
+class Specialisation:
+    """One compiled form of the program. `report` is None if it came from the disk cache;
+    `fast_class` is the class that answers its calls natively, if there is one."""
+
+    specs: tuple[ArgumentSpec, ...]
+    plan: CallPlan
+    code: NativeCode | GPUCode
+    loaded: Loaded | GPULoaded
+    report: Report | None
+    state: StateForm
+    fast_class: type[Any] | None = None
+
+
+@dataclass(frozen=True)
+class StateForm:
+    """What of an object's changing state native code was compiled for.
+
+    Attributes:
+        inputs: paths of what native code is handed, with dtype, shape and strides of tensors.
+        fixed: paths of numbers, with type and value.
+    """
+
+    inputs: tuple[tuple[str, object], ...] = ()
+    fixed: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def of(cls, receiver: Any, plan: CallPlan) -> StateForm:
+        """The form that the state of `receiver` has now."""
+        found = state_values(receiver, plan.state_inputs)
+        inputs = tuple(zip(plan.state_inputs, map(_form, found), strict=True))
+        fixed = tuple((path, _number(attribute(receiver, path))) for path, _ in plan.state_fixed)
+        return cls(inputs, fixed)
+
+
+def _form(value: Any) -> object:
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.strides
+    return type(value)
+
+
+def _number(value: Any) -> object:
+    # Text tells -0.0 from 0.0 and is equal for two NaNs.
+    return type(value), repr(value)
+
+
+class Specialisations:
+    """What is compiled, and what is known to have no native form."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], list[Specialisation] | None] = {}
+        self._symbolic: list[tuple[tuple[ArgumentSpec, ...], list[Specialisation]]] = []
+        self._numbers = 0
+
+    def __contains__(self, key: tuple[object, ...]) -> bool:
+        return key in self._known
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._known.clear()
+        self._symbolic.clear()
+
+    def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | None:
+        """The forms for arguments of these specs; None if the interpreter has to run them."""
+        key = tuple(specs)
+        if key not in self._known:
+            found = (forms for symbolic, forms in self._symbolic if _admits(symbolic, specs))
+            if (forms := next(found, None)) is None:
+                return []
+            self._known[key] = forms
+        return self._known[key]
+
+    def add(self, specs: Sequence[ArgumentSpec], made: Specialisation) -> None:
+        """A new form for arguments of these specs."""
+        key = tuple(specs)
+        forms = self._known.get(key)
+        if forms is None:
+            forms = self._known[key] = []
+            self._numbers += _has(NumberSpec, key)
+            if made.plan.sizes:
+                self._symbolic.append((key, forms))
+        forms.append(made)
+
+    def refuse(self, specs: Sequence[ArgumentSpec]) -> None:
+        """Leave arguments of these specs to the interpreter."""
+        self._known[tuple(specs)] = None
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether some specialisation has known numbers."""
+        return self._numbers > 0
+
+    def too_many(self, specs: Sequence[ArgumentSpec]) -> bool:
+        """Whether arguments of these specs differ by known numbers from many before."""
+        return self._numbers >= MOST_NUMBERS and _has(NumberSpec, specs)
+
+
+def _has(kind: type, specs: Sequence[ArgumentSpec]) -> bool:
+    return any(
+        _has(kind, s.elements) if isinstance(s, SequenceSpec) else isinstance(s, kind)
+        for s in specs
+    )
+
+
+def has_unknown_numbers(specs: Sequence[ArgumentSpec]) -> bool:
+    """Whether there is a number that is no part of the specialisation."""
+    return _has(ScalarSpec, specs)
+
+
+def spec_text(specs: Sequence[ArgumentSpec]) -> str:
+    """Specs as `stats` shows them."""
+
+    def one(spec: ArgumentSpec) -> str:
+        if isinstance(spec, TensorSpec):
+            return "x".join(map(str, spec.shape)) + f":{spec.dtype.short}"
+        if isinstance(spec, NumberSpec):
+            return repr(spec.value)
+        return type(spec).__name__.removesuffix("Spec").lower()
+
+    return "(" + ", ".join(map(one, specs)) + ")"
+
+
+def _admits(symbolic: Sequence[ArgumentSpec], specs: Sequence[ArgumentSpec]) -> bool:
+    """Concrete specs fit symbolic ones: equal but for named sizes, each above 1 and consistent."""
+    sizes: dict[str, object] = {}
+    for wanted, given in zip(symbolic, specs, strict=True):
+        if not isinstance(wanted, TensorSpec) or not isinstance(given, TensorSpec):
+            if wanted != given:
+                return False
+            continue
+        same = (
+            wanted.dtype is given.dtype
+            and wanted.strides == given.strides
+            and len(wanted.shape) == len(given.shape)
+        )
+        if not same:
+            return False
+        for name, size in zip(wanted.shape, given.shape, strict=True):
+            if isinstance(name, int):
+                if name != size:
+                    return False
+            elif sizes.setdefault(name, size) != size or not isinstance(size, int) or size < 2:
+                return False
+    return True
