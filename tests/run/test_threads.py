@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -44,6 +45,8 @@ define void @fail() {
 MODULE = load_object(compile_object(TEXT), ["flat", "nested", "fail"], runtime_symbols())
 KIND = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 flat, nested = KIND(MODULE.address("flat")), KIND(MODULE.address("nested"))
+
+CPUS = os.sched_getaffinity(0) if sys.platform == "linux" else set()
 
 
 @pytest.fixture(params=[1, 2, 4])
@@ -95,6 +98,30 @@ def test_a_forked_child_has_its_own_workers(threads: int) -> None:
         flat(ctypes.addressof(cells), 64)
         os._exit(0 if list(cells) == [2] * 64 else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
+def test_a_worker_gives_its_cpu_to_the_caller() -> None:
+    """On a CPU together they would take turns; the worker moves to where the caller was."""
+    before = get_num_threads()
+    set_num_threads(2)
+    cells = counts(64)
+    try:
+        flat(ctypes.addressof(cells), 64)
+        for cpu in (*CPUS, *CPUS):
+            os.sched_setaffinity(0, {cpu})
+            flat(ctypes.addressof(cells), 64)
+            assert cpu not in pinned()
+    finally:
+        os.sched_setaffinity(0, CPUS)
+        set_num_threads(before)
+
+
+def pinned() -> set[int]:
+    """CPUs of the other threads that may run on one only."""
+    tasks = [int(task) for task in os.listdir("/proc/self/task")]
+    places = [os.sched_getaffinity(task) for task in tasks if task != threading.get_native_id()]
+    return {cpu for place in places if len(place) == 1 for cpu in place}
 
 
 def test_the_error_slot_keeps_the_first_until_taken() -> None:

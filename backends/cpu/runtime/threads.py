@@ -5,8 +5,15 @@ which claim indices from one counter. One job runs at a time: a nested call, or 
 thread's job runs, is done serially by its caller.
 
 A job is announced by one word, `sequence << 8 | participants`, so that a worker learns in one load
-whether a job is new and whether it takes part; the caller waits for each participant to check out.
-Idle workers spin, then sleep on the word (futex on Linux, short naps elsewhere). After fork() the
+whether a job is new and whether it takes part. It comes in through a gate: one word again, a bit
+that says open and the number of workers inside. The caller, out of indices, shuts the gate and
+waits for those inside only: a worker that the system has not run yet finds it shut and keeps out,
+so that a busy machine costs the help of a worker but never the wait for one. What describes the job
+is written while the gate is shut and nobody is inside.
+
+Idle workers spin, then sleep on the word (futex on Linux, short naps elsewhere). Each is pinned to
+a CPU of its own, because some kernels stack a woken thread on the CPU of its waker for
+milliseconds; where the caller has moved to a worker's CPU the two change places. After fork() the
 child has no workers; it notices by its process id and starts its own.
 """
 
@@ -14,10 +21,14 @@ from __future__ import annotations
 
 from tensorscript.backends.target import Target
 
-MAX_THREADS = 256
-SPINS = 4000
+from .thread_system import system_text
 
-_FUTEX_NUMBERS = {"x86_64": 202, "aarch64": 98, "riscv64": 98, "powerpc64le": 221}
+MAX_THREADS = 256
+SPINS = 20000
+"""Pauses before a thread sleeps: about half a millisecond, because waking costs 30 us."""
+_OPEN = 1 << 30
+"""The bit of the gate."""
+
 # Intrinsics: inline assembly needs an assembly parser, which llvmlite has for its host alone.
 _HINT = "call void @llvm.aarch64.hint(i32 1)"
 _PAUSE = {
@@ -35,7 +46,7 @@ GLOBALS = """
 @ts_lock = LINKAGE global i32 0, align 64
 @ts_job = LINKAGE global i32 0, align 64
 @ts_next = LINKAGE global i64 0, align 64
-@ts_remaining = LINKAGE global i32 0, align 64
+@ts_gate = LINKAGE global i32 0, align 64
 @ts_waiting = LINKAGE global i32 0, align 64
 @ts_sleepers = LINKAGE global i32 0, align 64
 @ts_fn = LINKAGE global ptr null
@@ -45,6 +56,7 @@ GLOBALS = """
 @ts_threads = LINKAGE global i32 0
 @ts_pid = LINKAGE global i32 0
 @ts_par_for_hook = LINKAGE global ptr null
+@ts_handles = LINKAGE global [256 x ptr] zeroinitializer
 """
 
 DECLARATIONS = """
@@ -74,10 +86,9 @@ entry:
   %id64 = lshr i64 %packed, 32
   %id = trunc i64 %id64 to i32
   %first = trunc i64 %packed to i32
-  call void @ts_pin(i32 %id)
   br label %wait
 wait:
-  %seen = phi i32 [ %first, %entry ], [ %now, %arrived ], [ %now, %checked ]
+  %seen = phi i32 [ %first, %entry ], [ %now, %arrived ], [ %now, %enter ], [ %now, %checked ]
   br label %spin
 spin:
   %count = phi i32 [ 0, %wait ], [ %count1, %pause ], [ 0, %sleep ]
@@ -99,21 +110,35 @@ sleep:
 arrived:
   %members = and i32 %now, 255
   %mine = icmp ult i32 %id, %members
-  br i1 %mine, label %work, label %wait
+  br i1 %mine, label %look, label %wait
+look:
+  %seen.gate = load atomic i32, ptr @ts_gate monotonic, align 4
+  br label %enter
+enter:
+  %gate = phi i32 [ %seen.gate, %look ], [ %other, %come ]
+  %open = and i32 %gate, OPEN
+  %shut = icmp eq i32 %open, 0
+  br i1 %shut, label %wait, label %come
+come:
+  %inside = add i32 %gate, 1
+  %swap = cmpxchg ptr @ts_gate, i32 %gate, i32 %inside acquire monotonic
+  %other = extractvalue { i32, i1 } %swap, 0
+  %in = extractvalue { i32, i1 } %swap, 1
+  br i1 %in, label %work, label %enter
 work:
   %fn = load ptr, ptr @ts_fn
   %env = load ptr, ptr @ts_env
   %total = load i64, ptr @ts_total
   call void @ts_claim(ptr %fn, ptr %env, i64 %total)
-  %left = atomicrmw sub ptr @ts_remaining, i32 1 seq_cst
-  %last = icmp eq i32 %left, 1
+  %left = atomicrmw sub ptr @ts_gate, i32 1 seq_cst
+  %last = icmp eq i32 %left, 1 ; inside a gate that is shut
   br i1 %last, label %leave, label %checked
 leave:
   %awaited = load atomic i32, ptr @ts_waiting seq_cst, align 4
   %wake = icmp ne i32 %awaited, 0
   br i1 %wake, label %signal, label %checked
 signal:
-  call void @ts_wake(ptr @ts_remaining)
+  call void @ts_wake(ptr @ts_gate)
   br label %checked
 checked:
   br label %wait
@@ -158,6 +183,9 @@ start:
   br i1 %bad, label %end, label %started
 started:
   %handle = load ptr, ptr %thread
+  %entry.handle = getelementptr ptr, ptr @ts_handles, i64 %wide
+  store ptr %handle, ptr %entry.handle
+  call void @ts_pin(i32 %id)
   %ignored = call i32 @pthread_detach(ptr %handle)
   %id1 = add i32 %id, 1
   store i32 %id1, ptr @ts_workers
@@ -228,6 +256,7 @@ reset:
 clear:
   store i32 0, ptr @ts_workers
   store i32 0, ptr @ts_sleepers
+  store i32 0, ptr @ts_gate
   store atomic i32 0, ptr @ts_lock release, align 4
   br label %take
 take:
@@ -241,6 +270,8 @@ crew:
   %short = icmp slt i64 %nless, %other64
   %want64 = select i1 %short, i64 %nless, i64 %other64
   %want = trunc i64 %want64 to i32
+  %before.have = load i32, ptr @ts_workers
+  call void @ts_settle(i32 %before.have)
   %have = call i32 @ts_start_workers(i32 %want)
   %less = icmp slt i32 %have, %want
   %members = select i1 %less, i32 %have, i32 %want
@@ -257,8 +288,8 @@ post:
   store ptr %env, ptr @ts_env
   store i64 %n, ptr @ts_total
   store atomic i64 0, ptr @ts_next monotonic, align 8
-  store atomic i32 %members, ptr @ts_remaining monotonic, align 4
   store atomic i32 0, ptr @ts_waiting monotonic, align 4
+  store atomic i32 OPEN, ptr @ts_gate release, align 4
   %old = load i32, ptr @ts_job
   %sequence = and i32 %old, -256
   %bumped = add i32 %sequence, 256
@@ -272,10 +303,11 @@ wake:
   br label %work
 work:
   call void @ts_claim(ptr %fn, ptr %env, i64 %n)
+  %gate = atomicrmw and ptr @ts_gate, i32 SHUT acquire
   br label %join
 join:
   %spins = phi i32 [ 0, %work ], [ %spins1, %again ], [ 0, %doze ]
-  %left = load atomic i32, ptr @ts_remaining acquire, align 4
+  %left = load atomic i32, ptr @ts_gate acquire, align 4
   %over = icmp eq i32 %left, 0
   br i1 %over, label %finish, label %linger
 linger:
@@ -287,173 +319,14 @@ again:
   br label %join
 nap:
   store atomic i32 1, ptr @ts_waiting seq_cst, align 4
-  %still = load atomic i32, ptr @ts_remaining seq_cst, align 4
+  %still = load atomic i32, ptr @ts_gate seq_cst, align 4
   %zero = icmp eq i32 %still, 0
   br i1 %zero, label %finish, label %doze
 doze:
-  call void @ts_wait(ptr @ts_remaining, i32 %still)
+  call void @ts_wait(ptr @ts_gate, i32 %still)
   br label %join
 finish:
   store atomic i32 0, ptr @ts_lock release, align 4
-  ret void
-}
-"""
-
-_LINUX = """
-declare i64 @syscall(i64, ...)
-declare i32 @sched_getaffinity(i32, i64, ptr)
-declare i32 @sched_setaffinity(i32, i64, ptr)
-declare i32 @sched_getcpu()
-declare i32 @pthread_sigmask(i32, ptr, ptr)
-
-@ts_home = LINKAGE global i32 0
-
-define LINKAGE void @ts_wait(ptr %word, i32 %value) nounwind {
-entry:
-  ; FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-  %r = call i64 (i64, ...) @syscall(
-      i64 FUTEX, ptr %word, i64 128, i32 %value, ptr null, ptr null, i64 0)
-  ret void
-}
-
-define LINKAGE void @ts_wake(ptr %word) nounwind {
-entry:
-  ; FUTEX_WAKE | FUTEX_PRIVATE_FLAG, everybody
-  %r = call i64 (i64, ...) @syscall(
-      i64 FUTEX, ptr %word, i64 129, i64 2147483647, ptr null, ptr null, i64 0)
-  ret void
-}
-
-define LINKAGE i32 @ts_cpu_count() nounwind {
-entry:
-  %mask = alloca [16 x i64]
-  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
-  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr %mask)
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %i1, %loop ]
-  %n = phi i64 [ 0, %entry ], [ %n1, %loop ]
-  %p = getelementptr i64, ptr %mask, i64 %i
-  %w = load i64, ptr %p
-  %c = call i64 @llvm.ctpop.i64(i64 %w)
-  %n1 = add i64 %n, %c
-  %i1 = add i64 %i, 1
-  %more = icmp slt i64 %i1, 16
-  br i1 %more, label %loop, label %done
-done:
-  %none = icmp eq i64 %n1, 0
-  %n2 = select i1 %none, i64 1, i64 %n1
-  %big = icmp sgt i64 %n2, 256
-  %n3 = select i1 %big, i64 256, i64 %n2
-  %r = trunc i64 %n3 to i32
-  ret i32 %r
-}
-
-; Pin worker %id to the (%id+1)-th allowed CPU after the one that started the pool; left alone
-; when there are more workers than CPUs to give.
-define LINKAGE void @ts_pin(i32 %id) nounwind {
-entry:
-  %mask = alloca [16 x i64]
-  %one = alloca [16 x i64]
-  call void @llvm.memset.p0.i64(ptr %mask, i8 0, i64 128, i1 false)
-  call void @llvm.memset.p0.i64(ptr %one, i8 0, i64 128, i1 false)
-  %got = call i32 @sched_getaffinity(i32 0, i64 128, ptr %mask)
-  %cpus = call i32 @ts_cpu_count()
-  %number = add i32 %id, 1
-  %fits = icmp slt i32 %number, %cpus
-  br i1 %fits, label %search, label %done
-search:
-  %home = load i32, ptr @ts_home
-  br label %loop
-loop:
-  %step = phi i32 [ 1, %search ], [ %step1, %next ]
-  %found = phi i32 [ 0, %search ], [ %found1, %next ]
-  %place = add i32 %home, %step
-  %cpu = and i32 %place, 1023
-  %index = lshr i32 %cpu, 6
-  %index64 = zext i32 %index to i64
-  %p = getelementptr i64, ptr %mask, i64 %index64
-  %w = load i64, ptr %p
-  %bit = and i32 %cpu, 63
-  %bit64 = zext i32 %bit to i64
-  %moved = lshr i64 %w, %bit64
-  %on = and i64 %moved, 1
-  %on32 = trunc i64 %on to i32
-  %found1 = add i32 %found, %on32
-  %hit = icmp eq i32 %found1, %number
-  br i1 %hit, label %set, label %next
-next:
-  %step1 = add i32 %step, 1
-  %more = icmp slt i32 %step1, 1024
-  br i1 %more, label %loop, label %done
-set:
-  %single = shl i64 1, %bit64
-  %q = getelementptr i64, ptr %one, i64 %index64
-  store i64 %single, ptr %q
-  %ignored = call i32 @sched_setaffinity(i32 0, i64 128, ptr %one)
-  br label %done
-done:
-  ret void
-}
-
-; The host program's signal handlers belong on its own threads.
-define LINKAGE void @ts_block_signals(ptr %mask, ptr %old) nounwind {
-entry:
-  %cpu = call i32 @sched_getcpu()
-  store i32 %cpu, ptr @ts_home
-  call void @llvm.memset.p0.i64(ptr %mask, i8 -1, i64 128, i1 false)
-  %r = call i32 @pthread_sigmask(i32 2, ptr %mask, ptr %old)
-  ret void
-}
-
-define LINKAGE void @ts_restore_signals(ptr %old) nounwind {
-entry:
-  %r = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
-  ret void
-}
-declare i64 @llvm.ctpop.i64(i64)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)
-"""
-
-_ELSEWHERE = """
-declare i32 @usleep(i32)
-declare i64 @sysconf(i32)
-define LINKAGE void @ts_wait(ptr %word, i32 %value) nounwind {
-entry:
-  %now = load atomic i32, ptr %word acquire, align 4
-  %same = icmp eq i32 %now, %value
-  br i1 %same, label %nap, label %done
-nap:
-  %r = call i32 @usleep(i32 50)
-  br label %done
-done:
-  ret void
-}
-define LINKAGE void @ts_wake(ptr %word) nounwind {
-entry:
-  ret void
-}
-define LINKAGE i32 @ts_cpu_count() nounwind {
-entry:
-  ; _SC_NPROCESSORS_ONLN of macOS
-  %n = call i64 @sysconf(i32 58)
-  %bad = icmp slt i64 %n, 1
-  %n1 = select i1 %bad, i64 1, i64 %n
-  %big = icmp sgt i64 %n1, 256
-  %n2 = select i1 %big, i64 256, i64 %n1
-  %r = trunc i64 %n2 to i32
-  ret i32 %r
-}
-define LINKAGE void @ts_pin(i32 %id) nounwind {
-entry:
-  ret void
-}
-define LINKAGE void @ts_block_signals(ptr %mask, ptr %old) nounwind {
-entry:
-  ret void
-}
-define LINKAGE void @ts_restore_signals(ptr %old) nounwind {
-entry:
   ret void
 }
 """
@@ -462,8 +335,9 @@ entry:
 def threads_text(target: Target) -> str:
     """The pool for `target`; LINKAGE and KEEP are left to be filled in."""
     machine = target.triple.split("-")[0]
-    futex = _FUTEX_NUMBERS.get(machine) if target.is_linux else None
-    system = _ELSEWHERE if futex is None else _LINUX.replace("FUTEX,", f"{futex},")
     pool = _POOL.replace("PAUSE", _PAUSE.get(machine, "fence seq_cst"))
     declarations = DECLARATIONS + _PAUSE_DECLARATIONS.get(machine, "")
-    return GLOBALS + declarations + system + pool.replace("SPINS", str(SPINS))
+    numbers = {"SPINS": SPINS, "OPEN": _OPEN, "SHUT": _OPEN - 1}
+    for name, number in numbers.items():
+        pool = pool.replace(name, str(number))
+    return GLOBALS + declarations + system_text(target) + pool
