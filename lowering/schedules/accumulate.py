@@ -22,9 +22,9 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
-from .affine import known
+from ..te.affine import known
+from ..te.rebuild import substituting
 from .lanes import vectorize_map
-from .rebuild import substituting
 
 STRETCH = 2048
 """Elements of the partial row: a few pages of reading, well inside the first cache."""

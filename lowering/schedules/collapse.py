@@ -20,8 +20,8 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, mul
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp
 
-from .affine import accesses, coefficient, expressions, flat_index
-from .rebuild import copy_statement, substituting
+from ..te.affine import accesses, coefficient, expressions, flat_index
+from ..te.rebuild import copy_statement, substituting
 
 
 def _used_as_value(op: Operation, names: Sequence[str]) -> bool:

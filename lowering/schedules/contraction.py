@@ -34,7 +34,7 @@ from tensorscript.dialects.te.expr import (
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
-from .affine import all_buffers, coefficient, flat_index, known
+from ..te.affine import all_buffers, coefficient, flat_index, known
 from .contraction_pack import RowPacker
 from .contraction_shape import Axis, Product, Spots, at, recognise
 from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for

@@ -15,7 +15,7 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, select, var
 from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp
 
-from .affine import coefficient, flat_index, known
+from ..te.affine import coefficient, flat_index, known
 from .contraction_shape import Product, Spots
 
 

@@ -25,7 +25,7 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, mul, substitute, transform, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
 
-from .affine import coefficient, flat_index
+from ..te.affine import coefficient, flat_index
 
 
 @dataclass

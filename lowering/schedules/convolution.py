@@ -21,7 +21,7 @@ from tensorscript.base.dtypes import float32, float64
 from tensorscript.dialects.te.expr import mul
 from tensorscript.dialects.te.ops import FuncOp
 
-from .affine import all_buffers, known
+from ..te.affine import all_buffers, known
 from .contraction_shape import Product
 from .convolution_columns import PixelColumns
 from .convolution_image import image_of

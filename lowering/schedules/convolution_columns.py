@@ -24,13 +24,13 @@ from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
-from .affine import known
+from ..te.affine import known
+from ..te.rebuild import substituting
 from .contraction_shape import Product
 from .contraction_tile import TASKS, ceil_div, loops_around, tile_for
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest
 from .lanes import vectorize_map
-from .rebuild import substituting
 
 LEAST_PANELS = 4
 """Column panels of a block: what the last one wastes is then little."""

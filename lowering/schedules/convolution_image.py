@@ -24,7 +24,7 @@ from tensorscript.dialects.te.expr import (
 )
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 
-from .affine import coefficient, known
+from ..te.affine import coefficient, known
 from .contraction_shape import Axis, Product, at
 from .contraction_tile import loops_around
 from .lanes import vectorize_map

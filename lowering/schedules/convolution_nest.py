@@ -10,7 +10,7 @@ from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp
 
-from .affine import known
+from ..te.affine import known
 from .contraction_pack import RowPacker
 from .contraction_shape import Product
 from .contraction_tile import Tile, ceil_div, loops_around

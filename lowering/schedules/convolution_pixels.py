@@ -21,7 +21,7 @@ from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
-from .affine import known
+from ..te.affine import known
 from .contraction_shape import Axis, Product, Spots
 from .contraction_tile import TASKS, TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
 from .convolution_image import Image

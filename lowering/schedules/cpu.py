@@ -31,8 +31,9 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.tg.ops import identity
 
+from ..te.affine import accesses, all_buffers, coefficient, expressions, flat_index, known
+from ..te.rebuild import substituting
 from .accumulate import accumulate_rows
-from .affine import accesses, all_buffers, coefficient, expressions, flat_index, known
 from .collapse import collapse, outer_loops
 from .contraction import block_contraction
 from .fuse_rows import fuse_rows
@@ -40,7 +41,6 @@ from .iterations import vectorize_iterations
 from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
 from .order import schedule_sort
 from .prepack import constant_arguments
-from .rebuild import substituting
 from .taps import expand_taps
 from .temporaries import name_temporaries
 from .transpose import transpose_tiles

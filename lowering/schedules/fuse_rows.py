@@ -16,8 +16,8 @@ from xdsl.ir import Block, Operation
 from tensorscript.dialects.te.expr import Expr, loads, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp, UpdateOp
 
-from .affine import accesses, expressions
-from .rebuild import copy_all, copy_statement, substituting
+from ..te.affine import accesses, expressions
+from ..te.rebuild import copy_all, copy_statement, substituting
 
 
 def _flat(loop: ForOp) -> bool:

@@ -27,11 +27,11 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
-from .affine import accesses, all_buffers, coefficient, flat_index, known
+from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
+from ..te.rebuild import copy_all, substituting
 from .collapse import collapse, outer_loops
 from .contraction_shape import Axis
 from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
-from .rebuild import copy_all, substituting
 from .units import dissolve_units
 
 VECTOR = 4

@@ -41,9 +41,9 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.tg.ops import identity
 
-from .affine import known
+from ..te.affine import known
+from ..te.rebuild import copy_all, copy_statement, substituting
 from .contraction_shape import Axis
-from .rebuild import copy_all, copy_statement, substituting
 
 THREADS = 256
 SHARED_LIMIT = 40 * 1024

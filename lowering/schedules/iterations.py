@@ -43,8 +43,8 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.tg.ops import identity
 from tensorscript.lowering.te.nest import expressions
 
+from ..te.rebuild import copy_all, substituting
 from .if_convert import INTEGER_DIVISIONS, if_convert
-from .rebuild import copy_all, substituting
 from .recurrence import recurrence
 
 REGISTERS = 2

@@ -21,8 +21,8 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.tg.ops import identity
 
-from .affine import known
-from .rebuild import copy_all, copy_statement, substituting
+from ..te.affine import known
+from ..te.rebuild import copy_all, copy_statement, substituting
 
 MakeBody = Callable[[Expr, str], list[Operation]]
 """(position, name of the lane variable) -> statements of one lane."""

@@ -48,9 +48,9 @@ from tensorscript.dialects.te.ops import (
     WhileOp,
 )
 
-from .affine import known
+from ..te.affine import known
+from ..te.rebuild import copy_all, substituting
 from .lanes import vectorize_map
-from .rebuild import copy_all, substituting
 
 BLOCK = 32
 """Elements that are ranked against each other before merging starts."""

@@ -41,7 +41,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.lowering.te.nest import expressions
 
-from .affine import known
+from ..te.affine import known
 
 LEAST_ELEMENTS = 1 << 12
 """Smaller buffers are packed in less time than they take to read."""

@@ -18,8 +18,8 @@ from xdsl.ir import Block, Operation
 from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import ForOp, IfOp
 
-from .affine import known
-from .rebuild import copy_statement, substituting
+from ..te.affine import known
+from ..te.rebuild import copy_statement, substituting
 
 MOST_TAPS = 16
 """Copies of the body; more would cost more in decoding than masks do."""

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.expr import Expr, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp
 
-from .rebuild import copy_statement
+from ..te.rebuild import copy_statement
 
 
 def name_temporaries(loop: ForOp) -> None:

@@ -21,9 +21,9 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, loads, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
 
-from .affine import coefficient, flat_index, known
+from ..te.affine import coefficient, flat_index, known
+from ..te.rebuild import copy_all, substituting
 from .lanes import vectorize_map
-from .rebuild import copy_all, substituting
 
 MOST_TILES = 4
 """Operands read across at once; each takes a square in the first cache."""

@@ -18,8 +18,8 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, load, replace_loads
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
 
-from .affine import known
-from .rebuild import copy_all, copy_statement, substituting
+from ..te.affine import known
+from ..te.rebuild import copy_all, copy_statement, substituting
 
 
 def _dissolve(block: Block) -> None:
