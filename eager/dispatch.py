@@ -31,6 +31,7 @@ from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
 from .kernels import KERNELS
+from .layouts import laid_out_kernel
 from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
 
@@ -137,7 +138,9 @@ def kernel_of(full_name: str) -> Kernel:
         MissingKernelError: there is none.
     """
     if (found := _find(full_name)) is not None:
-        return _checked(full_name, found)
+        declared = schema(full_name)
+        row = declared.name if full_name in KERNELS else _twin_name(declared.base_name)
+        return _checked(full_name, laid_out_kernel(declared, row or declared.name, found))
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
 
 
@@ -271,7 +274,7 @@ def _copied(view: Kernel) -> Kernel:
 
     def fresh(found: Any) -> Any:
         if isinstance(found, TensorBase):
-            return make(np.array(found._array), found.dtype)
+            return make(np.array(found._array, order="C"), found.dtype)
         return [fresh(x) for x in found]
 
     return lambda *bound: fresh(view(*bound))

@@ -156,13 +156,13 @@ def check_index(index: Array, size: int, dim: int) -> None:
 
 
 def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
-    """The elements an advanced index names, in PyTorch's dimension order.
+    """A copy of the elements an advanced index names, in PyTorch's dimension order.
 
     Raises:
         DimensionError: the index tensors do not broadcast together.
     """
     try:
-        return np.asarray(view[advanced])
+        return np.ascontiguousarray(view[advanced])
     except IndexError as error:
         shapes = ", ".join(str(list(a.shape)) for a in advanced if isinstance(a, np.ndarray))
         raise DimensionError(

@@ -1,116 +1,193 @@
-"""Text of a tensor as PyTorch prints it (`tensor([1., 2.])`), with its default options."""
+"""Text of a tensor as PyTorch prints it: `tensor([1., 2.])`.
+
+The elements of one tensor share a width and a notation, which the elements that are shown decide
+(`Formatter`); long tensors show the ends of each dimension. `set_printoptions` changes the limits.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, complex64, complex128, int64
+from tensorscript.base.dtypes import DType, bool_, complex64, complex128, float16, int64
 
 from .modes import MODES
 from .storage import Array, TensorBase, value
 
-PRECISION = 4
-THRESHOLD = 1000
-EDGE_ITEMS = 3
-LINE_WIDTH = 80
+
+@dataclass
+class PrintOptions:
+    """How tensors are printed.
+
+    Attributes:
+        precision: digits behind the point.
+        threshold: more elements than this are summarised.
+        edgeitems: elements shown at either end of a summarised dimension.
+        linewidth: characters of a line of elements.
+        sci_mode: scientific notation always or never; None: where the elements ask for it.
+    """
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
 
 
-class _Format:
-    """How the elements of one tensor are written: width and notation common to all."""
+PRINT_OPTIONS = PrintOptions()
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Change how tensors are printed, as `torch.set_printoptions` does.
+
+    Args:
+        profile: "default", "short" or "full", which the other options refine.
+        sci_mode: goes back to None (as the elements ask) where it is not given.
+    """
+    if (base := _PROFILES.get(profile or "")) is not None:
+        _replace(base)
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems,
+             "linewidth": linewidth}  # fmt: skip
+    kept: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    _replace(replace(PRINT_OPTIONS, **kept, sci_mode=sci_mode))
+
+
+def _replace(source: PrintOptions) -> None:
+    for name, setting in asdict(source).items():
+        setattr(PRINT_OPTIONS, name, setting)
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """Within, tensors are printed with other options."""
+    before = replace(PRINT_OPTIONS)
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        _replace(before)
+
+
+class Formatter:
+    """How real elements are written: width and notation common to all that are shown."""
 
     def __init__(self, shown: Array) -> None:
         self.floating = shown.dtype.kind == "f"
-        self.integral_floats = self.scientific = False
-        self.width = 1
-        flat = shown.reshape(-1)
+        self.integral, self.scientific, self.width = True, False, 1
         if not self.floating:
-            self.width = max([1, *(len(str(v)) for v in flat.tolist())])
+            self.width = max([1, *(len(str(v)) for v in shown.reshape(-1).tolist())])
             return
-        nonzero = np.abs(flat[np.isfinite(flat) & (flat != 0)]).astype(np.float64)
-        if nonzero.size == 0:
-            self.integral_floats = True
+        kept = shown[np.isfinite(shown) & (shown != 0)].astype(np.float64)
+        if kept.size == 0:
             return
-        low, high = float(nonzero.min()), float(nonzero.max())
-        self.integral_floats = bool((nonzero == np.ceil(nonzero)).all())
-        ratio = high / low > 1000.0
-        self.scientific = ratio or high > 1.0e8 or (not self.integral_floats and low < 1.0e-4)
-        if self.integral_floats:
-            self.scientific = ratio or high > 1.0e8
-        kept = flat[np.isfinite(flat) & (flat != 0)]
-        self.width = max(len(self.text(v)) for v in kept.tolist())
-        if self.integral_floats and not self.scientific:
-            self.width = max(self.width, 2)
+        self.integral = bool((kept == np.ceil(kept)).all())
+        self.scientific = _needs_exponent(np.abs(kept))
+        self.width = max(1, *(len(self._bare(v)) for v in kept.tolist()))
 
-    def text(self, v: Any) -> str:
+    def _bare(self, v: Any) -> str:
         if not self.floating:
             return str(v)
         if self.scientific:
-            return f"{v:.{PRECISION}e}"
-        if self.integral_floats:
+            return f"{v:.{PRINT_OPTIONS.precision}e}"
+        if self.integral:
             return f"{v:.0f}" + ("." if math.isfinite(v) else "")
-        return f"{v:.{PRECISION}f}"
+        return f"{v:.{PRINT_OPTIONS.precision}f}"
 
-    def padded(self, v: Any) -> str:
-        return self.text(v).rjust(self.width)
+    def text(self, v: Any) -> str:
+        """`v`, moved to the right in its width."""
+        return self._bare(v).rjust(self.width)
+
+
+def _needs_exponent(magnitudes: Array) -> bool:
+    if PRINT_OPTIONS.sci_mode is not None:
+        return PRINT_OPTIONS.sci_mode
+    low, high = float(magnitudes.min()), float(magnitudes.max())
+    return high > 1000.0 * low or high > 1.0e8 or low < 1.0e-4
+
+
+class ComplexFormatter:
+    """Complex elements: both parts in formats of their own."""
+
+    def __init__(self, shown: Array) -> None:
+        self.real, self.imag = Formatter(shown.real), Formatter(shown.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def text(self, v: complex) -> str:
+        imag = self.imag.text(v.imag).lstrip() + "j"
+        return self.real.text(v.real) + ("" if imag[0] in "+-" else "+") + imag
+
+
+def _is_cut(size: int, shorten: bool) -> bool:
+    return shorten and size > 2 * PRINT_OPTIONS.edgeitems
+
+
+def _edges(size: int) -> list[int]:
+    count = PRINT_OPTIONS.edgeitems
+    return [*range(count), *range(size - count, size)]
 
 
 def _summarised(a: Array) -> Array:
-    """The elements that are shown: at most `EDGE_ITEMS` at either end of each dimension."""
-    for axis in range(a.ndim):
-        if a.shape[axis] > 2 * EDGE_ITEMS:
-            n = a.shape[axis]
-            edges = [*range(EDGE_ITEMS), *range(n - EDGE_ITEMS, n)]
-            a = np.take(a, edges, axis=axis)
+    """The elements that are shown."""
+    for axis, size in enumerate(a.shape):
+        if _is_cut(size, True):
+            a = np.take(a, np.array(_edges(size), np.int64), axis=axis)
     return a
 
 
-def _vector(a: Array, indent: int, shorten: bool, fmt: Any) -> str:
-    per_line = max(1, (LINE_WIDTH - indent) // (fmt.width + 2))
-    if shorten and a.shape[0] > 2 * EDGE_ITEMS:
-        head, tail = a[:EDGE_ITEMS].tolist(), a[-EDGE_ITEMS:].tolist()
-        cells = [fmt.padded(v) for v in head] + [" ..."] + [fmt.padded(v) for v in tail]
-    else:
-        cells = [fmt.padded(v) for v in a.tolist()]
-    lines = [cells[i : i + per_line] for i in range(0, len(cells), per_line)]
-    return "[" + (",\n" + " " * (indent + 1)).join(", ".join(line) for line in lines) + "]"
+Text = Callable[[Any], str]
 
 
-def _nested(a: Array, indent: int, shorten: bool, fmt: Any) -> str:
+def _parts(a: Array, shorten: bool, gap: str, part: Text) -> list[str]:
+    """The texts of what `a` holds, or of both ends with `gap` between."""
+    if not _is_cut(a.shape[0], shorten):
+        return [part(x) for x in a]
+    found = [part(a[at]) for at in _edges(a.shape[0])]
+    middle = PRINT_OPTIONS.edgeitems
+    return [*found[:middle], gap, *found[middle:]]
+
+
+def _nested(a: Array, indent: int, shorten: bool, fmt: Formatter | ComplexFormatter) -> str:
     if a.ndim == 0:
-        return str(fmt.padded(a.item()))
+        return fmt.text(a.item())
     if a.ndim == 1:
-        return _vector(a, indent, shorten, fmt)
-    if shorten and a.shape[0] > 2 * EDGE_ITEMS:
-        head = [_nested(a[i], indent + 1, shorten, fmt) for i in range(EDGE_ITEMS)]
-        tail = [_nested(a[i], indent + 1, shorten, fmt) for i in range(-EDGE_ITEMS, 0)]
-        parts = [*head, "...", *tail]
-    else:
-        parts = [_nested(row, indent + 1, shorten, fmt) for row in a]
-    return "[" + ("," + "\n" * (a.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+        gap = " ..." if PRINT_OPTIONS.edgeitems else "..."
+        cells = _parts(a, shorten, gap, lambda x: fmt.text(x.item()))
+        per_line = max(1, (PRINT_OPTIONS.linewidth - indent) // (fmt.width + 2))
+        lines = [", ".join(cells[i : i + per_line]) for i in range(0, len(cells), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    rows = _parts(a, shorten, "...", lambda row: _nested(row, indent + 1, shorten, fmt))
+    return "[" + ("," + "\n" * (a.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
-class _ComplexFormat:
-    """Complex elements: both parts in the formats of their own."""
-
-    def __init__(self, shown: Array) -> None:
-        self.real = _Format(np.ascontiguousarray(shown.real))
-        self.imag = _Format(np.ascontiguousarray(shown.imag))
-        self.width = self.real.width + self.imag.width + 1
-
-    def padded(self, v: complex) -> str:
-        real = self.real.padded(v.real)
-        imag = self.imag.text(v.imag) + "j"
-        return real + ("" if imag.startswith("-") else "+") + imag
+def _elements(numbers: Array, indent: int) -> str:
+    shorten = numbers.size > PRINT_OPTIONS.threshold
+    shown = _summarised(numbers) if shorten else numbers
+    fmt = ComplexFormatter(shown) if numbers.dtype.kind == "c" else Formatter(shown)
+    return _nested(numbers, indent, shorten, fmt)
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Suffixes behind the elements, on a line of their own where they would be too long."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > LINE_WIDTH:
+        if used + len(suffix) + 2 > PRINT_OPTIONS.linewidth:
             text += ",\n" + " " * indent + suffix
             used = indent + len(suffix)
         else:
@@ -119,29 +196,23 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     return text + ")"
 
 
-def tensor_text(t: TensorBase) -> str:
+def _is_implied(dtype: DType, empty: bool) -> bool:
+    """Whether the dtype goes without saying."""
+    default = MODES.default_dtype
+    if empty:
+        return dtype is default
+    return dtype in (default, complex128 if default.bits == 64 else complex64, int64, bool_)
+
+
+def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
     """`repr` of a tensor."""
-    prefix = "tensor("
+    numbers = value(t).astype(np.float32) if t.dtype is float16 else value(t)
     suffixes = []
-    shape = list(t._array.shape)
-    complex_default = complex128 if MODES.default_dtype.bits == 64 else complex64
-    implied = (MODES.default_dtype, complex_default, int64, bool_)
-    if 0 in shape:
-        if len(shape) != 1:
-            suffixes.append(f"size={tuple(shape)}")
-        if t.dtype is not MODES.default_dtype:
-            suffixes.append(f"dtype={t.dtype}")
-        body = "[]"
-    else:
-        numbers = value(t)
-        if t.dtype.is_floating_point and numbers.dtype == np.float16:
-            numbers = numbers.astype(np.float32)
-        shorten = numbers.size > THRESHOLD
-        shown = _summarised(numbers) if shorten else numbers
-        fmt = _ComplexFormat(shown) if t.dtype.is_complex else _Format(shown)
-        body = _nested(numbers, len(prefix), shorten, fmt)
-        if t.dtype not in implied:
-            suffixes.append(f"dtype={t.dtype}")
+    if numbers.ndim != 1 if numbers.size == 0 else not PRINT_OPTIONS.edgeitems:
+        suffixes.append(f"size={tuple(numbers.shape)}")
+    if not _is_implied(t.dtype, numbers.size == 0):
+        suffixes.append(f"dtype={t.dtype}")
     if t.requires_grad:
         suffixes.append("requires_grad=True")
+    body = _elements(numbers, len(prefix)) if numbers.size else "[]"
     return _with_suffixes(prefix + body, suffixes, len(prefix))

@@ -363,9 +363,8 @@ class Tensor(TensorBase, metaclass=_Operators):
         return tensor_text(self)
 
     def __format__(self, spec: str) -> str:
-        if self._array.ndim == 0 and spec:
-            return format(self._only(), spec)
-        return str(self)
+        """A 0-dim tensor is formatted as its number, any other as its text."""
+        return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         out = Tensor(self._array.copy(), self.dtype)

@@ -57,21 +57,28 @@ from . import (
     view,
 )
 
-KERNELS: dict[str, Callable[..., Any]] = {
+POINTWISE: dict[str, Callable[..., Any]] = {
     **elementwise.KERNELS,
     **comparison.KERNELS,
     **bessel.KERNELS,
     **gamma.KERNELS,
     **gaussian.KERNELS,
     **polynomial.KERNELS,
-    **reduction.KERNELS,
+    **activation.KERNELS,
+}
+"""The families whose result has an element for each element of the operands."""
+
+REDUCTIONS: dict[str, Callable[..., Any]] = {**reduction.KERNELS, **statistic.KERNELS}
+
+KERNELS: dict[str, Callable[..., Any]] = {
+    **POINTWISE,
+    **REDUCTIONS,
     **view.KERNELS,
     **strided.KERNELS,
     **slicing.KERNELS,
     **rearrange.KERNELS,
     **conversion.KERNELS,
     **creation.KERNELS,
-    **activation.KERNELS,
     **linalg.KERNELS,
     **einsum.KERNELS,
     **convolution.KERNELS,
@@ -99,7 +106,6 @@ KERNELS: dict[str, Callable[..., Any]] = {
     **solve.KERNELS,
     **packed.KERNELS,
     **sampling.KERNELS,
-    **statistic.KERNELS,
     **stft.KERNELS,
     **transformer.KERNELS,
     **trapezoid.KERNELS,

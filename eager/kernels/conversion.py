@@ -10,30 +10,45 @@ import numpy as np
 from tensorscript.base.dtypes import BY_CODE, DType
 from tensorscript.base.errors import OperatorError
 
+from ..device import contiguous_format, preserve_format
+from ..memory_format import (
+    in_format,
+    is_in_format,
+    known_format,
+    laid_out,
+    preserved_strides,
+    suggested_format,
+)
 from ..storage import array, complex_dtype, make, real_dtype, to_storage, value
 
 Kernel = Callable[..., Any]
 
 
 def contiguous(self: Any, memory_format: Any = None) -> Any:
-    a = array(self)
-    return self if a.flags.c_contiguous else make(np.ascontiguousarray(a), self.dtype)
+    """The tensor itself where its memory is in that format already."""
+    a, wanted = array(self), known_format(memory_format) or contiguous_format
+    if wanted is preserve_format:
+        raise OperatorError("preserve memory format is unsupported by the contiguous operator")
+    return self if is_in_format(a, wanted) else make(in_format(a, wanted), self.dtype)
 
 
-def to(self: Any, dtype: DType | int | None, copy: bool = False) -> Any:
+def to(self: Any, dtype: DType | int | None, copy: bool = False, memory_format: Any = None) -> Any:
     """The tensor itself where nothing changes, unless a copy is asked for."""
     wanted = BY_CODE[dtype] if isinstance(dtype, int) else (dtype or self.dtype)
-    if wanted is self.dtype and not copy:
+    a, layout = array(self), known_format(memory_format) or preserve_format
+    if wanted is self.dtype and not copy and layout in (preserve_format, suggested_format(a)):
         return self
-    found = to_storage(value(self), wanted) if wanted is not self.dtype else array(self)
-    return make(np.array(found, order="K", copy=True), wanted)
+    found = np.array(a if wanted is self.dtype else to_storage(value(self), wanted))
+    if layout is not preserve_format:
+        return make(in_format(found, layout), wanted)
+    return make(laid_out(found, preserved_strides([a], a.shape)), wanted)
 
 
 def to_layout(
     self: Any, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
     non_blocking: bool = False, copy: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
-    return to(self, dtype, copy)
+    return to(self, dtype, copy, memory_format)
 
 
 def _parts(name: str) -> Kernel:
@@ -60,13 +75,13 @@ def view_as_complex(self: Any) -> Any:
 
 KERNELS: dict[str, Kernel] = {
     "aten::contiguous": contiguous,
-    "aten::to.dtype": lambda self, dtype, nb=False, copy=False, mf=None: to(self, dtype, copy),
+    "aten::to.dtype": lambda self, dtype, nb=False, copy=False, mf=None: to(self, dtype, copy, mf),
     "aten::to.dtype_layout": to_layout,
     "aten::to.device": lambda self, device, dtype, nb=False, copy=False, mf=None: to(
-        self, dtype, copy
+        self, dtype, copy, mf
     ),
     "aten::to.other": lambda self, other, nb=False, copy=False, mf=None: to(
-        self, other.dtype, copy
+        self, other.dtype, copy, mf
     ),
     "aten::to.prim_Device": lambda self, device, dtype=None, nb=False, copy=False: to(
         self, dtype, copy

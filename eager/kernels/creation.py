@@ -223,7 +223,7 @@ def _window_rows(name: str, coefficients: tuple[float, ...]) -> dict[str, Kernel
 
 
 def clone(self: Any, memory_format: Any = None) -> Any:
-    return make(np.array(array(self), order="K", copy=True), self.dtype)
+    return make(array(self).copy(order="K"), self.dtype)
 
 
 def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:

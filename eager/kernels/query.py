@@ -10,7 +10,8 @@ import numpy as np
 from tensorscript.base.dtypes import BY_CODE, bfloat16, promote_types, scalar_dtype
 from tensorscript.base.errors import DimensionError
 
-from ..device import CPU, device, strided
+from ..device import CPU, contiguous_format, device, strided
+from ..memory_format import is_in_format, known_format
 from ..modes import MODES, set_grad_enabled
 from ..storage import array, make, promoted, wrap
 from .shapes import normal_dim
@@ -27,7 +28,7 @@ def to_device(self: Any, *_: Any) -> device:
 
 
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
-    return bool(array(self).flags.c_contiguous)
+    return is_in_format(array(self), known_format(memory_format) or contiguous_format)
 
 
 def size_at(self: Any, dim: int) -> int:

@@ -10,6 +10,8 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 
 from tensorscript.base.errors import OperatorError
 
+from ..device import contiguous_format
+from ..memory_format import format_strides, known_format
 from ..storage import Array, array, make
 from .shapes import normal_dim
 
@@ -23,7 +25,13 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
         longer = np.empty(count, flat.dtype)
         longer[: flat.size] = flat
         flat = longer
-    self._array = flat[:count].reshape(tuple(size))
+    made = flat[:count]
+    wanted = known_format(memory_format) or contiguous_format
+    if wanted is contiguous_format:
+        self._array = made.reshape(tuple(size))
+    else:
+        strides = format_strides(tuple(size), wanted)
+        self._array = strided_view(made, tuple(size), [s * made.itemsize for s in strides])
     return self
 
 

@@ -190,7 +190,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::reshape_as": lambda self, other: reshape(self, array(other).shape),
     "aten::flatten.using_ints": flatten,
     "aten::unflatten.int": unflatten,
-    "aten::ravel": lambda self: reshape(self, [-1]),
+    "aten::ravel": lambda self: make(array(self).ravel(), self.dtype),
     "aten::permute": permute,
     "aten::transpose.int": transpose,
     "aten::swapaxes": transpose,

@@ -30,7 +30,8 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
-    """What `Module.to` does to one parameter or buffer: integers keep their dtype.
+    """What `Module.to` does to one parameter or buffer: integers keep their dtype, and a memory
+    format is for four and five dimensions.
 
     Raises:
         TypeError: a dtype that is neither floating-point nor complex.
@@ -43,16 +44,17 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
         and Device(f"cuda:{where}" if isinstance(where, int) else where).type != "cpu"
     ):
         raise OperatorError(f"modules live on the CPU; there is no device {where!s}")
-    if dtype is None:
-        return lambda tensor: tensor
-    if not (dtype.is_floating_point or dtype.is_complex):
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(
             "nn.Module.to only accepts floating point or complex dtypes, but got desired "
             f"dtype={dtype}"
         )
 
+    layout = named.get("memory_format")
+
     def convert(tensor: Tensor) -> Tensor:
         converts = tensor.dtype.is_floating_point or tensor.dtype.is_complex
-        return tensor.to(dtype) if converts else tensor
+        ours = layout if tensor.dim() in (4, 5) else None
+        return tensor.to(dtype=dtype if converts else None, memory_format=ours)
 
     return convert

@@ -31,6 +31,7 @@ _NAMES: dict[str, str] = {
     "channels_last_3d": f"{_EAGER}.device",
     "no_grad": f"{_EAGER}.modes",
     "enable_grad": f"{_EAGER}.modes",
+    "set_printoptions": f"{_EAGER}.printing",
     "compile": "tensorscript.compiler.api",
     "TensorSpec": "tensorscript.compiler.specs",
     "ScalarSpec": "tensorscript.compiler.specs",

@@ -1,0 +1,64 @@
+"""Printed tensors: `set_printoptions`, notation, summaries, suffixes, `format`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+
+
+@pytest.fixture(autouse=True)
+def default_options() -> Iterator[None]:
+    yield
+    ts.set_printoptions(profile="default")
+
+
+def test_options() -> None:
+    x = ts.tensor([1.25, 1000.5, 0.001])
+    ts.set_printoptions(precision=2)
+    assert repr(x) == "tensor([1.25e+00, 1.00e+03, 1.00e-03])"
+    ts.set_printoptions(sci_mode=False)
+    assert repr(x) == "tensor([   1.25, 1000.50,    0.00])"
+    ts.set_printoptions(profile="default", threshold=4, edgeitems=1)
+    assert repr(ts.arange(10)) == "tensor([0,  ..., 9])"
+
+
+def test_numbers_are_formatted_and_tensors_are_not() -> None:
+    assert f"{ts.tensor(1.5)} {ts.tensor(2):>3} {ts.tensor(0.126):.2f}" == "1.5   2 0.13"
+    assert f"{ts.ones(2)}" == "tensor([1., 1.])"
+    with pytest.raises(TypeError, match="unsupported format string"):
+        format(ts.ones(2), ".2f")
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {}, {"precision": 2}, {"sci_mode": True}, {"sci_mode": False}, {"threshold": 5},
+    {"edgeitems": 1, "threshold": 4}, {"edgeitems": 0, "threshold": 4}, {"linewidth": 30},
+    {"profile": "short"}, {"profile": "full"},
+]  # fmt: skip
+SHAPES = ((), (1,), (7,), (3, 4), (2, 2, 3), (2, 0, 3), (11, 1, 101))
+DTYPES = ("float32", "float64", "float16", "bfloat16", "int64", "uint8", "bool", "complex64")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_prints_as_torch_under(options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal(s) * scale for s in SHAPES for scale in (1e-6, 1.0, 1e9)]
+    arrays += [np.array([np.nan, np.inf, 1.5]), np.array([2.0, -np.inf]), np.array([1.0, 1001.0])]
+    torch.set_printoptions(**{"profile": "default", **options})
+    ts.set_printoptions(**{"profile": "default", **options})
+    try:
+        for array in arrays:
+            for dtype in DTYPES:
+                whole = np.clip(np.nan_to_num(array), 0, 100)  # what fits is the same everywhere
+                numbers = np.asarray(whole if "int" in dtype else array)
+                theirs = torch.from_numpy(numbers).to(getattr(torch, dtype))
+                ours = ts.from_numpy(numbers).to(getattr(ts, dtype))
+                assert repr(ours) == repr(theirs)
+    finally:
+        torch.set_printoptions(profile="default")

@@ -1,0 +1,108 @@
+"""Strides of results: channels-last and transposed inputs, `memory_format=`, views and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.errors import OperatorError
+
+IMAGE = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5) / 7
+VOLUME = np.arange(2 * 3 * 2 * 4 * 5, dtype=np.float32).reshape(2, 3, 2, 4, 5) / 7
+FILTER = np.arange(4 * 3 * 3 * 3, dtype=np.float32).reshape(4, 3, 3, 3) / 9
+
+
+def test_channels_last_is_kept_by_what_works_on_images() -> None:
+    x = ts.from_numpy(IMAGE).contiguous(memory_format=ts.channels_last)
+    assert x.stride() == (60, 1, 15, 3) and not x.is_contiguous()
+    assert x.is_contiguous(memory_format=ts.channels_last)
+    y = ts.nn.functional.conv2d(x, ts.from_numpy(FILTER), padding=1)
+    assert y.stride() == (80, 1, 20, 4)
+    assert ts.relu(y + 1).stride() == y.stride() == ts.zeros_like(y).stride()
+    assert ts.softmax(y, 1).is_contiguous() and y.contiguous().is_contiguous()
+    assert ts.empty(2, 3, 4, 5, memory_format=ts.channels_last).stride() == x.stride()
+
+
+def test_refusals() -> None:
+    with pytest.raises(OperatorError, match="required rank 4 tensor to use channels_last format"):
+        ts.ones(2, 3).contiguous(memory_format=ts.channels_last)
+    with pytest.raises(OperatorError, match="preserve memory format is unsupported"):
+        ts.ones(2, 3).contiguous(memory_format=ts.preserve_format)
+
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda t, x: x + 1,
+    "add transposed": lambda t, x: x + x.transpose(-1, -1).contiguous(),
+    "broadcast": lambda t, x: x * x[:1],
+    "compare": lambda t, x: x > 0,
+    "where": lambda t, x: t.where(x > 3, x, 0.0),
+    "gelu": lambda t, x: t.nn.functional.gelu(x),
+    "hardswish": lambda t, x: t.nn.functional.hardswish(x),
+    "half": lambda t, x: x.half(),
+    "bfloat16": lambda t, x: x.bfloat16() + 1,
+    "clone": lambda t, x: x.clone(),
+    "clone row-major": lambda t, x: x.clone(memory_format=t.contiguous_format),
+    "to row-major": lambda t, x: x.to(memory_format=t.contiguous_format),
+    "double row-major": lambda t, x: x.double(memory_format=t.contiguous_format),
+    "like": lambda t, x: t.full_like(x, 2.0),
+    "new": lambda t, x: x.new_empty(2, 3, 4, 5),
+    "softmax": lambda t, x: t.softmax(x, -1),
+    "cumsum": lambda t, x: t.cumsum(x, 1),
+    "layer_norm": lambda t, x: t.nn.functional.layer_norm(x, (5,)),
+    "batch_norm": lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True),
+    "group_norm": lambda t, x: t.nn.functional.group_norm(x, 3),
+    "max_pool": lambda t, x: t.max_pool2d(x, 2),
+    "avg_pool": lambda t, x: t.nn.functional.avg_pool2d(x, 2),
+    "adaptive": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 3),
+    "upsample": lambda t, x: t.nn.functional.interpolate(x, scale_factor=2),
+    "pad": lambda t, x: t.nn.functional.pad(x, (1, 1)),
+    "cat": lambda t, x: t.cat([x, x], 1),
+    "flip": lambda t, x: x.flip(1),
+    "sort": lambda t, x: x.sort(1).values,
+    "gather": lambda t, x: x.gather(1, t.zeros(2, 1, 4, 5, dtype=t.int64)),
+    "picked": lambda t, x: x.contiguous()[:, [0, 2]],
+    "sum": lambda t, x: x.sum(1, keepdim=True),
+    "glu": lambda t, x: t.nn.functional.glu(x, 2),
+    "masked_fill": lambda t, x: x.masked_fill(x > 2, 0.0),
+    "permuted": lambda t, x: x.permute(3, 0, 2, 1).exp(),
+    "gaps": lambda t, x: x[:, :, ::2].exp(),
+    "expanded": lambda t, x: x[:1].expand(2, 3, 4, 5).exp(),
+    "permute_copy": lambda t, x: t.permute_copy(x, (0, 2, 3, 1)),
+    "resize_": lambda t, x: x.clone().resize_(1, 2, 3, 4, memory_format=t.channels_last),
+}  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("layout", ["row-major", "channels_last", "transposed"])
+def test_strides_are_those_of_torch(name: str, layout: str) -> None:
+    torch = pytest.importorskip("torch")
+
+    def strides(package: Any) -> Any:
+        x = package.from_numpy(IMAGE.copy())
+        if layout == "channels_last":
+            x = x.contiguous(memory_format=package.channels_last)
+        elif layout == "transposed":
+            x = x.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+        made = CALLS[name](package, x)
+        return made.stride(), made.is_contiguous()
+
+    assert strides(ts) == strides(torch)
+
+
+@pytest.mark.torch
+def test_modules_and_volumes_are_as_torch() -> None:
+    torch = pytest.importorskip("torch")
+
+    def strides(package: Any) -> list[Any]:
+        layers = package.nn.Sequential(
+            package.nn.Conv3d(3, 4, 2), package.nn.BatchNorm3d(4), package.nn.ReLU()
+        ).to(memory_format=package.channels_last_3d)
+        x = package.from_numpy(VOLUME).to(memory_format=package.channels_last_3d)
+        return [*(p.stride() for p in layers.parameters()), layers(x).stride()]
+
+    assert strides(ts) == strides(torch)
