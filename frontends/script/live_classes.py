@@ -119,7 +119,7 @@ class LiveClasses(LiveFunctions):
     def _declare_class(self, cls: type, name: str, span: Span | None) -> Attribute:
         name = self.program.unique(name)
         type_ = class_type(name)
-        info = ClassInfo(type_)
+        info = ClassInfo(type_, python=cls)
         self.classes[cls] = type_
         self.program.classes[name] = info
         class_source(cls)
@@ -183,7 +183,7 @@ class LiveClasses(LiveFunctions):
     def _generated_method(
         self, cls: type, info: ClassInfo, key: str, source: FunctionSource
     ) -> None:
-        resolver = LiveResolver(self, getattr(cls, key))
+        resolver = LiveResolver(self, getattr(cls, key), cls)
 
         def compile() -> Signature:
             annotations = {

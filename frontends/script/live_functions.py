@@ -119,7 +119,8 @@ class LiveFunctions(ABC):
         source = function_source(fn)
         span = source.text.span(source.tree)
         plain = getattr(fn, "__func__", fn)
-        resolver = LiveResolver(self, plain)
+        info = self.program.classes.get(self_type.class_name.data) if self_type else None
+        resolver = LiveResolver(self, plain, info.python if info else None)
         parameters = inspect.signature(plain).parameters
         defaults: dict[str, object] = {}
         for key, parameter in parameters.items():
@@ -185,13 +186,16 @@ def _parsed(comment: str) -> ast.expr:
 
 
 class LiveResolver:
-    """Resolves the names around one Python function."""
+    """Resolves the names around one Python function, or around a method of the class `own`."""
 
     nested_functions = False
 
-    def __init__(self, world: LiveFunctions, fn: Callable[..., object]) -> None:
+    def __init__(
+        self, world: LiveFunctions, fn: Callable[..., object], own: type | None = None
+    ) -> None:
         self.world = world
-        self.names: dict[str, object] = {}
+        # A decorator sees a class before its name is bound.
+        self.names: dict[str, object] = {own.__name__: own} if own is not None else {}
         code = getattr(fn, "__code__", None)
         cells = getattr(fn, "__closure__", None) or ()
         for name, cell in zip(code.co_freevars if code else (), cells, strict=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -44,6 +45,7 @@ class ClassInfo:
         pre_hooks: functions called with the arguments before `forward`, hooks: with them and the
             result behind it; by name, in order.
         refused: name to the reason why a Python attribute is not one of the type.
+        python: the Python class of a script class, whose methods may name it.
     """
 
     type: ClassType
@@ -65,6 +67,7 @@ class ClassInfo:
     overloads: dict[str, list[str]] = field(default_factory=dict)
     pre_hooks: list[str] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
+    python: builtins.type | None = None
 
     @property
     def name(self) -> str:

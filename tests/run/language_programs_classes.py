@@ -50,6 +50,21 @@ def f(x):
     return Box(x).scaled(2.0)
 >>> f(T([1.0]))
 
+=== class_scripted_names_itself
+@torch.jit.script
+class Sum:
+    def __init__(self, n: int):
+        self.n = n
+    def add(self, k: int) -> "Sum":
+        self.n += k
+        return self
+    def __add__(self, other: "Sum"):
+        return Sum(self.n + other.n)
+def f(a: int):
+    s = Sum(a).add(2)
+    return (s + s.add(1)).n
+>>> f(1)
+
 === class_property
 class P:
     def __init__(self, n: int):
