@@ -11,8 +11,8 @@ from typing import Any
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.modules import is_module
-from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, ScalarSpec
-from tensorscript.lowering.ts_to_tg.specialise import TensorSpec as LoweredTensorSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ScalarSpec
+from tensorscript.lowering.ts_to_tg.specs import TensorSpec as LoweredTensorSpec
 
 from . import specs
 from .arguments import fill_defaults

@@ -19,7 +19,7 @@ from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.tensor import Tensor
-from tensorscript.lowering.ts_to_tg.specialise import (
+from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     ConstantSpec,
     DictSpec,

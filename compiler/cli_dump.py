@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.ts.graph_text import graph_text
-from tensorscript.lowering.ts_to_tg.specialise import OutputTree
+from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 from .api import argument_specs
 from .cli_inputs import parse_input

@@ -25,7 +25,8 @@ from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
-from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, OutputTree, Specialised
+from tensorscript.lowering.ts_to_tg.specialise import Specialised
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, OutputTree
 
 from .arguments import scalar_leaves
 from .entry_llvm import LLVMFunction

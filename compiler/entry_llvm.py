@@ -22,7 +22,7 @@ from tensorscript.backends.cpu.jit import compile_assembly, compile_object
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
-from tensorscript.lowering.ts_to_tg.specialise import OutputTree
+from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 from .arguments import scalar_leaves
 from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt

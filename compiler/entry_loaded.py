@@ -11,7 +11,7 @@ import numpy as np
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import bool_, float64
 from tensorscript.base.errors import GuardError
-from tensorscript.lowering.ts_to_tg.specialise import ListSpec, OutputTree
+from tensorscript.lowering.ts_to_tg.specs import ListSpec, OutputTree
 
 from .arguments import rebuild
 from .lists import list_leaves

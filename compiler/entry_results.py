@@ -15,7 +15,7 @@ import ast
 
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.ts.constants import text_of, value_of
-from tensorscript.lowering.ts_to_tg.specialise import OutputTree
+from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 
 def results_text(tree: OutputTree) -> str:

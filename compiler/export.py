@@ -19,7 +19,7 @@ from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.dialects.te.ops import functions
-from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
 from .arguments import scalar_leaves
 from .lowered import Lowered

@@ -22,12 +22,8 @@ from tensorscript.base.errors import GuardError, NotCompilable
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
-from tensorscript.lowering.ts_to_tg.specialise import (
-    ArgumentSpec,
-    ListSpec,
-    Options,
-    specialise,
-)
+from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 
 from .arguments import (
     Bound,

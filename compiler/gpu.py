@@ -30,7 +30,7 @@ from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.te.expr import loads
 from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, constants, functions
 from tensorscript.lowering.te.affine import expressions
-from tensorscript.lowering.ts_to_tg.specialise import ArgumentSpec, TensorSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
 from .native import Kernel, ScheduledModule, kernels_of
 

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.ts.types import BOOL, FLOAT, INT, ListType
-from tensorscript.lowering.ts_to_tg.specialise import ListSpec, OutputTree
+from tensorscript.lowering.ts_to_tg.specs import ListSpec, OutputTree
 from tensorscript.runtime.values import named_tuple
 
 _DTYPES: tuple[tuple[Attribute, DType], ...] = ((INT, int64), (FLOAT, float64), (BOOL, bool_))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.lowering.ts_to_tg.specialise import (
+from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     NumberSpec,
     ScalarSpec,

@@ -13,7 +13,8 @@ from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature
 from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.dialects.te.expr import Expr, parse, text
 from tensorscript.dialects.ts.constants import text_of, value_of
-from tensorscript.lowering.ts_to_tg.specialise import OutputTree, Specialised
+from tensorscript.lowering.ts_to_tg.specialise import Specialised
+from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 from .native import Kernel, NativeCode
 

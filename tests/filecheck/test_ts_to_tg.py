@@ -14,12 +14,8 @@ from tensorscript.base import dtypes
 from tensorscript.dialects.te.ops import TE
 from tensorscript.dialects.tg.ops import TG
 from tensorscript.frontends.script.api import compile_function
-from tensorscript.lowering.ts_to_tg.specialise import (
-    ScalarSpec,
-    Specialised,
-    TensorSpec,
-    specialise,
-)
+from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
+from tensorscript.lowering.ts_to_tg.specs import ScalarSpec, TensorSpec
 
 torch = pytest.importorskip("torch")
 Tensor = torch.Tensor

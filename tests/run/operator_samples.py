@@ -18,12 +18,8 @@ from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.storage import TensorBase, array
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.tg.evaluate import evaluate, to_wide
-from tensorscript.lowering.ts_to_tg.specialise import (
-    OutputTree,
-    Specialised,
-    TensorSpec,
-    specialise,
-)
+from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
+from tensorscript.lowering.ts_to_tg.specs import OutputTree, TensorSpec
 
 _RNG = np.random.default_rng(11)
 _NAN_INF = np.array([[np.nan, np.inf, -np.inf], [-0.0, 0.0, 1e-20], [2.5, -3.5, 30.0]])

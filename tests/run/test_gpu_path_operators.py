@@ -27,7 +27,8 @@ from tensorscript.compiler.gpu import GPULoaded, GPUModule
 from tensorscript.compiler.observe import Report, run_passes
 from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.pipeline import PASSES
-from tensorscript.lowering.ts_to_tg.specialise import Options, TensorSpec, specialise
+from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
+from tensorscript.lowering.ts_to_tg.specs import TensorSpec
 from tensorscript.lowering.ts_to_tg.table import TABLES
 
 ARCH = "sm_80"

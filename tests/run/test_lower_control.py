@@ -14,14 +14,13 @@ from tensorscript.base import dtypes
 from tensorscript.base.errors import NotCompilable, ScriptError
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.lowering.tg.evaluate import evaluate
-from tensorscript.lowering.ts_to_tg.specialise import (
+from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
+from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     OutputTree,
     ScalarSpec,
     SequenceSpec,
-    Specialised,
     TensorSpec,
-    specialise,
 )
 
 torch = pytest.importorskip("torch")

@@ -12,7 +12,8 @@ from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.modules import ModuleTypes
 from tensorscript.frontends.script.program import Program
 from tensorscript.lowering.tg.evaluate import evaluate
-from tensorscript.lowering.ts_to_tg.specialise import Specialised, TensorSpec, specialise
+from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
+from tensorscript.lowering.ts_to_tg.specs import TensorSpec
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 
 torch = pytest.importorskip("torch")

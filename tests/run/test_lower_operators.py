@@ -16,7 +16,8 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.lowering.tg.evaluate import evaluate, to_wide
-from tensorscript.lowering.ts_to_tg.specialise import Specialised, TensorSpec, specialise
+from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
+from tensorscript.lowering.ts_to_tg.specs import TensorSpec
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
