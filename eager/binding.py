@@ -250,7 +250,17 @@ def resolve(
     reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]
     if len(reasons) == 1:
         raise ArgumentError(f"{reasons[0][0]}:\n{reasons[0][1]}")
-    listed = "\n".join(f"  {text}:\n  {why}\n" for text, why in reasons)
+    given = [*map(_shown_type, args), *(f"{k}={_shown_type(v)}" for k, v in kwargs.items())]
+    listed = "\n".join(f" * {text}\n   {why}" for text, why in reasons)
     raise ArgumentError(
-        f"Arguments for call are not valid.\nThe following variants are available:\n{listed}"
+        f"{name.removeprefix('aten::')}() received an invalid combination of arguments - got "
+        f"({', '.join(given)}), but expected one of:\n{listed}"
     )
+
+
+def _shown_type(v: Any) -> str:
+    """The type of an argument, of a sequence with those of its elements."""
+    if isinstance(v, tuple | list):
+        inside = ", ".join(map(_shown_type, v))
+        return f"tuple of ({inside})" if isinstance(v, tuple) else f"list of [{inside}]"
+    return f"torch.{type(v).__name__.lower()}" if isinstance(v, DType) else type(v).__name__

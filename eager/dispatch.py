@@ -9,7 +9,7 @@ and tell the listeners.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -30,6 +30,7 @@ from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 
 from .binding import resolve
+from .demands import DEMANDS
 from .kernels import KERNELS
 from .layouts import laid_out_kernel
 from .storage import TensorBase, make, to_storage, value
@@ -145,7 +146,21 @@ def kernel_of(full_name: str) -> Kernel:
 
 
 def _checked(full_name: str, run: Kernel) -> Kernel:
-    """The kernel, after a look at the dtypes of its tensors where it does not take all."""
+    """The kernel, after a look at the arguments and their dtypes where it does not take all."""
+    if (asks := DEMANDS.get(full_name)) is not None:
+        return _checked_dtypes(full_name, _asked(asks, run))
+    return _checked_dtypes(full_name, run)
+
+
+def _asked(asks: Callable[..., None], run: Kernel) -> Kernel:
+    def checked(*bound: Any) -> Any:
+        asks(*bound)
+        return run(*bound)
+
+    return checked
+
+
+def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
     if (demand := demand_of(full_name)) is None:
         return run
     names = [a.name for a in schema(full_name).arguments]
@@ -259,6 +274,17 @@ def _overlaps_itself(target: TensorBase) -> bool:
     )
 
 
+def _check_out(target: TensorBase, apart_from: Sequence[Any]) -> None:
+    """Raise if `out=` overlaps itself or a tensor among `apart_from`."""
+    if _overlaps_itself(target):
+        raise OperatorError(overlap.MESSAGE)
+    for x in apart_from:
+        if isinstance(x, (list, tuple)):
+            _check_out(target, x)
+        elif isinstance(x, TensorBase) and np.may_share_memory(target._array, x._array):
+            raise OperatorError(overlap.SHARED)
+
+
 def _in_place(pure: Kernel, may_overlap: bool) -> Kernel:
     def run(self: TensorBase, *rest: Any) -> TensorBase:
         if not may_overlap and _overlaps_itself(self):
@@ -282,10 +308,14 @@ def _copied(view: Kernel) -> Kernel:
 
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
     written = [i for i, a in enumerate(wanted.arguments) if a.is_write and a.kwarg_only]
+    apart = wanted.base_name in overlap.APART
 
     def run(*bound: Any) -> Any:
-        result = pure(*(v for i, v in enumerate(bound) if i not in written))
         targets = [bound[i] for i in written]
+        read = [v for i, v in enumerate(bound) if i not in written]
+        for target in targets:
+            _check_out(target, read if apart else ())
+        result = pure(*read)
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True
         ):

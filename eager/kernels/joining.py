@@ -81,8 +81,8 @@ def _split_rows(name: str, least: int, dim: int) -> dict[str, Kernel]:
         ndim = array(self).ndim
         if ndim < least:
             raise OperatorError(
-                f"torch.{name} requires a tensor with at least {least} dimension"
-                f"{'' if least == 1 else 's'}, but got a tensor with {ndim} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, "
+                f"but got a tensor with {ndim} dimensions!"
             )
         return dim if ndim > 1 else 0
 

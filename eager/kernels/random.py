@@ -181,6 +181,19 @@ def random_(self: Any, low: int, high: int | None, generator: Any = None) -> Any
     return _store(self, source.integers(low, top, array(self).size).reshape(array(self).shape))
 
 
+def _improper(weights: Array, one_by_one: bool) -> str | None:
+    """Why rows of weights are no distributions, if they are none; drawn `one_by_one` or at once."""
+    infinite, negative = not np.isfinite(weights).all(), bool((weights < 0).any())
+    if (infinite or negative) and not one_by_one:
+        return "probability tensor contains either `inf`, `nan` or element < 0"
+    entry = "encountering probability entry = infinity or NaN" if infinite else (
+        "encountering probability entry < 0" if negative else None
+    )  # fmt: skip
+    if entry is None and not bool((weights.sum(-1) > 0).all()):
+        entry = "sum of probabilities <= 0"
+    return None if entry is None else f"invalid multinomial distribution ({entry})"
+
+
 def multinomial(
     self: Any, num_samples: int, replacement: bool = False, generator: Any = None
 ) -> Any:
@@ -194,10 +207,8 @@ def multinomial(
     if num_samples <= 0:
         raise OperatorError("cannot sample n_sample <= 0 samples")
     p = compute(self).astype(np.float64)
-    if not np.isfinite(p).all():
-        raise OperatorError("probability tensor contains either `inf`, `nan` or element < 0")
-    if bool((p < 0).any()) or not bool((p.sum(-1) > 0).all()):
-        raise OperatorError("probability tensor contains either `inf`, `nan` or element < 0")
+    if problem := _improper(p, replacement and num_samples > 1):
+        raise OperatorError(problem)
     if not replacement and num_samples > p.shape[-1]:
         raise OperatorError(
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement"

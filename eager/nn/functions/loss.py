@@ -358,6 +358,14 @@ def triplet_margin_with_distance_loss(
     """`triplet_margin_loss` with any distance; a function as an argument is beyond script."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    a, p, n = anchor.ndim, positive.ndim, negative.ndim
+    if not (a == p and p == n):
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
     distance = ts.pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -59,4 +59,4 @@ def reduced(loss: Tensor, reduction: str) -> Tensor:
         return ts.mean(loss)
     if reduction == "sum":
         return ts.sum(loss)
-    raise ValueError(f"{reduction} is not valid")
+    raise ValueError(f"{reduction} is not a valid value for reduction")

@@ -1,0 +1,73 @@
+"""Calls of eager operators that are refused: the kind of error, and PyTorch's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+F = ts.nn.functional
+Call = Callable[[], Any]
+
+RUNTIME: list[tuple[str, Call]] = [
+    ("1D tensors expected, but got 2D and 1D", lambda: ts.dot(ts.ones(1, 2), ts.ones(2))),
+    ("dot : expected both vectors to have same dtype, but found Float and Long",
+     lambda: ts.dot(ts.ones(2), ts.ones(2, dtype=ts.int64))),
+    (r"diag\(\): Supports 1D or 2D tensors. Got 3D", lambda: ts.diag(ts.ones(1, 1, 1))),
+    ("diagonal dimensions cannot be identical 0, -2", lambda: ts.ones(2, 2).diagonal(0, 0, -2)),
+    ("Input must be >= 2-d.", lambda: ts.fliplr(ts.ones(2))),
+    ("expected rotation dims to be different", lambda: ts.rot90(ts.ones(2, 2), 1, (0, -2))),
+    ("movedim: repeated dim in `source`", lambda: ts.ones(2, 3).movedim((0, 0), (0, 1))),
+    ("hstack expects a non-empty TensorList", lambda: ts.hstack([])),
+    ("number of steps must be non-negative", lambda: ts.logspace(0, 1, -1)),
+    ("n must be greater or equal to 0, got -1", lambda: ts.eye(-1)),
+    ("non-positive groups", lambda: F.conv1d(ts.ones(1, 2, 4), ts.ones(2, 2, 2), groups=0)),
+    ("negative padding is not supported",
+     lambda: F.conv2d(ts.ones(1, 1, 4, 4), ts.ones(1, 1, 2, 2), padding=(-1, 0))),
+    ("padding='same' is not supported for strided convolutions",
+     lambda: F.conv1d(ts.ones(1, 1, 4), ts.ones(1, 1, 2), stride=2, padding="same")),
+    ("expected weight to be at least 3 at dimension 0",
+     lambda: F.conv1d(ts.ones(1, 2, 4), ts.ones(2, 2, 2), groups=3)),
+    ("stride must be greater than zero, but got 0",
+     lambda: F.max_pool1d(ts.ones(1, 1, 4), 2, stride=0)),
+    ("pad should be at most half of effective kernel size, but got pad=4",
+     lambda: F.max_pool2d(ts.ones(1, 8, 8), 2, padding=4)),
+    ("Expected 3D or 4D", lambda: F.max_pool2d(ts.ones(8, 8), 2)),
+    ("output_size must be 2", lambda: F.adaptive_avg_pool2d(ts.ones(1, 2, 4, 4), ())),
+    ("inconsistent weight size, expected 3",
+     lambda: F.multi_margin_loss(ts.ones(2, 3), ts.tensor([0, 1]), weight=ts.ones(4))),
+    ("lambda must be in range", lambda: F.softshrink(ts.ones(1), -0.5)),
+    (r"invalid multinomial distribution \(sum of probabilities <= 0\)",
+     lambda: ts.multinomial(ts.zeros(3), 1)),
+    ("start must be an 0-dim integral Tensor", lambda: ts.ones(3).narrow(0, ts.ones(()), 1)),
+    ("more than one element of the written-to tensor refers to a single memory location",
+     lambda: ts.add(ts.ones(3), 1, out=ts.zeros(1).expand(3))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "call"), RUNTIME, ids=[row[0] for row in RUNTIME])
+def test_runtime_errors(words: str, call: Call) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        call()
+
+
+def test_gather_may_not_write_what_it_reads() -> None:
+    x = ts.ones(3)
+    with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to"):
+        ts.gather(x, 0, ts.tensor([0, 1, 2]), out=x)
+    assert ts.add(x, 1, out=x).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_kinds_besides_runtime_errors() -> None:
+    with pytest.raises(IndexError, match="Dimension specified as -1 but tensor has no dimensions"):
+        ts.fft.fft(ts.ones(()))
+    with pytest.raises(TypeError, match=r"vsplit\(\) received an invalid combination of arguments "
+                       r"- got \(Tensor, str\), but expected one of:"):  # fmt: skip
+        ts.vsplit(ts.ones(2, 2), "a")
+    with pytest.raises(ValueError, match="abc is not a valid value for reduction"):
+        F.triplet_margin_with_distance_loss(
+            ts.ones(2, 2), ts.ones(2, 2), ts.ones(2, 2), reduction="abc"
+        )
