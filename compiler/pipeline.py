@@ -18,6 +18,7 @@ from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
+from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
@@ -46,6 +47,13 @@ def _on_kernels(run: Callable[[LoopFunc], object]) -> Run:
         return module
 
     return on_module
+
+
+def _fuse_attention(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if not targets.parse(options.target, options.cpu).is_ptx:
+        for func in functions(module):
+            fuse_attention(func)
+    return module
 
 
 def _plan_storage(module: ModuleOp, options: CompileOptions) -> ModuleOp:
@@ -93,6 +101,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _each_function(inline_points),
         "0-dim tensors are computed by the host code that reads them; after chains have become one",
+    ),
+    Pass(
+        "fuse-attention",
+        "kernels",
+        _fuse_attention,
+        "two products around a softmax become one kernel (CPU); before their parts join others",
     ),
     Pass(
         "fuse",

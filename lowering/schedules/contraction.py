@@ -75,7 +75,9 @@ class _Blocked:
         self.hoisted = bool(batch) and not batch & product.x.free
         depth = self.k if self.single or self.hoisted else const(DEPTH_BLOCK)
         panels = mul(self.blocks, self.block_panels) if self.hoisted else self.block_panels
-        self.packer = RowPacker(product, self.buffers, dtype, tile.rows)
+        self.packer = RowPacker(
+            product.x, product.rows, product.depth, self.buffers, dtype, tile.rows
+        )
         self.xp = make_buffer("xp", dtype, [panels, depth, self.packer.width])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 

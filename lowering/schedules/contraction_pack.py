@@ -1,4 +1,4 @@
-"""Packing of the row factor of a product: panels xp[panel][k][row], a row of them per step of k.
+"""Packing of a factor of a product: panels xp[panel][k][row], a row of them per step of k.
 
 Where memory runs along the depth, squares of it are transposed in registers; a panel is then padded
 to whole squares, and its last rows are the first ones of the next panel, which nothing reads.
@@ -16,18 +16,21 @@ from tensorscript.dialects.te.expr import Expr, const, select, var
 from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp
 
 from ..te.affine import coefficient, flat_index, known
-from .contraction_shape import Product, Spots
+from .contraction_shape import Axis, Spots
 
 
 @dataclass(frozen=True)
 class RowPacker:
-    """Packs panels of `rows` rows of the factor X of a product.
+    """Packs panels of `rows` rows of a factor of a product.
 
     Attributes:
+        factor: its value, at the variables of `along` (the rows) and `depth`.
         buffers: those of the function, by name.
     """
 
-    product: Product
+    factor: Expr
+    along: Axis
+    depth: Axis
     buffers: dict[str, Buffer]
     dtype: DType
     rows: int
@@ -35,7 +38,7 @@ class RowPacker:
     @property
     def side(self) -> int:
         """Of the squares; 0 where X does not lie across the panels or a square would be wasted."""
-        x, depth = self.product.x, self.product.depth
+        x, depth = self.factor, self.depth
         size = known(depth.size)
         side = 8 if self.dtype.itemsize == 8 or self.rows <= 8 else 16
         if x.op != "load" or self.rows < 4 or (size is not None and size < side):
@@ -52,8 +55,8 @@ class RowPacker:
         return -(-self.rows // self.side) * self.side if self.side else self.rows
 
     def value(self, row: Expr, k: Expr) -> Expr:
-        spots = Spots(self.buffers, ((self.product.rows, row), (self.product.depth, k)))
-        return spots.expression(self.product.x)
+        spots = Spots(self.buffers, ((self.along, row), (self.depth, k)))
+        return spots.expression(self.factor)
 
     def panel(
         self, name: str, panel: Expr, first_row: Expr, first_k: Expr, depth: Expr
@@ -72,7 +75,7 @@ class RowPacker:
         if size is None or size % side:
             done = depth // side * side
             fast.append(self._plain(name, panel, first_row, first_k, done, depth, "r"))
-        return [IfOp(first_row + self.width <= self.product.rows.size, fast, [plain])]
+        return [IfOp(first_row + self.width <= self.along.size, fast, [plain])]
 
     def _plain(
         self,
@@ -88,9 +91,9 @@ class RowPacker:
         k = start + var(f"kx{suffix}")
         row = first_row + var(f"ix{suffix}")
         value = self.value(row, first_k + k)
-        size = known(self.product.rows.size)
+        size = known(self.along.size)
         if size is None or size % self.rows:
-            value = select(row < self.product.rows.size, value, const(0, self.dtype))
+            value = select(row < self.along.size, value, const(0, self.dtype))
         store = StoreOp(name, [panel, k, var(f"ix{suffix}")], value)
         rows = ForOp(f"ix{suffix}", self.rows, [store], "unroll")
         return ForOp(f"kx{suffix}", depth - start, [rows])

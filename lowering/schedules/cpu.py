@@ -6,6 +6,7 @@
 | reduction, rows | collapse, fuse neighbouring inner loops, rows parallel; vectorise each inner
 loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
+| attention | products tiled around a softmax of blocks of keys |
 | scan, scatter | outermost independent loop parallel |
 | sort | a merge sort or a selection per line, the outermost loop parallel |
 | (host) | iterations of counting loops as lanes |
@@ -34,6 +35,7 @@ from tensorscript.dialects.tg.ops import identity
 from ..te.affine import accesses, all_buffers, coefficient, expressions, flat_index, known
 from ..te.rebuild import substituting
 from .accumulate import accumulate_rows
+from .attention import tile_attention
 from .collapse import collapse, outer_loops
 from .contraction import block_contraction
 from .fuse_rows import fuse_rows
@@ -289,6 +291,11 @@ def _schedule_contraction(func: FuncOp, parameters: CPUParameters) -> None:
         _schedule_rows(func, parameters)
 
 
+def _schedule_attention(func: FuncOp, parameters: CPUParameters) -> None:
+    if not tile_attention(func, parameters.vector_bytes):
+        _schedule_rows(func, parameters)
+
+
 def _schedule_lines(func: FuncOp, parameters: CPUParameters) -> None:
     """Lines are independent, the outermost loop takes them in parallel."""
     for loop in _loops(func.block):
@@ -318,6 +325,7 @@ _SCHEDULES = {
     "reduction": _schedule_rows,
     "rows": _schedule_rows,
     "contraction": _schedule_contraction,
+    "attention": _schedule_attention,
     "scan": _schedule_lines,
     "sort": _schedule_sort,
     "scatter": _schedule_scatter,

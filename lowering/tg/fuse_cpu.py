@@ -68,7 +68,8 @@ class Group:
         if isinstance(first, _Alone):
             return first.name.removeprefix("tg.")
         if self.has_contraction:
-            return "contraction"
+            products = sum(isinstance(op, ContractOp) for op in self.ops)
+            return "contraction" if products == 1 else "attention"
         if any(isinstance(op, ReductionOp) for op in self.ops):
             return "reduction" if len(self.ops) == 1 else "rows"
         return "pointwise"
@@ -219,7 +220,8 @@ def _sizes(op: Operation) -> set[str]:
     return found
 
 
-def _make_kernel(group: Group, name: str) -> KernelOp:
+def make_kernel(group: Group, name: str) -> KernelOp:
+    """Move the ops of a group into a kernel, which is still to be put into their block."""
     inputs: list[SSAValue] = []
     inside = {result for op in group.ops for result in op.results}
     members = set(map(id, group.ops))
@@ -253,13 +255,14 @@ def _make_kernel(group: Group, name: str) -> KernelOp:
 def _fuse_block(block: Block, counter: list[int]) -> None:
     fuser = _Fuser()
     for op in list(block.ops):
-        for region in op.regions:
+        inside = () if isinstance(op, KernelOp) else op.regions
+        for region in inside:
             for inner in region.blocks:
                 _fuse_block(inner, counter)
         fuser.add(op)
     for item in fuser.order:
         if isinstance(item, Group):
-            kernel = _make_kernel(item, f"k{counter[0]}")
+            kernel = make_kernel(item, f"k{counter[0]}")
             counter[0] += 1
             block.add_op(kernel)
         else:

@@ -33,10 +33,8 @@ def attention(
         b.cannot("random numbers")
     if enable_gqa:
         key, value = (_repeated(b, t, query) for t in (key, value))
-    weights = _weights(b, query, key, mask, causal, scale)
-    # A row without any admissible key has no weight anywhere.
-    if mask is not None and mask.dtype is bool_:
-        weights = b.call("aten::nan_to_num", weights, 0.0)
+    # Under a mask, a row without any admissible key has no weight anywhere.
+    weights = _weights(b, query, key, mask, causal, scale, safe=mask is not None)
     return _weighted(b, weights, value)
 
 
@@ -52,6 +50,7 @@ def _weights(
     mask: Tensor | None,
     causal: Value = False,
     scale: Value = None,
+    safe: bool = False,
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask); half types are calculated in float32."""
     wide = compute_dtype(query.dtype)
@@ -64,7 +63,8 @@ def _weights(
         )
     scores = product_of(b, b.cast(query, wide), transpose(b, b.cast(key, wide), -2, -1))
     scores = _masked(b, scores, mask, causal, scale)
-    found: Tensor = b.call("aten::softmax", scores, -1, None)
+    kind = "aten::_safe_softmax" if safe else "aten::softmax"
+    found: Tensor = b.call(kind, scores, -1, None)
     return found
 
 

@@ -317,13 +317,6 @@ def _adjoint(b: Builder, x: Tensor, *_: Value) -> Tensor:
     return transpose(b, x, -2, -1)
 
 
-def _safe_softmax(b: Builder, x: Tensor, dim: Value, dtype: Value = None, *_: Value) -> Tensor:
-    """softmax whose rows of nothing but -inf are 0."""
-    found = b.apply("aten::softmax.int", x, dim, dtype)
-    empty = b.apply("aten::all.dim", b.call("aten::isneginf", x), dim, True)
-    return b.apply("aten::masked_fill", found, empty, 0)
-
-
 COMPOSITE: Rows = {
     "aten::mH": _adjoint,
     "aten::matrix_H": lambda b, x, *_: _adjoint(b, x) if x.rank else x,
@@ -349,6 +342,5 @@ COMPOSITE: Rows = {
     "aten::max_unpool2d": _unpooled(2),
     "aten::max_unpool3d": _unpooled(3),
     "aten::histc": _histogram,
-    "aten::_safe_softmax": _safe_softmax,
     "aten::result_type": lambda b, x, y: b.result_type(x, y).code,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.dialects.te.expr import Expr, call, const
+import numpy as np
+
+from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
 from .dims import dimension, dtype_of
@@ -13,14 +15,19 @@ from .reduction import combine, moments
 from .values import Tensor, Value
 
 
-def softmax(log: bool) -> Callable[..., Tensor]:
-    """max, exp of the difference, sum, quotient; in float32 for half types."""
+def softmax(log: bool = False, safe: bool = False) -> Callable[..., Tensor]:
+    """max, exp of the difference, sum, quotient; in float32 for half types.
+
+    A row of nothing but -inf is NaN, or 0 if `safe`."""
 
     def row(b: Builder, x: Tensor, dim: Value, dtype: Value = None, *_: Value) -> Tensor:
         kind = dtype_of(None if isinstance(dtype, bool) else dtype, x.dtype)
         wide = compute_dtype(kind)
         at = [dimension(b, dim, x.rank)] if x.rank else []
         top = combine(b, x, at, True, "max", wide, wide=wide)
+        if safe:
+            lowest = const(float(np.finfo(wide.numpy).min), wide)
+            top = b.pointwise(lambda e: binary("max", e, lowest), top, dtype=wide)
         shifted = b.pointwise(lambda e, m: e - m, x, top, dtype=wide, compute=wide)
         powers = b.pointwise(lambda e: call("exp", e), shifted)
         total = combine(b, powers, at, True, "add", wide)
@@ -28,8 +35,13 @@ def softmax(log: bool) -> Callable[..., Tensor]:
             return b.pointwise(
                 lambda e, s: e - call("log", s), shifted, total, dtype=kind, compute=wide
             )
+
         # One division a row: within a unit in the last place of dividing every element.
-        inverse = b.pointwise(lambda s: const(1, s.dtype) / s, total, dtype=total.dtype)
+        def inverse_of(s: Expr) -> Expr:
+            inverse = const(1, s.dtype) / s
+            return select(s.equals(0), const(0, s.dtype), inverse) if safe else inverse
+
+        inverse = b.pointwise(inverse_of, total, dtype=total.dtype)
         return b.pointwise(lambda e, s: e * s, powers, inverse, dtype=kind, compute=wide)
 
     return row
@@ -218,10 +230,11 @@ def _weight_norm(b: Builder, v: Tensor, g: Tensor, dim: int = 0, *_: Value) -> T
 
 
 NORMALIZATION: Rows = {
-    "aten::softmax": softmax(False),
-    "aten::_softmax": softmax(False),
-    "aten::log_softmax": softmax(True),
-    "aten::_log_softmax": softmax(True),
+    "aten::softmax": softmax(),
+    "aten::_softmax": softmax(),
+    "aten::_safe_softmax": softmax(safe=True),
+    "aten::log_softmax": softmax(log=True),
+    "aten::_log_softmax": softmax(log=True),
     "aten::layer_norm": layer_norm,
     "aten::rms_norm": rms_norm,
     "aten::batch_norm": batch_norm,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
 from tensorscript.compiler.stages import parse_module
-from tensorscript.dialects.tg.ops import functions
+from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 from tensorscript.lowering.schedules.gpu import schedule_gpu
+from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.normalize import normalize
@@ -70,20 +72,48 @@ MATMUL = function(
     '%x: !tg.tensor<"f32[64, 128]">, %w: !tg.tensor<"f32[128, 96]">',
     '"x", "w"',
 )
+ATTENTION = function(
+    """
+  %s = tg.contract %q, %k "add" <"a0.f32[i0, r0] * a1.f32[i1, r0]"> over <"32"> : \
+(!tg.tensor<"f32[40, 32]">, !tg.tensor<"f32[64, 32]">) -> !tg.tensor<"f32[40, 64]">
+  %m = tg.reduce %s "max" <"select(r0 <= i0, a0.f32[i0, r0], (-inf).f32)"> over <"64"> : \
+(!tg.tensor<"f32[40, 64]">) -> !tg.tensor<"f32[40]">
+  %e = tg.pointwise %s, %m \
+<"exp(select(i1 <= i0, a0.f32[i0, i1], (-inf).f32) - a1.f32[i0])"> : \
+(!tg.tensor<"f32[40, 64]">, !tg.tensor<"f32[40]">) -> !tg.tensor<"f32[40, 64]">
+  %l = tg.reduce %e "add" <"a0.f32[i0, r0]"> over <"64"> : \
+(!tg.tensor<"f32[40, 64]">) -> !tg.tensor<"f32[40]">
+  %r = tg.pointwise %l <"(1.0).f32 / a0.f32[i0]"> : \
+(!tg.tensor<"f32[40]">) -> !tg.tensor<"f32[40]">
+  %p = tg.pointwise %e, %r <"a0.f32[i0, i1] * a1.f32[i0]"> : \
+(!tg.tensor<"f32[40, 64]">, !tg.tensor<"f32[40]">) -> !tg.tensor<"f32[40, 64]">
+  %o = tg.contract %p, %v "add" <"a0.f32[i0, r0] * a1.f32[r0, i1]"> over <"64"> : \
+(!tg.tensor<"f32[40, 64]">, !tg.tensor<"f32[64, 48]">) -> !tg.tensor<"f32[40, 48]">
+  tg.return %o : !tg.tensor<"f32[40, 48]">""",
+    '%q: !tg.tensor<"f32[40, 32]">, %k: !tg.tensor<"f32[64, 32]">, %v: !tg.tensor<"f32[64, 48]">',
+    '"q", "k", "v"',
+)
+
+STEPS: dict[str, Callable[[FuncOp], object]] = {
+    "normalize": normalize,
+    "inline": inline_producers,
+    "attention": fuse_attention,
+    "fuse": fuse_cpu,
+}
 
 
 def run(text: str, upto: str) -> str:
     """The module after the passes up to `upto`, verified after each."""
     module = parse_module(text)
-    for name in ("normalize", "inline", "fuse", "loops", upto):
+    for name in ("normalize", "inline", "attention", "fuse", "loops", upto):
         if name == "loops":
             module = tg_to_te(module)
         elif name == "cpu":
             schedule_cpu(module, CPUParameters(vector_bytes=64))
         elif name == "gpu":
             schedule_gpu(module)
-        else:
-            step = {"normalize": normalize, "inline": inline_producers, "fuse": fuse_cpu}[name]
+        elif name != "attention" or upto != "gpu":
+            step = STEPS[name]
             for func in functions(module):
                 step(func)
         module.verify()
@@ -139,6 +169,40 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         MATMUL,
         "fuse",
         ['category = "contraction", shared = #builtin.int<2>', "tg.contract", "max(", "tg.yield"],
+    ),
+    "attention: the softmax ends behind the second product": (
+        ATTENTION,
+        "attention",
+        [
+            'category = "attention", shared = #builtin.int<1>',
+            "tg.contract",
+            '<"select(i1 <= i0, a0.f32[i0, i1], (-inf).f32)">',
+            "tg.reduce",
+            '<"exp(a0.f32[i0, i1] - max(a1.f32[i0], (-3.4028234663852886e+38).f32))">',
+            "tg.reduce",
+            '<"(1.0).f32 / a0.f32[i0]">',
+            "tg.contract",
+            '<"a0.f32[i0, i1] * a1.f32[i0]">',
+            "tg.yield",
+        ],
+    ),
+    "cpu: attention goes no further than the last key that a panel of queries sees": (
+        ATTENTION,
+        "cpu",
+        [
+            "te.for task in 0 .. 1 parallel",
+            "te.alloc stack kp: f32[2, 32, 32]",
+            "te.let seen: i64 = min(64, ip * 14 + 13 + 1)",
+            "te.for jq in 0 .. (seen + 31) // 32 serial {",
+            "te.for kst in 0 .. 32 serial reduce {",
+            "te.update st[istk, jstk] add= qp.f32[istk, kst] * kp.f32[jq, kst, jstk]",
+            "te.for ir in 0 .. 14 serial {",
+            "te.update acc0_jm[jm_v] max= score.f32",
+            "te.update acc0_je[je_v] add= power.f32",
+            "te.for kvt in 0 .. seen serial reduce {",
+            "te.update vt[ivtk, jvtk] add= sc.f32[ivtk, kvt] * vp.f32[dq, kvt, jvtk]",
+            "vt.f32[iv3, jv3] * scale.f32[iv3]",
+        ],
     ),
     "loops: stages of a row kernel share the row loop": (
         SOFTMAX,
@@ -231,7 +295,7 @@ def test_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("upto", ["normalize", "inline", "fuse", "loops", "cpu", "gpu"])
-@pytest.mark.parametrize("text", [SOFTMAX, CHAIN, COLUMN_SUM, MATMUL, TWO_USES_OF_EXP])
+@pytest.mark.parametrize("text", [SOFTMAX, CHAIN, COLUMN_SUM, MATMUL, TWO_USES_OF_EXP, ATTENTION])
 def test_text_parses_back(text: str, upto: str) -> None:
     once = run(text, upto)
     assert printed(parse_module(once)) == once

@@ -1,0 +1,373 @@
+"""Attention on a CPU: softmax over blocks of keys between two register-tiled products.
+
+```
+for each head and block of queries (parallel):
+    for each block of keys (no further than a causal mask lets the queries see):
+        pack K into panels kp[j / NR][r][NR], V into panels vp[d / NV][j][NV]
+        for each panel of MR queries:
+            sc[MR][keys]  = panel of Q times kp                       (tiles in registers)
+            m' = max(m, max sc);  sc = exp(sc - m');  c = exp(m - m');  l = l * c + sum sc
+            acc[MR][NV]   = acc * c + sc times vp                     (tiles in registers)
+    out = acc * r(l)
+```
+The scores of a panel stay in the first cache, packed keys and values in the second; no matrix of
+all scores exists. After Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018),
+and Dao et al., "FlashAttention" (2022). Where one block holds all keys there is nothing to carry
+from one to the next, and the second product's tile is scaled and stored straight away.
+
+Rows beyond the last query repeat it, and are not stored; keys beyond the last one are zeros that
+the softmax does not reach.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import make_buffer
+from tensorscript.dialects.te.expr import (
+    Expr,
+    binary,
+    const,
+    load,
+    mul,
+    replace_loads,
+    select,
+    substitute,
+    var,
+)
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.tg.ops import identity
+
+from ..te.affine import all_buffers, coefficient, known
+from .attention_shape import Attention, recognise_attention
+from .contraction_pack import RowPacker
+from .contraction_tile import Tile, ceil_div, tile_for
+from .lanes import vectorize_map, vectorize_reduction
+
+QUERY_BLOCK = 192
+"""Queries that share the packed keys and values of a block."""
+SMALL_QUERY_BLOCK = 64
+"""The same where there are few heads, so that every thread has some."""
+KEY_BLOCK = 256
+MOST_KEYS = 384
+"""Keys that are one block, if there are no more."""
+TASK_WORK = 1 << 19
+"""Multiply-adds worth handing to another thread, about 10 us."""
+
+Statements = list[Operation]
+
+
+def _visible(score: Expr | None, row: str, key: str) -> Expr | None:
+    """How many keys, from the first on, a mask of the form `key <= row + c` shows to a row."""
+    if score is None or score.op != "select" or not score.args[2].is_const:
+        return None
+    condition, _, hidden = score.args
+    if condition.op not in ("le", "lt") or hidden.value != float("-inf"):
+        return None
+    low, high = condition.args
+    ahead = high - low
+    step, move = coefficient(ahead, key), coefficient(ahead, row)
+    if step is None or move is None or not step.is_int(-1) or not move.is_int(1):
+        return None
+    first = substitute(ahead, {key: const(0)})
+    return first + 1 if condition.op == "le" else first
+
+
+def _named(name: str, value: Expr) -> tuple[Statements, Expr]:
+    """A name for a value that is no constant: (its binding, what stands for it)."""
+    return ([], value) if value.is_const else ([LetOp(name, value)], var(name))
+
+
+class _Tiled:
+    """Writes the nest of one attention."""
+
+    def __init__(self, func: FuncOp, a: Attention, vector_bytes: int) -> None:
+        self.a, self.buffers = a, all_buffers(func)
+        self.dtype = a.result.value.dtype
+        self.lanes = vector_bytes // self.dtype.itemsize
+        self.n, self.keys = a.row.size, a.key.size
+        self.depth, self.width = int(str(a.depth.size)), int(str(a.column.size))
+        self.row, self.key, self.d = a.row.names[0], a.key.names[0], a.column.names[0]
+        self.tile, self.block_rows = self._blocks_of_queries(vector_bytes)
+        self.blocks = ceil_div(self.n, self.block_rows)
+        self.block_keys = self._keys_of_a_block()
+        self.key_blocks = ceil_div(self.keys, self.block_keys)
+        self.single = self.key_blocks.is_int(1)
+        self.columns = min(self.tile.columns, -(-self.width // self.lanes) * self.lanes)
+        self.value_panels = -(-self.width // self.columns)
+        self.visible = _visible(a.score, self.row, self.key)
+        self.packer = RowPacker(a.k, a.key, a.depth, self.buffers, self.dtype, self.tile.columns)
+        # What is always 0 or the same is no name, so that the ranges of loops are known.
+        self.block = const(0) if self.blocks.is_int(1) else var("qb")
+        self.start = const(0) if self.single else var("kb") * self.block_keys
+        self.first = self.block * self.block_rows + var("ip") * self.tile.rows
+
+    def _blocks_of_queries(self, vector_bytes: int) -> tuple[Tile, int]:
+        heads, queries = known(self.a.batch.size), known(self.n)
+        most = SMALL_QUERY_BLOCK if heads is not None and heads < 4 else QUERY_BLOCK
+        if queries is not None:
+            blocks = -(-queries // most)
+            most = -(-queries // blocks)
+        tile = tile_for(self.dtype, vector_bytes, const(most))
+        return tile, -(-most // tile.rows) * tile.rows
+
+    def _keys_of_a_block(self) -> int:
+        keys, panel = known(self.keys), self.tile.columns
+        if keys is None:
+            return KEY_BLOCK
+        blocks = 1 if keys <= MOST_KEYS else -(-keys // KEY_BLOCK)
+        return -(-keys // (blocks * panel)) * panel
+
+    # --- the frame --------------------------------------------------------------------------------
+
+    def build(self) -> Statements:
+        task, a = var("task"), self.a
+        several = not self.blocks.is_int(1)
+        head = task // self.blocks if several else task
+        lets = [LetOp(name, value) for name, value in a.batch.unflatten(head).items()]
+        lets += [LetOp("qb", task % self.blocks)] * several
+        frame: dict[str, tuple[int, ...]] = {
+            "kp": (self.block_keys // self.tile.columns, self.depth, self.packer.width),
+            "vp": (self.value_panels, self.block_keys, self.columns),
+        }
+        if not self.single:
+            frame |= {"acc": (self.block_rows, self.value_panels * self.columns)}
+            frame |= {"tops": (self.block_rows,), "sums": (self.block_rows,)}
+        body: Statements = [*lets]
+        body += [AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()]
+        inner = [*self._pack(), ForOp("ip", self._panels(), self._panel())]
+        if self.single:
+            body += inner
+        else:
+            body += [*self._clear(), ForOp("kb", self.key_blocks, inner), self._finish()]
+        work = self.block_rows * (known(self.keys) or KEY_BLOCK) * (self.depth + self.width)
+        total = mul(a.batch.size, self.blocks)
+        return [ForOp("task", total, body, "parallel", grain=max(1, TASK_WORK // work))]
+
+    def _panels(self) -> Expr:
+        left = ceil_div(self.n - self.block * self.block_rows, self.tile.rows)
+        return binary("min", const(self.block_rows // self.tile.rows), left)
+
+    def _keys_here(self, last_row: Expr) -> Expr:
+        """Keys of this block that the rows up to `last_row` see."""
+        if self.single and (keys := known(self.keys)) is not None:
+            here = const(keys)
+        else:
+            here = binary("min", const(self.block_keys), self.keys - self.start)
+        if self.visible is None:
+            return here
+        return binary("min", here, substitute(self.visible, {self.row: last_row}) - self.start)
+
+    def _clear(self) -> Statements:
+        zero = const(0, self.dtype)
+        size = self.block_rows * self.value_panels * self.columns
+        places = (
+            ("acc", size, zero),
+            ("tops", self.block_rows, identity("max", self.dtype)),
+            ("sums", self.block_rows, zero),
+        )
+        out: Statements = []
+        for name, count, value in places:
+            at = [const(0)] * (name == "acc") + [var(f"z{name}")]
+            loop = ForOp(f"z{name}", count, [StoreOp(name, at, value)])
+            out += vectorize_map(loop, 2 * self.lanes)
+        return out
+
+    # --- packing ----------------------------------------------------------------------------------
+
+    def _pack(self) -> Statements:
+        panel = self.tile.columns
+        lets, held = _named("held", self._keys_here((self.block + 1) * self.block_rows - 1))
+        first = self.start + var("jp") * panel
+        panels = ForOp(
+            "jp", ceil_div(held, panel),
+            self.packer.panel("kp", var("jp"), first, const(0), const(self.depth)),
+        )  # fmt: skip
+        d = var("dp") * self.columns + var("dv")
+        value = substitute(self.a.v, {self.key: self.start + var("jk"), self.d: d})
+        if self.width % self.columns:
+            value = select(d < self.width, value, const(0, self.dtype))
+        store = StoreOp("vp", [var("dp"), var("jk"), var("dv")], value)
+        lanes = ForOp("dv", self.columns, [store], "vector")
+        across = ForOp("dp", self.value_panels, [lanes], "unroll")
+        return [*lets, panels, ForOp("jk", held, [across])]
+
+    def _pack_queries(self) -> Statements:
+        """The panel's rows, converted and side by side."""
+        row = binary("min", self.first + var("iw"), self.n - 1)
+        value = substitute(self.a.q, {self.row: row, self.a.depth.names[0]: var("rw")})
+        loop = ForOp("rw", self.depth, [StoreOp("qp", [var("iw"), var("rw")], value)])
+        copy = vectorize_map(loop, min(2 * self.lanes, max(4, self.depth)))
+        queries = make_buffer("qp", self.dtype, (self.tile.rows, self.depth))
+        return [AllocOp(queries, "stack"), ForOp("iw", self.tile.rows, copy)]
+
+    # --- one panel of queries ---------------------------------------------------------------------
+
+    def _panel(self) -> Statements:
+        rows = self.tile.rows
+        frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys), "scale": (rows,)}
+        lets, seen = _named("seen", self._keys_here(self.first + (rows - 1)))
+        work: Statements = [
+            *(AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()),
+            *self._pack_queries(),
+            ForOp("jq", ceil_div(seen, self.tile.columns), self._scores()),
+            ForOp("ir", rows, self._softmax(seen)),
+            ForOp("dq", self.value_panels, self._values(seen)),
+        ]
+        if self.single or self.visible is None:
+            return [*lets, *work]
+        return [*lets, IfOp(seen > 0, work)]
+
+    def _tile(self, suffix: str, columns: int, inner: Statements) -> Operation:
+        """A loop over a register tile, rows unrolled and columns as vectors."""
+        lanes = ForOp(f"j{suffix}", columns, inner, "vector")
+        return ForOp(f"i{suffix}", self.tile.rows, [lanes], "unroll")
+
+    def _product(self, tile: str, columns: int, x: str, y: Expr, depth: Expr) -> Operation:
+        """tile[i, j] += x[i, k] * y over k < depth, in which y stands at (k, j)."""
+        i, k = var(f"i{tile}k"), var(f"k{tile}")
+        step = UpdateOp(tile, [i, var(f"j{tile}k")], "add", load(x, [i, k], self.dtype) * y)
+        outer = self._tile(f"{tile}k", columns, [step])
+        return ForOp(f"k{tile}", depth, [outer], reduction=True)
+
+    def _scores(self) -> Statements:
+        columns, zero = self.tile.columns, const(0, self.dtype)
+        place = [var("is3"), var("jq") * columns + var("js3")]
+        done = load("st", [var("is3"), var("js3")], self.dtype)
+        keys = load("kp", [var("jq"), var("kst"), var("jstk")], self.dtype)
+        return [
+            AllocOp(make_buffer("st", self.dtype, (self.tile.rows, columns)), "reg"),
+            self._tile("s0", columns, [StoreOp("st", [var("is0"), var("js0")], zero)]),
+            self._product("st", columns, "qp", keys, const(self.depth)),
+            self._tile("s3", columns, [StoreOp("sc", place, done)]),
+        ]
+
+    def _softmax(self, seen: Expr) -> Statements:
+        """One row of scores to powers; what becomes of the sums of earlier keys to `scale`."""
+        a, dtype = self.a, self.dtype
+        i, local = var("ir"), var("ip") * self.tile.rows + var("ir")
+        row = binary("min", self.first + i, self.n - 1)
+        start = identity("max", dtype) if self.single else load("tops", [local], dtype)
+        high = var("high", dtype)
+
+        def power(x: Expr) -> Expr:
+            values = {a.mapped: x, a.top: high}
+            return replace_loads(a.power, lambda n: values.get(str(n.value)))
+
+        powers: Statements = [
+            LetOp("power", power(load("sc", [i, var("je")], dtype))),
+            StoreOp("sc", [i, var("je")], var("power", dtype)),
+            UpdateOp("part", [], "add", var("power", dtype)),
+        ]
+        out: Statements = [
+            AllocOp(make_buffer("peak", dtype, ()), "stack"),
+            AllocOp(make_buffer("part", dtype, ()), "stack"),
+            LetOp("low", start),
+            StoreOp("peak", [], var("low", dtype)),
+            StoreOp("part", [], const(0, dtype)),
+            *vectorize_reduction(ForOp("jm", seen, self._peak(row)), 2 * self.lanes),
+            LetOp("high", load("peak", [], dtype)),
+            *vectorize_reduction(ForOp("je", seen, powers), 2 * self.lanes),
+        ]
+        part = load("part", [], dtype)
+        if self.single:
+            return [*out, StoreOp("scale", [i], self._inverse(part))]
+        total = load("sums", [local], dtype) * load("scale", [i], dtype) + part
+        return [
+            *out,
+            StoreOp("scale", [i], power(binary("max", var("low", dtype), _floor(a.power)))),
+            StoreOp("tops", [local], high),
+            StoreOp("sums", [local], total),
+        ]
+
+    def _peak(self, row: Expr) -> Statements:
+        """Statements that map the score at `jm` and put it into the row's maximum."""
+        i, j, dtype = var("ir"), var("jm"), self.dtype
+        score = load("sc", [i, j], dtype)
+        if self.a.score is None:
+            return [UpdateOp("peak", [], "max", score)]
+        at = {self.row: row, self.key: self.start + j}
+        value = replace_loads(
+            substitute(self.a.score, at), lambda n: score if n.value == self.a.scores else None
+        )
+        return [
+            LetOp("score", value),
+            StoreOp("sc", [i, j], var("score", dtype)),
+            UpdateOp("peak", [], "max", var("score", dtype)),
+        ]
+
+    def _inverse(self, total: Expr) -> Expr:
+        name = self.a.total
+        return replace_loads(self.a.inverse, lambda n: total if n.value == name else None)
+
+    def _values(self, seen: Expr) -> Statements:
+        columns, dtype = self.columns, self.dtype
+        start: Expr = const(0, dtype)
+        if not self.single:
+            start = load("acc", self._place("v0"), dtype) * load("scale", [var("iv0")], dtype)
+        values = load("vp", [var("dq"), var("kvt"), var("jvtk")], dtype)
+        done = load("vt", [var("iv3"), var("jv3")], dtype)
+        return [
+            AllocOp(make_buffer("vt", dtype, (self.tile.rows, columns)), "reg"),
+            self._tile("v0", columns, [StoreOp("vt", [var("iv0"), var("jv0")], start)]),
+            self._product("vt", columns, "sc", values, seen),
+            self._store(done) if self.single
+            else self._tile("v3", columns, [StoreOp("acc", self._place("v3"), done)]),
+        ]  # fmt: skip
+
+    def _place(self, suffix: str) -> list[Expr]:
+        """Of an element of the tile in `acc`."""
+        row = var("ip") * self.tile.rows + var(f"i{suffix}")
+        return [row, var("dq") * self.columns + var(f"j{suffix}")]
+
+    # --- results ----------------------------------------------------------------------------------
+
+    def _result(self, row: Expr, d: Expr, value: Expr, inverse: Expr) -> StoreOp:
+        values = {self.a.values: value, self.a.inverse_name: inverse}
+        at, store = {self.row: row, self.d: d}, self.a.result
+        made = substitute(store.value, at)
+        return StoreOp(
+            store.buffer,
+            [substitute(i, at) for i in store.indices],
+            replace_loads(made, lambda n: values.get(str(n.value))),
+        )
+
+    def _store(self, done: Expr) -> Operation:
+        """The tile of the only block of keys, scaled."""
+        row, d = self.first + var("iv3"), self._place("v3")[1]
+        body: Statements = [self._result(row, d, done, load("scale", [var("iv3")], self.dtype))]
+        if self.width % self.columns:
+            body = [IfOp(d < self.width, body)]
+        rows: Statements = [ForOp("jv3", self.columns, body, "vector")]
+        size = known(self.n)
+        if size is None or size % self.tile.rows:
+            rows = [IfOp(row < self.n, rows)]
+        return ForOp("iv3", self.tile.rows, rows, "unroll")
+
+    def _finish(self) -> Operation:
+        """The sums over all blocks of keys, scaled, a row at a time."""
+        local, d = var("io"), var("do")
+        left = self.n - self.block * self.block_rows
+        row = self.block * self.block_rows + local
+        value = load("acc", [local, d], self.dtype)
+        store = self._result(row, d, value, var("by", self.dtype))
+        copy = vectorize_map(ForOp("do", self.width, [store]), 2 * self.lanes)
+        by = LetOp("by", self._inverse(load("sums", [local], self.dtype)))
+        return ForOp("io", binary("min", const(self.block_rows), left), [by, *copy])
+
+
+def _floor(power: Expr) -> Expr:
+    """The number that stands for a maximum of -inf, in exp(x - max(m, number))."""
+    return power.args[0].args[1].args[1]
+
+
+def tile_attention(func: FuncOp, vector_bytes: int) -> bool:
+    """Replace a logical nest of attention by the tiled one; False if it has another form."""
+    if (a := recognise_attention(func)) is None:
+        return False
+    made = _Tiled(func, a, vector_bytes).build()
+    for op in list(func.block.ops):
+        op.detach()
+        op.erase()
+    func.block.add_ops(made)
+    return True

@@ -1,0 +1,181 @@
+"""Does attention as one kernel give the right numbers at every shape, mask, and block of keys?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+
+F = ts.nn.functional
+
+
+def plain(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def causal(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def under_mask(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor, mask: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def grouped(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+
+def written_out(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor, mask: ts.Tensor) -> ts.Tensor:
+    scores = ts.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.size(-1))
+    weights = ts.softmax(scores.masked_fill(mask.logical_not(), float("-inf")), -1)
+    return ts.matmul(F.dropout(weights, 0.1, False), v)
+
+
+def without_scale(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> ts.Tensor:
+    return ts.softmax(q @ k.transpose(-2, -1), -1) @ v
+
+
+def with_its_weights(q: ts.Tensor, k: ts.Tensor, v: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    weights = ts.softmax(q @ k.transpose(-2, -1), -1)
+    return weights @ v, weights
+
+
+def of_one_projection(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    q, k, v = F.linear(x, w).view(2, 70, 3, 4, 24).permute(2, 0, 3, 1, 4).unbind(0)
+    return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 70, 96)
+
+
+def reference(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, bias: np.ndarray | None = None, scale: float = 0
+) -> np.ndarray:
+    """In float64; a row without keys is NaN."""
+    q, k, v = (a.astype("f8") for a in (q, k, v))
+    with np.errstate(invalid="ignore"):
+        scores = q @ k.swapaxes(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1]))
+        scores = scores if bias is None else scores + bias
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+    out: np.ndarray = e / e.sum(-1, keepdims=True) @ v
+    return out
+
+
+def triangle(rows: int, keys: int) -> np.ndarray:
+    return np.where(np.tri(rows, keys, dtype=bool), 0.0, -np.inf)
+
+
+def operands(shape: tuple[int, ...], dtype: str = "f4") -> list[np.ndarray]:
+    """q, k, v of a shape (batch, heads, queries, keys, width, width of the values)."""
+    *lead, queries, keys, width, out = shape
+    random = np.random.default_rng(sum(shape))
+    sizes = ((queries, width), (keys, width), (keys, out))
+    return [random.standard_normal((*lead, *s)).astype(dtype) for s in sizes]
+
+
+def check(
+    program: Callable[..., ts.Tensor], wanted: np.ndarray, *arrays: np.ndarray, tiled: bool = True
+) -> None:
+    compiled = ts.compile(program, arrays, fallback="error")
+    assert ("te.for task in" in compiled.ir("scheduled")) == tiled
+    accuracy = 1e-13 if wanted.dtype == arrays[0].dtype else 1e-5
+    np.testing.assert_allclose(compiled(*arrays), wanted, rtol=accuracy, atol=accuracy)
+
+
+SHAPES = [
+    (1, 3, 64, 64, 32, 32),
+    (2, 1, 100, 77, 48, 40),  # rests everywhere
+    (3, 8, 16, 2, 2),
+    (30, 500, 33, 65),  # two blocks of keys
+    (1, 2, 270, 300, 16, 16),  # two blocks of queries
+    (17, 20, 16, 16),  # without a batch
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_shapes(shape: tuple[int, ...]) -> None:
+    q, k, v = operands(shape)
+    check(plain, reference(q, k, v), q, k, v)
+
+
+@pytest.mark.parametrize("shape", SHAPES[1:4:2])
+def test_doubles(shape: tuple[int, ...]) -> None:
+    q, k, v = operands(shape, "f8")
+    check(causal, reference(q, k, v, triangle(*shape[-4:-2])), q, k, v)
+
+
+@pytest.mark.parametrize("shape", SHAPES[1:5])
+def test_causal(shape: tuple[int, ...]) -> None:
+    q, k, v = operands(shape)
+    check(causal, reference(q, k, v, triangle(*shape[-4:-2])), q, k, v)
+
+
+@pytest.mark.parametrize("shape", SHAPES[1:4:2])
+@pytest.mark.parametrize("kind", ["bool", "float"])
+def test_masks(shape: tuple[int, ...], kind: str) -> None:
+    """A row that hides all keys is 0 here and NaN where the softmax is written out; one that hides
+    all keys of a block is like any other."""
+    q, k, v = operands(shape)
+    rows, keys = shape[-4:-2]
+    shown = np.random.default_rng(0).random((rows, keys)) > 0.4
+    shown[3], shown[5] = False, np.arange(keys) >= keys - 3
+    wanted = reference(q, k, v, np.where(shown, 0.0, -np.inf))
+    mask = shown if kind == "bool" else np.where(shown, 0, -np.inf).astype("f4")
+    check(under_mask, np.where(np.isnan(wanted), 0.0, wanted), q, k, v, mask)
+    if kind == "bool":
+        check(written_out, wanted, q, k, v, shown)
+
+
+def test_heads_that_share_keys() -> None:
+    q, _, _ = operands((2, 4, 40, 40, 16, 16))
+    _, k, v = operands((2, 2, 40, 40, 16, 16))
+    wanted = reference(q, np.repeat(k, 2, 1), np.repeat(v, 2, 1))
+    check(grouped, wanted, q, k, v)
+
+
+def test_rows_of_one_projection() -> None:
+    x, w = operands((140, 288, 96, 1))[:2]
+    x = x.reshape(2, 70, 96)
+    parts = (x.astype("f8") @ (w / 10).astype("f8").T).reshape(2, 70, 3, 4, 24)
+    q, k, v = parts.transpose(2, 0, 3, 1, 4)
+    wanted = reference(q, k, v).transpose(0, 2, 1, 3).reshape(2, 70, 96)
+    check(of_one_projection, wanted, x, (w / 10).astype("f4"))
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(64, 64), (300, 517), (5, 3), (1, 1)])
+@pytest.mark.parametrize("program", [plain, causal])
+def test_dynamic_sizes(program: Callable[..., ts.Tensor], queries: int, keys: int) -> None:
+    rows, columns = (ts.TensorSpec((1, 2, n, 32), ts.float32) for n in ("N", "M"))
+    compiled = ts.compile(program, (rows, columns, columns), fallback="error")
+    assert "te.for task in" in compiled.ir("scheduled")
+    q, k, v = operands((1, 2, queries, keys, 32, 32))
+    bias = triangle(queries, keys) if program is causal else None
+    np.testing.assert_allclose(compiled(q, k, v), reference(q, k, v, bias), rtol=1e-5, atol=1e-5)
+
+
+def test_large_scores_stay_finite() -> None:
+    """Half of them are beyond what exp can take; an error of a score is one of its power."""
+    q, k, v = operands((20, 600, 16, 16), "f8")
+    q *= 1000
+    found = ts.compile(without_scale, (q, k, v), fallback="error")(q, k, v)
+    largest = np.abs(q @ k.T).max()
+    np.testing.assert_allclose(found, reference(q, k, v, scale=1), rtol=0, atol=largest * 1e-15)
+
+
+def test_nan_stays_in_its_row() -> None:
+    q, k, v = operands((20, 30, 16, 16))
+    q[3, 2] = np.nan
+    check(plain, reference(q, k, v), q, k, v)
+
+
+def test_weights_that_leave_are_stored() -> None:
+    q, k, v = operands((20, 30, 16, 16))
+    compiled = ts.compile(with_its_weights, (q, k, v), fallback="error")
+    assert "te.for task in" not in compiled.ir("scheduled")
+    np.testing.assert_allclose(compiled(q, k, v)[0], reference(q, k, v, scale=1), rtol=1e-4)
+
+
+def test_few_queries_are_no_tiles() -> None:
+    q, k, v = operands((1, 64, 32, 32))
+    check(plain, reference(q, k, v), q, k, v, tiled=False)
