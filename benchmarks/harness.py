@@ -1,156 +1,185 @@
-"""Timing several implementations of one workload side by side.
+"""Timing several libraries side by side, each as if it were alone.
 
-All candidates of a workload are timed interleaved, round after round, in one process: noise of the
-machine hits them alike. Each is checked against a NumPy reference before it is timed. What counts
-is the ratio to the fastest peer of the same run, not the absolute time.
+Every library is a process of its own (`contender.py`), because thread pools that share a process
+keep each other off the CPUs: a worker that spins for its next job takes the CPU of another
+library's. Only the process at turn runs; the others are stopped (SIGSTOP), their spinning workers
+with them. Turns are interleaved, round after round, so that noise of the machine hits all alike;
+each turn starts with untimed calls, which wake the pool and fill the caches.
+
+What a candidate returns is checked against a float64 reference before it is timed. What counts is
+the ratio to the fastest peer of the same run, not the absolute time.
 """
 
 from __future__ import annotations
 
-import math
+import json
+import os
+import signal
 import statistics
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rows import Row
 
-Call = Callable[[], Any]
-
-
-@dataclass
-class Candidate:
-    """One implementation: `call` runs it once and returns something array-like."""
-
-    name: str
-    call: Call
+HERE = Path(__file__).resolve().parent
+TOLERANCE = 2e-3
+"""Of the largest magnitude: what a float32 model may lose; a wrong result is far from it."""
 
 
-@dataclass
-class Row:
-    """Result of one workload.
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure.
 
     Attributes:
-        seconds: per call, by candidate.
-        failed: why a candidate has no time.
-        flops: operations of a call, 0 where it is not their number that bounds it.
-        bytes: of the arrays that a call reads and writes.
+        rounds: turns of each candidate.
+        seconds: what is timed in a turn, one call at least.
+        warm: untimed calls before.
     """
 
-    workload: str
-    threads: int
-    seconds: dict[str, float] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-    flops: float = 0.0
-    bytes: float = 0.0
+    rounds: int = 9
+    seconds: float = 0.03
+    warm: float = 0.012
 
-    @property
-    def best_peer(self) -> tuple[str, float] | None:
-        peers = {n: s for n, s in self.seconds.items() if n != "tensorscript"}
-        return min(peers.items(), key=lambda item: item[1]) if peers else None
-
-    @property
-    def ratio(self) -> float | None:
-        """Time of the best peer over ours: above 1 we are faster."""
-        own, peer = self.seconds.get("tensorscript"), self.best_peer
-        return None if own is None or peer is None else peer[1] / own
-
-    def share_of(self, limits: dict[str, float]) -> float | None:
-        """Of the machine's limit that our time reaches: operations or bytes, whichever bounds."""
-        own = self.seconds.get("tensorscript")
-        if own is None or not self.bytes:
-            return None
-        return max(self.flops / limits["flops"], self.bytes / limits["bandwidth"]) / own
+    def of(self, once: float) -> Effort:
+        """Fewer turns where one call is long."""
+        if once > 0.2:
+            return Effort(3, 0.0, 0.0)
+        return Effort(5, self.seconds, self.warm) if once > 2 * self.seconds else self
 
 
-def geometric_mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
+QUICK = Effort(3, 0.01, 0.005)
 
 
-def as_array(value: Any) -> np.ndarray:
-    """The NumPy array of a result of any of the libraries."""
-    if hasattr(value, "detach"):
-        value = value.detach().numpy()
-    return np.asarray(value)
+class Contender:
+    """The process of a library, stopped unless it is asked something."""
+
+    def __init__(self, library: str, threads: int, environment: dict[str, str]) -> None:
+        command = [sys.executable, str(HERE / "contender.py"), library, str(threads)]
+        self.library = library
+        self.process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def send(self, **command: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> dict[str, Any]:
+        """
+        Raises:
+            ChildProcessError: the process has ended.
+        """
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise ChildProcessError(f"{self.library} ended with {self.process.wait()}")
+        self.process.send_signal(signal.SIGSTOP)
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        self.send(**command)
+        return self.answer()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
-def _block(value: Any) -> Any:
-    """Wait for an asynchronous result (JAX)."""
-    wait = getattr(value, "block_until_ready", None)
-    return wait() if wait is not None else value
+def environment(threads: int) -> dict[str, str]:
+    """What limits each library to that number of threads."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    return {
+        **os.environ,
+        **{name: str(threads) for name in names},
+        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} "
+        f"intra_op_parallelism_threads={threads}",
+        "JAX_PLATFORMS": "cpu",
+    }
 
 
-def _calls_per_round(call: Call, budget: float) -> int:
-    start = time.perf_counter()
-    _block(call())
-    once = max(time.perf_counter() - start, 1e-8)
-    return max(1, int(budget / once))
+class Arena:
+    """The processes of one number of threads."""
+
+    def __init__(self, libraries: Iterable[str], threads: int) -> None:
+        self.threads, self.environment = threads, environment(threads)
+        self.contenders = [Contender(n, threads, self.environment) for n in libraries]
+        self.reference = Contender("reference", threads, self.environment)
+
+    def __enter__(self) -> Arena:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        for contender in (*self.contenders, self.reference):
+            contender.end()
+
+    def workloads(self, group: str) -> list[dict[str, Any]]:
+        """Name, operations and bytes of arguments of each workload of a group."""
+        rows: list[dict[str, Any]] = self.reference.ask(do="list", group=group)["rows"]
+        return rows
+
+    def measure(self, group: str, index: int, work: dict[str, Any], effort: Effort) -> Row:
+        """Check and time every candidate of a workload."""
+        row = Row(work["name"], self.threads, flops=work["flops"])
+        with tempfile.TemporaryDirectory() as folder:
+            once = self._prepare(group, index, folder, row)
+            reference = np.load(f"{folder}/reference.npy")
+            ready = {}
+            for name, (contender, seconds) in once.items():
+                got = np.load(f"{folder}/{name}.npy")
+                if not close(got, reference):
+                    row.failed[name] = "wrong result"
+                    continue
+                row.errors[name] = error(got, reference)
+                ready[name] = contender, seconds
+                size = got.nbytes
+            if ready and not work["plain"]:
+                row.bytes = float(work["bytes"] + size)
+        samples: dict[str, list[float]] = {name: [] for name in ready}
+        for turn in range(effort.rounds):
+            for name, (contender, seconds) in ready.items():
+                own = effort.of(seconds)
+                if turn < own.rounds:
+                    answer = contender.ask(do="time", name=name, warm=own.warm, seconds=own.seconds)
+                    samples[name].append(answer["seconds"])
+        row.seconds = {name: statistics.median(times) for name, times in samples.items()}
+        return row
+
+    def _prepare(
+        self, group: str, index: int, folder: str, row: Row
+    ) -> dict[str, tuple[Contender, float]]:
+        """Everybody at once, because some compile for seconds; seconds of a first call by name."""
+        everybody = [*self.contenders, self.reference]
+        for contender in everybody:
+            contender.send(do="prepare", group=group, index=index, folder=folder)
+        found: dict[str, tuple[Contender, float]] = {}
+        for contender in everybody:
+            try:
+                answer = contender.answer()
+            except ChildProcessError as ended:
+                row.failed[contender.library] = str(ended)
+                contender.__init__(contender.library, self.threads, self.environment)  # type: ignore[misc]
+                continue
+            row.failed |= answer["failed"]
+            found |= {name: (contender, answer["once"][name]) for name in answer["ready"]}
+        return found
 
 
-def measure(
-    workload: str,
-    threads: int,
-    candidates: Sequence[Candidate],
-    expected: np.ndarray,
-    tolerance: float = 1e-4,
-    seconds: float = 1.5,
-    rounds: int = 15,
-) -> Row:
-    """Check and time candidates.
-
-    Args:
-        expected: what every candidate must return, within `tolerance` relative to its largest
-            magnitude.
-        seconds: time per candidate in all.
-    """
-    row = Row(workload, threads)
-    ready: list[tuple[Candidate, int]] = []
-    for candidate in candidates:
-        try:
-            got = as_array(_block(candidate.call()))
-        except Exception as error:  # noqa: BLE001  # a peer that fails is a note in the table
-            row.failed[candidate.name] = f"{type(error).__name__}: {error}".splitlines()[0]
-            continue
-        scale = float(np.max(np.abs(expected))) if expected.size else 1.0
-        if got.shape != expected.shape or not np.allclose(got, expected, 0, tolerance * scale):
-            row.failed[candidate.name] = "wrong result"
-            continue
-        for _ in range(3):
-            _block(candidate.call())
-        ready.append((candidate, _calls_per_round(candidate.call, seconds / rounds)))
-    samples: dict[str, list[float]] = {c.name: [] for c, _ in ready}
-    for _ in range(rounds):
-        for candidate, count in ready:
-            call = candidate.call
-            start = time.perf_counter()
-            for _ in range(count):
-                result = call()
-            _block(result)
-            samples[candidate.name].append((time.perf_counter() - start) / count)
-    row.seconds = {name: statistics.median(times) for name, times in samples.items()}
-    return row
+def error(got: np.ndarray, reference: np.ndarray) -> float:
+    """The largest difference, of the largest magnitude."""
+    if not reference.size or reference.dtype == np.bool_:
+        return 0.0
+    scale = float(np.max(np.abs(reference))) or 1.0
+    return float(np.max(np.abs(got.astype("f8") - reference))) / scale
 
 
-def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
-    """The rows as a Markdown table, times in microseconds.
-
-    Args:
-        limits: of the machine, by number of threads (see `limits.py`).
-    """
-    names = list(dict.fromkeys(n for r in rows for n in (*r.seconds, *r.failed)))
-    names.sort(key=lambda n: n != "tensorscript")
-    head = ["workload", "threads", *names, "of the limit", "best peer / ours"]
-    lines = [" | ".join(head), " | ".join("---" for _ in head)]
-    for row in rows:
-        cells = [row.workload, str(row.threads)]
-        for name in names:
-            value = row.seconds.get(name)
-            cells.append("-" if value is None else f"{1e6 * value:.2f}")
-        share = row.share_of(limits[row.threads]) if row.threads in limits else None
-        cells.append("-" if share is None else f"{share:.2f}")
-        ratio = row.ratio
-        best = row.best_peer
-        cells.append("-" if ratio is None or best is None else f"**{ratio:.2f}** ({best[0]})")
-        lines.append(" | ".join(cells))
-    return "\n".join(f"| {line} |" for line in lines)
+def close(got: np.ndarray, reference: np.ndarray) -> bool:
+    return got.shape == reference.shape and error(got, reference) <= TOLERANCE

@@ -7,6 +7,8 @@ than the caches, with as many threads as the workloads have.
 from __future__ import annotations
 
 import ctypes
+import json
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -83,3 +85,7 @@ def limits(threads: int) -> dict[str, float]:
         "flops": 2.0 * lanes * SUMS * count * threads / seconds,
         "bandwidth": 8.0 * ELEMENTS / copying,
     }
+
+
+if __name__ == "__main__":
+    print(json.dumps(limits(int(sys.argv[1]))))

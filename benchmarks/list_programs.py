@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from workload import Workload
+
 if importlib.util.find_spec("torch"):
     import torch
     from torch import Tensor
@@ -118,20 +120,30 @@ def suppress_tensors(boxes: Tensor, order: Tensor, threshold: float) -> int:
     return len(keep)
 
 
-def programs(random: Any) -> list[tuple[str, Any, tuple[Any, ...]]]:
-    """Name, program and arguments (arrays as NumPy) of each."""
-    words = [random.integers(0, 4, 128).tolist() for _ in range(2)]
-    tables = [random.integers(0, 4, 64) for _ in range(2)]
+def _words(random: Any) -> tuple[Any, ...]:
+    return tuple(random.integers(0, 4, 128).tolist() for _ in range(2))
+
+
+def _tables(random: Any) -> tuple[Any, ...]:
+    return tuple(random.integers(0, 4, 64) for _ in range(2))
+
+
+def _scores(random: Any) -> tuple[Any, ...]:
+    return random.random((20, 30)).tolist(), 8
+
+
+def _boxes(random: Any) -> tuple[Any, ...]:
     corner = random.random((200, 2), dtype="float32")
     boxes = random.random((200, 4), dtype="float32") * 0.3
     boxes[:, :2] = corner
     boxes[:, 2:] += corner
-    order = random.permutation(200)
-    scores = random.random((20, 30)).tolist()
-    return [
-        ("Levenshtein 128x128, lists", levenshtein, (words[0], words[1])),
-        ("Levenshtein 64x64, elements", levenshtein_table, (tables[0], tables[1])),
-        ("beam search, 20 steps of 30, width 8", beam_search, (scores, 8)),
-        ("NMS of 200 boxes, elements", suppress_elements, (boxes, order, 0.3)),
-        ("NMS of 200 boxes, masks", suppress_tensors, (boxes, order, 0.3)),
-    ]
+    return boxes, random.permutation(200), 0.3
+
+
+LIST_PROGRAMS: tuple[Workload, ...] = (
+    Workload("Levenshtein 128x128, lists", lambda: levenshtein, _words, plain=True),
+    Workload("Levenshtein 64x64, elements", lambda: levenshtein_table, _tables, plain=True),
+    Workload("beam search, 20 steps of 30, width 8", lambda: beam_search, _scores, plain=True),
+    Workload("NMS of 200 boxes, elements", lambda: suppress_elements, _boxes, plain=True),
+    Workload("NMS of 200 boxes, masks", lambda: suppress_tensors, _boxes, plain=True),
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from harness import Row
 from matplotlib.figure import Figure
+from rows import Row
 
 
 def bars(groups: Mapping[str, Sequence[Row]], file: Path) -> None:

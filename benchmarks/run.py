@@ -2,9 +2,8 @@
 
     python benchmarks/run.py [--quick] [--threads 1 2] [--only pointwise product ...]
 
-Each group of workloads runs with each number of threads in a process of its own, because peers read
-it at start-up and keep their threads spinning. Results go to `benchmarks/results/`: `latest.json`,
-`latest.md`, and pictures where matplotlib is installed.
+Results go to `benchmarks/results/`: `latest.json`, `latest.md`, and pictures where matplotlib is
+installed. With `--only` or `--threads` the rest of an earlier run is kept.
 """
 
 from __future__ import annotations
@@ -16,130 +15,165 @@ import os
 import platform
 import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import Row, geometric_mean, table
+from harness import HERE, QUICK, Arena, Effort, environment
+from rows import Row, geometric_mean, table
 
-HERE = Path(__file__).resolve().parent
 GROUPS = (
-    "pointwise", "reduction", "normalisation", "product", "window", "data", "model",
+    "pointwise", "reduction", "normalisation", "product", "attention", "window", "data", "model",
     "control flow", "call",
 )  # fmt: skip
+ONE_THREAD = {"control flow", "call"}
+"""Groups whose programs no library runs on several threads."""
+LIBRARIES = ("tensorscript", "numpy", "torch", "onnxruntime", "jax", "numba")
+_NEEDS = {"tensorscript": (), "onnxruntime": ("torch", "onnx", "onnxruntime")}
 
 
-def in_process(threads: int, group: str, quick: bool) -> Any:
-    """What `workloads.py` prints in a fresh interpreter limited to `threads` threads; None if it
-    fails."""
-    environment = os.environ | {
-        name: str(threads)
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    }
-    environment |= {
-        "NUMBA_NUM_THREADS": str(threads),
-        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} "
-        f"intra_op_parallelism_threads={threads}",
-        "JAX_PLATFORMS": "cpu",
-    }
-    command = [sys.executable, str(HERE / "workloads.py"), str(threads), group]
-    if quick:
-        command.append("--quick")
-    prefix = ["taskset", "-c", "0"] if threads == 1 and sys.platform == "linux" else []
-    done = subprocess.run([*prefix, *command], env=environment, capture_output=True, text=True)
-    if done.returncode:
-        sys.stderr.write(done.stderr[-4000:])
-        return None
-    return json.loads(done.stdout.splitlines()[-1])
+@dataclass
+class Results:
+    """What `latest.json` keeps.
+
+    Attributes:
+        limits: of the machine, by number of threads.
+        latency: milliseconds, by what is timed.
+        groups: rows in the order of the workloads, one thread first.
+    """
+
+    limits: dict[int, dict[str, float]] = field(default_factory=dict)
+    latency: dict[str, float] = field(default_factory=dict)
+    groups: dict[str, list[Row]] = field(default_factory=dict)
+
+    @staticmethod
+    def load(file: Path) -> Results:
+        if not file.exists():
+            return Results()
+        raw = json.loads(file.read_text())
+        rows = {name: [Row(**row) for row in found] for name, found in raw["groups"].items()}
+        limits = {int(threads): limit for threads, limit in raw["limits"].items()}
+        return Results(limits, raw["latency"], rows)
+
+    def text(self) -> str:
+        raw = {name: [vars(row) for row in rows] for name, rows in self.groups.items()}
+        kept = {"limits": self.limits, "latency": self.latency, "groups": raw}
+        return json.dumps(kept, indent=1) + "\n"
+
+    def replace(self, group: str, threads: int, rows: list[Row]) -> None:
+        kept = [row for row in self.groups.get(group, []) if row.threads != threads]
+        self.groups[group] = sorted([*kept, *rows], key=lambda row: row.threads)
 
 
-def latencies() -> dict[str, float]:
-    """Import time, and first call of the chain cold and from the disk cache, in milliseconds."""
+def installed() -> list[str]:
+    """The libraries that this machine has what they need of."""
+    return [
+        name
+        for name in LIBRARIES
+        if all(importlib.util.find_spec(needed) for needed in _NEEDS.get(name, (name,)))
+    ]
+
+
+def asked(script: str, *arguments: str, threads: int | None = None) -> Any:
+    """What another script of this folder prints, as JSON."""
     done = subprocess.run(
-        [sys.executable, str(HERE / "latency.py")], capture_output=True, text=True, check=True
-    )
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+        [sys.executable, str(HERE / script), *arguments],
+        env=os.environ if threads is None else environment(threads),
+        stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def machine_line() -> str:
     """What the numbers were measured on."""
-    names = ("torch", "onnxruntime", "jax", "numba", "numpy")
-    have = [n for n in names if importlib.util.find_spec(n)]
     return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, " + (
-        "peers: " + ", ".join(have)
+        "peers: " + ", ".join(installed()[1:])
     )
 
 
-def report(
-    groups: dict[str, list[Row]], limits: dict[int, dict[str, float]], times: dict[str, float]
-) -> list[str]:
+def report(results: Results) -> list[str]:
     """The lines of `latest.md`."""
     out = [
         "# Benchmarks",
         "",
-        f"Made by `make bench` on {machine_line()}. Microseconds per call (median), all",
-        "candidates of a row interleaved in one process. The last column is what counts: above 1",
-        "we are faster than the best peer. The limit is the larger of operations over the peak of",
-        "multiply-adds and bytes over the copying bandwidth, both measured in the same run (what",
-        "stays in a cache may pass it).",
+        f"Made by `make bench` on {machine_line()}. Microseconds per call (median of",
+        "turns); each library in a process of its own, which alone runs at its turn. The last",
+        "column is what counts: above 1 we are faster than the best peer. The limit is the larger",
+        "of operations over the peak of multiply-adds and bytes over the copying bandwidth, both",
+        "measured in the same run (what stays in a cache may pass it). Errors are the largest",
+        "difference from the result in float64, as a share of the largest magnitude; more than",
+        "twice PyTorch's is in bold.",
         "",
     ]
-    for threads, limit in limits.items():
+    for threads, limit in results.limits.items():
         gflops, gbytes = limit["flops"] / 1e9, limit["bandwidth"] / 1e9
         out.append(f"Limits of {threads} thread(s): {gflops:.0f} GFLOP/s, {gbytes:.1f} GB/s.")
     out += ["", "| group | threads | geometric mean | least |", "| --- | --- | --- | --- |"]
-    for name, rows in groups.items():
-        for threads in limits:
+    for name, rows in results.groups.items():
+        for threads in results.limits:
             ratios = [r.ratio for r in rows if r.threads == threads and r.ratio is not None]
             if ratios:
                 mean = geometric_mean(ratios)
                 out.append(f"| {name} | {threads} | **{mean:.2f}** | {min(ratios):.2f} |")
-    for name, rows in groups.items():
-        out += ["", f"## {name}", "", table(rows, limits)]
+    for name, rows in results.groups.items():
+        out += ["", f"## {name}", "", table(rows, results.limits)]
     out += ["", "## Latency", "", "| latency | ms |", "| --- | --- |"]
-    out += [f"| {name} | {value:.1f} |" for name, value in times.items()]
+    out += [f"| {name} | {value:.2f} |" for name, value in results.latency.items()]
     failures = [
         f"- {row.workload}, {row.threads} thread(s), {name}: {why}"
-        for rows in groups.values()
+        for rows in results.groups.values()
         for row in rows
         for name, why in row.failed.items()
     ]
     return [*out, *(["", "## Without a time", "", *failures] if failures else [])]
 
 
+def progress(group: str, row: Row) -> str:
+    times = {name: f"{1e6 * seconds:.4g}" for name, seconds in row.seconds.items()}
+    shown = ", ".join(f"{name} {time}" for name, time in times.items())
+    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+    return f"{group}, {row.threads}t, {row.workload}: {ratio}  ({shown}) {row.accuracy}"
+
+
+def measure(results: Results, groups: list[str], threads: int, effort: Effort) -> None:
+    """Run groups with a number of threads, and print their rows as they come."""
+    results.limits[threads] = asked("limits.py", str(threads), threads=threads)
+    with Arena(installed(), threads) as arena:
+        for group in groups:
+            if threads > 1 and group in ONE_THREAD:
+                continue
+            works = arena.workloads(group)
+            rows = []
+            for index, work in enumerate(works):
+                rows.append(arena.measure(group, index, work, effort))
+                print(progress(group, rows[-1]), flush=True)
+            results.replace(group, threads, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="shorter timing, for a first look")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--only", nargs="*", default=list(GROUPS), choices=GROUPS)
+    parser.add_argument("--only", nargs="*", choices=(*GROUPS, "latency"))
     parser.add_argument("--output", type=Path, default=HERE / "results")
     options = parser.parse_args()
-    limits = {n: in_process(n, "limits", options.quick) for n in options.threads}
-    groups: dict[str, list[Row]] = {}
-    failed = []
-    for name in options.only:
-        groups[name] = []
-        for threads in options.threads:
-            found = in_process(threads, name, options.quick)
-            if found is None:
-                failed.append(f"{name} with {threads} thread(s)")
-                continue
-            groups[name] += [Row(**raw) for raw in found]
-            print(table(groups[name][-len(found) :], limits), flush=True)
-    times = latencies()
-    options.output.mkdir(exist_ok=True)
-    (options.output / "latest.md").write_text("\n".join(report(groups, limits, times)) + "\n")
-    raw = {name: [vars(row) for row in rows] for name, rows in groups.items()}
-    kept = {"limits": limits, "latency": times, "groups": raw}
-    (options.output / "latest.json").write_text(json.dumps(kept, indent=1) + "\n")
+    wanted = options.only or [*GROUPS, "latency"]
+    options.output.mkdir(parents=True, exist_ok=True)
+    results = Results.load(options.output / "latest.json")
+    groups = [name for name in GROUPS if name in wanted]
+    for threads in options.threads if groups else []:
+        measure(results, groups, threads, QUICK if options.quick else Effort())
+    if "latency" in wanted:
+        results.latency = asked("latency.py")
+    results.groups = {name: results.groups[name] for name in GROUPS if name in results.groups}
+    (options.output / "latest.md").write_text("\n".join(report(results)) + "\n")
+    (options.output / "latest.json").write_text(results.text())
     if importlib.util.find_spec("matplotlib"):
         pictures = importlib.import_module("plot")
-        pictures.bars({n: r for n, r in groups.items() if r}, options.output / "latest.svg")
-        every = [row for rows in groups.values() for row in rows]
-        pictures.roofline(every, limits, options.output / "roofline.svg")
+        pictures.bars({n: r for n, r in results.groups.items() if r}, options.output / "latest.svg")
+        every = [row for rows in results.groups.values() for row in rows]
+        pictures.roofline(every, results.limits, options.output / "roofline.svg")
     print(f"written to {options.output}")
-    if failed:
-        raise SystemExit(f"failed: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from workload import Workload
 
 
 def collatz_steps(count: int) -> int:
@@ -40,7 +40,8 @@ def mandelbrot_count(size: int, limit: int) -> int:
     return inside
 
 
-PROGRAMS: tuple[tuple[str, Callable[..., int], tuple[int, ...]], ...] = (
-    ("Collatz to 100000", collatz_steps, (100_000,)),
-    ("Mandelbrot 200, 200 steps", mandelbrot_count, (200, 200)),
-)
+SCALAR_PROGRAMS: tuple[Workload, ...] = (
+    Workload("Collatz to 100000", lambda: collatz_steps, lambda random: (100_000,), plain=True),
+    Workload("Mandelbrot 200, 200 steps", lambda: mandelbrot_count, lambda random: (200, 200),
+             plain=True),
+)  # fmt: skip

@@ -1,0 +1,159 @@
+"""One library in a process of its own, which the harness asks over a pipe.
+
+    python benchmarks/contender.py LIBRARY THREADS
+
+Reads commands and answers them, a line of JSON each: `list`, `prepare` and `time` (see the methods
+of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`: our eager tensors over
+NumPy in float64, which give what every candidate must return.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from candidates import LIBRARIES, Call
+from groups import GROUPS
+from peers import torch
+from workload import Workload
+
+import tensorscript as ts
+
+Answer = dict[str, Any]
+_SET_DEATH_SIGNAL = 1
+
+
+def as_array(value: Any) -> np.ndarray:
+    """The NumPy array of a result of any of the libraries."""
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    return np.asarray(value)
+
+
+def _block(value: Any) -> Any:
+    """Wait for an asynchronous result (JAX)."""
+    wait = getattr(value, "block_until_ready", None)
+    return wait() if wait is not None else value
+
+
+class Contender:
+    """The state of this process: the calls of the workload at hand."""
+
+    def __init__(self, library: str, threads: int) -> None:
+        self.library, self.threads = library, threads
+        self.calls: dict[str, Call] = {}
+        self.once: dict[str, float] = {}
+
+    def list(self, group: str) -> Answer:
+        """The workloads of a group: name, operations, bytes of arguments."""
+        rows = [
+            {"name": w.name, "flops": w.flops, "bytes": _bytes(w.arguments()), "plain": w.plain}
+            for w in GROUPS[group]
+        ]
+        return {"rows": rows}
+
+    def prepare(self, group: str, index: int, folder: str) -> Answer:
+        """Build each candidate, call it once, and keep its result in `folder`."""
+        self.calls, self.once = {}, {}
+        gc.collect()
+        work, failed = GROUPS[group][index], {}
+        if self.library == "reference":
+            np.save(f"{folder}/reference.npy", expected(work))
+            return {"ready": [], "failed": {}}
+        for name, build in LIBRARIES[self.library](work, work.arguments(), self.threads).items():
+            try:
+                call = build()
+                np.save(f"{folder}/{name}.npy", as_array(_block(call())))
+            except Exception as error:  # noqa: BLE001  # a peer that fails is a note in the table
+                failed[name] = f"{type(error).__name__}: {error}".splitlines()[0]
+                continue
+            self.calls[name] = call
+        if self.threads == 1:
+            _keep_to_one_cpu()
+        for name, call in self.calls.items():
+            self.once[name] = min(_seconds(call, 1) for _ in range(3))
+        gc.collect()
+        return {"ready": list(self.calls), "failed": failed, "once": self.once}
+
+    def time(self, name: str, warm: float, seconds: float) -> Answer:
+        """Seconds per call over about `seconds`, after `warm` seconds of calls."""
+        call = self.calls[name]
+        end = time.perf_counter() + warm
+        while time.perf_counter() < end:
+            _block(call())
+        count = max(1, round(seconds / self.once[name]))
+        return {"seconds": _seconds(call, count) / count}
+
+
+def _seconds(call: Call, count: int) -> float:
+    gc.disable()
+    start = time.perf_counter()
+    for _ in range(count):
+        result = call()
+    _block(result)
+    seconds = time.perf_counter() - start
+    gc.enable()
+    return seconds
+
+
+def _keep_to_one_cpu() -> None:
+    """Every thread of this process, those that libraries have started too."""
+    if sys.platform == "linux":
+        for task in os.listdir("/proc/self/task"):
+            os.sched_setaffinity(int(task), {min(os.sched_getaffinity(0))})
+
+
+def _bytes(arguments: Any) -> int:
+    return sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
+
+
+def expected(work: Workload) -> np.ndarray:
+    """The program's result, computed in float64."""
+    program, arguments = work.build(), work.arguments()
+    wide = [
+        a.astype("f8") if isinstance(a, np.ndarray) and a.dtype == np.float32 else a
+        for a in arguments
+    ]
+    if work.plain:
+        return np.asarray(program(*(_tensor(a) for a in arguments)))
+    if torch is not None and isinstance(program, torch.nn.Module):
+        return as_array(program.double()(*(_tensor(a) for a in wide)))
+    return as_array(ts.jit.script(program)(*(ts.from_numpy(a) for a in wide)))
+
+
+def _tensor(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    return torch.from_numpy(value) if torch is not None else ts.from_numpy(value)
+
+
+def main() -> None:
+    library, threads = sys.argv[1], int(sys.argv[2])
+    if sys.platform == "linux":  # a stopped process would outlive the harness
+        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, int(signal.SIGKILL))
+    ts.set_num_threads(threads)
+    if torch is not None:
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+    contender = Contender(library, threads)
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print is not an answer
+    for line in sys.stdin:
+        command = json.loads(line)
+        if sys.platform == "linux" and command["do"] == "prepare":
+            os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        method: Callable[..., Answer] = getattr(contender, command.pop("do"))
+        answers.write(json.dumps(method(**command)) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What moves and orders elements."""
+
+from __future__ import annotations
+
+import numpy as np
+from peers import jax, lib
+from workload import MATRIX, Arguments, Workload, normal, workload
+
+
+def gather_rows(x, i):
+    return x[i]
+
+
+def sorted_rows(x):
+    return lib.sort(x, 1)[0]
+
+
+def top_ten(x):
+    return lib.topk(x, 10, 1)[0]
+
+
+def running_sum(x):
+    return x.cumsum(1)
+
+
+def transpose(x):
+    return x.t().contiguous()
+
+
+def joined(x, y):
+    return lib.cat([x, y], 1)
+
+
+def scattered(x, i, y):
+    return x.index_add(0, i, y)
+
+
+def _rows_and_places(random: np.random.Generator) -> Arguments:
+    return random.standard_normal((30000, 256)).astype("f4"), random.integers(0, 30000, 512)
+
+
+def _sums_and_places(random: np.random.Generator) -> Arguments:
+    base, rows = (random.standard_normal((n, 256)).astype("f4") for n in (1024, 512))
+    return base, random.integers(0, 1024, 512), rows
+
+
+DATA: tuple[Workload, ...] = (
+    workload("512 rows of 30000x256", gather_rows, _rows_and_places, lambda x, i: x[i], None,
+             lambda x, i: x[i]),
+    workload("add 512 rows into 1024x256", scattered, _sums_and_places,
+             lambda x, i, y: x.at[i].add(y)),
+    workload("sort 64x1024", sorted_rows, normal((64, 1024)), lambda x: jax.numpy.sort(x, 1), None,
+             lambda x: np.sort(x, 1)),
+    workload("top 10 of 64x1024", top_ten, normal((64, 1024)), lambda x: jax.lax.top_k(x, 10)[0]),
+    workload("running sum 512x1024", running_sum, normal((512, 1024)), lambda x: x.cumsum(1), None,
+             lambda x: x.cumsum(1)),
+    workload("transpose 1024x1024", transpose, MATRIX, lambda x: x.T + 0, None,
+             lambda x: np.ascontiguousarray(x.T)),
+    workload("join 1024x512 twice", joined, normal((1024, 512), (1024, 512)),
+             lambda x, y: jax.numpy.concatenate([x, y], 1), None,
+             lambda x, y: np.concatenate([x, y], 1)),
+)  # fmt: skip

@@ -1,0 +1,114 @@
+"""Reductions, and what normalises by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from peers import jax, lib, numba
+from workload import MATRIX, Workload, normal, workload
+
+F = lib.nn.functional
+
+
+def sum_rows(x):
+    return x.sum(1)
+
+
+def sum_columns(x):
+    return x.sum(0)
+
+
+def sum_all(x):
+    return x.sum()
+
+
+def argmax_rows(x):
+    return x.argmax(1)
+
+
+def variance(x):
+    return x.var(1)
+
+
+def logsumexp(x):
+    return x.logsumexp(1)
+
+
+def softmax(x):
+    return lib.softmax(x, 1)
+
+
+def softmax_numpy(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def softmax_numba() -> Callable[..., Any]:
+    @numba.njit(parallel=True, fastmath=True)
+    def run(x):
+        out = np.empty_like(x)
+        for i in numba.prange(x.shape[0]):
+            m = np.float32(-np.inf)
+            for j in range(x.shape[1]):
+                m = max(m, x[i, j])
+            s = np.float32(0)
+            for j in range(x.shape[1]):
+                e = np.exp(x[i, j] - m)
+                out[i, j] = e
+                s += e
+            for j in range(x.shape[1]):
+                out[i, j] /= s
+        return out
+
+    return run
+
+
+def layer_norm(x, w, b):
+    return F.layer_norm(x, (512,), w, b)
+
+
+def layer_norm_jax(x: Any, w: Any, b: Any) -> Any:
+    m = x.mean(-1, keepdims=True)
+    v = ((x - m) ** 2).mean(-1, keepdims=True)
+    return (x - m) * jax.lax.rsqrt(v + 1e-5) * w + b
+
+
+def rms_norm(x, w):
+    return x * lib.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * w
+
+
+def rms_norm_jax(x: Any, w: Any) -> Any:
+    return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * w
+
+
+def batch_norm(x, m, v, w, b):
+    return lib.relu(F.batch_norm(x, m, v * v, w, b, False, 0.1, 1e-5))
+
+
+REDUCTION: tuple[Workload, ...] = (
+    workload("sum of rows 1024x1024", sum_rows, MATRIX, lambda x: x.sum(1), None,
+             lambda x: x.sum(1)),
+    workload("sum of columns 1024x1024", sum_columns, MATRIX, lambda x: x.sum(0), None,
+             lambda x: x.sum(0)),
+    workload("sum of all 1024x1024", sum_all, MATRIX, lambda x: x.sum(), None, lambda x: x.sum()),
+    workload("argmax of rows 1024x1024", argmax_rows, MATRIX, lambda x: x.argmax(1), None,
+             lambda x: x.argmax(1)),
+    workload("variance of rows 1024x1024", variance, MATRIX, lambda x: x.var(1, ddof=1)),
+    workload("logsumexp of rows 1024x1024", logsumexp, MATRIX,
+             lambda x: jax.nn.logsumexp(x, axis=1)),
+)  # fmt: skip
+
+NORMALISATION: tuple[Workload, ...] = (
+    *(
+        workload(f"softmax of rows {n}x{n}", softmax, normal((n, n)),
+                 lambda x: jax.nn.softmax(x, axis=1), softmax_numba, softmax_numpy)
+        for n in (64, 1024)
+    ),
+    workload("layer norm 8192x512", layer_norm, normal((8192, 512), (512,), (512,)),
+             layer_norm_jax),
+    workload("rms norm 8192x512", rms_norm, normal((8192, 512), (512,)), rms_norm_jax),
+    workload("batch norm, relu 1x64x56x56", batch_norm,
+             normal((1, 64, 56, 56), (64,), (64,), (64,), (64,))),
+)  # fmt: skip

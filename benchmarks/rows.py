@@ -1,0 +1,84 @@
+"""Results, and the table made of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Row:
+    """Result of one workload.
+
+    Attributes:
+        seconds: per call, by candidate.
+        failed: why a candidate has no time.
+        errors: of each candidate's result against float64, as a share of the largest magnitude.
+        flops: operations of a call, 0 where it is not their number that bounds it.
+        bytes: of the arrays that a call reads and writes.
+    """
+
+    workload: str
+    threads: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+    flops: float = 0.0
+    bytes: float = 0.0
+
+    @property
+    def best_peer(self) -> tuple[str, float] | None:
+        peers = {n: s for n, s in self.seconds.items() if n != "tensorscript"}
+        return min(peers.items(), key=lambda item: item[1]) if peers else None
+
+    @property
+    def ratio(self) -> float | None:
+        """Time of the best peer over ours: above 1 we are faster."""
+        own, peer = self.seconds.get("tensorscript"), self.best_peer
+        return None if own is None or peer is None else peer[1] / own
+
+    def share_of(self, limits: dict[str, float]) -> float | None:
+        """Of the machine's limit that our time reaches: operations or bytes, whichever bounds."""
+        own = self.seconds.get("tensorscript")
+        if own is None or not self.bytes:
+            return None
+        return max(self.flops / limits["flops"], self.bytes / limits["bandwidth"]) / own
+
+    @property
+    def accuracy(self) -> str:
+        """Our error beside PyTorch's; more than twice as much is marked."""
+        own, theirs = self.errors.get("tensorscript"), self.errors.get("torch")
+        if own is None or theirs is None:
+            return "-" if own is None else f"{own:.1e}"
+        text = f"{own:.1e} / {theirs:.1e}"
+        return f"**{text}**" if own > 2 * theirs else text
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
+    """The rows as a Markdown table, times in microseconds.
+
+    Args:
+        limits: of the machine, by number of threads (see `limits.py`).
+    """
+    names = list(dict.fromkeys(n for r in rows for n in (*r.seconds, *r.failed)))
+    names.sort(key=lambda n: n != "tensorscript")
+    head = ["workload", "threads", *names, "error / torch's", "of the limit", "best peer / ours"]
+    lines = [" | ".join(head), " | ".join("---" for _ in head)]
+    for row in rows:
+        cells = [row.workload, str(row.threads)]
+        for name in names:
+            value = row.seconds.get(name)
+            cells.append("-" if value is None else f"{1e6 * value:.2f}")
+        share = row.share_of(limits[row.threads]) if row.threads in limits else None
+        cells.append(row.accuracy)
+        cells.append("-" if share is None else f"{share:.2f}")
+        ratio = row.ratio
+        best = row.best_peer
+        cells.append("-" if ratio is None or best is None else f"**{ratio:.2f}** ({best[0]})")
+        lines.append(" | ".join(cells))
+    return "\n".join(f"| {line} |" for line in lines)
