@@ -19,18 +19,21 @@ from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.paths import below
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     ConstantSpec,
     DictSpec,
     ListSpec,
     NumberSpec,
+    ObjectSpec,
     OutputTree,
     ScalarSpec,
     SequenceSpec,
     TensorSpec,
 )
-from tensorscript.runtime.values import EnumValue, named_tuple
+from tensorscript.lowering.ts_to_tg.state import uniform_dtype
+from tensorscript.runtime.values import EnumValue, ScriptObject, named_tuple
 
 from .lists import list_leaves, rows
 
@@ -89,10 +92,13 @@ class Taking:
         lists: arguments that are lists of any length.
         known: ints and bools are part of the specialisation. False where that does not help, None
             where it was not needed so far.
+        of_state: what `self` holds. Every list of numbers may have any length, unless they are
+            known.
     """
 
     lists: Mapping[str, ListSpec] = field(default_factory=dict)
     known: bool | None = None
+    of_state: bool = False
 
 
 @dataclass
@@ -106,6 +112,7 @@ class Bound:
         paths: path -> array, to copy updates back.
         kind: of the first array, which results take on.
         taking: how the arguments were taken.
+        state: what native code is handed of the receiver, taken apart.
     """
 
     taking: Taking
@@ -115,6 +122,7 @@ class Bound:
     paths: dict[str, np.ndarray] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
     kind: str = ""
+    state: Bound | None = None
 
 
 _SCALARS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
@@ -155,15 +163,29 @@ class Binder:
                 return NumberSpec(value, dtype)
             self.out.leaves.append(value)
             return ScalarSpec(dtype)
+        if isinstance(value, list) and (listed := self._numbers(value)) is not None:
+            self.out.leaves += list_leaves(value, listed) or ()
+            return listed
         if isinstance(value, tuple | list):
-            parts = tuple(self.value(v, f"{name}.{k}") for k, v in enumerate(value))
+            parts = tuple(self.value(v, below(name, k)) for k, v in enumerate(value))
             fields = tuple(getattr(value, "_fields", ()))
             return SequenceSpec(parts, isinstance(value, tuple), fields, type(value).__name__)
         if isinstance(value, dict):
-            return DictSpec(tuple((k, self.value(v, f"{name}.{k}")) for k, v in value.items()))
+            return DictSpec(tuple((k, self.value(v, below(name, k))) for k, v in value.items()))
         if isinstance(value, EnumValue):
             return ConstantSpec(EnumRef(value.class_name, value.name))
-        return ConstantSpec(value)
+        if isinstance(value, ScriptObject):
+            held = value.attributes.items()
+            items = tuple((k, self.value(v, below(name, k))) for k, v in held)
+            return ObjectSpec(value.class_name, items)
+        return ConstantSpec(Device(str(value)) if isinstance(value, device) else value)
+
+    def _numbers(self, value: list[Any]) -> ListSpec | None:
+        """The spec of a list of numbers that `self` holds."""
+        if not self.taking.of_state or self.taking.known:
+            return None
+        dtype = uniform_dtype(value)
+        return None if dtype is None else ListSpec(dtype)
 
     def _tensor(self, value: Any, name: str) -> TensorSpec:
         if isinstance(value, np.generic):
@@ -213,12 +235,14 @@ def rebuild(
     tree: OutputTree,
     leaves: Sequence[Any],
     tensor: Callable[[int, np.ndarray | None], Any],
+    enum: Callable[[EnumRef], Any] = str,
 ) -> Any:
     """The result that an output tree describes.
 
     Args:
         leaves: results of the native call.
         tensor: the wrapped tensor of a leaf number, or of a part of it.
+        enum: the member that a constant refers to.
     """
     match tree.kind:
         case "tensor":
@@ -228,8 +252,11 @@ def rebuild(
         case "scalar":
             return leaves[tree.leaf]
         case "constant":
-            return device(tree.value.text) if isinstance(tree.value, Device) else tree.value
-    children = [rebuild(child, leaves, tensor) for child in tree.children]
+            return _constant(tree.value, enum)
+    children = [rebuild(child, leaves, tensor, enum) for child in tree.children]
+    if tree.kind == "object":
+        names = map(str, tree.keys)
+        return ScriptObject(tree.class_name, dict(zip(names, children, strict=True)))
     if tree.kind == "dict":
         return dict(zip(tree.keys, children, strict=True))
     if tree.kind == "list":
@@ -237,6 +264,15 @@ def rebuild(
     if tree.fields and tree.class_name:
         return named_tuple(tree.class_name, tree.fields)(*children)
     return tuple(children)
+
+
+def _constant(value: object, enum: Callable[[EnumRef], Any]) -> Any:
+    match value:
+        case Device():
+            return device(value.text)
+        case EnumRef():
+            return enum(value)
+    return value
 
 
 def scalar_leaves(tree: OutputTree) -> frozenset[int]:

@@ -1,7 +1,7 @@
 """The values of a call to compiled code against the types of its signature, as TorchScript checks
 them: an int does for a float, a 0-dim tensor for a number, and nothing else changes its type.
 
-Tensors inside of containers, objects and enums are the specialiser's to judge.
+Tensors inside of containers are the specialiser's to judge.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from tensorscript.dialects.ts.types import (
     INT,
     NUMBER,
     STRING,
+    ClassType,
+    EnumType,
     ListType,
     OptionalType,
     TensorType,
@@ -43,8 +45,10 @@ def schema_of(function: FuncOp, name: str, skip: int) -> Signature:
 
 
 def _of_numbers(type_: Attribute) -> bool:
-    """A type of numbers and strings only, however nested."""
+    """A type of numbers, strings and enums only, however nested, or of a class."""
     match type_:
+        case EnumType() | ClassType():
+            return True
         case OptionalType() | ListType():
             return _of_numbers(type_.element)
         case TupleType():
@@ -60,7 +64,7 @@ def _number(value: Any) -> Any:
     return value
 
 
-def convert(schema: Signature, at: int, value: Any) -> Any:
+def convert(schema: Signature, at: int, value: Any, classes: Classes = _CLASSES) -> Any:
     """The value of argument `at` as the schema wants it; tensors stay the same objects.
 
     Raises:
@@ -71,5 +75,5 @@ def convert(schema: Signature, at: int, value: Any) -> Any:
         if not is_array(value) and value is not None:
             match_argument(value, formal, at, schema, _CLASSES)
     elif _of_numbers(formal.type):
-        return match_argument(_number(value), formal, at, schema, _CLASSES)
+        return match_argument(_number(value), formal, at, schema, classes)
     return value

@@ -33,7 +33,6 @@ from .arguments import (
     is_array,
     is_plain,
     rebuild,
-    scalar_leaves,
     tensor_of,
     wrapper,
 )
@@ -42,6 +41,7 @@ from .convert import convert, schema_of
 from .export import export_library, export_object
 from .folding import folded_program
 from .gpu import GPULoaded, GPUModule, contiguous
+from .jit.boundary import to_python
 from .lists import list_spec
 from .lowered import Lowered
 from .native import Kernel, Loaded, NativeModule
@@ -53,12 +53,11 @@ from .specialisations import (
     MOST_STATES,
     Specialisation,
     Specialisations,
-    StateForm,
     has_unknown_numbers,
     spec_text,
 )
 from .stages import print_module
-from .state import attribute, state_values, store_state
+from .state import bind_state, store_state
 from .stored import CallPlan, from_metadata, to_metadata
 
 
@@ -132,7 +131,10 @@ class CompiledFunction:
             )
         bound = bind(self._names, values, self._taking)
         if bound.key not in self._known:
-            values = [convert(self.schema, at, value) for at, value in enumerate(values)]
+            values = [
+                convert(self.schema, at, value, self.program.classes)
+                for at, value in enumerate(values)
+            ]
             bound = bind(self._names, values, self._taking)
         found = self._found(bound)
         while found is None and bound.taking is not self._taking:
@@ -162,7 +164,7 @@ class CompiledFunction:
 
     def spec_of(self, at: int, value: Any) -> ArgumentSpec:
         """The spec of a value for argument `at`."""
-        fitted = convert(self.schema, at, value)
+        fitted = convert(self.schema, at, value, self.program.classes)
         return bind([self._names[at]], [fitted], self._taking).specs[0]
 
     def _found(self, bound: Bound) -> Specialisation | None:
@@ -174,7 +176,9 @@ class CompiledFunction:
             return None
         receiver = self.program.receiver
         for made in forms:
-            if made.state == StateForm.of(receiver, made.plan):
+            state = bind_state(receiver, made.plan)
+            if state.key == made.plan.state_specs:
+                bound.state = state
                 return made
         if len(forms) < MOST_STATES:
             return self.specialise(specs)
@@ -188,15 +192,15 @@ class CompiledFunction:
 
     def _run(self, found: Specialisation, bound: Bound) -> Any:
         own = found.plan
-        state = state_values(self.program.receiver, own.state_inputs)
-        leaves = found.loaded.call(*bound.leaves, *state)
+        state = bound.state or bind_state(self.program.receiver, own)
+        leaves = found.loaded.call(*bound.leaves, *state.leaves)
         results = leaves if isinstance(leaves, tuple) else (leaves,)
         if own.mutated_inputs:
             for path, leaf in own.mutated_inputs:
                 bound.paths[path][...] = results[leaf]
         same = dict(own.aliases)
         if own.state_inputs:
-            self._store_state(found, bound, results)
+            self._store_state(found, bound, state, results)
         wrap = wrapper(bound.kind)
         dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
@@ -205,29 +209,31 @@ class CompiledFunction:
                 return bound.given[path]
             return wrap(results[leaf] if part is None else part, dtypes[leaf])
 
-        return rebuild(own.output, results, tensor)
+        result = rebuild(own.output, results, tensor, self.program.interpreter.enum)
+        return to_python(result, self.program.classes) if own.needs_classes else result
 
-    def _store_state(self, found: Specialisation, bound: Bound, results: Sequence[Any]) -> None:
+    def _store_state(
+        self, found: Specialisation, bound: Bound, state: Bound, results: Sequence[Any]
+    ) -> None:
         """Write what the call changed of the object."""
         own, receiver = found.plan, self.program.receiver
         same = dict(own.aliases)
         dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
-        def tensor(leaf: int) -> Tensor:
-            path = same.get(leaf, "")
-            if path in bound.given:
+        def tensor(leaf: int, part: np.ndarray | None) -> Tensor:
+            if (path := same.get(leaf)) in bound.given:
                 return tensor_of(bound.given[path])
-            if path in own.state_inputs:
-                held: Tensor = attribute(receiver, path)
-                return held
-            return Tensor(results[leaf], dtypes[leaf])
+            if path in state.given:
+                return tensor_of(state.given[path])
+            return Tensor(results[leaf] if part is None else part, dtypes[leaf])
 
-        store_state(receiver, own, results, tensor)
+        store_state(receiver, own, results, tensor, self.program.interpreter.enum)
 
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
         inside = [_to_tensor(v) for v in values]
-        return _from_tensor(self.program.interpret(inside), wrapper(kind))
+        result = _from_tensor(self.program.interpret(inside), wrapper(kind))
+        return to_python(result, self.program.classes)
 
     # -- compiling -------------------------------------------------------------------------------
 
@@ -302,7 +308,7 @@ class CompiledFunction:
         wanted = Options(lists=not self._on_gpu)
         source = self._source
         own = specialise(source.module, source.entry, arguments, wanted, self.changing)
-        self._learn((*own.state_inputs, *(path for path, _ in own.state_fixed)))
+        self._learn(own.state_inputs)
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
             dump(self._source.module, "ts", options.dump_dir, self.__name__)
@@ -322,26 +328,24 @@ class CompiledFunction:
         if key is not None and (hit := self._cache.load(key)) is not None:
             code, plan = from_metadata(hit.data, hit.metadata)
             loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache)
-            return Specialisation(tuple(specs), plan, code, loaded, None, StateForm())
+            return Specialisation(tuple(specs), plan, code, loaded, None)
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
-        native = NativeModule(lowered.module, self.options, scalar_leaves(plan.output))
+        native = NativeModule(lowered.module, self.options, plan.scalar_leaves)
         code = native.compile()
         if key is not None and not code.constants and not plan.state_inputs:
             self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
-        state = StateForm.of(self.program.receiver, plan)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
-        module = GPUModule(lowered.module, self.options, scalar_leaves(plan.output))
+        module = GPUModule(lowered.module, self.options, plan.scalar_leaves)
         code = module.compile()
         loaded = GPULoaded(module, code)
-        state = StateForm.of(self.program.receiver, plan)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report, state)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 
     def _cache_key(self, specs: Sequence[ArgumentSpec]) -> str | None:
         """The key in the disk cache; None for what is never stored (methods: their weights are
@@ -393,7 +397,7 @@ class CompiledFunction:
             return print_module(modules[stage])
         plan = CallPlan.of(lowered.specialised)
         make = GPUModule if self._on_gpu else NativeModule
-        native = make(lowered.module, self.options, scalar_leaves(plan.output))
+        native = make(lowered.module, self.options, plan.scalar_leaves)
         if stage == "ll":
             return native.llvm_text
         if stage in ("s", "asm") or (stage == "ptx" and self._on_gpu):

@@ -18,6 +18,7 @@ from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
+from .jit.boundary import Classes
 from .stages import print_module
 
 
@@ -29,6 +30,7 @@ class Program:
         module: all functions and classes that the entry may reach.
         entry: symbol of the function.
         python_calls: what the program left in Python, by name.
+        classes: Python classes beside those of the program.
         receiver: value of its first argument (`self`), None for a plain function.
     """
 
@@ -36,6 +38,7 @@ class Program:
     entry: str
     receiver: ScriptObject | None = None
     python_calls: Mapping[str, Callable[..., Any]] | None = None
+    classes: Classes = field(default_factory=Classes)
     interpreter: Interpreter = field(init=False)
 
     def __post_init__(self) -> None:

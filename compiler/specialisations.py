@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
+    DictSpec,
     NumberSpec,
+    ObjectSpec,
     ScalarSpec,
     SequenceSpec,
     TensorSpec,
@@ -19,7 +19,6 @@ from tensorscript.lowering.ts_to_tg.specs import (
 from .gpu import GPUCode, GPULoaded
 from .native import Loaded, NativeCode
 from .observe import Report
-from .state import attribute, state_values
 from .stored import CallPlan
 
 MOST_STATES = 8
@@ -31,48 +30,16 @@ MOST_NUMBERS = 32
 
 @dataclass
 class Specialisation:
-    """One compiled form of the program. `report` is None if it came from the disk cache;
-    `fast_class` is the class that answers its calls natively, if there is one."""
+    """One compiled form of the program, for arguments of `specs` and the state that `plan` tells.
+    `report` is None if it came from the disk cache; `fast_class` is the class that answers its
+    calls natively, if there is one."""
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
     code: NativeCode | GPUCode
     loaded: Loaded | GPULoaded
     report: Report | None
-    state: StateForm
     fast_class: type[Any] | None = None
-
-
-@dataclass(frozen=True)
-class StateForm:
-    """What of an object's changing state native code was compiled for.
-
-    Attributes:
-        inputs: paths of what native code is handed, with dtype, shape and strides of tensors.
-        fixed: paths of numbers, with type and value.
-    """
-
-    inputs: tuple[tuple[str, object], ...] = ()
-    fixed: tuple[tuple[str, object], ...] = ()
-
-    @classmethod
-    def of(cls, receiver: Any, plan: CallPlan) -> StateForm:
-        """The form that the state of `receiver` has now."""
-        found = state_values(receiver, plan.state_inputs)
-        inputs = tuple(zip(plan.state_inputs, map(_form, found), strict=True))
-        fixed = tuple((path, _number(attribute(receiver, path))) for path, _ in plan.state_fixed)
-        return cls(inputs, fixed)
-
-
-def _form(value: Any) -> object:
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.shape, value.strides
-    return type(value)
-
-
-def _number(value: Any) -> object:
-    # Text tells -0.0 from 0.0 and is equal for two NaNs.
-    return type(value), repr(value)
 
 
 class Specialisations:
@@ -127,10 +94,16 @@ class Specialisations:
 
 
 def _has(kind: type, specs: Sequence[ArgumentSpec]) -> bool:
-    return any(
-        _has(kind, s.elements) if isinstance(s, SequenceSpec) else isinstance(s, kind)
-        for s in specs
-    )
+    return any(isinstance(s, kind) or _has(kind, _parts(s)) for s in specs)
+
+
+def _parts(spec: ArgumentSpec) -> Sequence[ArgumentSpec]:
+    match spec:
+        case SequenceSpec(elements):
+            return elements
+        case DictSpec(items) | ObjectSpec(_, items):
+            return [part for _, part in items]
+    return ()
 
 
 def has_unknown_numbers(specs: Sequence[ArgumentSpec]) -> bool:

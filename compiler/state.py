@@ -1,5 +1,5 @@
-"""What a compiled method changes of its object: tensors and numbers that native code takes as
-trailing arguments, and whose new values it gives back."""
+"""What a compiled method changes of its object: attributes that native code takes as trailing
+arguments, and whose new values it gives back."""
 
 from __future__ import annotations
 
@@ -9,54 +9,63 @@ from typing import Any
 import numpy as np
 
 from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts_to_tg.paths import SELF, parts
 from tensorscript.runtime.values import ScriptObject
 
+from .arguments import Bound, Taking, bind, rebuild
 from .stored import CallPlan
 
 
-def _owner(receiver: Any, path: str) -> tuple[ScriptObject, str]:
-    """The object that holds the attribute at a path, and the attribute's name."""
-    *owners, name = path.split(".")
-    for part in owners:
-        receiver = receiver.attributes[part]
-    return receiver, name
+def _part(value: Any, name: str) -> Any:
+    match value:
+        case ScriptObject():
+            return value.attributes[name]
+        case list() | tuple():
+            return value[int(name)]
+        case dict():
+            return next(v for k, v in value.items() if str(k) == name)
+    raise KeyError(name)
 
 
 def attribute(receiver: Any, path: str) -> Any:
-    """The attribute at a path such as `layer.count`."""
-    owner, name = _owner(receiver, path)
-    return owner.attributes[name]
+    """What stands at a path such as `layer.count` or `cache.0`."""
+    for name in parts(path):
+        receiver = _part(receiver, name)
+    return receiver
 
 
-def state_values(receiver: Any, paths: Sequence[str]) -> list[Any]:
-    """The trailing arguments of a call: arrays and numbers."""
-    found = [attribute(receiver, path) for path in paths]
-    return [v._array if isinstance(v, Tensor) else v for v in found]
+def bind_state(receiver: Any, plan: CallPlan) -> Bound:
+    """The trailing arguments of a call, taken apart."""
+    paths = plan.state_inputs
+    values = [attribute(receiver, path) for path in paths]
+    taking = Taking(known=plan.state_known, of_state=True)
+    return bind([f"{SELF}.{path}" for path in paths], values, taking)
 
 
 def store_state(
     receiver: Any,
     plan: CallPlan,
     results: Sequence[Any],
-    tensor: Callable[[int], Tensor],
+    tensor: Callable[[int, np.ndarray | None], Tensor],
+    enum: Callable[[Any], Any],
 ) -> None:
     """Put the new values where they belong: in-place updates first, as the program ran.
 
     Args:
         results: of the native call.
-        tensor: a result as an eager tensor; what is an argument itself is that argument.
+        tensor: a result, or a part of one, as an eager tensor; what is an argument itself is that
+            argument.
+        enum: the member that a constant refers to.
     """
     for path, leaf in plan.state_updates:
         attribute(receiver, path)._array[...] = results[leaf]
     changed: list[tuple[ScriptObject, str, Any]] = []
-    for path, leaf in plan.state_assigned:
-        owner, name = _owner(receiver, path)
-        is_tensor = isinstance(owner.attributes[name], Tensor)
-        changed.append((owner, name, tensor(leaf) if is_tensor else _number(results[leaf])))
+    for path, tree in plan.state_assigned:
+        *owners, name = parts(path)
+        owner = receiver
+        for part in owners:
+            owner = _part(owner, part)
+        changed.append((owner, name, rebuild(tree, results, tensor, enum)))
     # A new value may be what another attribute held before.
     for owner, name, value in changed:
         owner.attributes[name] = value
-
-
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.ndarray | np.generic) else value

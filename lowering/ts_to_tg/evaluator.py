@@ -32,6 +32,7 @@ from .builder import Builder, Rows
 from .dims import dtype_of
 from .elements import as_expr, known
 from .grown import Hints, fill, joined, new_grown, of_type, of_values
+from .paths import SELF, below
 from .refusals import reason_of
 from .values import (
     DictRef,
@@ -110,15 +111,15 @@ class Evaluator:
             return made
         if isinstance(value, ListLiteral | list):
             items = value.elements if isinstance(value, ListLiteral) else value
-            elements = [self.import_value(v, f"{path}.{i}") for i, v in enumerate(items)]
+            elements = [self.import_value(v, below(path, i)) for i, v in enumerate(items)]
             return self._import_list(elements, path) if path else self.new_list(elements)
         if isinstance(value, tuple):
-            parts = tuple(self.import_value(v, f"{path}.{i}") for i, v in enumerate(value))
+            parts = tuple(self.import_value(v, below(path, i)) for i, v in enumerate(value))
             fields = tuple(getattr(value, "_fields", ()))
             return TupleValue(parts, fields, type(value).__name__ if fields else "")
         if isinstance(value, DictLiteral | dict):
             pairs = value.items if isinstance(value, DictLiteral) else value.items()
-            named = {k: self.import_value(v, f"{path}.{k}") for k, v in pairs}
+            named = {k: self.import_value(v, below(path, k)) for k, v in pairs}
             return self.imported(DictRef(), named, path) if path else self.new_dict(named)
         if isinstance(value, ObjectValue):
             return self.import_object(value, path)
@@ -132,9 +133,8 @@ class Evaluator:
     def import_object(self, value: ObjectValue, path: str) -> ObjectRef:
         if (found := self.objects.get(id(value))) is not None:
             return found
-        made = self.objects[id(value)] = ObjectRef(value.class_name, path or "self")
-        prefix = f"{path}." if path else ""
-        self.b.heap.imported[made] = _Lazy(self, value.attributes, prefix)
+        made = self.objects[id(value)] = ObjectRef(value.class_name, path or SELF)
+        self.b.heap.imported[made] = _Lazy(self, value.attributes, made.path)
         return made
 
     def _import_list(self, elements: Sequence[Value], path: str) -> ListRef:
@@ -441,16 +441,16 @@ _RESHAPING = {
 class _Lazy(dict[str, Value]):
     """Attributes of an imported object; tensors become constants when they are first read."""
 
-    def __init__(self, evaluator: Evaluator, raw: Mapping[str, object], prefix: str) -> None:
+    def __init__(self, evaluator: Evaluator, raw: Mapping[str, object], path: str) -> None:
         super().__init__((k, _UNREAD) for k in raw)
         self.evaluator = evaluator
         self.raw = raw
-        self.prefix = prefix
+        self.path = path
 
     def __getitem__(self, name: str) -> Value:
         found = super().__getitem__(name)
         if found is _UNREAD:
-            found = self.evaluator.import_value(self.raw[name], self.prefix + name)
+            found = self.evaluator.import_value(self.raw[name], below(self.path, name))
             super().__setitem__(name, found)
         return found
 

@@ -66,7 +66,13 @@ class DictSpec:
     items: tuple[tuple[object, ArgumentSpec], ...]
 
 
-StateSpec = TensorSpec | ScalarSpec
+@dataclass(frozen=True)
+class ObjectSpec:
+    """An object of a script class, by its attributes."""
+
+    class_name: str
+    items: tuple[tuple[str, ArgumentSpec], ...]
+
 
 ArgumentSpec = (
     TensorSpec
@@ -76,6 +82,7 @@ ArgumentSpec = (
     | SequenceSpec
     | ListSpec
     | DictSpec
+    | ObjectSpec
     | ObjectValue
 )
 
@@ -83,7 +90,8 @@ ArgumentSpec = (
 @dataclass(frozen=True)
 class OutputTree:
     """How the caller rebuilds a result. `kind` is "tensor" or "scalar" (leaf number `leaf` of the
-    function's results), "tuple", "list", "dict" (with `keys`) or "constant" (with `value`).
+    function's results), "tuple", "list", "dict" (with `keys`), "object" (with the names of its
+    attributes as `keys`) or "constant" (with `value`).
 
     A run-time list is "each", whose child says by column what its elements are: "column" (a leaf
     with one number for each), a "tuple" of these, "boxes" (a leaf with all numbers of the tensors

@@ -111,12 +111,13 @@ def test_state() -> None:
     out = lowered(module, (3,))
     assert set(out.state_inputs) == {"total", "last"}
     x = np.arange(3, dtype=np.float32)
-    given = {"x": x, "total": np.ones(3, np.float32), "last": np.zeros(3, np.float32)}
+    ones, zeros = np.ones(3, np.float32), np.zeros(3, np.float32)
+    given = {"x": x, "self.total": ones, "self.last": zeros}
     results = evaluate(out.function, [given[name] for name in out.inputs])
     np.testing.assert_array_equal(results[0], 1 - x)
     ((path, leaf),) = out.state_updates
     np.testing.assert_array_equal(results[leaf], x + 1)
     assert path == "total", "written in place"
-    ((path, leaf),) = out.state_assigned
-    np.testing.assert_array_equal(results[leaf], x * 2)
+    ((path, tree),) = out.state_assigned
+    np.testing.assert_array_equal(results[tree.leaf], x * 2)
     assert path == "last", "set to another tensor"

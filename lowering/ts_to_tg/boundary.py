@@ -1,0 +1,211 @@
+"""What crosses the boundary of a specialised function: arguments in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute, SSAValue
+
+from tensorscript.base.dtypes import DType, int64
+from tensorscript.dialects.te.expr import Expr, const, var
+from tensorscript.dialects.tg.lists import element_of
+from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
+
+from .builder import Builder
+from .elements import as_expr, known
+from .evaluator import Evaluator
+from .grown import Element, ListElement, NumberElement, TensorElement, TupleElement, perform
+from .grown import (
+    columns as columns_of,
+)
+from .paths import below
+from .specs import (
+    ArgumentSpec,
+    ConstantSpec,
+    DictSpec,
+    ListSpec,
+    NumberSpec,
+    ObjectSpec,
+    OutputTree,
+    ScalarSpec,
+    SequenceSpec,
+    TensorSpec,
+)
+from .values import (
+    DictRef,
+    Grown,
+    ListRef,
+    ObjectRef,
+    Storage,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+)
+
+
+def _size(size: int | str) -> Expr:
+    return const(size) if isinstance(size, int) else var(size)
+
+
+@dataclass
+class Boundary:
+    """The arguments and results of a specialisation under way."""
+
+    builder: Builder
+    evaluator: Evaluator
+    names: list[str] = field(default_factory=list)
+    strides: list[tuple[Expr, ...] | None] = field(default_factory=list)
+    sizes: dict[str, None] = field(default_factory=dict)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    leaves: list[SSAValue] = field(default_factory=list)
+    sources: dict[int, str] = field(default_factory=dict)
+
+    def argument(self, spec: ArgumentSpec, path: str) -> Value:
+        """The abstract value of an argument; its leaves become block arguments."""
+        match spec:
+            case TensorSpec():
+                return self.tensor(spec, path)
+            case ScalarSpec(dtype):
+                return self.builder.scalar_of(self.block_argument(ScalarType(dtype), path, None))
+            case SequenceSpec(elements, is_tuple, fields, class_name):
+                values = [self.argument(s, below(path, i)) for i, s in enumerate(elements)]
+                if is_tuple:
+                    return TupleValue(tuple(values), fields, class_name)
+                return self.evaluator.new_list(values, site=("argument", path))
+            case ListSpec(dtype, depth):
+                return self.list_argument(dtype, depth, path)
+            case DictSpec(items):
+                return self.evaluator.new_dict(
+                    {k: self.argument(s, below(path, k)) for k, s in items}
+                )
+            case ObjectSpec(class_name, items):
+                made = ObjectRef(class_name, path)
+                self.builder.heap[made] = {k: self.argument(s, below(path, k)) for k, s in items}
+                return made
+            case ConstantSpec(value) | NumberSpec(value):
+                return self.evaluator.import_value(value)
+        return self.evaluator.import_value(spec, path)
+
+    def block_argument(
+        self, type_: Attribute, path: str, strides: tuple[Expr, ...] | None
+    ) -> SSAValue:
+        self.names.append(path)
+        self.strides.append(strides)
+        block = self.builder.entry
+        return block.insert_arg(type_, len(block.args))
+
+    def list_argument(self, dtype: DType, depth: int, path: str) -> ListRef:
+        """A list argument: a block argument, for a list of lists its numbers and lengths."""
+        number: Element = NumberElement(dtype)
+        column = self.block_argument(ListType.of(dtype), path, None)
+        if depth == 2:
+            lengths = self.block_argument(ListType.of(int64), f"{path}.lengths", None)
+            nested = ListType.of(dtype, depth)
+            column = perform(self.builder, "split", [column, lengths], nested)
+            number = ListElement(number)
+        made = ListRef()
+        self.builder.heap[made] = Grown(number, (column,))
+        return made
+
+    def tensor(self, spec: TensorSpec, path: str) -> Tensor:
+        if spec.dtype.is_complex:
+            self.builder.cannot("complex numbers")
+        shape = tuple(map(_size, spec.shape))
+        strides = None if spec.strides is None else tuple(map(_size, spec.strides))
+        for size in (*shape, *(strides or ())):
+            for name in size.free:
+                self.sizes.setdefault(name)
+        value = self.block_argument(tensor(spec.dtype, shape), path, strides)
+        storage = Storage(spec.dtype, shape, path, strides)
+        self.builder.heap[storage] = value
+        made = Tensor(storage, shape, None, strides)
+        self.tensors[path] = made
+        return made
+
+    def leaf(self, value: Value) -> int:
+        if isinstance(value, SSAValue):
+            ssa = value
+        elif isinstance(value, Tensor):
+            ssa = self.builder.ssa(value)
+        else:
+            ssa = self.builder.scalar_operand(value)
+        self.leaves.append(ssa)
+        return len(self.leaves) - 1
+
+    def tree(self, value: Value) -> OutputTree:
+        """The output tree of a value; its leaves become results."""
+        heap = self.builder.heap
+        if isinstance(value, Tensor):
+            leaf = self.leaf(value)
+            if value.indices is None and value.storage.origin:
+                self.sources[leaf] = value.storage.origin
+            return OutputTree("tensor", leaf)
+        if isinstance(value, Expr):
+            return OutputTree("scalar", self.leaf(value))
+        if isinstance(value, TupleValue):
+            children = tuple(map(self.tree, value.elements))
+            return OutputTree(
+                "tuple", children=children, fields=value.fields, class_name=value.class_name
+            )
+        if isinstance(value, ListRef):
+            content = heap[value]
+            if isinstance(content, Grown):
+                child = self.elements(content.element, iter(content.columns))
+                return OutputTree("each", children=(child,))
+            return OutputTree("list", children=tuple(map(self.tree, content)))
+        if isinstance(value, DictRef):
+            items = heap[value]
+            return OutputTree(
+                "dict", children=tuple(map(self.tree, items.values())), keys=tuple(items)
+            )
+        if isinstance(value, UnknownString):
+            self.builder.operator = "return"
+            self.builder.cannot("a string that depends on unknown values")
+        if isinstance(value, ObjectRef):
+            return self.object_tree(value)
+        return OutputTree("constant", value=value)
+
+    def object_tree(self, value: ObjectRef) -> OutputTree:
+        """The tree of an object by its attributes; what the caller holds cannot be given back."""
+        b = self.builder
+        if value in b.heap.imported:
+            b.operator = "return"
+            b.cannot(f"returning {value.path}, which the caller holds")
+        items = b.heap[value]
+        children = tuple(map(self.tree, items.values()))
+        return OutputTree(
+            "object", children=children, keys=tuple(items), class_name=value.class_name
+        )
+
+    def elements(self, element: Element, columns: Iterator[SSAValue]) -> OutputTree:
+        """The tree over the columns of a run-time list; its leaves become results."""
+        b = self.builder
+        match element:
+            case NumberElement():
+                return OutputTree("column", self.leaf(next(columns)))
+            case TupleElement(parts, fields, class_name):
+                children = tuple(self.elements(part, columns) for part in parts)
+                return OutputTree("tuple", children=children, fields=fields, class_name=class_name)
+            case TensorElement(dtype, shape):
+                boxes = next(columns)
+                counts = perform(b, "lengths", [boxes], ListType.of(int64))
+                values = self.leaf(perform(b, "join", [boxes], ListType.of(dtype)))
+                trees = [OutputTree("column", self.leaf(counts))]
+                for size in shape:
+                    column = size is None
+                    tree = OutputTree("column", self.leaf(next(columns))) if column else None
+                    trees.append(tree or self.tree(known(as_expr(size))))
+                return OutputTree("boxes", values, tuple(trees))
+            case ListElement(inner):
+                nested = [next(columns) for _ in columns_of(inner)]
+                counts = perform(b, "lengths", nested[:1], ListType.of(int64))
+                lengths_leaf = self.leaf(counts)
+                parts_ = [perform(b, "join", [c], element_of(_list(c))) for c in nested]
+                return OutputTree("each", lengths_leaf, (self.elements(inner, iter(parts_)),))
+
+
+def _list(value: SSAValue) -> ListType:
+    assert isinstance(value.type, ListType)
+    return value.type
