@@ -23,7 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.lowering.schedule import PRIMITIVES, Argument, Step, apply
+from tensorscript.dialects.te.schedule import Argument, Step
+from tensorscript.lowering.schedule import PRIMITIVES, apply
 from tensorscript.lowering.te.flatten import flatten
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
@@ -130,9 +131,8 @@ def listing() -> str:
     rows = [(step.name, step.stage, step.why) for step in _PIPELINE.values()]
     rows += [(name, "te", (run.__doc__ or "").rstrip(".")) for name, run in ON_LOOPS.items()]
     for name, primitive in PRIMITIVES.items():
-        low, high = primitive.arity
-        count = f"{low}" if low == high else f"{low} or more" if high > 9 else f"{low} to {high}"
-        options = f"{primitive.kind}=NAME" + (f" args=... ({count})" if high else "")
+        usage = f" args={primitive.usage}" if primitive.parameters else ""
+        options = f"{primitive.kind}=NAME{usage}"
         rows.append((name, "te", f"schedule primitive: {{func=NAME {options}}}"))
     width = max(len(name) for name, _, _ in rows)
     return "".join(f"{name:<{width}}  {stage:<9}  {why}\n" for name, stage, why in rows)

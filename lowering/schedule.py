@@ -1,37 +1,39 @@
-"""Schedules as data: what to do to which loop, and the table of primitives that do it.
+"""The primitives of schedules, and what applies them.
 
-A schedule is a tuple of steps. A step names a primitive, its target (a loop by its variable, or a
-buffer) and arguments; it is hashable, prints as pseudo-code and survives JSON:
-
-```
-split("i", 8, "guard")
-vectorize("i_i")
-parallel("i_o", 4)
-```
+A schedule is data (`dialects/te/schedule.py`): a tuple of steps, each a primitive with a target and
+arguments. A primitive is a `check` (is it legal? else why not) and an `apply`; its module documents
+`before --> after` and when it is legal. Users, heuristics and the tuner all make steps, and
+`Scheduler` applies them. A user's steps are checked; those of the heuristics are legal by
+construction, which `verify` (and a test) checks.
 
 New loops are named after the old: split and tile make `i_o`, `i_i` (split's tail loop is `i_t`),
 fuse `i_f`, distribute `i_d`, slice_head `i_h`, slice_tail `i_t`, rfactor `i_z` (initialisation) and
 `i_r` (final step). New buffers: rfactor `y_rf`, cache `y_c` (its copies run over `y_c_r`, `y_c_w`),
-compute_at `t_a` (filled over `t_a_i`). A name that is taken gets `_2`, `_3`, ... Each primitive's
-module documents `before --> after` and when it is legal.
+compute_at `t_a` (filled over `t_a_i`). A name that is taken gets `_2`, `_3`, ...
 """
 
 from __future__ import annotations
 
-import json
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp
+from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step, record
 
+from .schedules import tensorize
 from .te import (
+    accumulate,
     buffers,
     cache,
+    collapse,
     compute_at,
     distribute,
     expand,
+    forward,
+    full_unroll,
     fuse,
     fuse_loops,
     inline,
@@ -41,87 +43,108 @@ from .te import (
     rfactor,
     slices,
     split,
+    squares,
+    stretch,
+    temporaries,
     tile,
+    vectorize_outer,
 )
 from .te.nest import Nest
 
-Argument = int | float | str | bool | None
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "int | None": (int, type(None)),
+}
+"""What an annotated argument of a primitive may be."""
 
 
-class ScheduleError(UserError, RuntimeError):
-    """A step that is illegal for the function, or malformed; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One application of a primitive. `target`: a loop variable or a buffer name."""
-
-    primitive: str
-    target: str
-    args: tuple[Argument, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.primitive}({', '.join(json.dumps(a) for a in (self.target, *self.args))})"
-
-
-Schedule = tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Primitive:
     """`check` says why a step is illegal (None: legal); `apply` rewrites, given a legal step.
 
-    `kind` is what the target names: "loop" or "buffer". `arity` bounds the number of arguments.
+    Both take the nest, the target, and the arguments, whose names and types are those of `check`.
+    `kind` is what the target names: "loop" or "buffer".
     """
 
     check: Callable[..., str | None]
     apply: Callable[..., None]
-    arity: tuple[int, int]
     kind: str = "loop"
 
+    @cached_property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """The arguments of a step, after nest and target."""
+        return tuple(inspect.signature(self.check).parameters.values())[2:]
 
-_MANY = 64
+    @property
+    def usage(self) -> str:
+        """The arguments as a reader would write them: `factor, tail="exact"`."""
+        return ", ".join(
+            str(p.replace(annotation=p.empty)).replace("'", '"') for p in self.parameters
+        )
+
+    def misused(self, args: tuple[Argument, ...]) -> str | None:
+        """Why `args` are not arguments of this primitive."""
+        needed = sum(p.default is p.empty and p.kind is not p.VAR_POSITIONAL
+                     for p in self.parameters)  # fmt: skip
+        several = any(p.kind is p.VAR_POSITIONAL for p in self.parameters)
+        if len(args) < needed or (len(args) > len(self.parameters) and not several):
+            return f"it takes ({self.usage}), got {len(args)} arguments"
+        for number, value in enumerate(args):
+            p = self.parameters[min(number, len(self.parameters) - 1)]
+            wanted = _TYPES[p.annotation]
+            is_bool = isinstance(value, bool) and wanted is not bool
+            if is_bool or not isinstance(value, wanted):
+                return f"{p.name} is of type {p.annotation}, got {value!r}"
+        return None
+
+
 PRIMITIVES: dict[str, Primitive] = {
-    "split": Primitive(split.check, split.apply, (1, 2)),
-    "reorder": Primitive(reorder.check, reorder.apply, (1, _MANY)),
-    "fuse": Primitive(fuse.check, fuse.apply, (1, 1)),
-    "vectorize": Primitive(kinds.check_vectorize, kinds.apply_vectorize, (0, 0)),
-    "unroll": Primitive(kinds.check_unroll, kinds.apply_unroll, (0, 0)),
-    "parallel": Primitive(kinds.check_parallel, kinds.apply_parallel, (0, 1)),
-    "bind": Primitive(kinds.check_bind, kinds.apply_bind, (1, 1)),
-    "serial": Primitive(kinds.check_serial, kinds.apply_serial, (0, 0)),
-    "rfactor": Primitive(rfactor.check, rfactor.apply, (0, _MANY)),
-    "distribute": Primitive(distribute.check, distribute.apply, (0, _MANY)),
-    "tile": Primitive(tile.check, tile.apply, (3, 4)),
-    "slice_head": Primitive(slices.check, slices.apply_head, (1, 1)),
-    "slice_tail": Primitive(slices.check, slices.apply_tail, (1, 1)),
-    "normalize": Primitive(slices.check_normalize, slices.apply_normalize, (0, 0)),
-    "cache": Primitive(cache.check, cache.apply, (1, 2), "buffer"),
-    "compute_at": Primitive(compute_at.check, compute_at.apply, (1, 2), "buffer"),
-    "inline": Primitive(inline.check, inline.apply, (0, 0), "buffer"),
-    "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, (1, 1), "buffer"),
-    "expand": Primitive(expand.check, expand.apply, (1, 1), "buffer"),
-    "permute": Primitive(permute.check, permute.apply, (0, _MANY), "buffer"),
-    "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, (0, 0), "buffer"),
-    "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply, (1, 1)),
+    "split": Primitive(split.check, split.apply),
+    "reorder": Primitive(reorder.check, reorder.apply),
+    "fuse": Primitive(fuse.check, fuse.apply),
+    "collapse": Primitive(collapse.check, collapse.apply),
+    "vectorize": Primitive(kinds.check_vectorize, kinds.apply_vectorize),
+    "vectorize_outer": Primitive(vectorize_outer.check, vectorize_outer.apply),
+    "accumulate": Primitive(accumulate.check, accumulate.apply),
+    "stretch": Primitive(stretch.check, stretch.apply),
+    "squares": Primitive(squares.check, squares.apply),
+    "unroll": Primitive(kinds.check_unroll, kinds.apply_unroll),
+    "full_unroll": Primitive(full_unroll.check, full_unroll.apply),
+    "parallel": Primitive(kinds.check_parallel, kinds.apply_parallel),
+    "bind": Primitive(kinds.check_bind, kinds.apply_bind),
+    "serial": Primitive(kinds.check_serial, kinds.apply_serial),
+    "rfactor": Primitive(rfactor.check, rfactor.apply),
+    "distribute": Primitive(distribute.check, distribute.apply),
+    "tile": Primitive(tile.check, tile.apply),
+    "slice_head": Primitive(slices.check, slices.apply_head),
+    "slice_tail": Primitive(slices.check, slices.apply_tail),
+    "normalize": Primitive(slices.check_normalize, slices.apply_normalize),
+    "fuse_loops": Primitive(fuse_loops.check, fuse_loops.apply),
+    "forward": Primitive(forward.check, forward.apply),
+    "name_temporaries": Primitive(temporaries.check, temporaries.apply),
+    "tensorize": Primitive(tensorize.check, tensorize.apply),
+    "cache": Primitive(cache.check, cache.apply, "buffer"),
+    "compute_at": Primitive(compute_at.check, compute_at.apply, "buffer"),
+    "inline": Primitive(inline.check, inline.apply, "buffer"),
+    "set_scope": Primitive(buffers.check_scope, buffers.apply_scope, "buffer"),
+    "expand": Primitive(expand.check, expand.apply, "buffer"),
+    "permute": Primitive(permute.check, permute.apply, "buffer"),
+    "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, "buffer"),
 }
-
-
-def step(primitive: str, target: str, *args: Argument) -> Step:
-    """`Step(primitive, target, args)`."""
-    return Step(primitive, target, args)
 
 
 def _malformed(nest: Nest, item: Step) -> str | None:
     known = PRIMITIVES.get(item.primitive)
     if known is None:
-        return "unknown primitive"
-    low, high = known.arity
-    if not low <= len(item.args) <= high:
-        return f"takes {low} to {high} arguments, got {len(item.args)}"
+        return f"there is no such primitive; there are {', '.join(PRIMITIVES)}"
+    if reason := known.misused(item.args):
+        return reason
     present: dict[str, Any] = nest.loops if known.kind == "loop" else nest.buffers
     if item.target not in present:
-        return f"there is no {known.kind} {item.target}"
+        names = ", ".join(present) or "none"
+        return f"there is no {known.kind} {item.target} (there are: {names})"
     return None
 
 
@@ -130,49 +153,56 @@ def check_step(nest: Nest, item: Step) -> str | None:
     return _malformed(nest, item) or PRIMITIVES[item.primitive].check(nest, item.target, *item.args)
 
 
-def apply_step(nest: Nest, item: Step) -> None:
-    """Apply one step in place.
+class Scheduler:
+    """Applies steps to one function and keeps the record of them.
 
-    Raises:
-        ScheduleError: the step is illegal or malformed; nothing was changed.
+    Args:
+        func: rewritten in place.
+        checked: ask every step's check first; without it the caller answers for legality.
     """
-    if (reason := check_step(nest, item)) is not None:
-        raise ScheduleError(f"cannot {item}: {reason}")
-    PRIMITIVES[item.primitive].apply(nest, item.target, *item.args)
-    nest.changed()
+
+    def __init__(self, func: FuncOp, checked: bool = True) -> None:
+        self.nest = Nest(func)
+        self.steps: list[Step] = []
+        self._checked = checked
+
+    @property
+    def func(self) -> FuncOp:
+        return self.nest.func
+
+    @property
+    def schedule(self) -> Schedule:
+        """What was applied so far."""
+        return tuple(self.steps)
+
+    def apply(self, item: Step) -> tuple[str, ...]:
+        """Apply one step; the loops that it made, in program order.
+
+        Raises:
+            ScheduleError: the step is illegal or malformed; nothing was changed.
+        """
+        nest = self.nest
+        if self._checked and (reason := check_step(nest, item)) is not None:
+            raise ScheduleError(f"cannot {item} in {nest.func.sym_name.data}: {reason}")
+        before = set(nest.loops)
+        PRIMITIVES[item.primitive].apply(nest, item.target, *item.args)
+        nest.changed()
+        self.steps.append(item)
+        return tuple(name for name in nest.loops if name not in before)
+
+    def do(self, primitive: str, target: str, *args: Argument) -> tuple[str, ...]:
+        """`apply` a step given by its parts."""
+        return self.apply(Step(primitive, target, args))
 
 
 def apply(func: FuncOp, schedule: Schedule) -> FuncOp:
-    """Apply the steps to `func` in place, in order, and give it back.
+    """Apply the steps to `func` in place, in order, note them on it, and give it back.
 
     Raises:
         ScheduleError: a step is illegal; the steps before it stay applied.
     """
-    nest = Nest(func)
+    scheduler = Scheduler(func)
     for item in schedule:
-        apply_step(nest, item)
+        scheduler.apply(item)
+    record(func, scheduler.schedule)
     return func
-
-
-def pseudo_code(schedule: Schedule) -> str:
-    """One step a line."""
-    return "".join(f"{item}\n" for item in schedule)
-
-
-def to_json(schedule: Schedule) -> str:
-    return json.dumps([[s.primitive, s.target, list(s.args)] for s in schedule])
-
-
-def from_json(source: str) -> Schedule:
-    """Inverse of `to_json`.
-
-    Raises:
-        ScheduleError: the text is not a schedule.
-    """
-    try:
-        items = json.loads(source)
-        steps = tuple(Step(str(p), str(t), tuple(args)) for p, t, args in items)
-        hash(steps)  # a list or an object among the arguments is a TypeError
-        return steps
-    except (ValueError, TypeError) as error:
-        raise ScheduleError(f"not a schedule: {source[:80]}") from error

@@ -39,10 +39,10 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, St
 from tensorscript.dialects.tg.ops import identity
 
 from ..te.affine import all_buffers, coefficient, known
-from .attention_shape import Attention, recognise_attention
+from ..te.lanes import vectorize_map, vectorize_reduction
+from .attention_shape import Attention
 from .contraction_pack import RowPacker
 from .contraction_tile import Tile, ceil_div, tile_for
-from .lanes import vectorize_map, vectorize_reduction
 
 QUERY_BLOCK = 192
 """Queries that share the packed keys and values of a block."""
@@ -361,13 +361,6 @@ def _floor(power: Expr) -> Expr:
     return power.args[0].args[1].args[1]
 
 
-def tile_attention(func: FuncOp, vector_bytes: int) -> bool:
-    """Replace a logical nest of attention by the tiled one; False if it has another form."""
-    if (a := recognise_attention(func)) is None:
-        return False
-    made = _Tiled(func, a, vector_bytes).build()
-    for op in list(func.block.ops):
-        op.detach()
-        op.erase()
-    func.block.add_ops(made)
-    return True
+def tiled_attention(func: FuncOp, a: Attention, vector_bytes: int) -> list[Operation]:
+    """The tiled nest of the attention that a function computes."""
+    return _Tiled(func, a, vector_bytes).build()

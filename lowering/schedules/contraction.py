@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import DType, float32, float64
+from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import (
     Expr,
@@ -35,11 +35,10 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
+from ..te.lanes import vectorize_map
 from .contraction_pack import RowPacker
-from .contraction_shape import Axis, Product, Spots, at, recognise
+from .contraction_shape import Axis, Product, Spots, at
 from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
-from .convolution import direct_convolution
-from .lanes import vectorize_map
 
 DEPTH_BLOCK = 1024
 LEAST_WORK = 1 << 15
@@ -318,26 +317,8 @@ def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
     return (rows >= 4 or is_fixed) and columns >= 8 and rows * columns * depth >= LEAST_WORK
 
 
-def block_contraction(func: FuncOp, vector_bytes: int, fixed: frozenset[str] = frozenset()) -> bool:
-    """Replace a logical contraction nest by the blocked one; False if it does not fit the form.
-
-    Args:
-        vector_bytes: width of the machine's vectors (64 for AVX-512).
-        fixed: parameters that every call passes a constant for.
-    """
-    if (product := recognise(func)) is None:
-        return False
+def blocked_product(func: FuncOp, product: Product, vector_bytes: int) -> list[Operation]:
+    """The blocked nest of a product, for vectors of so many bytes (64 for AVX-512)."""
     dtype = product.target.value.dtype
-    if dtype not in (float32, float64):
-        return False
-    made = direct_convolution(func, product, vector_bytes)
-    if made is None and worth_blocking(product, fixed):
-        tile = tile_for(dtype, vector_bytes, product.rows.size)
-        made = _Blocked(func, product, tile, dtype).build()
-    if made is None:
-        return False
-    for op in list(func.block.ops):
-        op.detach()
-        op.erase()
-    func.block.add_ops(made)
-    return True
+    tile = tile_for(dtype, vector_bytes, product.rows.size)
+    return _Blocked(func, product, tile, dtype).build()

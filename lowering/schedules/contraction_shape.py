@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.dtypes import float32, float64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, mul, substitute, transform, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
@@ -163,6 +164,14 @@ def _classify(
         axis.names.append(loop.var)
         axis.extents.append(loop.extent)
     return columns, rows, batch
+
+
+def product_of(func: FuncOp) -> Product | None:
+    """The product of floating-point matrices that a logical function computes, if it is one."""
+    product = recognise(func)
+    if product is None or product.target.value.dtype not in (float32, float64):
+        return None
+    return product
 
 
 def at(e: Expr, *values: dict[str, Expr]) -> Expr:

@@ -15,31 +15,44 @@ Vasudevan, Keane, Gregg, "Low-memory GEMM-based convolution algorithms for deep 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import float32, float64
 from tensorscript.dialects.te.expr import mul
 from tensorscript.dialects.te.ops import FuncOp
 
 from ..te.affine import all_buffers, known
-from .contraction_shape import Product
+from .contraction_shape import Product, product_of
 from .convolution_columns import PixelColumns
-from .convolution_image import image_of
+from .convolution_image import Image, image_of
 from .convolution_pixels import PixelRows
 
 LEAST_WORK = 1 << 12
 
 
-def direct_convolution(func: FuncOp, p: Product, vector_bytes: int) -> list[Operation] | None:
-    """The nest of a product whose factor Y is an image read by windows; None if it is not."""
-    if p.target.value.dtype not in (float32, float64) or (image := image_of(p)) is None:
+@dataclass(frozen=True)
+class Convolution:
+    """A product whose factor Y is an image read by windows."""
+
+    product: Product
+    image: Image
+
+
+def convolved_product(func: FuncOp) -> Convolution | None:
+    """The convolution that a function computes, None if it is none or not worth that form."""
+    if (p := product_of(func)) is None:
         return None
     work = known(mul(mul(p.rows.size, p.columns.size), p.depth.size))
     if work is not None and work < LEAST_WORK:
         return None
-    buffers = all_buffers(func)
+    image = image_of(p)
+    return None if image is None else Convolution(p, image)
+
+
+def direct_convolution(func: FuncOp, form: Convolution, vector_bytes: int) -> list[Operation]:
+    """The nest of a convolution, in the cheaper of both forms."""
+    p, image, buffers = form.product, form.image, all_buffers(func)
     columns = PixelColumns(p, image, vector_bytes, buffers)
     rows = PixelRows.of(p, image, vector_bytes, buffers)
-    if rows is not None and rows.cost < columns.cost:
-        return rows.build()
-    return columns.build()
+    return rows.build() if rows is not None and rows.cost < columns.cost else columns.build()

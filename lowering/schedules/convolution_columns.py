@@ -25,12 +25,12 @@ from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads,
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
 from ..te.affine import known
+from ..te.lanes import vectorize_map
 from ..te.rebuild import substituting
 from .contraction_shape import Product
 from .contraction_tile import TASKS, ceil_div, loops_around, tile_for
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest
-from .lanes import vectorize_map
 
 LEAST_PANELS = 4
 """Column panels of a block: what the last one wastes is then little."""

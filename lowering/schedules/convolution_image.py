@@ -25,9 +25,9 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 
 from ..te.affine import coefficient, known
+from ..te.lanes import vectorize_map
 from .contraction_shape import Axis, Product, at
 from .contraction_tile import loops_around
-from .lanes import vectorize_map
 
 MOST_PHASES = 16
 

@@ -22,12 +22,12 @@ from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads,
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 
 from ..te.affine import known
+from ..te.lanes import vectorize_map
+from ..te.squares import transpose_tiles
 from .contraction_shape import Axis, Product, Spots
 from .contraction_tile import TASKS, TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ConvolutionNest
-from .lanes import vectorize_map
-from .transpose import transpose_tiles
 
 LEAST_RUN = 6
 """Pixels of a run that keep the units busy."""

@@ -20,32 +20,26 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 
-from tensorscript.dialects.te.buffers import Buffer, ExprAttr
-from tensorscript.dialects.te.expr import Expr, as_expr, binary, const, load, mul, var, walk
-from tensorscript.dialects.te.ops import (
-    AllocOp,
-    ForOp,
-    FuncOp,
-    StoreOp,
-    UpdateOp,
-    functions,
-)
-from tensorscript.dialects.tg.ops import identity
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, const, walk
+from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, functions
+from tensorscript.dialects.te.schedule import record
 
-from ..te.affine import accesses, all_buffers, coefficient, expressions, flat_index, known
-from ..te.rebuild import substituting
-from .accumulate import accumulate_rows
-from .attention import tile_attention
-from .collapse import collapse, outer_loops
-from .contraction import block_contraction
-from .fuse_rows import fuse_rows
+from ..schedule import Scheduler
+from ..te import stretch, vectorize_outer
+from ..te.affine import accesses, coefficient, expressions, flat_index, known
+from ..te.full_unroll import copies
+from ..te.squares import crossing
+from ..te.temporaries import temporaries
+from .attention_shape import recognise_attention
+from .contraction import worth_blocking
+from .contraction_shape import product_of
+from .convolution import convolved_product
 from .iterations import vectorize_iterations
-from .lanes import vectorize_map, vectorize_outer, vectorize_reduction
+from .loops import collapse_all, outer_loops
 from .order import schedule_sort
 from .prepack import constant_arguments
-from .taps import expand_taps
-from .temporaries import name_temporaries
-from .transpose import transpose_tiles
+from .rows import fuse_rows
 
 
 @dataclass(frozen=True)
@@ -57,12 +51,14 @@ class CPUParameters:
         grain: element operations (of vector code) worth handing to another thread, about 10 us.
         reduction_chunk: elements of a full reduction that one thread takes at a time.
         fixed: parameters of the kernel at hand that every call passes a constant for.
+        checked: have the steps checked, which are legal by construction.
     """
 
     vector_bytes: int = 64
     grain: int = 1 << 18
     reduction_chunk: int = 1 << 15
     fixed: frozenset[str] = frozenset()
+    checked: bool = False
 
 
 MATH_WEIGHT = 12
@@ -100,16 +96,6 @@ def _shrunk(lanes: int, extent: Expr) -> int:
     return lanes
 
 
-def _replace(op: Operation, made: list[Operation]) -> None:
-    block = op.parent
-    assert block is not None
-    for statement in made:
-        statement.location = op.location
-        block.insert_op_before(statement, op)
-    op.detach()
-    op.erase()
-
-
 def _is_innermost(loop: ForOp) -> bool:
     return not any(isinstance(op, ForOp) for op in loop.block.ops)
 
@@ -133,29 +119,28 @@ def _grain(loop: ForOp, parameters: CPUParameters) -> int:
     return max(1, parameters.grain // _trip_work(loop))
 
 
-def _make_parallel(loop: ForOp, parameters: CPUParameters) -> None:
+def _make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Mark an independent loop parallel unless all of its work is too little for two threads."""
     grain, size = _grain(loop, parameters), known(loop.extent)
     if size is not None and size < 2 * grain:
         return
-    loop.properties["kind"] = StringAttr("parallel")
-    loop.properties["grain_attr"] = ExprAttr(as_expr(grain))
+    scheduler.do("parallel", loop.var, grain)
 
 
 # --- pointwise ----------------------------------------------------------------------------------
 
 
-def _schedule_pointwise(func: FuncOp, parameters: CPUParameters) -> None:
-    buffers = all_buffers(func)
-    collapse(func.block, buffers)
-    for loop in _loops(func.block):
-        if (squares := transpose_tiles(loop, buffers)) is not None:
-            _replace(loop, squares)
+def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    block = scheduler.func.block
+    collapse_all(scheduler, block)
+    for loop in _loops(block):
+        if (found := crossing(loop, scheduler.nest.buffers)) is not None:
+            scheduler.do("squares", found.row.var, found.loops[-1].var, found.side)
         else:
-            _vectorize_inside(loop, buffers, parameters)
-    for loop in _loops(func.block):
+            _vectorize_inside(scheduler, loop, parameters)
+    for loop in _loops(block):
         if loop.kind.data == "serial":
-            _make_parallel(loop, parameters)
+            _make_parallel(scheduler, loop, parameters)
 
 
 def _stores_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
@@ -167,20 +152,24 @@ def _stores_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
     return all(step is not None and step.is_int(1) for step in steps)
 
 
-def _vectorize_inside(loop: ForOp, buffers: dict[str, Buffer], parameters: CPUParameters) -> None:
+def _vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Vectorise the innermost loops in (and including) `loop`."""
     if not _is_innermost(loop):
         for inner in _loops(loop.block):
-            _vectorize_inside(inner, buffers, parameters)
+            _vectorize_inside(scheduler, inner, parameters)
         return
     if (known(loop.extent) or 64) < 2:
         return
-    name_temporaries(loop)
+    if temporaries(loop):
+        scheduler.do("name_temporaries", loop.var)
+    buffers = scheduler.nest.buffers
     lanes = _shrunk(_lanes(loop, buffers, parameters), loop.extent)
     if any(isinstance(op, UpdateOp) for op in loop.block.ops):
-        _replace(loop, vectorize_reduction(loop, lanes))
+        scheduler.do("accumulate", loop.var, lanes)
     elif _stores_contiguous(loop, buffers):
-        _replace(loop, vectorize_map(loop, lanes))
+        for made in scheduler.do("split", loop.var, lanes, "rest"):
+            if _is_innermost(scheduler.nest.loops[made]):
+                scheduler.do("vectorize", made)
 
 
 # --- reductions ---------------------------------------------------------------------------------
@@ -212,40 +201,67 @@ def _gathers(step: Expr | None) -> bool:
     return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
 
 
-def _simple_body(loop: ForOp) -> bool:
-    """Only what `vectorize_outer` distributes over lanes, with bounds that all lanes share."""
-    for op in loop.block.ops:
-        for inner in op.walk():
-            if not isinstance(inner, ForOp | StoreOp | UpdateOp | AllocOp):
-                return False
-            if isinstance(inner, ForOp) and loop.var in inner.extent.free | inner.start.free:
-                return False
-    return True
+STRETCH, STRETCH_ROWS = 2048, 8
+"""Elements of a partial row: a few pages of reading, well inside the first cache; and the rows
+added to it at once, so that it is read and written that much less often."""
+LEAST_STRETCH = 256
+"""Shorter rows and reductions stay in registers."""
+MOST_TAPS = 16
+"""Copies of a short reduction's body; more would cost more in decoding than masks do."""
 
 
-def _schedule_rows(func: FuncOp, parameters: CPUParameters) -> None:
-    buffers = all_buffers(func)
-    collapse(func.block, buffers)
-    chunk_full_reduction(func, parameters)
-    buffers = all_buffers(func)
+def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    func = scheduler.func
+    collapse_all(scheduler, func.block)
+    _chunk_full_reductions(scheduler, parameters)
     loops, row = outer_loops(func)
-    if loops and _prefers_outer(loops[-1], buffers) and _simple_body(loops[-1]):
-        last = loops[-1]
-        lanes = _shrunk(_lanes(last, buffers, parameters), last.extent)
-        block = last.parent
-        _replace(last, accumulate_rows(last, lanes) or vectorize_outer(last, lanes))
-        assert block is not None
-        expand_taps(block)
+    if loops and _prefers_outer(loops[-1], scheduler.nest.buffers) and _fits_lanes(loops[-1]):
+        _vectorize_last(scheduler, loops[-1], parameters)
     else:
-        fuse_rows(row)
+        fuse_rows(scheduler, row)
         for loop in _loops(row):
-            _vectorize_inside(loop, buffers, parameters)
+            _vectorize_inside(scheduler, loop, parameters)
     for loop in _loops(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
-            _make_parallel(loop, parameters)
+            _make_parallel(scheduler, loop, parameters)
 
 
-def chunk_full_reduction(func: FuncOp, parameters: CPUParameters) -> None:
+def _fits_lanes(loop: ForOp) -> bool:
+    return vectorize_outer.unfit(loop) is None
+
+
+def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """Lanes along the last outer loop; its short reductions are written out."""
+    lanes = _shrunk(_lanes(loop, scheduler.nest.buffers, parameters), loop.extent)
+    block = loop.parent
+    assert block is not None  # a loop of the function
+    if _is_long_column(loop):
+        scheduler.do("stretch", loop.var, lanes, STRETCH, STRETCH_ROWS)
+    else:
+        scheduler.do("vectorize_outer", loop.var, lanes)
+    _write_out_taps(scheduler, block)
+
+
+def _is_long_column(loop: ForOp) -> bool:
+    """One reduction, long both ways as far as is known."""
+    if (column := stretch.column_of(loop)) is None:
+        return False
+    sizes = (known(loop.extent), known(column.reduction.extent))
+    return all(size is None or size >= LEAST_STRETCH for size in sizes)
+
+
+def _write_out_taps(scheduler: Scheduler, block: Block) -> None:
+    """Write out the short reductions in a block and in what is inside it: only the first and last
+    taps of a window reach over the edge, so that most lose their mask."""
+    for op in list(block.ops):
+        if isinstance(op, ForOp) and op.is_reduction and 0 < copies(op, True) <= MOST_TAPS:
+            scheduler.do("full_unroll", op.var, True)
+            continue
+        for region in op.regions:
+            _write_out_taps(scheduler, region.block)
+
+
+def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """Cut a long reduction to a single element into partial ones.
 
     ```
@@ -254,70 +270,71 @@ def chunk_full_reduction(func: FuncOp, parameters: CPUParameters) -> None:
                                         for c in 0 .. n / chunk { s[] += p[c] }
     ```
     """
-    for loop in list(_loops(func.block)):
-        size, chunk = known(loop.extent), parameters.reduction_chunk
+    chunk = parameters.reduction_chunk
+    for loop in _loops(scheduler.func.block):
+        size = known(loop.extent)
         body = list(loop.block.ops)
         plain = len(body) == 1 and isinstance(body[0], UpdateOp)
         if not loop.is_reduction or size is None or size < 2 * chunk or not plain:
             continue
-        update = body[0]
-        assert isinstance(update, UpdateOp)
-        dtype, c = update.value.dtype, var(f"{loop.var}_c")
-        count = -(-size // chunk)
-        left = const(size) - mul(c, const(chunk))
-        here = substituting({loop.var: c * chunk + var(loop.var)})
-        extent = binary("min", const(chunk), left) if size % chunk else const(chunk)
-        name = f"p_{loop.var}"
-        step = UpdateOp(name, [c], update.combiner, here(update.value))
-        partial = ForOp(
-            str(c.value),
-            count,
-            [
-                StoreOp(name, [c], identity(update.combiner, dtype)),
-                ForOp(loop.var, extent, [step], reduction=True),
-            ],
-        )
-        last = var(f"{loop.var}_d")
-        total = UpdateOp(update.buffer, update.indices, update.combiner, load(name, [last], dtype))
-        combine = ForOp(str(last.value), count, [total], reduction=True)
-        _replace(loop, [AllocOp(Buffer(name, dtype, (const(count),)), "stack"), partial, combine])
+        outer, _ = scheduler.do("split", loop.var, chunk, "short")
+        known_buffers = set(scheduler.nest.buffers)
+        clear, _ = scheduler.do("rfactor", outer)
+        (partial,) = scheduler.nest.buffers.keys() - known_buffers
+        scheduler.do("set_scope", partial, "stack")
+        scheduler.do("fuse_loops", clear, outer)
 
 
 # --- the rest -----------------------------------------------------------------------------------
 
 
-def _schedule_contraction(func: FuncOp, parameters: CPUParameters) -> None:
-    if not block_contraction(func, parameters.vector_bytes, parameters.fixed):
-        _schedule_rows(func, parameters)
+def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    func = scheduler.func
+    product = product_of(func)
+    if convolved_product(func) is not None:
+        _tensorize(scheduler, "convolution", parameters)
+    elif product is not None and worth_blocking(product, parameters.fixed):
+        _tensorize(scheduler, "product", parameters)
+    else:
+        _schedule_rows(scheduler, parameters)
 
 
-def _schedule_attention(func: FuncOp, parameters: CPUParameters) -> None:
-    if not tile_attention(func, parameters.vector_bytes):
-        _schedule_rows(func, parameters)
+def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    if recognise_attention(scheduler.func) is not None:
+        _tensorize(scheduler, "attention", parameters)
+    else:
+        _schedule_rows(scheduler, parameters)
 
 
-def _schedule_lines(func: FuncOp, parameters: CPUParameters) -> None:
+def _tensorize(scheduler: Scheduler, kernel: str, parameters: CPUParameters) -> None:
+    first = next(iter(_loops(scheduler.func.block)))
+    scheduler.do("tensorize", first.var, kernel, parameters.vector_bytes)
+
+
+def _schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """Lines are independent, the outermost loop takes them in parallel."""
-    for loop in _loops(func.block):
-        alone = len(list(func.block.ops)) == 1
+    block = scheduler.func.block
+    for loop in _loops(block):
+        alone = len(list(block.ops)) == 1
         if alone and not loop.is_reduction:
-            _make_parallel(loop, parameters)
+            _make_parallel(scheduler, loop, parameters)
 
 
-def _schedule_sort(func: FuncOp, parameters: CPUParameters) -> None:
-    schedule_sort(func)
-    _schedule_lines(func, parameters)
+def _schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
+    schedule_sort(scheduler.func)
+    scheduler.nest.changed()
+    _schedule_lines(scheduler, parameters)
 
 
-def _schedule_scatter(func: FuncOp, parameters: CPUParameters) -> None:
+def _schedule_scatter(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """The copy of the base is a map; the updates stay in order."""
+    func = scheduler.func
     if any(b.mode == "inout" for b in func.buffers):
         return  # updates only
-    buffers = all_buffers(func)
-    collapse(func.block, buffers)
+    collapse_all(scheduler, func.block)
     first = next(iter(_loops(func.block)), None)
     if first is not None:
-        _vectorize_inside(first, buffers, parameters)
+        _vectorize_inside(scheduler, first, parameters)
 
 
 _SCHEDULES = {
@@ -332,6 +349,13 @@ _SCHEDULES = {
 }
 
 
+def schedule_kernel(func: FuncOp, parameters: CPUParameters) -> None:
+    """Choose and apply the schedule of one logical kernel, and note it on the function."""
+    scheduler = Scheduler(func, parameters.checked)
+    _SCHEDULES[func.category.data or "scan"](scheduler, parameters)
+    record(func, scheduler.schedule)
+
+
 def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
     """Schedule every logical function of a te module in place."""
     passed = constant_arguments(module)
@@ -342,5 +366,5 @@ def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:
             vectorize_iterations(func, parameters.vector_bytes)
         else:
             fixed = passed.get(func.sym_name.data, frozenset())
-            _SCHEDULES[func.category.data or "scan"](func, replace(parameters, fixed=fixed))
+            schedule_kernel(func, replace(parameters, fixed=fixed))
         func.properties["level"] = StringAttr("scheduled")

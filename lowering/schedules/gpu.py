@@ -27,11 +27,12 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
+from ..schedule import Scheduler
 from ..te.affine import accesses, all_buffers, coefficient, flat_index, known
 from ..te.rebuild import copy_all, substituting
-from .collapse import collapse, outer_loops
 from .contraction_shape import Axis
 from .gpu_rows import THREADS, ceil_div, elements, private, row_schedule
+from .loops import collapse_all, outer_loops
 from .units import dissolve_units
 
 VECTOR = 4
@@ -121,7 +122,7 @@ def _schedule(func: FuncOp) -> None:
     category = func.category.data
     dissolve_units(func)
     if category in ("pointwise", "reduction", "rows"):
-        collapse(func.block, all_buffers(func))
+        collapse_all(Scheduler(func, checked=False), func.block)
     loops, block = outer_loops(func)
     together = category in ("reduction", "rows") and _walks_rows(func)
     if together or (not loops and category in ("pointwise", "reduction", "rows")):

@@ -49,8 +49,8 @@ from tensorscript.dialects.te.ops import (
 )
 
 from ..te.affine import known
+from ..te.lanes import vectorize_map
 from ..te.rebuild import copy_all, substituting
-from .lanes import vectorize_map
 
 BLOCK = 32
 """Elements that are ranked against each other before merging starts."""

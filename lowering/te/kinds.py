@@ -63,7 +63,7 @@ def apply_unroll(nest: Nest, target: str) -> None:
 
 def check_parallel(nest: Nest, target: str, grain: int | None = None) -> str | None:
     loop = nest.loops[target]
-    if grain is not None and (not isinstance(grain, int) or grain < 1):
+    if grain is not None and grain < 1:
         return "the grain is a positive integer"
     for outer in nest.enclosing(loop):
         if outer.kind.data in ("parallel", "vector"):

@@ -22,7 +22,7 @@ from .nest import Nest, copy_fresh, insert_after, insert_before, loop_like, subs
 
 
 def check(nest: Nest, target: str, count: int) -> str | None:
-    if not isinstance(count, int) or count < 1:
+    if count < 1:
         return "the count is a positive integer"
     return check_normalize(nest, target)
 

@@ -7,8 +7,14 @@ for i in 0 .. N { s(i) }
 for i_o in 0 .. (N + 7) // 8 { for i_i in 0 .. 8 { if i_o * 8 + i_i < N { s(i_o * 8 + i_i) } } }
 ```
 
-Tails: "exact" (the extent must be a multiple), "guard" (as above; no guard where the extent is a
-multiple), "loop" (`i_o` runs over whole blocks, the rest goes to a loop `i_t` behind it).
+| tail | |
+|---|---|
+| exact | the extent must be a multiple |
+| guard | as above; no guard where the extent is a multiple |
+| loop | `i_o` runs over whole blocks, the rest goes to a loop `i_t` behind it |
+| rest | as "loop", but `i_t` runs over a block, too, and is guarded: a vector loop for the rest |
+| short | the inner loop of the last block ends where the loop does |
+
 Order is kept, so a split is always legal.
 """
 
@@ -16,10 +22,11 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, add, binary, mul, sub, var
+from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub, var
 from tensorscript.dialects.te.ops import ForOp, IfOp
 from tensorscript.dialects.te.simplify import simplify
 
+from .affine import known
 from .nest import (
     Nest,
     copy_fresh,
@@ -31,14 +38,14 @@ from .nest import (
     take_body,
 )
 
-TAILS = ("exact", "guard", "loop")
+TAILS = ("exact", "guard", "loop", "rest", "short")
 
 
 def check(nest: Nest, target: str, factor: int, tail: str = "exact") -> str | None:
     loop = nest.loops[target]
     if tail not in TAILS:
         return f"the tail is one of {', '.join(TAILS)}"
-    if not isinstance(factor, int) or factor < 1:
+    if factor < 1:
         return "the factor is a positive integer"
     if loop.kind.data != "serial":
         return f"loop {target} is {loop.kind.data} already"
@@ -57,10 +64,13 @@ def _divides(nest: Nest, loop: ForOp, factor: int) -> bool:
 
 def apply(nest: Nest, target: str, factor: int, tail: str = "exact") -> None:
     loop = nest.loops[target]
-    ranges = nest.ranges(loop)
     whole = _divides(nest, loop, factor)
+    if tail == "rest":
+        _split_off_rest(nest, loop, factor)
+        return
+    ranges = nest.ranges(loop)
     outer, inner = nest.fresh(f"{target}_o"), nest.fresh(f"{target}_i")
-    round_up = tail == "guard" and not whole
+    round_up = tail in ("guard", "short") and not whole
     covered = add(loop.extent, factor - 1) if round_up else loop.extent
     count = simplify(binary("floordiv", covered, factor), ranges)
     body = take_body(loop)
@@ -68,12 +78,20 @@ def apply(nest: Nest, target: str, factor: int, tail: str = "exact") -> None:
         _add_tail(nest, loop, body, mul(count, factor))
     place = add(mul(var(outer), factor), var(inner))
     substitute_in(body, {target: add(loop.start, place)})
-    if round_up:
-        body = [IfOp(binary("lt", place, loop.extent), body)]
-        body[0].location = loop.location
-    main = loop_like(loop, outer, count, [loop_like(loop, inner, factor, body)])
+    length = const(factor)
+    if tail == "short" and not whole:
+        length = binary("min", length, sub(loop.extent, mul(var(outer), factor)))
+    elif round_up:
+        body = [_guarded(loop, binary("lt", place, loop.extent), body)]
+    main = loop_like(loop, outer, count, [loop_like(loop, inner, length, body)])
     insert_before(loop, [main])
     detach(loop)
+
+
+def _guarded(loop: ForOp, condition: Expr, body: list[Operation]) -> Operation:
+    guard = IfOp(condition, body)
+    guard.location = loop.location
+    return guard
 
 
 def _add_tail(nest: Nest, loop: ForOp, body: list[Operation], done: Expr) -> None:
@@ -83,3 +101,26 @@ def _add_tail(nest: Nest, loop: ForOp, body: list[Operation], done: Expr) -> Non
     insert_after(
         loop, [loop_like(loop, name, simplify(sub(loop.extent, done), nest.ranges(loop)), rest)]
     )
+
+
+def _split_off_rest(nest: Nest, loop: ForOp, factor: int) -> None:
+    """Whole blocks where there are any, then one guarded block for the rest if there is one."""
+    size = known(loop.extent)
+    blocks = binary("floordiv", loop.extent, factor)
+    body = take_body(loop)
+    made: list[Operation] = []
+    rest: list[Operation] = []
+    if size is None or size % factor:
+        name = nest.fresh(f"{loop.var}_t")
+        place = add(mul(blocks, factor), var(name))
+        rest = body if size is not None and size < factor else copy_fresh(nest, body, "_t")
+        substitute_in(rest, {loop.var: add(loop.start, place)})
+        guard = _guarded(loop, binary("lt", place, loop.extent), rest)
+        made.append(loop_like(loop, name, factor, [guard]))
+    if rest is not body:
+        outer, inner = nest.fresh(f"{loop.var}_o"), nest.fresh(f"{loop.var}_i")
+        place = add(mul(var(outer), factor), var(inner))
+        substitute_in(body, {loop.var: add(loop.start, place)})
+        made.insert(0, loop_like(loop, outer, blocks, [loop_like(loop, inner, factor, body)]))
+    insert_before(loop, made)
+    detach(loop)

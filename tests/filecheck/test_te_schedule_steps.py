@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin
-from xdsl.parser import Parser
-from xdsl.printer import Printer
+from schedule_steps import run_steps
 
-from tensorscript.dialects.te.ops import TE, functions
-from tensorscript.lowering.schedule import Step, apply, step
+from tensorscript.dialects.te.schedule import Step, step
 
 POINTWISE = """
 te.func @f kernel logical (x: f32[N, 12], N: i64, out y: f32[N, 12]) {
@@ -425,21 +419,8 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
 }
 
 
-def _run(source: str, steps: tuple[Step, ...]) -> str:
-    context = Context()
-    context.load_dialect(Builtin)
-    context.load_dialect(TE)
-    module = Parser(context, source).parse_module()
-    (func,) = functions(module)
-    apply(func, steps)
-    module.verify()
-    out = io.StringIO()
-    Printer(out).print_op(func)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_step(name: str) -> None:
     source, steps, expected = CASES[name]
     # The header stays; the cases show the body.
-    assert _run(source, steps).split("\n", 1)[1] == expected.lstrip("\n")
+    assert run_steps(source, steps).split("\n", 1)[1] == expected.lstrip("\n")

@@ -227,8 +227,8 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "cpu",
         [
             "te.for i1_o in 0 .. 1000 parallel grain",
-            "te.for i1_v in 0 .. 64 vector {",
-            "te.store o0[0, i1_o * 64 + i1_v]",
+            "te.for i1_i in 0 .. 64 vector {",
+            "te.store o0[0, i1_o * 64 + i1_i]",
         ],
     ),
     "cpu: a row reduction has vector accumulators and a masked rest": (
@@ -251,7 +251,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         [
             "te.alloc reg s0_sum: f32[64]",
             "te.for s0_r0 in 0 .. 64 serial reduce {",
-            "te.update s0_sum[i0_v1] add= p0.f32[s0_r0, i0_o * 64 + i0_v1]",
+            "te.update s0_sum[i0_v_2] add= p0.f32[s0_r0, i0_o * 64 + i0_v_2]",
         ],
     ),
     "cpu: a product is packed and tiled": (

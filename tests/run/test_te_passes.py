@@ -24,7 +24,8 @@ from tensorscript.dialects.te.ops import (
     WhileOp,
     statements,
 )
-from tensorscript.lowering.schedule import apply, step
+from tensorscript.dialects.te.schedule import step
+from tensorscript.lowering.schedule import apply
 from tensorscript.lowering.te.dead_stores import remove_dead_stores
 from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
 from tensorscript.lowering.te.flatten import flatten

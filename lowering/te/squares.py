@@ -1,6 +1,7 @@
-"""Maps that read across the direction they write in: squares, transposed in registers.
+"""squares: maps that read across the direction they write in, by squares transposed in registers.
 
 ```
+squares("i", "j", 16):
 for i in 0 .. n {                              for i_o in 0 .. n // 16 { for j_o in 0 .. m // 16 {
   for j in 0 .. m { y[i, j] = f(x[j, i]) }  -->  for i_u vector { for j_v vector {
 }                                                  t[i_u, j_v] = x[j_o*16 + j_v, i_o*16 + i_u] } }
@@ -8,12 +9,16 @@ for i in 0 .. n {                              for i_o in 0 .. n // 16 { for j_o
                                                    y[..] = f(t[i_t, j_t]) } }
                                                } }   (and the rows and columns that are left over)
 ```
-A lane per j would gather one element from each of 16 cache lines, and again for the next i.
+
+A lane per j would gather one element from each of 16 cache lines, and again for the next i. The
+loops are of one perfect nest of independent iterations, j the innermost; loops between and around
+them go outside. Each operand that is read across takes a square in the first cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
@@ -21,16 +26,83 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, loads, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
 
-from ..te.affine import coefficient, flat_index, known
-from ..te.rebuild import copy_all, substituting
+from .affine import coefficient, flat_index, known
+from .dependence import carried
 from .lanes import vectorize_map
+from .nest import Nest, detach, insert_before, only_child
+from .rebuild import copy_all, substituting
 
 MOST_TILES = 4
 """Operands read across at once; each takes a square in the first cache."""
 
 
-def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operation] | None:
-    """A perfect nest of independent loops, by squares; None where nothing is read across."""
+def check(nest: Nest, target: str, column: str, side: int) -> str | None:
+    if column not in nest.loops:
+        return f"there is no loop {column}"
+    if side < 2:
+        return "the side is at least 2"
+    top = _top(nest, nest.loops[target])
+    loops, stores = _perfect(top)
+    row = nest.loops[target]
+    if row not in loops[:-1] or loops[-1].var != column or not stores:
+        return f"{target} and {column} are not the loops of a perfect nest of stores"
+    for loop in loops:
+        if loop.kind.data != "serial" or loop.is_reduction:
+            return f"loop {loop.var} is {'a reduction' if loop.is_reduction else loop.kind.data}"
+    across = _read_across(stores, column, nest.buffers)
+    if not across or not _is_along(across, target, nest.buffers):
+        return f"nothing is read across {column} and along {target}"
+    if len(across) > MOST_TILES:
+        return f"{len(across)} operands are read across, more than {MOST_TILES}"
+    for loop in (row, loops[-1]):
+        if (known(loop.extent) or side) < side or not loop.start.is_int(0):
+            return f"loop {loop.var} does not run from 0 over {side} iterations at least"
+    for loop in loops:
+        if reason := carried(nest, loop, reductions_commute=False):
+            return reason
+    return None
+
+
+def _top(nest: Nest, loop: ForOp) -> ForOp:
+    """The outermost loop of the perfect nest that `loop` is of."""
+    while isinstance(above := loop.parent_op(), ForOp) and only_child(above.block) is loop:
+        loop = above
+    return loop
+
+
+def apply(nest: Nest, target: str, column: str, side: int) -> None:
+    top = _top(nest, nest.loops[target])
+    loops, stores = _perfect(top)
+    across = _read_across(stores, column, nest.buffers)
+    made = _around(loops, nest.loops[target], stores, across, side)
+    for op in made:
+        op.location = top.location
+    insert_before(top, made)
+    detach(top)
+
+
+def _around(
+    loops: list[ForOp], row: ForOp, stores: list[StoreOp], across: list[Expr], side: int
+) -> list[Operation]:
+    made = _Squares(row, loops[-1], stores, across, side).build()
+    for loop in reversed([f for f in loops[:-1] if f is not row]):
+        made = [ForOp(loop.var, loop.extent, made, start=loop.start)]
+    return made
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A perfect nest that reads across: its loops, and the one along which the reads go."""
+
+    loops: list[ForOp]
+    row: ForOp
+    stores: list[StoreOp]
+    across: list[Expr]
+    side: int
+
+
+def crossing(nest: ForOp, buffers: Mapping[str, Buffer]) -> Crossing | None:
+    """How a nest would go by squares; None where nothing is read across, or it is too small."""
     loops, stores = _perfect(nest)
     if len(loops) < 2 or not stores:
         return None
@@ -41,10 +113,14 @@ def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operatio
     side = 8 if max(n.dtype.itemsize for n in across) == 8 else 16
     if any((known(f.extent) or side) < side or not f.start.is_int(0) for f in (row, loops[-1])):
         return None
-    made = _Squares(row, loops[-1], stores, across, side).build()
-    for loop in reversed([f for f in loops[:-1] if f is not row]):
-        made = [ForOp(loop.var, loop.extent, made, start=loop.start)]
-    return made
+    return Crossing(loops, row, stores, across, side)
+
+
+def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operation] | None:
+    """What a perfect nest of independent loops becomes; None where nothing is read across."""
+    if (found := crossing(nest, buffers)) is None:
+        return None
+    return _around(found.loops, found.row, found.stores, found.across, found.side)
 
 
 def _perfect(nest: ForOp) -> tuple[list[ForOp], list[StoreOp]]:
@@ -124,7 +200,7 @@ class _Squares:
         out: list[Operation] = []
         tiles: dict[Expr, Expr] = {}
         for number, read in enumerate(self.across):
-            name, suffix = f"square{number}", f"u{number}"
+            name, suffix = f"{self.row.var}_square{number}", f"u{number}"
             out.append(AllocOp(Buffer(name, read.dtype, (const(self.side),) * 2), "stack"))
             lanes = [var(f"{self.row.var}_{suffix}"), var(f"{self.column.var}_{suffix}")]
             copy = StoreOp(name, lanes, self._at(*self._place(suffix))(read))

@@ -1,0 +1,33 @@
+"""Steps that a schedule of any target starts with, and questions about loops."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block
+
+from tensorscript.dialects.te.ops import ForOp, FuncOp
+
+from ..schedule import Scheduler
+from ..te import collapse
+
+
+def collapse_all(scheduler: Scheduler, block: Block) -> None:
+    """Collapse all loops that can be, in a block and what is inside it (innermost first)."""
+    for op in list(block.ops):
+        for region in op.regions:
+            collapse_all(scheduler, region.block)
+        if not isinstance(op, ForOp) or not isinstance(inner := op.block.first_op, ForOp):
+            continue
+        if collapse.check(scheduler.nest, op.var, inner.var) is None:
+            scheduler.do("collapse", op.var, inner.var)
+
+
+def outer_loops(func: FuncOp) -> tuple[list[ForOp], Block]:
+    """The loops around all of a function's work, outermost first, and the inner one's block."""
+    loops: list[ForOp] = []
+    block = func.block
+    while True:
+        only = list(block.ops)
+        if len(only) != 1 or not isinstance(only[0], ForOp) or only[0].is_reduction:
+            return loops, block
+        loops.append(only[0])
+        block = only[0].block

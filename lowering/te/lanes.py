@@ -1,0 +1,105 @@
+"""Vector forms of loops: strip-mined maps and reductions with vector accumulators.
+
+Both have a loop of whole vectors and one masked vector for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, const, load, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.tg.ops import identity
+
+from .affine import known
+from .nest import copy_op
+from .rebuild import copy_all, copy_statement, substituting
+
+MakeBody = Callable[[Expr, str], list[Operation]]
+"""(position, name of the lane variable) -> statements of one lane."""
+
+
+def _strips(
+    name: str, extent: Expr, lanes: int, body: MakeBody, kind: str, grain: int | None
+) -> list[Operation]:
+    """Whole vectors, then the masked rest; `kind` is that of the loop over whole vectors."""
+    out: list[Operation] = []
+    size = known(extent)
+    whole = extent // lanes
+    if size is None or size >= lanes:
+        lane = f"{name}_v"
+        inner = ForOp(lane, lanes, body(var(f"{name}_o") * lanes + var(lane), lane), "vector")
+        out.append(ForOp(f"{name}_o", whole, [inner], kind, grain=grain))
+    if size is None or size % lanes:
+        lane = f"{name}_w"
+        at = whole * lanes + var(lane)
+        rest = _renamed(body(at, lane)) if out else body(at, lane)
+        out.append(ForOp(lane, lanes, [IfOp(at < extent, rest)], "vector"))
+    return out
+
+
+def _renamed(statements: list[Operation]) -> list[Operation]:
+    """The statements with other names where they bind some: names are unique in a function."""
+    names = {op.var: f"{op.var}_w" for op in statements if isinstance(op, LetOp)}
+    return [copy_op(op, names) for op in statements] if names else statements
+
+
+def vectorize_map(
+    loop: ForOp, lanes: int, kind: str = "serial", grain: int | None = None
+) -> list[Operation]:
+    """An innermost loop whose iterations are independent.
+
+    ```
+    for i in 0 .. n { S(i) }  -->  for i_o in 0 .. n // 16 { for i_v in 0 .. 16 vector { S } }
+                                   for i_w in 0 .. 16 vector { if n // 16 * 16 + i_w < n { S } }
+    ```
+    """
+
+    def body(position: Expr, lane: str) -> list[Operation]:
+        return copy_all(loop.block.ops, substituting({loop.var: position}))
+
+    return _strips(loop.var, loop.extent, lanes, body, kind, grain)
+
+
+def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
+    """An innermost loop with updates of loop-invariant targets (and perhaps stores).
+
+    ```
+    for r in 0 .. n reduce { t[] += f(r) }  -->  acc[0:16] = 0  (registers)
+                                                 for r_o .. { for r_v vector { acc[r_v] += f } }
+                                                 masked rest
+                                                 for r_z vector reduce { t[] += acc[r_z] }
+    ```
+    Partial sums in `lanes` accumulators are also more accurate than one running sum.
+    """
+    updates = [op for op in loop.block.ops if isinstance(op, UpdateOp)]
+    names = {id(u): f"acc{k}_{loop.var}" for k, u in enumerate(updates)}
+    before: list[Operation] = []
+    after: list[Operation] = []
+    for number, update in enumerate(updates):
+        name, dtype = names[id(update)], update.value.dtype
+        lane, last = var(f"{loop.var}_s{number}"), var(f"{loop.var}_z{number}")
+        clear = StoreOp(name, [lane], identity(update.combiner, dtype))
+        total = UpdateOp(update.buffer, update.indices, update.combiner, load(name, [last], dtype))
+        before += [
+            AllocOp(Buffer(name, dtype, (const(lanes),)), "reg"),
+            ForOp(str(lane.value), lanes, [clear], "vector"),
+        ]
+        after.append(ForOp(str(last.value), lanes, [total], "vector", reduction=True))
+
+    def body(position: Expr, lane: str) -> list[Operation]:
+        rewrite = substituting({loop.var: position})
+        out: list[Operation] = []
+        for op in loop.block.ops:
+            if isinstance(op, UpdateOp):
+                value = rewrite(op.value)
+                out.append(UpdateOp(names[id(op)], [var(lane)], op.combiner, value))
+            else:
+                out.append(copy_statement(op, rewrite))
+        return out
+
+    strips = _strips(loop.var, loop.extent, lanes, body, "serial", None)
+    return [*before, *strips, *after]

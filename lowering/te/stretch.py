@@ -1,0 +1,146 @@
+"""stretch: a reduction across memory adds whole stretches of rows to a row kept in the cache.
+
+```
+stretch("i", 16, 2048, 8):
+for i in 0 .. n {                            for i_b in 0 .. n / 2048 {
+  t[] = 0                                      t[0:2048] = 0
+  for r in 0 .. m { t[] += x[r, i] }   -->     for r_o in 0 .. m / 8 { for i_s in 0 .. 2048 {
+  y[i] = t[]                                     t[i_s] += x[8 r_o, ..] + x[8 r_o + 1, ..] ... } }
+}                                              y[i_b*2048 + i_y] = t[i_y]
+                                             }
+```
+
+Arguments: lanes of the vector loops over a stretch, its length, and the rows that are added at
+once. Lanes that each follow a column (`vectorize_outer`) touch a few cache lines of every page in
+turn; this walks pages from end to end. The iterations must not depend on each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, binary, const, load, replace_loads, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+
+from .affine import known
+from .dependence import carried
+from .lanes import vectorize_map
+from .nest import Nest, detach, insert_before
+from .rebuild import substituting
+
+
+def check(nest: Nest, target: str, lanes: int, length: int, rows: int) -> str | None:
+    loop = nest.loops[target]
+    if min(lanes, length, rows) < 1:
+        return "lanes, length and rows are positive integers"
+    if loop.kind.data != "serial" or loop.is_reduction:
+        return f"loop {target} is {'a reduction' if loop.is_reduction else loop.kind.data}"
+    if not loop.start.is_int(0):
+        return f"loop {target} does not start at 0"
+    if column_of(loop) is None:
+        return f"the body of {target} is not one reduction to a number of its own, then stores"
+    return carried(nest, loop, reductions_commute=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one iteration does: a number from `start` on, the updates of a reduction, stores."""
+
+    total: Buffer
+    start: Expr
+    reduction: ForOp
+    update: UpdateOp
+    stores: tuple[StoreOp, ...]
+
+
+def column_of(loop: ForOp) -> Column | None:
+    """The parts of the loop's body, None where it has another form."""
+    body = list(loop.block.ops)
+    if len(body) < 4 or not isinstance(alloc := body[0], AllocOp) or alloc.buffer.shape:
+        return None
+    start, reduction, *after = body[1:]
+    if not isinstance(start, StoreOp) or not isinstance(reduction, ForOp):
+        return None
+    if not reduction.start.is_int(0):
+        return None
+    update = reduction.block.first_op
+    if not isinstance(update, UpdateOp) or update.next_op is not None:
+        return None
+    stores = tuple(s for s in after if isinstance(s, StoreOp))
+    if len(stores) < len(after) or update.buffer != alloc.buffer.name:
+        return None
+    return Column(alloc.buffer, start.value, reduction, update, stores)
+
+
+def apply(nest: Nest, target: str, lanes: int, length: int, rows: int) -> None:
+    loop = nest.loops[target]
+    column = column_of(loop)
+    assert column is not None  # check passed
+    made = _Stretches(loop, column, lanes, length, rows).build()
+    made.location = loop.location
+    insert_before(loop, [made])
+    detach(loop)
+
+
+class _Stretches:
+    """Writes the loop over the stretches of one row of results."""
+
+    def __init__(self, loop: ForOp, column: Column, lanes: int, length: int, rows: int) -> None:
+        self.loop, self.lanes, self.length, self.rows = loop, lanes, length, rows
+        self.total, self.start, self.stores = column.total, column.start, column.stores
+        self.reduction, self.update = column.reduction, column.update
+        self.first = var(f"{loop.var}_b") * length
+
+    def build(self) -> Operation:
+        name, n = self.loop.var, self.loop.extent
+        longest = min(self.length, known(n) or self.length)
+        row = Buffer(self.total.name, self.total.dtype, (const(longest),))
+        clear = StoreOp(row.name, [var(f"{name}_c")], self.start)
+        depth, whole = self.reduction.extent, self.reduction.extent // self.rows
+        r = self.reduction.var
+        steps = [var(f"{r}_o") * self.rows + k for k in range(self.rows)]
+        body: list[Operation] = [
+            AllocOp(row, "stack"),
+            *self._along("c", [clear]),
+            ForOp(f"{r}_o", whole, self._along("s", [self._add("s", steps)]), reduction=True),
+        ]
+        if (known(depth) or 1) % self.rows:
+            last = whole * self.rows + var(f"{r}_r")
+            rest = self._along("t", [self._add("t", [last])])
+            body.append(ForOp(f"{r}_r", depth - whole * self.rows, rest, reduction=True))
+        body += self._along("y", [self._result(s, "y") for s in self.stores])
+        blocks = (n + (self.length - 1)) // self.length
+        return ForOp(f"{name}_b", blocks, body)
+
+    def _along(self, suffix: str, statements: list[Operation]) -> list[Operation]:
+        """A loop over the stretch."""
+        n = self.loop.extent
+        size = known(n)
+        count = const(self.length)
+        if size is None or size % self.length:
+            count = binary("min", count, n - self.first)
+        return vectorize_map(ForOp(f"{self.loop.var}_{suffix}", count, statements), self.lanes)
+
+    def _here(self, suffix: str) -> tuple[Expr, dict[str, Expr]]:
+        place = var(f"{self.loop.var}_{suffix}")
+        return place, {self.loop.var: self.first + place}
+
+    def _add(self, suffix: str, steps: list[Expr]) -> Operation:
+        place, values = self._here(suffix)
+        terms = [
+            substituting({**values, self.reduction.var: step})(self.update.value) for step in steps
+        ]
+        combiner = self.update.combiner
+        value = reduce(lambda a, b: binary(combiner, a, b), terms)
+        return UpdateOp(self.total.name, [place], combiner, value)
+
+    def _result(self, op: StoreOp, suffix: str) -> Operation:
+        place, values = self._here(suffix)
+        rewrite = substituting(values)
+        total = load(self.total.name, [place], self.total.dtype)
+        value = replace_loads(op.value, lambda n: total if n.value == self.total.name else None)
+        return StoreOp(op.buffer, [rewrite(i) for i in op.indices], rewrite(value))

@@ -1,0 +1,281 @@
+"""What do the steps print that heuristics are made of: vectors, accumulators, squares, fusion?"""
+
+from __future__ import annotations
+
+import pytest
+from schedule_steps import run_steps
+
+from tensorscript.dialects.te.schedule import Step, step
+
+POINTWISE = """
+te.func @f kernel logical (x: f32[N, 12], N: i64, out y: f32[N, 12]) {
+  te.for i in 0 .. N serial {
+    te.for j in 0 .. 12 serial {
+      te.store y[i, j] = -x.f32[i, j]
+    }
+  }
+}"""
+ROW_SUM = """
+te.func @f kernel logical (x: f32[N, 16], N: i64, out y: f32[N]) {
+  te.for i in 0 .. N serial {
+    te.store y[i] = (0.0).f32
+    te.for k in 0 .. 16 serial reduce {
+      te.update y[i] add= x.f32[i, k]
+    }
+  }
+}"""
+ACCUMULATED = """
+te.func @f kernel logical (a: f32[6, 4], out y: f32[4]) {
+  te.for j in 0 .. 4 serial {
+    te.alloc stack t: f32[]
+    te.store t[] = (0.0).f32
+    te.for k in 0 .. 6 serial reduce {
+      te.update t[] add= a.f32[k, j]
+    }
+    te.store y[j] = t.f32[()]
+  }
+}"""
+ROWS_NORM = """
+te.func @f kernel logical (x: f32[16], out y: f32[16]) {
+  te.alloc stack t: f32[16]
+  te.for i in 0 .. 16 serial {
+    te.store t[i] = exp(x.f32[i])
+  }
+  te.alloc stack s: f32[]
+  te.store s[] = (0.0).f32
+  te.for k in 0 .. 16 serial reduce {
+    te.update s[] add= t.f32[k]
+  }
+  te.for j in 0 .. 16 serial {
+    te.store y[j] = t.f32[j] / s.f32[()]
+  }
+}"""
+COPY = """
+te.func @f kernel logical (x: f32[8, 12], out y: f32[8, 12]) {
+  te.for i in 0 .. 8 serial {
+    te.for j in 0 .. 12 serial {
+      te.store y[i, j] = -x.f32[i, j]
+    }
+  }
+}"""
+TRANSPOSED = """
+te.func @f kernel logical (x: f32[16, 8], out y: f32[8, 16]) {
+  te.for i in 0 .. 8 serial {
+    te.for j in 0 .. 16 serial {
+      te.store y[i, j] = exp(x.f32[j, i])
+    }
+  }
+}"""
+COLUMNS = """
+te.func @f kernel logical (a: f32[8, 128], out y: f32[128]) {
+  te.for j in 0 .. 128 serial {
+    te.alloc stack t: f32[]
+    te.store t[] = (0.0).f32
+    te.for k in 0 .. 8 serial reduce {
+      te.update t[] add= a.f32[k, j]
+    }
+    te.store y[j] = t.f32[()]
+  }
+}"""
+NAMED = """
+te.func @f kernel logical (x: f32[N], N: i64, out y: f32[N]) {
+  te.for i in 0 .. N serial {
+    te.alloc stack t: f32[]
+    te.store t[] = exp(x.f32[i])
+    te.store y[i] = t.f32[()] * t.f32[()]
+  }
+}"""
+
+CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
+    "split rest": (
+        POINTWISE,
+        (
+            step("split", "i", 4, "rest"),
+            step("split", "j", 16, "rest"),
+        ),
+        """
+  te.for i_o in 0 .. N // 4 serial {
+    te.for i_i in 0 .. 4 serial {
+      te.for j_t_2 in 0 .. 16 serial {
+        te.if j_t_2 < 12 {
+          te.store y[i_o * 4 + i_i, j_t_2] = -x.f32[i_o * 4 + i_i, j_t_2]
+        }
+      }
+    }
+  }
+  te.for i_t in 0 .. 4 serial {
+    te.if N // 4 * 4 + i_t < N {
+      te.for j_t in 0 .. 12 serial {
+        te.store y[N // 4 * 4 + i_t, j_t] = -x.f32[N // 4 * 4 + i_t, j_t]
+      }
+    }
+  }
+}""",
+    ),
+    "split short": (
+        POINTWISE,
+        (step("split", "j", 8, "short"),),
+        """
+  te.for i in 0 .. N serial {
+    te.for j_o in 0 .. 2 serial {
+      te.for j_i in 0 .. min(8, 12 - j_o * 8) serial {
+        te.store y[i, j_o * 8 + j_i] = -x.f32[i, j_o * 8 + j_i]
+      }
+    }
+  }
+}""",
+    ),
+    "collapse": (
+        COPY,
+        (step("collapse", "i", "j"),),
+        """
+  te.for j in 0 .. 96 serial {
+    te.store y[0, j] = -x.f32[0, j]
+  }
+}""",
+    ),
+    "accumulate": (
+        ROW_SUM,
+        (step("accumulate", "k", 4),),
+        """
+  te.for i in 0 .. N serial {
+    te.store y[i] = (0.0).f32
+    te.alloc reg acc0_k: f32[4]
+    te.for k_s0 in 0 .. 4 vector {
+      te.store acc0_k[k_s0] = (0.0).f32
+    }
+    te.for k_o in 0 .. 4 serial {
+      te.for k_v in 0 .. 4 vector {
+        te.update acc0_k[k_v] add= x.f32[i, k_o * 4 + k_v]
+      }
+    }
+    te.for k_z0 in 0 .. 4 vector reduce {
+      te.update y[i] add= acc0_k.f32[k_z0]
+    }
+  }
+}""",
+    ),
+    "vectorize_outer": (
+        ACCUMULATED,
+        (step("vectorize_outer", "j", 4),),
+        """
+  te.for j_o in 0 .. 1 serial {
+    te.alloc reg t: f32[4]
+    te.for j_v in 0 .. 4 vector {
+      te.store t[j_v] = (0.0).f32
+    }
+    te.for k in 0 .. 6 serial reduce {
+      te.for j_v_2 in 0 .. 4 vector {
+        te.update t[j_v_2] add= a.f32[k, j_o * 4 + j_v_2]
+      }
+    }
+    te.for j_v_3 in 0 .. 4 vector {
+      te.store y[j_o * 4 + j_v_3] = t.f32[j_v_3]
+    }
+  }
+}""",
+    ),
+    "stretch": (
+        COLUMNS,
+        (step("stretch", "j", 64, 64, 1),),
+        """
+  te.for j_b in 0 .. 2 serial {
+    te.alloc stack t: f32[64]
+    te.for j_c_o in 0 .. 1 serial {
+      te.for j_c_v in 0 .. 64 vector {
+        te.store t[j_c_o * 64 + j_c_v] = (0.0).f32
+      }
+    }
+    te.for k_o in 0 .. 8 serial reduce {
+      te.for j_s_o in 0 .. 1 serial {
+        te.for j_s_v in 0 .. 64 vector {
+          te.update t[j_s_o * 64 + j_s_v] add= a.f32[k_o, j_b * 64 + (j_s_o * 64 + j_s_v)]
+        }
+      }
+    }
+    te.for j_y_o in 0 .. 1 serial {
+      te.for j_y_v in 0 .. 64 vector {
+        te.store y[j_b * 64 + (j_y_o * 64 + j_y_v)] = t.f32[j_y_o * 64 + j_y_v]
+      }
+    }
+  }
+}""",
+    ),
+    "squares": (
+        TRANSPOSED,
+        (step("squares", "i", "j", 8),),
+        """
+  te.for i_o in 0 .. 1 serial {
+    te.for j_o in 0 .. 2 serial {
+      te.alloc stack i_square0: f32[8, 8]
+      te.for i_u0 in 0 .. 8 vector {
+        te.for j_u0 in 0 .. 8 vector {
+          te.store i_square0[i_u0, j_u0] = x.f32[j_o * 8 + j_u0, i_o * 8 + i_u0]
+        }
+      }
+      te.for i_t in 0 .. 8 serial {
+        te.for j_t in 0 .. 8 vector {
+          te.store y[i_o * 8 + i_t, j_o * 8 + j_t] = exp(i_square0.f32[i_t, j_t])
+        }
+      }
+    }
+  }
+}""",
+    ),
+    "full_unroll": (
+        ACCUMULATED,
+        (
+            step("slice_head", "k", 2),
+            step("full_unroll", "k_h"),
+        ),
+        """
+  te.for j in 0 .. 4 serial {
+    te.alloc stack t: f32[]
+    te.store t[] = (0.0).f32
+    te.update t[] add= a.f32[0, j]
+    te.update t[] add= a.f32[1, j]
+    te.for k in 2 .. 4 serial reduce {
+      te.update t[] add= a.f32[k, j]
+    }
+    te.store y[j] = t.f32[()]
+  }
+}""",
+    ),
+    "fuse_loops of a map and a reduction, forward": (
+        ROWS_NORM,
+        (
+            step("fuse_loops", "i", "k"),
+            step("forward", "i"),
+        ),
+        """
+  te.alloc stack t: f32[16]
+  te.alloc stack s: f32[]
+  te.store s[] = (0.0).f32
+  te.for i in 0 .. 16 serial reduce {
+    te.let t_value: f32 = exp(x.f32[i])
+    te.store t[i] = t_value.f32
+    te.update s[] add= t_value.f32
+  }
+  te.for j in 0 .. 16 serial {
+    te.store y[j] = t.f32[j] / s.f32[()]
+  }
+}""",
+    ),
+    "name_temporaries": (
+        NAMED,
+        (step("name_temporaries", "i"),),
+        """
+  te.for i in 0 .. N serial {
+    te.let t: f32 = exp(x.f32[i])
+    te.store y[i] = t.f32 * t.f32
+  }
+}""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_step(name: str) -> None:
+    source, steps, expected = CASES[name]
+    # The header stays; the cases show the body.
+    assert run_steps(source, steps).split("\n", 1)[1] == expected.lstrip("\n")
