@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tensorscript.base.errors import OperatorError
 
 DEVICE_TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "vulkan", "hpu", "mtia")
+_SPELLING = re.compile(r"[A-Za-z_]+(:(0|[1-9][0-9]*))?")
 
 
 @dataclass(frozen=True, init=False)
@@ -24,8 +26,12 @@ class device:
 
     def __init__(self, type: str | device, index: int | None = None) -> None:
         text = str(type)
+        if not text:
+            raise OperatorError("Device string must not be empty")
+        if not _SPELLING.fullmatch(text):
+            raise OperatorError(f"Invalid device string: '{text}'")
         kind, _, number = text.partition(":")
-        if kind not in DEVICE_TYPES or (number and not number.isdigit()):
+        if kind not in DEVICE_TYPES:
             listed = ", ".join(DEVICE_TYPES)
             raise OperatorError(
                 f"Expected one of {listed} device type at start of device string: {text}"

@@ -162,6 +162,15 @@ def _parts(name: str, single: str, several: str) -> Face:
     return run
 
 
+def assertion(condition: Any, message: str) -> None:
+    """`torch._assert`: an assert statement that a trace can record.
+
+    Raises:
+        AssertionError: the condition does not hold.
+    """
+    assert condition, message
+
+
 def is_tensor(x: object) -> bool:
     return isinstance(x, Tensor)
 
@@ -237,6 +246,7 @@ FACES: dict[str, Face] = {
     "unbind": lambda x, dim=0: tuple(call("aten::unbind", (x, dim))),
     "tensor_split": _parts("tensor_split", "tensor_split", "tensor_split"),
     "is_tensor": is_tensor,
+    "_assert": assertion,
     "typename": typename,
     "manual_seed": manual_seed,
     "result_type": result_type,

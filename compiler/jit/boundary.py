@@ -346,6 +346,12 @@ def match_arguments(
             f"{name}() expected at most {len(formals)} argument(s) but received "
             f"{len(args) + len(kwargs)} argument(s). Declaration: {signature_text(signature)}"
         )
+    positional = sum(not formal.kwarg_only for formal in formals)
+    if len(args) > positional:
+        raise GuardError(
+            f"{name}() takes {positional} positional argument(s) but {len(args)} was/were given.  "
+            f"Declaration: {signature_text(signature)}"
+        )
     out: list[Any] = []
     for at, formal in enumerate(formals):
         given = formal.name in kwargs

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 
 from .constants import Device, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from .graph_text import float_text
-from .types import ListType, OptionalType
+from .types import ListType, OptionalType, TupleType
 from .typing import annotation_text, without_none
 
 
@@ -68,16 +68,25 @@ def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
         case TensorLiteral():
             return table.name(value)
         case tuple():
-            inner = ", ".join(constant_text(v, type, table) for v in value)
-            return f"({inner}{',' if len(value) == 1 else ''})"
+            return _tuple_text(value, type, table)
         case ListLiteral():
             return _list_text(value, type, table)
     return str(value)
 
 
+def _tuple_text(value: tuple[object, ...], type: Attribute, table: ConstantTable) -> str:
+    known = without_none(type)
+    types, name = (type,) * len(value), ""
+    if isinstance(known, TupleType):
+        types, name = tuple(known.elements), known.class_name.data
+    inner = ", ".join(constant_text(v, t, table) for v, t in zip(value, types, strict=True))
+    return f"{name}({inner}{',' if len(value) == 1 else ''})"
+
+
 def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str:
     inner = without_none(type)
-    text = "[" + ", ".join(constant_text(v, type, table) for v in value.elements) + "]"
+    element = inner.element if isinstance(inner, ListType) else type
+    text = "[" + ", ".join(constant_text(v, element, table) for v in value.elements) + "]"
     if isinstance(inner, ListType) and (
         not value.elements or isinstance(inner.element, OptionalType)
     ):

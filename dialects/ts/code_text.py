@@ -16,8 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.ir.core import OpResult
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import Argument, Schema, schema
@@ -58,7 +57,16 @@ from .ops import (
     UninitializedOp,
     YieldOp,
 )
-from .types import ListType, OptionalType, TupleType, UnionType
+from .types import (
+    ANY,
+    NUMBER,
+    DictType,
+    InterfaceType,
+    ListType,
+    OptionalType,
+    TupleType,
+    UnionType,
+)
 from .typing import annotation_text
 
 LONG = 40
@@ -75,6 +83,11 @@ MAX_TRIPS = 2**63 - 1
 def _is_constant(value: SSAValue, wanted: object) -> bool:
     owner = value.owner
     return isinstance(owner, ConstantOp) and owner.value.data is wanted
+
+
+def _needs_hint(element: Attribute) -> bool:
+    """Whether the members of a display do not tell the type of its elements."""
+    return element in (ANY, NUMBER) or isinstance(element, InterfaceType | OptionalType | UnionType)
 
 
 def is_for(loop: LoopOp) -> bool:
@@ -200,7 +213,7 @@ class _Printer:
     def statement(self, op: Operation) -> None:
         match op:
             case ConstantOp():
-                self._long_constant(op)
+                pass
             case IfOp():
                 self._if(op)
             case LoopOp():
@@ -252,12 +265,23 @@ class _Printer:
         if self.importable and is_named(op.value.data):
             return
         text = constant_text(op.value.data, op.result.type, self.table)
-        if self.is_long(text) and op.result.uses.get_length():
-            self.line(f"{self.fresh_for(op.result)} = {text}")
+        if self.is_long(text):
+            name = self.texts[op.result] = self.fresh("_")
+            self.line(f"{name} = {text}")
 
-    def fresh_for(self, value: OpResult) -> str:
-        name = self.texts[value] = self.fresh("_")
-        return name
+    def _constants(self) -> None:
+        """The functions and constants with long texts, in the order in which they are read."""
+        seen: set[Operation] = set()
+        for op in self.function.walk():
+            if isinstance(op, CallOp) and op.callee.data not in self.callees:
+                name = op.callee.data
+                self.callees[name] = self.fresh("_") if self.is_long(name) else name
+                if self.is_long(name):
+                    self.line(f"{self.callees[name]} = {name}")
+            for owner in (operand.owner for operand in op.operands):
+                if isinstance(owner, ConstantOp) and owner not in seen:
+                    seen.add(owner)
+                    self._long_constant(owner)
 
     def _if(self, op: IfOp) -> None:
         self.split_long(op)
@@ -343,10 +367,12 @@ class _Printer:
             case ListConstructOp():
                 return self._list_display(op)
             case DictConstructOp():
+                assert isinstance(op.result.type, DictType)
                 pairs = zip(op.arguments[::2], op.arguments[1::2], strict=True)
                 shown = ", ".join(f"{self.text(k)}: {self.text(v)}" for k, v in pairs)
-                text = "{" + shown + "}"
-                return text if shown else f"annotate({annotation_text(op.result.type)}, {text})"
+                return self._display(
+                    "{" + shown + "}", op, [op.result.type.key, op.result.type.value]
+                )
             case TupleConstructOp():
                 name = (
                     op.result.type.class_name.data if isinstance(op.result.type, TupleType) else ""
@@ -393,12 +419,16 @@ class _Printer:
         return value_list([self.text(v) for v in values])
 
     def _list_display(self, op: ListConstructOp) -> str:
-        text = f"[{self.list(op.arguments)}]"
-        type = op.result.type
-        assert isinstance(type, ListType)
-        if not op.arguments or isinstance(type.element, OptionalType | UnionType):
-            return f"annotate({annotation_text(type)}, {text})"
-        return text
+        assert isinstance(op.result.type, ListType)
+        return self._display(f"[{self.list(op.arguments)}]", op, [op.result.type.element])
+
+    def _display(
+        self, text: str, op: ListConstructOp | DictConstructOp, parts: Sequence[Attribute]
+    ) -> str:
+        """A display, with its type where its members do not tell those of its parts."""
+        if op.arguments and not any(map(_needs_hint, parts)):
+            return text
+        return f"annotate({annotation_text(op.result.type)}, {text})"
 
     def _operator(self, op: OperatorOp) -> str:
         found = _schema(op.schema.data)
@@ -408,12 +438,7 @@ class _Printer:
     # The function
 
     def body(self) -> None:
-        for op in self.function.walk():
-            if isinstance(op, CallOp) and op.callee.data not in self.callees:
-                name = op.callee.data
-                self.callees[name] = self.fresh("_") if self.is_long(name) else name
-                if self.is_long(name):
-                    self.line(f"{self.callees[name]} = {name}")
+        self._constants()
         self.block(self.function.block, has_more=True)
         self.line(f"return {self.list(self.function.return_op.values)}")
 

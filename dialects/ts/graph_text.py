@@ -30,6 +30,7 @@ from .ops import (
     IfOp,
     IsInstanceOp,
     LoopOp,
+    OperatorOp,
     PythonOp,
     ReturnOp,
     SetAttrOp,
@@ -148,6 +149,7 @@ class _Printer:
         self.lines: list[str] = []
         self.starts: list[tuple[Operation, int]] = []
         self.forks: list[ForkOp] = []
+        self.warnings = 0
         self.callees: dict[str, str] = {}
 
     def function_constants(self, function: FuncOp) -> None:
@@ -188,6 +190,9 @@ class _Printer:
                 return f"[types=[{', '.join(map(ir_text, op.types))}]]"
             case TupleSliceOp():
                 return f"[beg={op.begin.data}, end={op.end.data}]"
+            case OperatorOp() if op.node_kind == "aten::warn":
+                self.warnings += 1
+                return f"[warn_id={self.warnings - 1}]"
         return ""
 
     def comment(self, op: Operation) -> str:

@@ -230,23 +230,35 @@ class UnionType(ParametrizedAttribute, TSType, TypeAttribute):
 
 @irdl_attr_definition
 class TupleType(ParametrizedAttribute, TSType, TypeAttribute):
-    """A tuple; with `fields` and `class_name` a NamedTuple."""
+    """A tuple; with `fields` and `class_name` a NamedTuple.
+
+    `defaults` are the texts of its last fields' defaults, as graphs print them.
+    """
 
     name = "ts.tuple"
     elements: ArrayAttr[Attribute]
     fields: ArrayAttr[StringAttr]
     class_name: StringAttr
+    defaults: ArrayAttr[StringAttr]
 
     @staticmethod
     def of(
-        elements: Iterable[Attribute], fields: Iterable[str] = (), class_name: str = ""
+        elements: Iterable[Attribute],
+        fields: Iterable[str] = (),
+        class_name: str = "",
+        defaults: Iterable[str] = (),
     ) -> TupleType:
         names = ArrayAttr([StringAttr(f) for f in fields])
-        return TupleType(ArrayAttr(list(elements)), names, StringAttr(class_name))
+        texts = ArrayAttr([StringAttr(d) for d in defaults])
+        return TupleType(ArrayAttr(list(elements)), names, StringAttr(class_name), texts)
 
     @property
     def field_names(self) -> tuple[str, ...]:
         return tuple(f.data for f in self.fields)
+
+    def with_elements(self, elements: Iterable[Attribute]) -> TupleType:
+        """This tuple with other element types."""
+        return TupleType(ArrayAttr(list(elements)), self.fields, self.class_name, self.defaults)
 
 
 class _NominalType(ParametrizedAttribute, TSType, TypeAttribute):

@@ -75,6 +75,14 @@ def _tensor_text(info: TensorInfo) -> str:
     return f"{word}({', '.join(parts)})"
 
 
+def _field_texts(type: TupleType) -> list[str]:
+    """The fields of a NamedTuple as graphs print them: `x : int`, `y : int = 4`."""
+    count = len(type.field_names) - len(type.defaults)
+    ends = [""] * count + [f" = {d.data}" for d in type.defaults]
+    rows = zip(type.field_names, type.elements, ends, strict=True)
+    return [f"{name} : {ir_text(element)}{end}" for name, element, end in rows]
+
+
 def ir_text(type: Attribute) -> str:
     """The type as graphs print it: `int[]`, `Tensor?`, `Dict(str, int)`."""
     match type:
@@ -88,8 +96,7 @@ def ir_text(type: Attribute) -> str:
             return f"Dict({ir_text(type.key)}, {ir_text(type.value)})"
         case TupleType():
             if type.field_names:
-                pairs = zip(type.field_names, type.elements, strict=True)
-                return f"NamedTuple({', '.join(f'{n} : {ir_text(t)}' for n, t in pairs)})"
+                return f"NamedTuple({', '.join(_field_texts(type))})"
             if type.class_name.data:
                 return type.class_name.data
             return f"({', '.join(map(ir_text, type.elements))})"
@@ -404,8 +411,7 @@ def map_inside(type: Attribute, convert: Callable[[Attribute], Attribute]) -> At
         case DictType():
             return DictType(convert(type.key), convert(type.value))
         case TupleType():
-            elements = [convert(t) for t in type.elements]
-            return TupleType.of(elements, type.field_names, type.class_name.data)
+            return type.with_elements(map(convert, type.elements))
         case UnionType():
             return make_union([convert(m) for m in type.members])
     return type

@@ -41,7 +41,8 @@ NAMES: dict[str, Attribute] = {
     "Device": DEVICE, "device": DEVICE, "Generator": GENERATOR, "list": ANY_LIST,
     "tuple": ANY_TUPLE, "Function": FUNCTION, "dtype": INT, "DType": INT, "Layout": INT,
     "LongTensor": TENSOR, "FloatTensor": TENSOR, "IntTensor": TENSOR, "DoubleTensor": TENSOR,
-    "BoolTensor": TENSOR, "HalfTensor": TENSOR, "ByteTensor": TENSOR, "Parameter": TENSOR,
+    "BoolTensor": TENSOR, "HalfTensor": TENSOR, "ByteTensor": TENSOR, "ShortTensor": TENSOR,
+    "CharTensor": TENSOR, "Parameter": TENSOR,
 }  # fmt: skip
 """Type names that need no import in text; live annotations reach them by their objects' names."""
 
@@ -199,6 +200,8 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
             return NAMES[found.__name__]
         if root == "builtins":
             raise CompileError(f"Unknown type name '{found.__name__}'", span)
+        if root in _TORCH_ROOTS and found.__name__ == "Size":
+            raise CompileError("Unknown type name 'torch.Size'", span)
         return classes.type_of_class(found, span)
     if found is Ellipsis:
         raise CompileError("Expression of type dots cannot be used in a type expression", span)

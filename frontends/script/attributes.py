@@ -33,15 +33,18 @@ TENSOR_PROPERTIES = {
     "is_xpu": "prim::is_xpu", "is_sparse": "prim::is_sparse", "is_mkldnn": "prim::is_mkldnn",
     "is_quantized": "prim::is_quantized", "is_meta": "prim::is_meta", "is_leaf": "aten::is_leaf",
     "is_sparse_csr": "prim::is_sparse_csr", "is_mps": "prim::is_mps",
-    "is_vulkan": "prim::is_vulkan", "is_nested": "prim::is_nested",
+    "is_vulkan": "prim::is_vulkan", "is_nested": "prim::is_nested", "is_ipu": "prim::is_ipu",
+    "is_maia": "prim::is_maia", "is_mtia": "prim::is_mtia",
     "name": "prim::name", "itemsize": "prim::itemsize",
     "nbytes": "prim::nbytes", "shape": "aten::size", "ndim": "aten::dim", "T": "aten::numpy_T",
     "H": "aten::matrix_H", "mT": "aten::mT", "mH": "aten::mH", "real": "aten::real",
-    "imag": "aten::imag", "output_nr": "aten::output_nr", "_version": "aten::_version",
-    "retains_grad": "aten::retains_grad",
+    "imag": "aten::imag", "retains_grad": "aten::retains_grad",
 }  # fmt: skip
 
-CONVERSIONS = {"half": 5, "int": 3, "long": 4, "float": 6, "double": 7, "short": 2, "char": 1}
+CONVERSIONS = {
+    "byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
+    "cfloat": 9, "cdouble": 10,
+}  # fmt: skip
 """`x.float()` and its like become `aten::to` with this dtype code."""
 
 ABSENT = frozenset({"bool", "bfloat16", "new", "new_tensor", "numpy", "unique", "nelement", "map_"})
@@ -51,7 +54,7 @@ ABSENT = frozenset({"bool", "bfloat16", "new", "new_tensor", "numpy", "unique", 
 class ToDtype(Sugared):
     """`x.float`: a conversion waiting for its call."""
 
-    kind = "builtin"
+    kind = "Cast"
 
     def __init__(self, value: Value, code: int) -> None:
         self.value = value
@@ -68,6 +71,9 @@ def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Su
         return Simple(em.builtin(operator, [value], span))
     if name == "tolist":
         return Builtin("aten::tolist", value)
+    if name == "type":
+        # Called with nothing it converts to nothing: the text of a type is no value of scripts.
+        return Builtin("aten::to", value)
     if name in CONVERSIONS:
         return ToDtype(value, CONVERSIONS[name])
     return None

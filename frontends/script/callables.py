@@ -391,6 +391,6 @@ class ExceptionClass(Sugared):
 class ExceptionMessage(Sugared):
     """An exception about to be raised."""
 
-    kind = "exception"
+    kind = "exception message"
     message: Value
     class_name: Value

@@ -240,8 +240,6 @@ class Calls(Subscripts):
         return self.collect_dict(lambda: source.iterate(self, span), target, key, value, span, hint)
 
     def _tuple(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        if not node.args and not node.keywords:
-            return Simple(self.make_tuple([], span))
         self._count("tuple", node, span, 1)
         parts = self.sugared(node.args[0]).unpack(self, span)
         if parts is None:

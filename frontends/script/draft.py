@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import Schema
 from tensorscript.base.source import Span
+from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
 from tensorscript.dialects.ts.types import BOOL, INT
 
 LOAD: Final = "prim::Load"
@@ -128,7 +129,9 @@ class Draft:
     constants: dict[tuple[type, object, Attribute], Value] = field(default_factory=dict)
 
     def constant(self, value: object, type: Attribute, span: Span | None = None) -> Value:
-        """The value of an interned constant."""
+        """The value of a constant; interned, but for members of enums, as in TorchScript."""
+        if _holds_member(value):
+            return Node(CONSTANT, (), (type,), span, value=value).output
         # repr tells -0.0 from 0.0 and finds nan again.
         shown: object = repr(value) if isinstance(value, float | complex | tuple) else value
         key = (value.__class__, shown, type)
@@ -146,6 +149,12 @@ class Draft:
 
     def integer(self, value: int) -> Value:
         return self.constant(value, INT)
+
+
+def _holds_member(value: object) -> bool:
+    return isinstance(value, EnumRef) or (
+        isinstance(value, ListLiteral) and any(map(_holds_member, value.elements))
+    )
 
 
 def is_constant(value: Value) -> bool:

@@ -126,7 +126,7 @@ class Emission:
         Raises:
             CompileError: no such operator, or no overload takes the arguments.
         """
-        found = overloads(ALIASES.get(name, name))
+        found = overloads(name)
         if not found:
             raise self.error(_unknown_operator(name), span)
         signatures = [signature_of(s) for s in found]
@@ -134,7 +134,10 @@ class Emission:
             at, matched = match_overloads(self, signatures, args, kwargs or {}, self_value, span)
         except ArgumentsMismatch as mismatch:
             raise self.mismatch(mismatch, span) from None
-        return self.operator_node(signatures[at], matched, span)
+        signature = signatures[at]
+        if name in ALIASES:
+            signature = _same_overload(ALIASES[name], signature)
+        return self.operator_node(signature, matched, span)
 
     def mismatch(self, mismatch: ArgumentsMismatch, span: Span | None) -> CompileError:
         """The error of a call that no signature takes."""
@@ -218,6 +221,13 @@ class Emission:
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:
         """What `Class.name` is."""
         raise NotImplementedError
+
+
+def _same_overload(name: str, signature: Signature) -> Signature:
+    """The overload of the operator `name` that takes what `signature`, its other name's, takes."""
+    wanted = [a.type for a in signature.arguments]
+    candidates = map(signature_of, overloads(name))
+    return next(c for c in candidates if [a.type for a in c.arguments] == wanted)
 
 
 def _unknown_operator(name: str) -> str:

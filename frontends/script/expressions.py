@@ -64,6 +64,7 @@ MIRRORED = {
 """Operators on (number, tensor): what is applied to (tensor, number)."""
 
 _NUMBERS = (INT, FLOAT, COMPLEX, NUMBER)
+_ORDERED = frozenset({"aten::lt", "aten::le", "aten::gt", "aten::ge"})
 
 _UNSUPPORTED = {
     ast.Lambda: "Lambda", ast.Yield: "Yield", ast.YieldFrom: "YieldFrom", ast.Await: "Await",
@@ -147,10 +148,9 @@ class Expressions(Displays):
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """An operator on values: a class's own method first."""
-        is_number = operator in MIRRORED and inputs[0].type in _NUMBERS
-        if is_number and isinstance(inputs[1].type, TensorType):
+        if _is_mirrored(operator, inputs):
             return self._mirrored(operator, inputs, span)
-        if operator == "aten::__contains__" and inputs[0].type == STRING:
+        if operator == "aten::__contains__" and all(v.type == STRING for v in inputs):
             return self._contains(inputs, span)
         if operator == "aten::add" and all(isinstance(v.type, TupleType) for v in inputs):
             parts = [p for v in inputs for p in self.unpack_tuple(v, span)]
@@ -179,9 +179,9 @@ class Expressions(Displays):
     def binary(self, node: ast.BinOp, span: Span) -> Value:
         left, right = self.expr(node.left), self.expr(node.right)
         magic, operator = BINARY[type(node.op)]
-        is_tensor = isinstance(left.type, TensorType)
         if operator == "aten::remainder" and left.type == STRING:
             return self.builtin("aten::percentFormat", [left, right], span)
+        is_tensor = isinstance(left.type, TensorType) and right.type != BOOL
         if operator == "aten::floordiv" and is_tensor:
             operator = "aten::floor_divide"
         return self.operate(magic, operator, [left, right], span)
@@ -268,3 +268,11 @@ class Expressions(Displays):
 
     def assign_target(self, target: ast.expr, value: Sugared) -> None:
         raise NotImplementedError
+
+
+def _is_mirrored(operator: str, inputs: list[Value]) -> bool:
+    """Whether an operator is applied to a number and a tensor, in this order."""
+    numbers = (INT, FLOAT) if operator in _ORDERED else (INT, FLOAT, COMPLEX)
+    if operator not in MIRRORED or inputs[0].type not in numbers:
+        return False
+    return isinstance(inputs[1].type, TensorType)

@@ -14,6 +14,7 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
+from tensorscript.eager.device import device
 from tensorscript.eager.dispatch import call_overload
 
 from . import draft
@@ -102,7 +103,7 @@ _TABLE: dict[str, _Function] = {
     "aten::floor": math.floor,
     "aten::ceil": math.ceil,
     "prim::EnumName": lambda e: e.member,
-    "aten::device": lambda s: Device(s),
+    "aten::device": lambda s: Device(str(device(s))),
 }
 
 _NEVER = frozenset({"aten::hash", "prim::id", "aten::warn", "aten::manual_seed"})

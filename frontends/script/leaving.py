@@ -102,11 +102,13 @@ class Leaving(Stores):
 
         self.branch(condition, lambda: None, fail, span)
 
-    def check(self, value: Value, message: str, span: Span | None) -> None:
-        """Raise `message` unless `value` holds."""
+    def check(self, value: Value, message: Value, span: Span | None) -> None:
+        """An assertion: raise with a message unless `value` holds."""
 
         def fail() -> None:
-            self._throw(self.constant(message, span), self.constant(None, span), span)
+            head = self.constant("AssertionError: ", span)
+            text = self.builtin("aten::add", [head, message], span)
+            self._throw(text, self.constant(None, span), span)
 
         self.branch(Condition(value), lambda: None, fail, span)
 

@@ -49,6 +49,7 @@ from .python_names import (
 from .signature import NO_DEFAULT, Formal, Signature
 from .text import TextWorld
 from .values import Parts, Simple, Sugared, Undefined
+from .written_out import PythonValue, legacy_tensor
 
 
 @dataclass
@@ -135,6 +136,8 @@ class World(LiveClasses):
         if isinstance(value, tuple):
             parts = [self.wrap(v, em, span, "", "") for v in value]
             return Parts(parts)
+        if callable(value):
+            return PythonValue(self.program, value, type(value).__name__)
         return Undefined(type(value).__name__)
 
     def _composite(
@@ -186,11 +189,14 @@ class World(LiveClasses):
         if issubclass(cls, BaseException):
             return ExceptionClass(f"{cls.__module__}.{cls.__qualname__}")
         if cls.__module__ == "builtins":
-            raise em.error(
-                f"Python builtin {cls!r} is currently not supported in Torchscript", span
-            )
-        if cls.__module__.partition(".")[0] in TORCH_ROOTS and cls.__name__ == "device":
-            return Builtin("aten::device")
+            return PythonValue(self.program, cls, cls.__name__)
+        if cls.__module__.partition(".")[0] in TORCH_ROOTS:
+            if cls.__name__ == "device":
+                return Builtin("aten::device")
+            if cls.__name__ in ("Size", "Tensor"):
+                return Builtin(f"aten::{cls.__name__}")
+            if (legacy := legacy_tensor(cls.__name__)) is not None:
+                return legacy
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
             return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))

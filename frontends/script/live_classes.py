@@ -30,7 +30,7 @@ from .function import Definition, class_type, compile_definition, declared_signa
 from .live_functions import LiveFunctions, LiveResolver
 from .program import ClassInfo
 from .python_names import modifier_of, python_constant, qualified_name
-from .signature import Signature, constant_type
+from .signature import Signature, constant_type, plain_text
 from .source import FunctionSource, class_source
 
 _DATACLASS_ONLY = frozenset({"__repr__", "__hash__", "__replace__", "__setattr__", "__delattr__"})
@@ -56,7 +56,9 @@ class LiveClasses(LiveFunctions):
             elements = [
                 type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names
             ]
-            made: Attribute = TupleType.of(elements, names, name)
+            values: Mapping[str, object] = getattr(cls, "_field_defaults", {})
+            defaults = [plain_text(python_constant(v)) for v in values.values()]
+            made: Attribute = TupleType.of(elements, names, name, defaults)
             self.classes[cls] = made
             return made
         if issubclass(cls, enum.Enum):

@@ -74,10 +74,10 @@ class LiveFunctions(ABC):
     ) -> Overloads:
         """A function with `jit._overload` stubs: its body once per stub."""
         out: list[Function] = []
-        for at, stub in enumerate(stubs):
+        for stub in stubs:
             name = self.functions.get(stub)
             if name is None:
-                target = f"{qualified_name(fn)}__{at}"
+                target = qualified_name(fn)
                 name = em.calling(target, span, lambda: self._overload(fn, stub, target))  # noqa: B023  # called at once
             out.append(Function(name, self.program.functions[name].signature))
         return Overloads(out)

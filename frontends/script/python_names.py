@@ -14,16 +14,13 @@ from collections.abc import Callable
 
 from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.schema import has_operator
-from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, EnumRef
-from tensorscript.dialects.ts.types import INT, ListType
 
 from .callables import Builtin, Form, Repeat
 from .calls import BUILTINS
-from .function import FunctionEmitter
-from .schema_match import convert
 from .signature import constant_type
-from .values import Args, Kwargs, Simple, Sugared
+from .values import Sugared
+from .written_out import Assertion, ListWithDefault
 
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
@@ -61,12 +58,28 @@ _FORMS = {
     "_has_torch_function_unary": "has_torch_function",
     "_has_torch_function_variadic": "has_torch_function",
 }  # fmt: skip
-_RENAMED = {"wait": "aten::wait", "_wait": "aten::wait", "_assert": "aten::_assert"}
+_WRITTEN_OUT: dict[str, Sugared] = {
+    "_list_with_default": ListWithDefault(), "_assert": Assertion(), "Size": Builtin("aten::Size"),
+}  # fmt: skip
+_RENAMED = {"wait": "aten::wait", "_wait": "aten::wait"}
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 _MATH_NAMES = {"remainder": "aten::mathremainder", "phase": "aten::angle", "rect": "aten::polar"}
 _NOT_MATH = frozenset(
-    {"trunc", "hypot", "log2", "prod", "isclose", "sumprod", "cbrt", "exp2", "dist"}
+    {
+        "trunc",
+        "hypot",
+        "log2",
+        "prod",
+        "isclose",
+        "sumprod",
+        "cbrt",
+        "exp2",
+        "dist",
+        "lcm",
+        "nextafter",
+        "polar",
+    }
 )
 """Functions of `math` whose names are operators of tensors only."""
 
@@ -128,19 +141,6 @@ _ENUM_WORDS = {
 }  # fmt: skip
 
 
-class ListWithDefault(Sugared):
-    """`_list_with_default(sizes, defaults)`: in script the sizes are always complete."""
-
-    kind = "builtin"
-
-    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
-        sizes = convert(em, args[0], ListType(INT), True, span)
-        lengths = [em.length(args[1], span), em.length(sizes, span)]
-        longer = em.builtin("aten::gt", lengths, span)
-        em.check(longer, "AssertionError: ", span)
-        return Simple(sizes)
-
-
 def find_operator(value: object, module: str, name: str) -> Sugared | None:
     """Functions of torch, math and builtins that are part of the language."""
     home = module or getattr(value, "__module__", None) or ""
@@ -177,14 +177,14 @@ def _written_form(name: str) -> Sugared | None:
     """What the few helpers mean that are no functions of the language."""
     if name == "annotate":
         return Form("annotate")
-    return ListWithDefault() if name == "_list_with_default" else None
+    return _WRITTEN_OUT.get(name)
 
 
 def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
     if name in _FORMS:
         return Form(_FORMS[name])
-    if name == "_list_with_default":
-        return ListWithDefault()
+    if name in _WRITTEN_OUT:
+        return _WRITTEN_OUT[name]
     if name in _REPEATS and module.endswith(("utils", "tuples")):
         return Repeat(_REPEATS[name])
     if name in _RENAMED:

@@ -88,6 +88,11 @@ def _default_text(value: object) -> str:
     return str(value)
 
 
+def plain_text(value: object) -> str:
+    """A default as graphs print it inside the type of a NamedTuple: a string without quotes."""
+    return value if isinstance(value, str) else _default_text(value)
+
+
 def float_text(value: float) -> str:
     """A float as TorchScript prints it: `1.`, `0.10000000000000001`, `1e+20`."""
     text = f"{value:.17g}"
@@ -104,7 +109,9 @@ def signature_text(signature: Signature) -> str:
             starred = True
         text = f"{typing.ir_text(formal.type)} {formal.name}"
         parts.append(text + (f"={_default_text(formal.default)}" if formal.has_default else ""))
-    returns = ", ".join(map(typing.ir_text, signature.returns))
+    names = signature.return_names or ("",) * len(signature.returns)
+    rows = zip(signature.returns, names, strict=True)
+    returns = ", ".join(f"{typing.ir_text(t)} {name}".rstrip() for t, name in rows)
     single = len(signature.returns) == 1 and not returns.startswith("(")
     short = signature.name.rpartition(".")[2]
     return f"{short}({', '.join(parts)}) -> {returns if single else f'({returns})'}"

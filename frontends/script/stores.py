@@ -10,6 +10,8 @@ from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
+    BOOL,
+    COMPLEX,
     FLOAT,
     INT,
     STRING,
@@ -21,6 +23,7 @@ from tensorscript.dialects.ts.types import (
     TupleType,
 )
 
+from . import draft
 from .callables import method_call
 from .calls import Calls
 from .draft import Value
@@ -40,6 +43,10 @@ _AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
 `%=` is C's fmod. It refuses `//=` and `@=`."""
 
 
+_CHAINED = "$chained"
+"""The variable between the value and the targets of `a = b = value`."""
+
+
 class Stores(Calls):
     """Emits assignments."""
 
@@ -47,8 +54,14 @@ class Stores(Calls):
         hint = self._declared(node.targets[0]) if len(node.targets) == 1 else None
         value = self.sugared(node.value, hint)
         if len(node.targets) > 1:
-            value = Simple(value.as_value(self, self.span(node.value)))
+            # The value is a variable without a name of its own, as in TorchScript.
+            held = value.as_value(self, self.span(node.value))
+            self.insert(draft.STORE, [held], [], self.span(node), name=_CHAINED)
         for target in node.targets:
+            if len(node.targets) > 1:
+                value = Simple(
+                    self.insert(draft.LOAD, [], [held.type], self.span(node), name=_CHAINED).output
+                )
             if isinstance(target, ast.Attribute):
                 # Such a statement is underlined as a whole.
                 self.assign_attribute(target, value, self.span(node))
@@ -137,6 +150,7 @@ class Stores(Calls):
                     span,
                 )
         if self.frame.holds:
+            simple.name = simple.name or name
             self.frame.define_sugared(name, Simple(simple))
             return
         self.store(name, simple, declared or simple.type, span)
@@ -264,7 +278,7 @@ class Stores(Calls):
         is_list = isinstance(current.type, ListType) and isinstance(node.op, ast.Add | ast.Mult)
         if isinstance(current.type, TensorType) or is_list:
             return self.builtin(_AUGMENTED_TENSOR[type(node.op)], [current, other], span)
-        if isinstance(node.op, ast.Mod) and current.type in (INT, FLOAT):
+        if isinstance(node.op, ast.Mod) and current.type in (INT, FLOAT, COMPLEX, BOOL):
             # As in TorchScript, `%=` of numbers is C's fmod, and not `%`.
             return self.builtin("aten::fmod", [current, other], span)
         if isinstance(current.type, ClassType):

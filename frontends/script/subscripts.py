@@ -87,16 +87,18 @@ class Subscripts(Expressions):
 
     def value_subscript(self, value: Value, node: ast.Subscript, span: Span) -> Value:
         indices = indices_of(node)
+        if len(indices) == 1 and _is_ellipsis(indices[0]):
+            raise self.error("Cannot emit expr for: (dots)", self.span(indices[0]))
         if isinstance(value.type, TensorType):
             return self.tensor_subscript(value, indices, span)
-        if isinstance(value.type, OptionalType):
+        if len(indices) != 1:
             raise self.error(
-                f"'{typing.message_text(value.type)}' object is not subscriptable", span
+                "Unsupported operation: attempted to use multidimensional indexing on a non-tensor "
+                "type",
+                span,
             )
         if isinstance(node.slice, ast.Slice):
             return self.slice_of(value, node.slice, span)
-        if len(indices) != 1 and not isinstance(value.type, DictType | ClassType):
-            raise self.error("Sliced expression not yet supported for non-tensor type", span)
         if isinstance(value.type, TupleType):
             return self.tuple_subscript(value, node.slice, span)
         index = self.expr(node.slice)
@@ -113,9 +115,7 @@ class Subscripts(Expressions):
         elements = list(value.type.elements)
         at = self.expr(index)
         if at.type != INT:
-            raise self.error(
-                f"tuple index must be an integer but found {typing.message_text(at.type)}", span
-            )
+            raise self.error("tuple index must be an integer", span)
         if draft.is_constant(at):
             known = draft.constant_of(at)
             assert isinstance(known, int)

@@ -205,7 +205,7 @@ def _plain(type: Attribute) -> Attribute:
         case TensorType():
             return TENSOR
         case TupleType():
-            return TupleType.of(map(_plain, type.elements), type.field_names, type.class_name.data)
+            return type.with_elements(map(_plain, type.elements))
     return type
 
 

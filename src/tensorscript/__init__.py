@@ -29,6 +29,21 @@ _NAMES: dict[str, str] = {
     "preserve_format": f"{_EAGER}.device",
     "channels_last": f"{_EAGER}.device",
     "channels_last_3d": f"{_EAGER}.device",
+    **{
+        f"{word}Tensor": f"{_EAGER}.legacy"
+        for word in (
+            "BFloat16",
+            "Bool",
+            "Byte",
+            "Char",
+            "Double",
+            "Float",
+            "Half",
+            "Int",
+            "Long",
+            "Short",
+        )
+    },
     "no_grad": f"{_EAGER}.modes",
     "enable_grad": f"{_EAGER}.modes",
     "set_printoptions": f"{_EAGER}.printing",

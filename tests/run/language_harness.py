@@ -65,7 +65,7 @@ def parse_table(text: str) -> dict[str, LanguageProgram]:
 
 def load_program(program: LanguageProgram, root: str, folder: Path) -> ModuleType:
     """The program as an imported file, so that its source can be found."""
-    name = f"language_{root}_{program.name}"
+    name = f"language_{root:_<12}_{program.name}"
     path = folder / f"{name}.py"
     path.write_text(HEADER.format(torch=root) + program.source)
     spec = importlib.util.spec_from_file_location(name, path)
@@ -83,7 +83,7 @@ def refusal(when: str, error: Exception) -> Refusal:
     if line.startswith("The following operation failed"):
         line = lines[-1]
     line = re.sub(r" \(of Python compilation unit at: \w+\)", "", line)
-    line = re.sub(r"language_(torch|tensorscript)_", "language_", line)
+    line = re.sub(r"language_(torch_+|tensorscript_)", "language_", line)
     return Refusal(when, "error", line.strip().rstrip(":"))
 
 

@@ -1,0 +1,43 @@
+"""`torch.FloatTensor` and its like: constructors that name a dtype, and types to compare with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.dtypes import BY_NAME, DType
+
+from .namespace import lookup, tensor
+from .tensor import Tensor
+
+
+class _LegacyType(type):
+    """A class without instances of its own: tensors of its dtype count as them."""
+
+    dtype: DType
+
+    def __call__(cls, *args: Any, **options: Any) -> Tensor:
+        if args and all(type(x) is int for x in args):
+            return lookup("empty")(*args, dtype=cls.dtype, **options)  # type: ignore[no-any-return]  # always a Tensor
+        return tensor(args[0] if args else [], dtype=cls.dtype, **options)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+
+_DTYPES = {
+    "BoolTensor": "bool", "ByteTensor": "uint8", "CharTensor": "int8", "DoubleTensor": "float64",
+    "FloatTensor": "float32", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+    "IntTensor": "int32", "LongTensor": "int64", "ShortTensor": "int16",
+}  # fmt: skip
+
+LEGACY_TYPES: dict[str, type] = {
+    name: _LegacyType(name, (), {"dtype": BY_NAME[dtype], "__module__": __name__})
+    for name, dtype in _DTYPES.items()
+}
+"""The classes by name."""
+
+
+def __getattr__(name: str) -> type:
+    if name not in LEGACY_TYPES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return LEGACY_TYPES[name]

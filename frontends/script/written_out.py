@@ -1,0 +1,120 @@
+"""Functions of torch whose calls are written out where they stand.
+
+`torch._assert(c, "m")` is an assert statement, `torch.LongTensor([1])` a call of `torch.tensor`,
+and a callable that is no Python function (`type`, `set`, a `functools.partial`) stays Python's: it
+takes and gives tensors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tensorscript.base.dtypes import BY_NAME
+from tensorscript.base.source import Span
+from tensorscript.dialects.ts.types import BOOL, INT, STRING, TENSOR, ListType, TupleType
+
+from .callables import PythonCall
+from .function import FunctionEmitter
+from .program import Program
+from .schema_match import ArgumentsMismatch, convert, match_overloads
+from .signature import Formal, Signature
+from .values import Args, Kwargs, Nothing, Simple, Sugared
+
+_ASSERTIONS = tuple(
+    Signature("aten::_assert", (Formal("condition", type), Formal("message", STRING)), ())
+    for type in (TENSOR, BOOL)
+)
+_LEGACY = {
+    "BoolTensor": "bool", "ByteTensor": "uint8", "CharTensor": "int8", "DoubleTensor": "float64",
+    "FloatTensor": "float32", "HalfTensor": "float16", "IntTensor": "int32",
+    "LongTensor": "int64", "ShortTensor": "int16",
+}  # fmt: skip
+
+
+class ListWithDefault(Sugared):
+    """`_list_with_default(sizes, defaults)`: in script the sizes are always complete."""
+
+    kind = "builtin"
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
+        sizes = convert(em, args[0], ListType(INT), True, span)
+        lengths = [em.length(args[1], span), em.length(sizes, span)]
+        longer = em.builtin("aten::gt", lengths, span)
+        em.check(longer, em.constant("", span), span)
+        return Simple(sizes)
+
+
+class Assertion(Sugared):
+    """`torch._assert(condition, message)`."""
+
+    kind = "builtin"
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        try:
+            _, matched = match_overloads(em, _ASSERTIONS, args, kwargs, None, span)
+        except ArgumentsMismatch as mismatch:
+            raise em.mismatch(mismatch, span) from None
+        condition, message = matched.inputs
+        em.check(em.to_bool(condition, span), message, span)
+        return Nothing()
+
+
+@dataclass
+class LegacyTensor(Sugared):
+    """`torch.LongTensor`: called with sizes, or with data.
+
+    Attributes:
+        code: of the dtype.
+    """
+
+    kind = "LegacyTypedConstructor"
+    code: int
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        if kwargs:
+            raise em.error("Legacy tensor constructors take no keyword arguments", span)
+        dtype = {"dtype": em.integer(self.code)}
+        if args and all(v.type == INT for v in args):
+            sizes = em.make_list(INT, args, span)
+            return Simple(em.builtin("aten::empty", [sizes], span, dtype))
+        if len(args) > 1:
+            raise em.error(
+                "Legacy Tensor Constructor only supports two schemas in TorchScript: \n"
+                "'(int... size)' and '(data)'",
+                span,
+            )
+        data = args[0] if args else em.make_list(INT, [], span)
+        if isinstance(data.type, TupleType):
+            parts = em.unpack_tuple(data, span)
+            data = em.make_list(parts[0].type, parts, span)
+        return Simple(em.builtin("aten::tensor", [data], span, dtype))
+
+
+def legacy_tensor(name: str) -> LegacyTensor | None:
+    """What a class `torch.FloatTensor` means; None for other names."""
+    return LegacyTensor(BY_NAME[_LEGACY[name]].code) if name in _LEGACY else None
+
+
+@dataclass
+class PythonValue(Sugared):
+    """A callable that cannot be compiled; its arguments and its result are tensors."""
+
+    kind = "python value"
+    program: Program
+    target: Callable[..., object]
+    name: str
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        formals = tuple(Formal(name, TENSOR) for name in self._names(len(args) + len(kwargs)))
+        signature = Signature(self.name, formals, (TENSOR,), ("0",))
+        self.program.python_functions[self.name] = self.target
+        return PythonCall(self.name, signature).call(em, span, args, kwargs)
+
+    def _names(self, count: int) -> list[str]:
+        """Names of the arguments: those of a `__call__` written in Python, else numbers."""
+        call = inspect.getattr_static(type(self.target), "__call__", None)
+        if inspect.isfunction(call):
+            return inspect.getfullargspec(call).args
+        return [str(at) for at in range(count)]

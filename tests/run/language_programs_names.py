@@ -1,0 +1,234 @@
+"""Programs of the language: names of torch that are no operators, and what calls take."""
+
+TEXT = r"""
+
+=== byte
+def f(x: Tensor):
+    return x.byte()
+>>> f(T([1.0, 2.0]))
+
+=== cfloat
+def f(x: Tensor):
+    return x.cfloat()
+>>> f(T([1.0, 0.0]))
+
+=== type0
+def f(x: Tensor):
+    return x.type()
+>>> f(T([1.0]))
+
+=== type1
+def f(x: Tensor):
+    return x.type('torch.DoubleTensor')
+>>> f(T([1.0]))
+
+=== type2
+def f(x: Tensor):
+    return x.type(torch.float64)
+>>> f(T([1.0]))
+
+=== type3
+def f(x: Tensor):
+    return x.type(dtype=torch.float64)
+>>> f(T([1.0]))
+
+=== typeof
+def f(x: Tensor):
+    y = type(x)
+    return x
+>>> f(T([1.0]))
+
+=== typeof_ret
+def f(x: int):
+    return type(x)
+>>> f(1)
+
+=== assert_fn
+def f(x: Tensor):
+    torch._assert(x.sum() > 0, "must be positive")
+    return x
+>>> f(T([1.0]))
+>>> f(T([-1.0]))
+
+=== assert_fn2
+def f(x: int):
+    torch._assert(x > 0, "must be positive")
+    return x
+>>> f(1)
+>>> f(-1)
+
+=== assert_kw
+def f(x: int):
+    torch._assert(condition=x > 0, message="must be positive")
+    return x
+>>> f(1)
+>>> f(-1)
+
+=== floattensor_annot
+def f(x: torch.FloatTensor):
+    return x + 1
+>>> f(T([1.0]))
+
+=== longtensor_annot
+def f(x: torch.LongTensor) -> torch.LongTensor:
+    return x + 1
+>>> f(T([1]))
+
+=== booltensor_list
+def f(x: List[torch.BoolTensor]):
+    return x[0]
+>>> f([T([True])])
+
+=== floattensor_list
+def f(x: int):
+    return torch.FloatTensor([1.0, 2.0])
+>>> f(1)
+
+=== tensor_call
+def f(x: int):
+    return torch.Tensor([1.0])
+>>> f(1)
+
+=== size_annot
+def f(x: torch.Size):
+    return x[0]
+>>> f(T([1.0]).shape)
+
+=== size_call
+def f(x: Tensor):
+    return torch.Size([1, 2])
+>>> f(T([1.0]))
+
+=== star_call_list
+def g(a: int, b: int):
+    return a * 10 + b
+def f(x: List[int]):
+    return g(*x)
+>>> f([1, 2])
+
+=== star_mixed
+def g(a: int, b: int, c: int):
+    return a * 100 + b * 10 + c
+def f(x: Tuple[int, int]):
+    return g(1, *x), g(*x, 1), g(*x, c=5)
+>>> f((1, 2))
+
+=== star_two
+def g(a: int, b: int, c: int, d: int):
+    return a * 1000 + b * 100 + c * 10 + d
+def f(x: Tuple[int, int]):
+    return g(*x, *x)
+>>> f((1, 2))
+
+=== star_list_zeros
+def f(x: List[int]):
+    return torch.zeros(*x)
+>>> f([1, 2])
+
+=== star_view
+def f(x: Tensor, s: List[int]):
+    return x.view(*s)
+>>> f(T([1, 2]), [2, 1])
+
+=== star_print
+def f(x: Tuple[int, str]):
+    print(*x)
+    return 1
+>>> f((1, 'a'))
+
+=== star_format
+def f(x: Tuple[int, str]):
+    return "{} {}".format(*x)
+>>> f((1, 'a'))
+
+=== star_list_disp
+def f(x: Tuple[int, int]):
+    return [*x]
+>>> f((1, 2))
+
+=== lambda_local
+def f(x: int):
+    g = lambda y: y + 1
+    return g(x)
+>>> f(1)
+
+=== lambda_sorted
+def f(x: List[int]):
+    return sorted(x, key=lambda y: -y)
+>>> f([1, 2])
+
+=== nt_default
+class P(NamedTuple):
+    x: int
+    y: int = 4
+def f(a: int):
+    return P(a), P(a, 2), P(x=a), P(y=1, x=a)
+>>> f(1)
+
+=== nt_default_print
+class P(NamedTuple):
+    x: int
+    y: Optional[int] = None
+    z: str = "s"
+def f(p: P):
+    return p.x, p.y, p.z, str(p)
+>>> f(P(1))
+
+=== nt_replace
+class P(NamedTuple):
+    x: int
+def f(p: P):
+    return p._replace(x=2)
+>>> f(P(1))
+
+=== nt_asdict
+class P(NamedTuple):
+    x: int
+def f(p: P):
+    return p._asdict()
+>>> f(P(1))
+
+=== nt_method
+class P(NamedTuple):
+    x: int
+    def g(self) -> int:
+        return self.x + 1
+def f(p: P):
+    return p.g()
+>>> f(P(1))
+
+=== nt_eq
+class P(NamedTuple):
+    x: int
+    y: int
+def f(p: P, q: P):
+    return p == q
+>>> f(P(1, 2), P(1, 2))
+
+=== subscript_pair_of_object
+class A:
+    def __init__(self):
+        self.x = 1
+    def __getitem__(self, i: Tuple[int, int]) -> int:
+        return i[0]
+def f(x: int):
+    a = A()
+    return a[1, 2]
+>>> f(1)
+
+=== other_names
+def f(x: Tensor):
+    return x.swapaxes(axis0=0, axis1=1), x.det(), torch.swapaxes(x, 0, 1), torch.det(x), x.inverse()
+>>> f(T([[1.0]]))
+
+=== ellipsis_alone
+def f(x: Tensor):
+    x[...] += 1
+    return x
+>>> f(T([1.0]))
+
+=== int_in_string
+def f(x: int, y: str):
+    return x in y
+>>> f(1, "a")
+"""
