@@ -111,7 +111,9 @@ class NativeModule(ScheduledModule):
         entries = {self.entry.sym_name.data: ENTRY}
         emit = EmitOptions(strict=self.options.strict, external_constants=True)
         body = emit_module(self.module, self.target, entries, emit)
-        long = any(k.category in ("contraction", "sort") for k in kernels_of(self.module))
+        long = any(
+            k.category in ("contraction", "attention", "sort") for k in kernels_of(self.module)
+        )
         thunk = thunk_text(THUNK, ENTRY, self.signature, release_gil=long)
         used = [d for d in GROWN_DECLARATIONS.split("\n") if d and d not in body]
         more = "\n".join(used) if self.signature.has_grown else ""

@@ -4,8 +4,9 @@
 te.for u in 0 .. 16 vector { te.for v in 0 .. 16 vector { te.store t[u, v] = x[v, u] } }
 ```
 Memory is contiguous along u in what is read and along v in what is written; one vector per v is
-loaded, and log2 n rounds of interleaving the first half of the vectors with the second transpose
-them (the perfect shuffle; Stone, "Parallel Processing with the Perfect Shuffle", 1971).
+loaded (and converted, where the dtypes differ), and log2 n rounds of interleaving the first half
+of the vectors with the second transpose them (the perfect shuffle; Stone, "Parallel Processing with
+the Perfect Shuffle", 1971).
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, add, const, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 
+from .emit_cast import to_memory
 from .emit_context import Context
-from .emit_expr import evaluate_scalar
+from .emit_expr import evaluate, evaluate_scalar
 from .emit_scope import Bound, Lane, Place, affine, flat_index
 from .emit_types import Value, memory_type, vector_of
 
@@ -29,19 +31,21 @@ def emit_transposed(context: Context, op: ForOp) -> bool:
     if context.vector is not None or not isinstance(inner, ForOp) or inner.next_op is not None:
         return False
     store = inner.block.first_op
-    if not isinstance(store, StoreOp) or store.next_op is not None or store.value.op != "load":
+    if not isinstance(store, StoreOp) or store.next_op is not None:
         return False
     size = _size(context, op)
     if inner.kind.data != "vector" or size not in SIZES or _size(context, inner) != size:
         return False
-    read, written = context.place(str(store.value.value)), context.place(store.buffer)
-    if read.buffer.dtype is not written.buffer.dtype:
+    read = store.value.args[0] if store.value.op == "cast" else store.value
+    if read.op != "load":
         return False
-    source = _along(context, op, inner, read, store.value.args)
+    written = context.place(store.buffer)
+    source = _along(context, op, inner, context.place(str(read.value)), read.args)
     target = _along(context, inner, op, written, store.indices)
     if source is None or target is None:
         return False
-    _emit(context, size, (read, source), (written, target))
+    rows = [_row(context, op, inner, k, store.value) for k in range(size)]
+    _store_across(context, rows, written, target)
     return True
 
 
@@ -80,17 +84,24 @@ def _substituted(context: Context, e: Expr, values: dict[str, Expr]) -> Expr:
     return found
 
 
-def _emit(
-    context: Context, size: int, source: tuple[Place, list[Expr]], target: tuple[Place, list[Expr]]
-) -> None:
-    code = context.code
-    (read, starts), (written, ends) = source, target
-    element = memory_type(read.buffer.dtype)
-    kind, align = vector_of(element, size), read.buffer.dtype.itemsize
-    rows = []
-    for start in starts:
-        pointer = _address(context, read, start)
-        rows.append(code.let(f"load {kind}, {read.pointer_type} {pointer}, align {align}"))
+def _row(context: Context, wide: ForOp, other: ForOp, k: int, value: Expr) -> str:
+    """The vector of `value` along `wide` in iteration k of `other`, as it is stored."""
+    size, name, scope = _size(context, wide), f"{wide.var}$lane", context.scope
+    scope.replaced[wide.var] = add(context.resolve(wide.start), var(name))
+    scope.replaced[other.var] = add(context.resolve(other.start), const(k))
+    scope.values[name] = Bound(Value("poison", size), int64, True, 1, size - 1, const(size))
+    context.vector = Lane(name, size, {name})
+    context.new_statement()
+    text = context.widen(evaluate(context, value), value.dtype, size)
+    context.vector = None
+    del scope.replaced[wide.var], scope.replaced[other.var]
+    return to_memory(context.code, value.dtype, size, text)
+
+
+def _store_across(context: Context, rows: list[str], written: Place, ends: list[Expr]) -> None:
+    code, size = context.code, len(rows)
+    dtype = written.buffer.dtype
+    kind = vector_of(memory_type(dtype), size)
     for _ in range(size.bit_length() - 1):
         half = size // 2
         rows = [
@@ -100,7 +111,7 @@ def _emit(
         ]
     for end, row in zip(ends, rows, strict=True):
         pointer = _address(context, written, end)
-        code.do(f"store {kind} {row}, {written.pointer_type} {pointer}, align {align}")
+        code.do(f"store {kind} {row}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
     context.new_statement()
 
 

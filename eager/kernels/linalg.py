@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import int8, int32, uint8
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, value, wrap
@@ -24,7 +25,12 @@ def _same_dtype(a: Any, b: Any, words: str = "expected m1 and m2 to have the sam
 
 
 def _c_name(word: str) -> str:
-    names = {"Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long long"}
+    names = {
+        "Half": "c10::Half",
+        "BFloat16": "c10::BFloat16",
+        "Long": "long long",
+        "Byte": "unsigned char",
+    }
     return names.get(word, word.lower())
 
 
@@ -41,6 +47,32 @@ def mm(self: Any, mat2: Any, *_: Any) -> Any:
     _check_inner(a, b)
     _same_dtype(self, mat2)
     return wrap(_product(a, b), self.dtype)
+
+
+def int_mm(self: Any, mat2: Any, *_: Any) -> Any:
+    """An exact product of bytes, in int32."""
+    if self.dtype not in (int8, uint8):
+        raise OperatorError(
+            "int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got "
+            + _c_name(self.dtype.word)
+        )
+    if mat2.dtype is not int8:
+        raise OperatorError(
+            "int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got "
+            + _c_name(mat2.dtype.word)
+        )
+    for name, t in (("self", self), ("mat2", mat2)):
+        if t.dim() != 2:
+            raise OperatorError(
+                f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {t.dim()}"
+            )
+    a, b = (compute(t).astype(np.int32) for t in (self, mat2))
+    if a.shape[1] != b.shape[0]:
+        raise OperatorError(
+            "int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got "
+            f"{a.shape[1]} and {b.shape[0]}"
+        )
+    return wrap(a @ b, int32)
 
 
 def _check_inner(a: Array, b: Array) -> None:
@@ -378,6 +410,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::mH": matrix_transpose("mH", conjugated=True),
     "aten::matrix_H": matrix_h,
     "aten::mm": mm,
+    "aten::_int_mm": int_mm,
     "aten::bmm": bmm,
     "aten::matmul": matmul,
     "aten::dot": dot,

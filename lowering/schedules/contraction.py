@@ -16,6 +16,7 @@ not divide. The tile uses all vector registers but those for one row of Y and th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.ir import Operation
 
@@ -25,6 +26,7 @@ from tensorscript.dialects.te.expr import (
     Expr,
     all_of,
     binary,
+    cast,
     const,
     load,
     mul,
@@ -37,7 +39,7 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction_pack import RowPacker
-from .contraction_shape import Axis, Product, Spots, at
+from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, at, memory_of
 from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
 
 DEPTH_BLOCK = 1024
@@ -111,15 +113,15 @@ class _Blocked:
 
     def _y_is_even(self) -> bool:
         """All columns follow one another in Y's memory."""
-        y, columns = self.p.y, self.p.columns
+        y, columns = memory_of(self.p.y), self.p.columns
         if sum(not extent.is_int(1) for extent in columns.extents) < 2:
             return True
-        return y.op == "load" and columns.is_even(flat_index(self.buffers[str(y.value)], y.args))
+        return y is not None and columns.is_even(flat_index(self.buffers[str(y.value)], y.args))
 
     def _y_lies_across(self) -> bool:
         """Memory runs along the depth, not along the columns, and squares of it fit."""
-        y, side = self.p.y, self._side()
-        if y.op != "load" or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
+        y, side = memory_of(self.p.y), self._side()
+        if y is None or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
             return False
         position = flat_index(self.buffers[str(y.value)], y.args)
         step = coefficient(position, self.p.depth.names[-1])
@@ -263,7 +265,7 @@ class _Blocked:
         return [IfOp(last, [final], [self.each("3t", keep, True)])]
 
     def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
-        total = load("tile", [var("i4t"), var("j4t")], self.dtype)
+        total = cast(load("tile", [var("i4t"), var("j4t")], self.dtype), self.p.target.value.dtype)
         spots = self._spots((self.p.rows, row), (self.p.columns, column))
         target = self.p.target
         if not self.p.epilogue:
@@ -313,12 +315,14 @@ def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
     other factor is a constant, which is packed once (`prepack.py`)."""
     sizes = [product.rows.size, product.columns.size, product.depth.size]
     rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
-    is_fixed = product.y.op == "load" and str(product.y.value) in fixed
+    y = memory_of(product.y)
+    is_fixed = y is not None and str(y.value) in fixed
     return (rows >= 4 or is_fixed) and columns >= 8 and rows * columns * depth >= LEAST_WORK
 
 
 def blocked_product(func: FuncOp, product: Product, vector_bytes: int) -> list[Operation]:
     """The blocked nest of a product, for vectors of so many bytes (64 for AVX-512)."""
-    dtype = product.target.value.dtype
+    dtype = SUM_DTYPES[product.target.value.dtype]
+    product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
     tile = tile_for(dtype, vector_bytes, product.rows.size)
     return _Blocked(func, product, tile, dtype).build()

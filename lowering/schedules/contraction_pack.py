@@ -16,7 +16,7 @@ from tensorscript.dialects.te.expr import Expr, const, select, var
 from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp
 
 from ..te.affine import coefficient, flat_index, known
-from .contraction_shape import Axis, Spots
+from .contraction_shape import Axis, Spots, memory_of
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class RowPacker:
     @property
     def side(self) -> int:
         """Of the squares; 0 where X does not lie across the panels or a square would be wasted."""
-        x, depth = self.factor, self.depth
+        x, depth = memory_of(self.factor), self.depth
         size = known(depth.size)
         side = 8 if self.dtype.itemsize == 8 or self.rows <= 8 else 16
-        if x.op != "load" or self.rows < 4 or (size is not None and size < side):
+        if x is None or self.rows < 4 or (size is not None and size < side):
             return 0
         position = flat_index(self.buffers[str(x.value)], x.args)
         if not depth.names or not depth.is_even(position):

@@ -21,12 +21,29 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import float32, float64
+from tensorscript.base.dtypes import (
+    DType,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+)
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, mul, substitute, transform, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
 
 from ..te.affine import coefficient, flat_index
+
+
+SUM_DTYPES: dict[DType, DType] = {
+    float32: float32, float64: float64, int64: int64,
+    **dict.fromkeys((uint8, int8, int16, int32), int32),
+}  # fmt: skip
+"""In what a product of a dtype is packed and summed up: narrow integers wrap around in 32 bits as
+they do in their own. Half types arrive here as conversions to float32."""
 
 
 @dataclass
@@ -167,11 +184,18 @@ def _classify(
 
 
 def product_of(func: FuncOp) -> Product | None:
-    """The product of floating-point matrices that a logical function computes, if it is one."""
+    """The product of matrices that a logical function computes, if it is one."""
     product = recognise(func)
-    if product is None or product.target.value.dtype not in (float32, float64):
+    if product is None or product.target.value.dtype not in SUM_DTYPES:
         return None
     return product
+
+
+def memory_of(factor: Expr) -> Expr | None:
+    """The load that a factor is, perhaps converted; None if it is more."""
+    while factor.op == "cast":
+        (factor,) = factor.args
+    return factor if factor.op == "load" else None
 
 
 def at(e: Expr, *values: dict[str, Expr]) -> Expr:

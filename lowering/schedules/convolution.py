@@ -41,7 +41,8 @@ class Convolution:
 
 def convolved_product(func: FuncOp) -> Convolution | None:
     """The convolution that a function computes, None if it is none or not worth that form."""
-    if (p := product_of(func)) is None:
+    p = product_of(func)
+    if p is None or not p.target.value.dtype.is_floating_point:
         return None
     work = known(mul(mul(p.rows.size, p.columns.size), p.depth.size))
     if work is not None and work < LEAST_WORK:

@@ -39,7 +39,7 @@ class Kernel:
 
 
 KERNELS = {
-    "product": Kernel(product_of, blocked_product, "one product of floating-point matrices"),
+    "product": Kernel(product_of, blocked_product, "one product of matrices"),
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"
     ),

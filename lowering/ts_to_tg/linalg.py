@@ -16,11 +16,11 @@ def _check_types(b: Builder, x: Tensor, y: Tensor) -> None:
     if x.dtype is not y.dtype:
         b.error(
             "expected m1 and m2 to have the same dtype, but got: "
-            f"{_cpp(x.dtype)} != {_cpp(y.dtype)}"
+            f"{cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
         )
 
 
-def _cpp(dtype: DType) -> str:
+def cpp_name(dtype: DType) -> str:
     words = {
         "Half": "c10::Half",
         "BFloat16": "c10::BFloat16",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tensorscript.base.dtypes import int8, int32, uint8
 from tensorscript.dialects.te.expr import Expr, const
 
 from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
 from .emission import Body
-from .linalg import scaled_sum
+from .linalg import cpp_name, scaled_sum
 from .sizes import simplify
 from .values import Tensor, Value
 from .view import unsqueeze
@@ -51,6 +52,26 @@ def _tensordot(b: Builder, x: Tensor, y: Tensor, left: Value, right: Value, *_: 
     if not extents:
         return b.compute(shape, x.dtype, lambda body, i: make(body, i, []))
     return b.contract(shape, extents, x.dtype, make)
+
+
+def _int_mm(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
+    """An exact product of bytes, in int32."""
+    here = "int_mm_out_cpu: "
+    if x.dtype not in (int8, uint8):
+        b.error(f"{here}Expected self dtype to be int8 or uint8 but got {cpp_name(x.dtype)}")
+    if y.dtype is not int8:
+        b.error(f"{here}Expected mat2 dtype to be of type int8 but got {cpp_name(y.dtype)}")
+    for name, t in (("self", x), ("mat2", y)):
+        if t.rank != 2:
+            b.error(f"{here}Expected {name} to be of dimension 2 but got {t.rank}")
+    depth, given = x.shape[1], y.shape[0]
+    message = f"self.size(1) needs to match mat2.size(0) but got {depth} and {given}"
+    b.require_same(depth, given, here + message)
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        return body.read(x, [i[0], r[0]], int32) * body.read(y, [r[0], i[1]], int32)
+
+    return b.contract((x.shape[0], y.shape[1]), [depth], int32, make)
 
 
 def _kron(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
@@ -144,6 +165,7 @@ def _bilinear(
 
 PRODUCT: Rows = {
     "aten::tensordot": _tensordot,
+    "aten::_int_mm": _int_mm,
     "aten::kron": _kron,
     "aten::addr": _addr,
     "aten::cross": _cross,

@@ -1,0 +1,101 @@
+"""Do tiled products of every element type give the right numbers, in both orders of memory?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+
+
+def product(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x @ w
+
+
+def with_rows(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x @ w.t()
+
+
+def of_columns(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return ts.relu(x.t() @ w)
+
+
+def of_bytes(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return ts._int_mm(x, w)
+
+
+SIZES = [(70, 96, 80), (33, 131, 65), (4, 300, 64), (128, 64, 256), (30, 1100, 40)]
+PROGRAMS = {"plain": product, "rows": with_rows, "columns": of_columns}
+
+
+def numbers(dtype: str, *shape: int) -> np.ndarray:
+    random = np.random.default_rng(sum(shape))
+    if dtype[0] == "f":
+        return random.standard_normal(shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def operands(dtype: str, layout: str, size: tuple[int, int, int]) -> tuple[np.ndarray, ...]:
+    rows, depth, columns = size
+    x, w = numbers(dtype, rows, depth), numbers(dtype, depth, columns)
+    if layout == "rows":
+        w = np.ascontiguousarray(w.T)
+    return (np.ascontiguousarray(x.T) if layout == "columns" else x), w
+
+
+@pytest.mark.parametrize("layout", PROGRAMS)
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "i4", "i8"])
+def test_integers_wrap_around(dtype: str, layout: str) -> None:
+    for size in SIZES[:3]:
+        x, w = operands(dtype, layout, size)
+        compiled = ts.compile(PROGRAMS[layout], (x, w), fallback="error")
+        assert "te.alloc reg tile" in compiled.ir("scheduled")
+        with np.errstate(over="ignore"):
+            left, right = x.T if layout == "columns" else x, w.T if layout == "rows" else w
+            wanted = left @ right
+        wanted = np.maximum(wanted, 0) if layout == "columns" else wanted
+        np.testing.assert_array_equal(compiled(x, w), wanted)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("layout", PROGRAMS)
+def test_halves_are_summed_in_float32(kind: str, layout: str) -> None:
+    dtype = getattr(ts, kind)
+    for size in SIZES:
+        x, w = (ts.from_numpy(a).to(dtype) for a in operands("f4", layout, size))
+        compiled = ts.compile(PROGRAMS[layout], (x, w), fallback="error")
+        assert "te.alloc reg tile: f32" in compiled.ir("scheduled")
+        exact = PROGRAMS[layout](x.to(ts.float64), w.to(ts.float64)).numpy()
+        found = compiled(x, w).to(ts.float64).numpy()
+        # One rounding of the sum, and the float32 sum itself.
+        unit = 2.0 ** (-8 if kind == "bfloat16" else -11)
+        limit = unit * np.abs(exact) + size[1] * 2.0**-22
+        assert (np.abs(found - exact) <= limit).all()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1"])
+def test_products_of_bytes(dtype: str) -> None:
+    for rows, depth, columns in SIZES:
+        x, w = numbers(dtype, rows, depth), numbers("i1", depth, columns)
+        compiled = ts.compile(of_bytes, (x, w), fallback="error")
+        wanted = x.astype("i4") @ w.astype("i4")
+        np.testing.assert_array_equal(compiled(x, w), wanted)
+        eager = ts._int_mm(ts.from_numpy(x), ts.from_numpy(w))
+        np.testing.assert_array_equal(eager.numpy(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "text"),
+    [
+        (ts.ones(2, 3), ts.ones(3, 4), "self dtype to be int8 or uint8 but got float"),
+        (ts.ones(2, 3, dtype=ts.int8), ts.ones(3, 4), "mat2 dtype to be of type int8 but got flo"),
+        (ts.ones(2, 3, dtype=ts.int8), ts.ones(4, 4, dtype=ts.int8), "but got 3 and 4"),
+        (ts.ones(3, dtype=ts.int8), ts.ones(4, 4, dtype=ts.int8), "of dimension 2 but got 1"),
+    ],
+)
+def test_what_a_product_of_bytes_refuses(x: ts.Tensor, w: ts.Tensor, text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        ts._int_mm(x, w)
+    with pytest.raises(RuntimeError, match=text):
+        ts.compile(of_bytes)(x, w)
