@@ -37,7 +37,6 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, Update
 
 from ..te.affine import coefficient, flat_index
 
-
 SUM_DTYPES: dict[DType, DType] = {
     float32: float32, float64: float64, int64: int64,
     **dict.fromkeys((uint8, int8, int16, int32), int32),
