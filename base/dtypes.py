@@ -31,7 +31,8 @@ class DType:
         word: the scalar-type word of TorchScript graphs and storages (`Float`).
         numpy: the NumPy dtype of the storage; bfloat16 is stored as its bits in uint16.
         itemsize: bytes per element.
-        llvm, ptx, c: spelling in those languages ("" where it has none).
+        llvm, ptx, c: spelling in those languages ("" where it has none; of a complex dtype in C
+            that of its parts).
     """
 
     name: str
@@ -81,9 +82,9 @@ int64 = _row("int64", "i64", 4, "Long", _I, np.dtype("i8"), 8, "i64", "s64", "in
 float16 = _row("float16", "f16", 5, "Half", _F, np.dtype("f2"), 2, "half", "f16", "uint16_t")
 float32 = _row("float32", "f32", 6, "Float", _F, np.dtype("f4"), 4, "float", "f32", "float")
 float64 = _row("float64", "f64", 7, "Double", _F, np.dtype("f8"), 8, "double", "f64", "double")
-complex64 = _row("complex64", "c64", 9, "ComplexFloat", _C, np.dtype("c8"), 8, "", "", "")
+complex64 = _row("complex64", "c64", 9, "ComplexFloat", _C, np.dtype("c8"), 8, "", "", "float")
 complex128 = _row(
-    "complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", ""
+    "complex128", "c128", 10, "ComplexDouble", _C, np.dtype("c16"), 16, "", "", "double"
 )
 bool_ = _row("bool", "b1", 11, "Bool", _B, np.dtype("?"), 1, "i8", "u8", "uint8_t", False)
 bfloat16 = _row(
@@ -102,6 +103,16 @@ BY_SHORT = {d.short: d for d in DTYPES}
 BY_CODE = {d.code: d for d in DTYPES}
 BY_WORD = {d.word: d for d in DTYPES}
 BY_NUMPY = {d.numpy: d for d in DTYPES if d is not bfloat16}
+
+
+def real_dtype(dtype: DType) -> DType:
+    """The dtype of the parts and of the absolute value."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
+def complex_dtype(dtype: DType) -> DType:
+    """The dtype of complex numbers whose parts are of `dtype`, or promote to it."""
+    return {float64: complex128, complex128: complex128}.get(dtype, complex64)
 
 
 def from_numpy(dtype: np.dtype) -> DType:

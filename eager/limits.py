@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bfloat16
+from tensorscript.base.dtypes import DType, bfloat16, real_dtype
 
 from .modes import MODES
-from .storage import real_dtype
 
 
 @dataclass(frozen=True, repr=False)

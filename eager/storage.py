@@ -19,11 +19,8 @@ from tensorscript.base.dtypes import (
     DType,
     bfloat16,
     bool_,
-    complex64,
-    complex128,
     float16,
     float32,
-    float64,
     from_numpy,
     int64,
     result_type,
@@ -205,15 +202,6 @@ def promoted(*operands: Any) -> DType:
 def floating(dtype: DType) -> DType:
     """The dtype in which a float-valued operator answers: integers become the default dtype."""
     return dtype if dtype.is_floating_point or dtype.is_complex else MODES.default_dtype
-
-
-def real_dtype(dtype: DType) -> DType:
-    """The dtype of the absolute value."""
-    return {complex64: float32, complex128: float64}.get(dtype, dtype)
-
-
-def complex_dtype(dtype: DType) -> DType:
-    return {float64: complex128, complex128: complex128}.get(dtype, complex64)
 
 
 def sum_dtype(dtype: DType) -> DType:

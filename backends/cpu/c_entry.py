@@ -43,6 +43,8 @@ def dlpack_code(dtype: DType) -> int:
         return 6
     if dtype is bfloat16:
         return 4
+    if dtype.is_complex:
+        return 5
     if dtype.category is Category.FLOATING:
         return 2
     return 0 if dtype.signed else 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.dtypes import DType, bool_, complex_dtype, float64, int64
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
@@ -91,9 +91,7 @@ def signature_of(func: FuncOp) -> Signature:
         if isinstance(p, Buffer):
             spec = ArraySpec(
                 p.name,
-                p.dtype,
-                p.shape,
-                p.strides,
+                *_elements(p),
                 updated=p.mode == "inout",
                 listed=p.mode == "list",
                 grown=p.mode == "grown",
@@ -106,6 +104,19 @@ def signature_of(func: FuncOp) -> Signature:
         else:
             raise NotCompilable(f"a scalar argument cannot be {p.dtype}")
     return Signature(tuple(inputs), tuple(sizes), tuple(outputs))
+
+
+def _elements(p: Buffer) -> tuple[DType, tuple[Expr, ...], tuple[Expr, ...] | None]:
+    """dtype, shape and strides as the caller sees them: parts of complex numbers are one number."""
+    if not p.complex:
+        return p.dtype, p.shape, p.strides
+    strides = None if p.strides is None else tuple(map(_halved, p.strides[:-1]))
+    return complex_dtype(p.dtype), p.shape[:-1], strides
+
+
+def _halved(stride: Expr) -> Expr:
+    """Of parts, counted in whole numbers."""
+    return stride.args[0] if stride.op == "mul" and stride.args[1].is_int(2) else stride // 2
 
 
 def with_scalar_outputs(signature: Signature, scalars: frozenset[int]) -> Signature:

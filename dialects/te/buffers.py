@@ -3,7 +3,8 @@
 Text: `x: f32[1024, N]` (contiguous), `x: f32[4, 8]{16, 2}` (strides in elements), `n: i64`.
 A parameter list puts `out` before a buffer the function writes, `inout` before one it updates,
 `list` before one that holds a list argument (its length may be anything), and `grown` before a
-result whose sizes the function finds: names in its shape stand for those.
+result whose sizes the function finds: names in its shape stand for those. `complex` comes before a
+buffer of real numbers whose last dimension holds the parts of what its caller calls complex.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Buffer:
     shape: tuple[Expr, ...]
     strides: tuple[Expr, ...] | None = None
     mode: str = "in"
+    complex: bool = False
 
     @property
     def effective_strides(self) -> tuple[Expr, ...]:
@@ -93,7 +95,7 @@ def split_commas(source: str) -> list[str]:
 
 
 _PARAMETER = re.compile(
-    r"(?:(?P<mode>out|inout|list|grown) )?(?P<name>[\w.$]+): (?P<dtype>\w+)"
+    r"(?:(?P<mode>out|inout|list|grown) )?(?P<complex>complex )?(?P<name>[\w.$]+): (?P<dtype>\w+)"
     r"(?:\[(?P<shape>[^\]]*)\](?:\{(?P<strides>[^}]*)\})?)?$"
 )
 
@@ -113,12 +115,15 @@ def parse_parameter(source: str) -> Parameter:
     shape = tuple(parse(p) for p in split_commas(found["shape"]))
     strides = found["strides"]
     parsed = None if strides is None else tuple(parse(p) for p in split_commas(strides))
-    return Buffer(found["name"], dtype, shape, parsed, found["mode"] or "in")
+    is_complex = found["complex"] is not None
+    return Buffer(found["name"], dtype, shape, parsed, found["mode"] or "in", is_complex)
 
 
 def parameter_text(p: Parameter) -> str:
-    mode = f"{p.mode} " if isinstance(p, Buffer) and p.mode != "in" else ""
-    return mode + str(p)
+    if not isinstance(p, Buffer):
+        return str(p)
+    mode = "" if p.mode == "in" else f"{p.mode} "
+    return mode + ("complex " if p.complex else "") + str(p)
 
 
 @irdl_attr_definition

@@ -88,17 +88,25 @@ class TGOp(IRDLOperation):
     """Base of the dialect's ops."""
 
 
+def _numbers(numbers: Sequence[int]) -> ArrayAttr[IntAttr] | None:
+    return ArrayAttr([IntAttr(n) for n in numbers]) if numbers else None
+
+
 @irdl_op_definition
 class FuncOp(TGOp):
     """The specialised program. Block arguments: tensors and scalars, then one i64 scalar per name
     in `sizes` (the symbols that stand in tensor shapes). `input_strides` holds, per tensor
-    argument, its strides in elements (`te.exprs`) or unit for contiguous."""
+    argument, its strides in elements (`te.exprs`) or unit for contiguous. `complex_arguments` and
+    `complex_results` number those whose last dimension, of 2, holds the parts of what the caller
+    calls complex numbers."""
 
     name = "tg.func"
     sym_name = prop_def(StringAttr)
     argument_names = prop_def(ArrayAttr[StringAttr])
     sizes = prop_def(ArrayAttr[StringAttr])
     input_strides = prop_def(ArrayAttr[Attribute])
+    complex_arguments = opt_prop_def(ArrayAttr[IntAttr])
+    complex_results = opt_prop_def(ArrayAttr[IntAttr])
     body = region_def("single_block")
     traits = traits_def(IsolatedFromAbove())
 
@@ -109,6 +117,8 @@ class FuncOp(TGOp):
         sizes: Sequence[str],
         block: Block,
         input_strides: Sequence[tuple[Expr, ...] | None] | None = None,
+        complex_arguments: Sequence[int] = (),
+        complex_results: Sequence[int] = (),
     ) -> None:
         if input_strides is None:
             input_strides = [None] * len(argument_names)
@@ -120,6 +130,8 @@ class FuncOp(TGOp):
                 "input_strides": ArrayAttr(
                     [UnitAttr() if s is None else ExprsAttr(s) for s in input_strides]
                 ),
+                "complex_arguments": _numbers(complex_arguments),
+                "complex_results": _numbers(complex_results),
             },
             regions=[Region(block)],
         )
@@ -139,6 +151,13 @@ class FuncOp(TGOp):
     @property
     def strides(self) -> tuple[tuple[Expr, ...] | None, ...]:
         return tuple(s.data if isinstance(s, ExprsAttr) else None for s in self.input_strides)
+
+    @property
+    def complex_numbers(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Which arguments and which results hold parts of complex numbers."""
+        found = (self.complex_arguments, self.complex_results)
+        arguments, results = (frozenset(n.data for n in a or ()) for a in found)
+        return arguments, results
 
     @property
     def return_op(self) -> ReturnOp:

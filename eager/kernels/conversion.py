@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.dtypes import BY_CODE, DType, complex_dtype, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
@@ -19,7 +20,7 @@ from ..memory_format import (
     preserved_strides,
     suggested_format,
 )
-from ..storage import array, complex_dtype, make, real_dtype, to_storage, value
+from ..storage import array, make, to_storage, value
 
 Kernel = Callable[..., Any]
 
@@ -62,15 +63,32 @@ def _parts(name: str) -> Kernel:
 
 
 def view_as_real(self: Any) -> Any:
+    """A view: the parts along a new last dimension."""
+    if not self.dtype.is_complex:
+        raise OperatorError("view_as_real is only supported for complex tensors")
     a = array(self)
     dtype = real_dtype(self.dtype)
-    return make(np.ascontiguousarray(a).view(dtype.numpy).reshape(*a.shape, 2), dtype)
+    return make(as_strided(a.real, (*a.shape, 2), (*a.strides, dtype.itemsize)), dtype)
 
 
 def view_as_complex(self: Any) -> Any:
-    a = np.ascontiguousarray(array(self))
+    """A view: pairs along the last dimension as numbers."""
+    a = array(self)
+    if not self.dtype.is_floating_point:
+        raise OperatorError(
+            "view_as_complex is only supported for half, float and double tensors, but got a "
+            f"tensor of scalar type: {self.dtype.word}"
+        )
+    if not a.ndim:
+        raise OperatorError("Input tensor must have one or more dimensions")
+    if a.shape[-1] != 2:
+        raise OperatorError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != a.itemsize:
+        raise OperatorError("Tensor must have a last dimension with stride 1")
+    if any(step % (2 * a.itemsize) for step in a.strides[:-1]):
+        raise OperatorError("Tensor must have a stride divisible by 2 for all but last dimension")
     dtype = complex_dtype(self.dtype)
-    return make(a.view(dtype.numpy).reshape(a.shape[:-1]), dtype)
+    return make(a.view(dtype.numpy)[..., 0], dtype)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import DType, bool_, int64, scalar_dtype
+from tensorscript.base.dtypes import DType, bool_, complex_dtype, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import Array, array, complex_dtype, compute_dtype, make, to_storage, value, wrap
+from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
 
 Kernel = Callable[..., Any]
 

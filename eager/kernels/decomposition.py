@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tensorscript.base.dtypes import int32
+from tensorscript.base.dtypes import complex_dtype, int32
 from tensorscript.base.errors import LinearAlgebraError, OperatorError
 
-from ..storage import Array, complex_dtype, compute, wrap, wrap_like
+from ..storage import Array, compute, wrap, wrap_like
 from .matrices import matrix, square, stack_of, turned
 
 Kernel = Callable[..., Any]

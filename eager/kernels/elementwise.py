@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, complex128, float64, int32, int64
+from tensorscript.base.dtypes import (
+    DType,
+    bool_,
+    complex128,
+    complex_dtype,
+    float64,
+    int32,
+    int64,
+    real_dtype,
+)
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
-from ..storage import (
-    Array,
-    cast,
-    complex_dtype,
-    compute,
-    floating,
-    is_tensor,
-    promoted,
-    real_dtype,
-    rounded,
-    value,
-    wrap,
-)
+from ..storage import Array, cast, compute, floating, is_tensor, promoted, rounded, value, wrap
 from . import special
 from .shapes import check_broadcast
 
@@ -139,6 +136,7 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
             f"'{rounding_mode}'"
         )
     dtype = promoted(self, other)
+    _refuse_complex("div_trunc_cpu", dtype)
     if dtype.is_floating_point:
         return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype), dtype)), dtype)
     check_divisor(other, dtype)
@@ -155,8 +153,14 @@ def check_divisor(other: Any, dtype: DType) -> None:
         raise OperatorError("ZeroDivisionError")
 
 
+def _refuse_complex(kernel: str, dtype: DType) -> None:
+    if dtype.is_complex:
+        raise OperatorError(f"\"{kernel}\" not implemented for '{dtype.word}'")
+
+
 def floor_divide(self: Any, other: Any) -> Any:
     dtype = promoted(self, other)
+    _refuse_complex("div_floor_cpu", dtype)
     if dtype.is_floating_point:
         return wrap(apply2(_floor_divide, self, other, dtype), dtype)
     check_divisor(other, dtype)
@@ -371,6 +375,17 @@ def copysign(self: Any, other: Any) -> Any:
 
 
 def make_complex(real: Any, imag: Any) -> Any:
+    _check_parts(real, imag)
+    return wrap(_from_parts(compute(real), compute(imag)), complex_dtype(real.dtype))
+
+
+def polar(abs_: Any, angle: Any) -> Any:
+    _check_parts(abs_, angle)
+    r, a = compute(abs_), compute(angle)
+    return wrap(_from_parts(r * np.cos(a), r * np.sin(a)), complex_dtype(abs_.dtype))
+
+
+def _check_parts(real: Any, imag: Any) -> None:
     for part in (real, imag):
         if part.dtype.short not in ("f16", "f32", "f64"):
             raise OperatorError(
@@ -382,14 +397,13 @@ def make_complex(real: Any, imag: Any) -> Any:
             f"Expected object of scalar type {real.dtype.word} but got scalar type "
             f"{imag.dtype.word} for second argument"
         )
-    dtype = complex_dtype(real.dtype)
-    return wrap(compute(real) + 1j * compute(imag), dtype)
 
 
-def polar(abs_: Any, angle: Any) -> Any:
-    dtype = complex_dtype(abs_.dtype)
-    r, a = compute(abs_), compute(angle)
-    return wrap(r * np.cos(a) + 1j * (r * np.sin(a)), dtype)
+def _from_parts(real: Array, imag: Array) -> Array:
+    """Not a sum with 1j * imag, which makes NaN of infinities."""
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, imag, "c8"))
+    out.real, out.imag = real, imag
+    return out
 
 
 def square(self: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, complex_dtype, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import cast, complex_dtype, floating, real_dtype, wrap
+from ..storage import cast, floating, wrap
 
 Kernel = Callable[..., Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, real_dtype
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, array, cast, compute, floating, promoted, real_dtype, rounded, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, rounded, wrap
 from .activation import softmax_array
 from .shapes import check_broadcast
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import real_dtype
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, floating, promoted, real_dtype, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, wrap
 from .linalg import distances
 from .loss import MEAN, reduced
 from .shapes import check_broadcast

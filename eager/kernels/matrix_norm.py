@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.dtypes import int64, real_dtype
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, cast, compute, is_tensor, real_dtype, wrap, wrap_like
+from ..storage import Array, cast, compute, is_tensor, wrap, wrap_like
 from .matrices import matrix, square, turned
 from .reduction import vector_norm
 from .shapes import normal_dims

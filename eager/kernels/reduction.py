@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.dtypes import DType, bool_, int64, real_dtype
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import Array, cast, compute, floating, real_dtype, sum_dtype, value, wrap
+from ..storage import Array, cast, compute, floating, sum_dtype, value, wrap
 from .shapes import axes, normal_dim
 
 Kernel = Callable[..., Any]
@@ -210,6 +210,10 @@ def vector_norm(
             f"{self.dtype.word}"
         )
     source = dtype or self.dtype
+    if self.dtype.is_complex and not source.is_complex:
+        raise OperatorError(
+            f"linalg.vector_norm: dtype should be complex for complex inputs, but got {source.word}"
+        )
     out = real_dtype(source)
     x = np.abs(cast(self, source))
     over = axes(dim, x.ndim)

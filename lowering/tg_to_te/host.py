@@ -45,10 +45,14 @@ def host_function(parts: ModuleParts, func: tg.FuncOp) -> FuncOp:
     body.sizes = frozenset(sizes)
     body.taken |= set(sizes) | {op.symbol for op in func.walk() if isinstance(op, SizeOp)}
     body.owned.append([])
-    for name, argument, strides in zip(func.names, func.block.args, func.strides, strict=True):
+    of_complex = func.complex_numbers[0]
+    arguments = zip(func.names, func.block.args, func.strides, strict=True)
+    for number, (name, argument, strides) in enumerate(arguments):
         own = name if name in sizes else identifier(name, body.taken)
         if isinstance(argument.type, TensorType):
-            buffer = Buffer(own, argument.type.dtype, argument.type.shape, strides)
+            type_ = argument.type
+            parts_of = number in of_complex
+            buffer = Buffer(own, type_.dtype, type_.shape, strides, complex=parts_of)
             body.buffers[argument] = buffer
             parameters.append(buffer)
         elif isinstance(argument.type, ListType):
@@ -95,7 +99,8 @@ def _outputs(func: tg.FuncOp, body: HostBody) -> tuple[dict[SSAValue, Buffer], l
         elif isinstance(value.type, TensorType) and is_grown(value.type, body.sizes):
             out = _grown(name, value.type.dtype, value.type.shape)
         elif isinstance(value.type, TensorType):
-            out = Buffer(name, value.type.dtype, value.type.shape, None, "out")
+            of_complex = number in func.complex_numbers[1]
+            out = Buffer(name, value.type.dtype, value.type.shape, None, "out", of_complex)
             if isinstance(value.owner, Operation) and not isinstance(value.owner, tg.ConstantOp):
                 wanted.setdefault(value, out)
         else:

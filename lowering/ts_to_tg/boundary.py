@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, SSAValue
 
-from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.dtypes import DType, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, const, var
 from tensorscript.dialects.tg.lists import element_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder
+from .complex_tensors import AnyTensor, as_complex, paired, pairs_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .grown import Element, ListElement, NumberElement, TensorElement, TupleElement, perform
@@ -33,6 +34,7 @@ from .specs import (
     TensorSpec,
 )
 from .values import (
+    ComplexTensor,
     DictRef,
     Grown,
     ListRef,
@@ -58,9 +60,11 @@ class Boundary:
     names: list[str] = field(default_factory=list)
     strides: list[tuple[Expr, ...] | None] = field(default_factory=list)
     sizes: dict[str, None] = field(default_factory=dict)
-    tensors: dict[str, Tensor] = field(default_factory=dict)
+    tensors: dict[str, AnyTensor] = field(default_factory=dict)
     leaves: list[SSAValue] = field(default_factory=list)
     sources: dict[int, str] = field(default_factory=dict)
+    complex_arguments: list[int] = field(default_factory=list)
+    complex_results: list[int] = field(default_factory=list)
 
     def argument(self, spec: ArgumentSpec, path: str) -> Value:
         """The abstract value of an argument; its leaves become block arguments."""
@@ -109,24 +113,35 @@ class Boundary:
         self.builder.heap[made] = Grown(number, (column,))
         return made
 
-    def tensor(self, spec: TensorSpec, path: str) -> Tensor:
-        if spec.dtype.is_complex:
-            self.builder.cannot("complex numbers")
+    def tensor(self, spec: TensorSpec, path: str) -> AnyTensor:
         shape = tuple(map(_size, spec.shape))
         strides = None if spec.strides is None else tuple(map(_size, spec.strides))
+        if spec.dtype.is_complex:
+            shape = (*shape, const(2))
+            strides = None if strides is None else (*(s * 2 for s in strides), const(1))
         for size in (*shape, *(strides or ())):
             for name in size.free:
                 self.sizes.setdefault(name)
-        value = self.block_argument(tensor(spec.dtype, shape), path, strides)
-        storage = Storage(spec.dtype, shape, path, strides)
+        dtype = real_dtype(spec.dtype)
+        value = self.block_argument(tensor(dtype, shape), path, strides)
+        storage = Storage(dtype, shape, path, strides)
         self.builder.heap[storage] = value
-        made = Tensor(storage, shape, None, strides)
-        self.tensors[path] = made
+        found = Tensor(storage, shape, None, strides)
+        if spec.dtype.is_complex:
+            storage.is_complex = True
+            self.complex_arguments.append(len(self.names) - 1)
+        made = self.tensors[path] = as_complex(found) if storage.is_complex else found
         return made
 
     def leaf(self, value: Value) -> int:
         if isinstance(value, SSAValue):
             ssa = value
+        elif isinstance(value, ComplexTensor):
+            pairs = pairs_of(value)
+            ssa = self.builder.ssa(paired(self.builder, value) if pairs is None else pairs)
+            self.complex_results.append(len(self.leaves))
+            if any(map(self.builder.is_found, value.shape)):
+                self.builder.cannot("a complex result whose sizes the program finds")
         elif isinstance(value, Tensor):
             ssa = self.builder.ssa(value)
         else:
@@ -137,10 +152,10 @@ class Boundary:
     def tree(self, value: Value) -> OutputTree:
         """The output tree of a value; its leaves become results."""
         heap = self.builder.heap
-        if isinstance(value, Tensor):
+        if isinstance(value, Tensor | ComplexTensor):
             leaf = self.leaf(value)
-            if value.indices is None and value.storage.origin:
-                self.sources[leaf] = value.storage.origin
+            if (origin := _origin(value)) is not None:
+                self.sources[leaf] = origin
             return OutputTree("tensor", leaf)
         if isinstance(value, Expr):
             return OutputTree("scalar", self.leaf(value))
@@ -204,6 +219,21 @@ class Boundary:
                 lengths_leaf = self.leaf(counts)
                 parts_ = [perform(b, "join", [c], element_of(_list(c))) for c in nested]
                 return OutputTree("each", lengths_leaf, (self.elements(inner, iter(parts_)),))
+
+
+def _origin(value: AnyTensor) -> str | None:
+    """Where a tensor came from, if it is all of what lies there."""
+    pairs = pairs_of(value) if isinstance(value, ComplexTensor) else value
+    if pairs is None or pairs.indices is not None:
+        return None
+    is_same = pairs.storage.is_complex == isinstance(value, ComplexTensor)
+    return pairs.storage.origin if is_same and pairs.storage.origin else None
+
+
+def whole(storage: Storage) -> AnyTensor:
+    """All of a storage, as the caller knows it."""
+    found = Tensor(storage, storage.shape)
+    return as_complex(found) if storage.is_complex else found
 
 
 def _list(value: SSAValue) -> ListType:

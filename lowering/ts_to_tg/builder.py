@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir import Block, SSAValue
 
 from tensorscript.base import overlap
-from tensorscript.base.dtypes import DType, float32, float64, result_type
+from tensorscript.base.dtypes import DType, complex_dtype, float32, float64, result_type
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, const, select, substitute, var
 from tensorscript.dialects.tg import ops as tg
@@ -20,7 +20,7 @@ from tensorscript.dialects.tg.types import TensorType, tensor
 
 from .elements import as_expr, compute_dtype, convert
 from .emission import Body, Emitter
-from .values import Storage, Tensor, Value
+from .values import ComplexTensor, Storage, Tensor, Value
 from .view_inverse import inverse_of
 
 Rows = dict[str, Callable[..., Value]]
@@ -125,17 +125,17 @@ class Builder(Emitter):
 
     def result_type(self, *operands: Value) -> DType:
         """PyTorch's promotion over tensors, 0-dim tensors and scalars."""
-        dims = [x.dtype for x in operands if isinstance(x, Tensor) and x.rank]
-        zero = [x.dtype for x in operands if isinstance(x, Tensor) and not x.rank]
+        tensors = [x for x in operands if isinstance(x, Tensor | ComplexTensor)]
+        dims = [x.dtype for x in tensors if x.rank]
+        zero = [x.dtype for x in tensors if not x.rank]
         scalars = [
             self.default_dtype if (e := as_expr(x)).dtype is float64 else e.dtype
             for x in operands
-            if not isinstance(x, Tensor)
+            if not isinstance(x, Tensor | ComplexTensor | complex)
         ]
-        found = result_type(dims, zero, scalars)
-        if found.is_complex:
-            self.cannot("complex numbers")
-        return found
+        if any(isinstance(x, complex) for x in operands):
+            scalars.append(complex_dtype(self.default_dtype))
+        return result_type(dims, zero, scalars)
 
     def broadcast_shapes(self, *shapes: tuple[Expr, ...]) -> tuple[Expr, ...]:
         """The shape all broadcast to."""
@@ -258,9 +258,9 @@ class Builder(Emitter):
     # --- other rows -------------------------------------------------------------------------------
 
     def apply(self, name: str, *arguments: Value) -> Tensor:
-        """`call` for an operator with one tensor as its result."""
-        out = self.call(name, *arguments)
-        assert isinstance(out, Tensor)
+        """`call` for an operator with one tensor as its result (of complex operands a complex one,
+        which rows that only call others treat alike)."""
+        out: Tensor = self.call(name, *arguments)
         return out
 
     def call(self, name: str, *arguments: Value) -> Value:

@@ -14,7 +14,16 @@ from .lists import grow, list_of_tensor, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
 from .structure import enum_member
-from .values import DictRef, FutureValue, ListRef, Tensor, TupleValue, UnknownString, Value
+from .values import (
+    ComplexTensor,
+    DictRef,
+    FutureValue,
+    ListRef,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+)
 
 
 def _contents(ev: Evaluator, x: Value) -> Value:
@@ -30,7 +39,7 @@ def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
 
 
 def _length(ev: Evaluator, x: Value) -> Value:
-    if isinstance(x, Tensor):
+    if isinstance(x, Tensor | ComplexTensor):
         if not x.rank:
             ev.b.error("len() of a 0-d tensor")
         return ev.boxed(x.shape[0])
@@ -282,6 +291,8 @@ def _wait(ev: Evaluator, x: FutureValue) -> Value:
 
 
 def _item(ev: Evaluator, x: Value) -> Value:
+    if isinstance(x, ComplexTensor):
+        ev.b.cannot("a complex number that is not known")
     if not isinstance(x, Tensor):
         return x
     ev.b.single(x, "a Tensor with several elements cannot be converted to Scalar")

@@ -14,7 +14,7 @@ change; whatever one evaluation of the body changes is carried in the next.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -49,6 +49,7 @@ from .merge import (
 )
 from .values import (
     UNINITIALIZED,
+    ComplexTensor,
     DictRef,
     ListRef,
     ObjectRef,
@@ -347,10 +348,10 @@ class _LoopState:
 
     def _flatten(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
         """`flatten` of a carried value; a tensor whose shape changes travels as a box."""
-        if isinstance(value, TupleValue):
+        if isinstance(value, TupleValue | ComplexTensor):
             pairs = enumerate(value.elements)
             parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
-            return lambda it: replace(value, elements=tuple(p(it) for p in parts))
+            return lambda it: value.with_elements(tuple(p(it) for p in parts))
         if path not in self.boxed or not isinstance(value, Tensor):
             return flatten(self.b, value, leaves)
         value.storage.shared = True
@@ -366,7 +367,7 @@ class _LoopState:
 
     def _box(self, path: Path, old: Value, new: Value) -> bool:
         """Whether a tensor in a carried value changes its shape in a way that is new."""
-        if isinstance(old, TupleValue) and isinstance(new, TupleValue):
+        if isinstance(old, TupleValue | ComplexTensor) and type(new) is type(old):
             pairs = zip(old.elements, new.elements, strict=False)
             return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
         if not isinstance(old, Tensor) or not isinstance(new, Tensor):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import bool_
+from tensorscript.base.dtypes import Category, bool_
 from tensorscript.dialects.te.expr import binary
 
 from .arguments import Check, shape_text
@@ -12,7 +12,7 @@ from .builder import Builder
 from .dims import dimension, literal
 from .elements import known
 from .sizes import same_size, simplify
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 
 
 def _same_dtype(message: Callable[[Tensor, Tensor], str]) -> Check:
@@ -26,7 +26,7 @@ def _same_dtype(message: Callable[[Tensor, Tensor], str]) -> Check:
 
 
 def _fill(b: Builder, x: Tensor, value: Value, *_: Value) -> None:
-    if isinstance(value, Tensor) and value.rank:
+    if isinstance(value, Tensor | ComplexTensor) and value.rank:
         b.error(
             "fill_ only supports 0-dimension value tensor but got tensor with"
             f" {value.rank} dimensions."
@@ -50,7 +50,7 @@ def _subtraction(b: Builder, x: Value, y: Value, *_: Value) -> None:
 
 
 def _integer_division(b: Builder, x: Tensor, p: Tensor, q: Tensor, *_: Value) -> None:
-    if not (p.dtype.is_floating_point or q.dtype.is_floating_point):
+    if max(p.dtype.category, q.dtype.category) < Category.FLOATING:
         b.error(
             "Integer division with addcdiv is no longer supported, and in a future  release"
             " addcdiv will perform a true division of tensor1 and tensor2."

@@ -29,12 +29,15 @@ from tensorscript.dialects.ts.constants import (
 from tensorscript.dialects.ts.locations import span_of
 
 from .builder import Builder, Rows
+from .complex_creation import MAKERS, asked_place
+from .complex_tensors import complex_literal, converted, copied, write
 from .dims import dtype_of
 from .elements import as_expr, known
 from .grown import Hints, fill, joined, new_grown, of_type, of_values
 from .paths import SELF, below
 from .refusals import reason_of
 from .values import (
+    ComplexTensor,
     DictRef,
     Grown,
     ListRef,
@@ -55,7 +58,10 @@ MAX_DEPTH = 200
 
 
 def has_tensor(values: Sequence[Value]) -> bool:
-    return any(isinstance(v, Tensor) or (isinstance(v, list) and has_tensor(v)) for v in values)
+    return any(
+        isinstance(v, Tensor | ComplexTensor) or (isinstance(v, list) and has_tensor(v))
+        for v in values
+    )
 
 
 class Evaluator:
@@ -103,9 +109,11 @@ class Evaluator:
         if path in self.state:
             return self.state[path]
         if isinstance(value, TensorLiteral):
+            made: Tensor | ComplexTensor
             if value.dtype.is_complex:
-                self.b.cannot("complex numbers")
-            made = self.b.literal(value.array, value.dtype, path)
+                made = complex_literal(self.b, value.array, value.dtype, path)
+            else:
+                made = self.b.literal(value.array, value.dtype, path)
             if value.requires_grad:
                 self.requiring_grad.add(made.storage)
             return made
@@ -269,20 +277,23 @@ class Evaluator:
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
-        if base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in plain):
-            b.cannot("complex numbers")
         tensors = has_tensor(plain)
         if tensors:
             self.check_dtypes(name, plain)
             self.check_flags(name, plain)
+        if (at := asked_place(name, plain)) is not None:
+            maker = MAKERS.get(base)
+            return maker(b, name, plain, at) if maker else b.cannot("a complex dtype")
         # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
         row = self.tensor_rows.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
             row = self.scalar_rows.get(name) or self.scalar_rows.get(base)
+            if row and base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in plain):
+                b.cannot("arithmetic of complex numbers outside of tensors")
         row = row or self.tensor_rows.get(base)
         if row is not None:
             return row(b, *plain)
-        if functional_name(base) != base and isinstance(plain[0], Tensor):
+        if functional_name(base) != base and isinstance(plain[0], Tensor | ComplexTensor):
             return self.in_place(name, base, plain)
         if base.endswith("_copy"):
             return self.view_copy(name, base, plain)
@@ -295,7 +306,7 @@ class Evaluator:
         if row is None:
             return b.cannot("has no native form")
         found = row(b, *arguments)
-        return [b.copied(x) for x in found] if isinstance(found, list) else b.copied(found)
+        return [copied(b, x) for x in found] if isinstance(found, list) else copied(b, found)
 
     def check_flags(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse flags that only the running program knows: rows branch on them."""
@@ -313,11 +324,11 @@ class Evaluator:
             return
         names = [a.name for a in schema(name).arguments]
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
-        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor)]
+        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor | ComplexTensor)]
         if message := demand.refusal(dtypes if asked is None else [dtype_of(asked, float32)]):
             self.b.error(message)
 
-    def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor:
+    def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""
         b = self.b
         if base in _RESHAPING:
@@ -327,11 +338,10 @@ class Evaluator:
         row = self.tensor_rows.get(pure + overload) or self.tensor_rows.get(pure)
         if row is None:
             return b.cannot(reason_of(name))
-        x: Tensor = arguments[0]
+        x: Tensor | ComplexTensor = arguments[0]
         if base not in OVERLAP_ALLOWED and overlaps_itself(x):
             b.error(overlap.MESSAGE)
-        new = row(b, *arguments)
-        assert isinstance(new, Tensor)
+        new: Tensor | ComplexTensor = row(b, *arguments)
         if new.dtype.category > x.dtype.category:
             b.error(
                 f"result type {new.dtype.word} can't be cast to the desired output type"
@@ -348,7 +358,7 @@ class Evaluator:
                 f" {list(new.shape)}"
             )
             b.require_same(have, want, message)
-        b.write(x, b.cast(new, x.dtype))
+        write(b, x, converted(b, new, x.dtype))
         return x
 
     def truth(self, value: Value) -> Value:
@@ -408,7 +418,7 @@ def functional_name(base: str) -> str:
 _DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
 
 
-def overlaps_itself(x: Tensor) -> bool:
+def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
     """An argument that repeats elements by a stride of 0."""
     strides = x.storage.strides or ()
     sizes = x.storage.shape
@@ -463,7 +473,7 @@ def _scalar_test(dtype: object) -> Callable[[Value], bool]:
 
 
 _TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
-    tt.TensorType: lambda v: isinstance(v, Tensor),
+    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor),
     tt.IntType: _scalar_test(int64),
     tt.FloatType: _scalar_test(float64),
     tt.BoolType: _scalar_test(tt_bool),

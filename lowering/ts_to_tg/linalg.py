@@ -8,11 +8,11 @@ from tensorscript.dialects.te.expr import Expr, const
 from .builder import Builder, Rows
 from .elements import compute_dtype
 from .emission import Body
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 from .view import transpose, unsqueeze
 
 
-def _check_types(b: Builder, x: Tensor, y: Tensor) -> None:
+def check_types(b: Builder, x: Tensor | ComplexTensor, y: Tensor | ComplexTensor) -> None:
     if x.dtype is not y.dtype:
         b.error(
             "expected m1 and m2 to have the same dtype, but got: "
@@ -23,6 +23,8 @@ def _check_types(b: Builder, x: Tensor, y: Tensor) -> None:
 def cpp_name(dtype: DType) -> str:
     words = {
         "Half": "c10::Half",
+        "ComplexFloat": "c10::complex<float>",
+        "ComplexDouble": "c10::complex<double>",
         "BFloat16": "c10::BFloat16",
         "Long": "long",
         "Byte": "unsigned char",
@@ -32,7 +34,7 @@ def cpp_name(dtype: DType) -> str:
 
 def product_of(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     """(..., n, k) @ (..., k, m) with broadcast batch dimensions."""
-    _check_types(b, x, y)
+    check_types(b, x, y)
     n, k, m = x.shape[-2], x.shape[-1], y.shape[-1]
     if x.rank == 2 and y.rank == 2:
         message = f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {y.shape[-2]}x{m})"
@@ -100,7 +102,7 @@ def linear(b: Builder, x: Tensor, weight: Tensor, bias: Tensor | None = None, *_
 
 def _linear(b: Builder, x: Tensor, weight: Tensor) -> Tensor:
     """x @ weight.T with the leading dimensions kept; no view is taken."""
-    _check_types(b, x, weight)
+    check_types(b, x, weight)
     rows = x.shape[-2] if x.rank == 2 else b.call("aten::numel", x) // x.shape[-1]
     b.require_same(
         x.shape[-1],

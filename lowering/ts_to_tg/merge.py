@@ -23,6 +23,7 @@ from .heap import Heap, Ref
 from .sizes import same_size
 from .values import (
     UNINITIALIZED,
+    ComplexTensor,
     DictRef,
     Grown,
     ListRef,
@@ -91,11 +92,9 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
         return b.full(shape, 0, value.dtype)
     if is_scalar(value):
         return default_of(b, value)
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue | ComplexTensor):
         parts = [placeholder(b, heap, v) for v in value.elements]
-        if any(p is None for p in parts):
-            return None
-        return TupleValue(tuple(parts), value.fields, value.class_name)
+        return None if any(p is None for p in parts) else value.with_elements(tuple(parts))
     if isinstance(value, ListRef):
         made = ListRef(value.sites, value.type)
         content = heap[value]
@@ -111,6 +110,8 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
 def same_value(a: Value, b: Value) -> bool:
     """Whether both are certainly the same value (references by identity)."""
     if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a.is_same(b)
+    if isinstance(a, ComplexTensor) and isinstance(b, ComplexTensor):
         return a.is_same(b)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return len(a.elements) == len(b.elements) and all(map(same_value, a.elements, b.elements))
@@ -149,9 +150,9 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
     if is_scalar(value):
         leaves.append(value)
         return lambda it: leaf_value(b, next(it))
-    if isinstance(value, TupleValue):
+    if isinstance(value, TupleValue | ComplexTensor):
         parts = [flatten(b, v, leaves) for v in value.elements]
-        return lambda it: TupleValue(tuple(p(it) for p in parts), value.fields, value.class_name)
+        return lambda it: value.with_elements(tuple(p(it) for p in parts))
     if isinstance(value, ListRef):
         content = b.heap[value]
         if isinstance(content, Grown):
@@ -313,7 +314,7 @@ class Join:
             return self._tensor(yes, no)
         if isinstance(present, str | UnknownString) and isinstance(other, str | UnknownString):
             return lambda it: UnknownString("{}")
-        if isinstance(present, TupleValue):
+        if isinstance(present, TupleValue | ComplexTensor):
             return self._tuple(present, yes, no)
         if isinstance(present, ListRef) and (isinstance(other, ListRef) or other is UNINITIALIZED):
             return self._list(yes, no)
@@ -329,7 +330,8 @@ class Join:
             return value not in self.before
         if isinstance(value, Expr):
             return not self._outer(value)
-        return isinstance(value, TupleValue) and any(map(self._is_inner, value.elements))
+        is_compound = isinstance(value, TupleValue | ComplexTensor)
+        return is_compound and any(map(self._is_inner, value.elements))
 
     def _scalar(self, yes: Value, no: Value) -> Rebuild:
         if yes is not UNINITIALIZED and no is not UNINITIALIZED:
@@ -343,20 +345,18 @@ class Join:
         present = no if yes is UNINITIALIZED else yes
         return (lambda it: present) if self._outer(present) else self._leaf(yes, no)
 
-    def _tuple(self, present: TupleValue, yes: Value, no: Value) -> Rebuild:
+    def _tuple(self, present: TupleValue | ComplexTensor, yes: Value, no: Value) -> Rebuild:
         size = len(present.elements)
         sides = []
         for side in (yes, no):
             if side is UNINITIALIZED:
                 sides.append((UNINITIALIZED,) * size)
-            elif isinstance(side, TupleValue) and len(side.elements) == size:
+            elif type(side) is type(present) and len(side.elements) == size:
                 sides.append(side.elements)
             else:
                 self.b.cannot(f"the branches of an if give {_kind(yes)} and {_kind(no)}")
         parts = [self.value(t, f) for t, f in zip(*sides, strict=True)]
-        return lambda it: TupleValue(
-            tuple(p(it) for p in parts), present.fields, present.class_name
-        )
+        return lambda it: present.with_elements(tuple(p(it) for p in parts))
 
     def _grown(self, yes: Value, no: Value, like: Grown) -> Rebuild:
         """Two lists, of which at least one is a run-time list."""

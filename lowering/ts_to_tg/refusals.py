@@ -13,8 +13,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "bernoulli* binomial cauchy_ exponential_ feature_alpha_dropout* fractional_max_pool* "
      "geometric_ log_normal_ manual_seed multinomial native_dropout normal* poisson rand* "
      "uniform_"),
-    ("complex numbers have no native form",
-     "Complex* complex fft_* imag polar stft istft view_as_complex* view_as_real*"),
+    ("complex numbers outside of tensors have to be known", "Complex*"),
+    ("transforms to frequencies have no native form", "fft_* stft istft"),
     ("matrices are not decomposed in native code",
      "_lu_with_info cholesky* det geqrf inverse linalg_* logdet lu_* matrix_exp nuclear_norm "
      "orgqr ormqr pinverse qr slogdet svd triangular_solve"),

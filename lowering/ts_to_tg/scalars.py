@@ -6,6 +6,7 @@ divisor is not known), while `/` gives inf or nan.
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -141,6 +142,13 @@ def _power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
 def _whole_power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
     """An int to an int as an int."""
     return known(binary("pow", *_paired(x, y)))
+
+
+def _complex(b: Builder, fn: Callable[..., complex], *parts: Value) -> complex:
+    """A complex number of numbers, which have to be known."""
+    if is_unknown(*parts):
+        b.cannot("a complex number that is not known")
+    return fn(*parts)
 
 
 def _not(b: Builder, x: Value, *_: Value) -> Value:
@@ -421,6 +429,8 @@ SCALAR: Rows = {
     "aten::copysign": _float_pair(lambda x, y: call("copysign", x, y)),
     "aten::ldexp": _float_pair(lambda x, n: x * call("exp2", n)),
     "aten::angle": _angle,
+    "aten::polar": lambda b, *parts: _complex(b, cmath.rect, *parts),
+    "aten::Complex": lambda b, *parts: _complex(b, complex, *parts),
     "aten::__range_length": _range_length,
     "aten::__derive_index": lambda b, i, start, step: known(
         as_expr(start) + as_expr(i) * as_expr(step)

@@ -24,7 +24,7 @@ from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 
-from .boundary import Boundary
+from .boundary import Boundary, whole
 from .builder import Builder
 from .control import Raised
 from .evaluator import Evaluator
@@ -201,7 +201,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     b = own.builder
     output = own.tree(result)
     mutated = tuple(
-        (path, own.leaf(x))
+        (path, own.leaf(whole(x.storage)))
         for path, x in own.tensors.items()
         if x.storage in b.written and not is_state(path)
     )
@@ -221,7 +221,8 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     names = [*own.names, *own.sizes]
     strides = [*own.strides, *([None] * len(own.sizes))]
     name = entry.rpartition(".")[2]
-    func = tg.FuncOp(name, names, list(own.sizes), block, strides)
+    of_complex = (own.complex_arguments, own.complex_results)
+    func = tg.FuncOp(name, names, list(own.sizes), block, strides, *of_complex)
     return Specialised(
         ModuleOp([func]),
         name,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.ts.constants import TensorLiteral
 
-from .boundary import Boundary
+from .boundary import Boundary, whole
+from .complex_tensors import AnyTensor
 from .heap import Heap
 from .merge import changed_refs, same_value
 from .paths import SELF, is_state, parts
@@ -28,7 +29,7 @@ from .specs import (
     SequenceSpec,
     TensorSpec,
 )
-from .values import DictRef, Grown, ListRef, ObjectRef, ObjectValue, Tensor, TupleValue, Value
+from .values import DictRef, Grown, ListRef, ObjectRef, ObjectValue, TupleValue, Value
 
 _NUMBERS: dict[type, DType] = {bool: bool_, int: int64, float: float64}
 
@@ -125,11 +126,11 @@ class State:
         return any(isinstance(leaf, kinds) for s in self.specs.values() for leaf in _leaves(s))
 
 
-def written(own: Boundary) -> dict[str, Tensor]:
+def written(own: Boundary) -> dict[str, AnyTensor]:
     """Path -> tensor of `self` that the program writes in place."""
     b = own.builder
     return {
-        storage.origin: Tensor(storage, storage.shape)
+        storage.origin: whole(storage)
         for storage in b.written
         if is_state(storage.origin) and storage in b.heap
     }

@@ -15,6 +15,8 @@ from .attention import ATTENTION
 from .builder import Rows
 from .compaction import COMPACTION
 from .comparison import COMPARISON
+from .complex_dispatch import with_complex
+from .complex_pointwise import MAKES_COMPLEX
 from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
@@ -79,9 +81,10 @@ _ROWS: Rows = {
     **COMPOSITE,
     **SCATTERED_VIEW,
     **SPECIAL,
+    **MAKES_COMPLEX,
 }
 
-BUILDERS: Rows = checked(_ROWS, ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
+BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
     "container": CONTAINER,

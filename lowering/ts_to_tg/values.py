@@ -21,7 +21,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, complex_dtype
 from tensorscript.dialects.te.expr import Expr
 
 Value = Any
@@ -32,11 +32,12 @@ class Storage:
     """The elements a tensor and its views share; `shape` is its row-major index space.
 
     `origin` names where it came from ("x" for an argument, "layer.weight" for state, "" if made
-    here). `shared` is set once the storage may be the same as another one (values merged after a
+    here); `is_complex` says that its last dimension holds the parts of what is complex there.
+    `shared` is set once the storage may be the same as another one (values merged after a
     branch): writing to it would need to know.
     """
 
-    __slots__ = ("dtype", "origin", "shape", "shared", "strides")
+    __slots__ = ("dtype", "is_complex", "origin", "shape", "shared", "strides")
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Storage:
         self.shape = shape
         self.origin = origin
         self.strides = strides
+        self.is_complex = False
         self.shared = False
 
 
@@ -77,6 +79,42 @@ class Tensor:
             and self.shape == other.shape
             and self.indices == other.indices
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ComplexTensor:
+    """A complex tensor: its real and imaginary parts, two tensors of one shape and dtype. Of what
+    lies in memory as pairs both are views of one storage."""
+
+    real: Tensor
+    imag: Tensor
+
+    @property
+    def dtype(self) -> DType:
+        return complex_dtype(self.real.dtype)
+
+    @property
+    def storage(self) -> Storage:
+        """That of the real part; the imaginary one may have its own."""
+        return self.real.storage
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        return self.real.shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return self.real, self.imag
+
+    def with_elements(self, elements: tuple[Value, ...]) -> ComplexTensor:
+        return ComplexTensor(*elements)
+
+    def is_same(self, other: ComplexTensor) -> bool:
+        return self.real.is_same(other.real) and self.imag.is_same(other.imag)
 
 
 Site = tuple[object, ...]
@@ -143,6 +181,9 @@ class TupleValue:
     elements: tuple[Value, ...]
     fields: tuple[str, ...] = ()
     class_name: str = ""
+
+    def with_elements(self, elements: tuple[Value, ...]) -> TupleValue:
+        return TupleValue(elements, self.fields, self.class_name)
 
 
 @dataclass(frozen=True)

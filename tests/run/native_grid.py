@@ -34,7 +34,14 @@ from tensorscript.lowering.tg.evaluate import to_wide
 from tensorscript.lowering.ts_to_tg.specialise import specialise
 
 OPTIONS = CompileOptions(cache=False, fallback="error")
-_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+_BITS = {
+    "float16": 11,
+    "bfloat16": 8,
+    "float32": 24,
+    "float64": 53,
+    "complex64": 24,
+    "complex128": 53,
+}
 
 
 @dataclass(frozen=True)
@@ -255,7 +262,7 @@ def _unlike(a: object, b: object, exact: bool) -> str:
     if not exact:
         return ""
     x, y = to_wide(x, dtype), to_wide(y, dtype)
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point and not dtype.is_complex:
         return "" if np.array_equal(x, y) else f"{x.tolist()}, {y.tolist()} expected"
     limit = 64 * 2.0 ** -_BITS[dtype.name]
     ok = np.isclose(x, y, rtol=limit, atol=limit, equal_nan=True)

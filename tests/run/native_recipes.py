@@ -13,10 +13,22 @@ from native_grid import Call, Known
 from native_rows_containers import CONTAINERS
 from native_rows_layout import LAYOUT
 from native_rows_numeric import NUMERIC
-from native_values import FLOAT, INT64, VARIANTS, Row, T, Variant, filled, tensor, variants_of
+from native_values import (
+    COMPLEX_VARIANTS,
+    FLOAT,
+    INT64,
+    VARIANTS,
+    Row,
+    T,
+    Variant,
+    filled,
+    tensor,
+    variants_of,
+)
 
 from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts.constants import Device
+from tensorscript.lowering.ts_to_tg.complex_dispatch import takes_complex
 
 # --- defaults by schema ---------------------------------------------------------------------------
 
@@ -62,6 +74,11 @@ def _by_schema(found: Schema) -> Iterator[Call]:
     choices: list[Sequence[tuple[T, Variant]]] = (
         [(one,) for one in ONE] if count == 1 else [(a, b, *[b] * (count - 2)) for a, b in TWO]
     )
+    if takes_complex(found.full_name.replace("_.", ".").removesuffix("_")):
+        extra = [(t, v) for v in COMPLEX_VARIANTS for t in (T((4, 3)), T(()))]
+        choices = [*choices, *((one,) * count for one in extra)]
+        if count > 1:
+            choices.append((extra[0], *[(T((3,)), _PLAIN)] * (count - 1)))
     if found.is_mutable:
         choices = choices[::3]  # the out-of-place row has all of them
     for turn, chosen in enumerate(choices):
@@ -161,7 +178,7 @@ def calls(found: Schema) -> list[Call]:
     return [
         leading(found, [filled(v, variant, k) for k, v in enumerate(row)])
         for number, row in enumerate(rows)
-        for variant in _some(variants_of(row), number)
+        for variant in _some(variants_of(row, takes_complex(found.full_name)), number)
         if not (variant.special and found.base_name in FINITE)
     ]
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 CODES = {"u1": "uint8", "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "f2": "float16",
-         "f4": "float32", "f8": "float64", "bf": "uint16", "b": "bool"}  # fmt: skip
+         "f4": "float32", "f8": "float64", "bf": "uint16", "b": "bool", "c8": "complex64",
+         "c16": "complex128"}  # fmt: skip
 FLOAT, INT64, BOOL = 6, 4, 11  # codes of the argument type ScalarType
 
 
@@ -45,6 +46,8 @@ VARIANTS = (
     Variant("u1", "expanded"),
     Variant("b"),
 )
+COMPLEX_VARIANTS = (Variant("c8"), Variant("c16", "strided"))
+"""Besides, of operators that take complex numbers."""
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-20, 2.5, -3.5, 30.0)
 
 
@@ -79,6 +82,8 @@ def _values(spec: T, variant: Variant, position: int) -> np.ndarray:
         low, high = (0, 256) if dtype == "uint8" and not spec.dtype else (spec.low, spec.high)
         return random.integers(low, high, spec.shape).astype(dtype)
     values = random.standard_normal(spec.shape) * 2
+    if dtype.kind == "c":
+        return (values + 2j * random.standard_normal(spec.shape)).astype(dtype)
     if variant.special and not spec.dtype:
         count = int(np.prod(spec.shape))
         cycle = (np.arange(count) * (position * 2 + 1) + position) % len(SPECIAL)
@@ -106,10 +111,16 @@ def mask(*shape: int) -> T:
     return T(shape, "b")
 
 
-def variants_of(row: Row) -> Sequence[Variant]:
-    """All variants where a tensor of the row has an open dtype, else two layouts."""
+def variants_of(row: Row, is_complex: bool = False) -> Sequence[Variant]:
+    """All variants where a tensor of the row has an open dtype, else two layouts.
+
+    Args:
+        is_complex: the operator takes complex numbers.
+    """
     parts = [v for item in row for v in (item if isinstance(item, list) else [item])]
     is_open = any(isinstance(v, T) and not v.dtype for v in parts)
+    if is_open and is_complex:
+        return VARIANTS + COMPLEX_VARIANTS
     return VARIANTS if is_open else (VARIANTS[0], Variant("f4", "strided"))
 
 

@@ -45,6 +45,12 @@ _RANDOM = "draws random numbers, which only the interpreter's generator does"
 _DATA = "the shape of the result depends on the data"
 _RESHAPED = "changes the shape of a tensor in place"
 _PACKED = "packed sequences: how many rows a step has depends on the data"
+_OF_COMPLEX = {
+    "polar": "int float int_float float_int",
+    "Complex": """Scalar bool_bool bool_int bool_float int_bool int_int int_float float_bool
+        float_int float_float Tensor_bool Tensor_int Tensor_float bool_Tensor int_Tensor
+        float_Tensor""",
+}
 LIMITS: dict[str, str] = {
     **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "alpha_dropout"), _RANDOM),
     **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
@@ -60,6 +66,12 @@ LIMITS: dict[str, str] = {
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",
+    "complex": "complex numbers of half precision",
+    "polar": "complex numbers of half precision",
+    **dict.fromkeys(
+        (f"{name}.{kind}" for name, kinds in _OF_COMPLEX.items() for kind in kinds.split()),
+        "a complex number that only the running program knows",
+    ),
     "nextafter": "only of float32 and float64",
     "nextafter_": "only of float32 and float64",
     **dict.fromkeys(

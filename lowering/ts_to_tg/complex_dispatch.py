@@ -1,0 +1,77 @@
+"""Which row runs where an operand is complex.
+
+A row of real tensors gives way to the complex one of its operator; where there is none it is run on
+both parts if it moves numbers, or as it is if it only calls other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from .builder import Builder, Rows
+from .complex_creation import COMPLEX_CREATION
+from .complex_layout import COMPLEX_LAYOUT, OF_NUMBERS, by_parts
+from .complex_pointwise import COMPLEX_POINTWISE
+from .complex_product import COMPLEX_PRODUCT
+from .values import ComplexTensor, Value
+
+_ROWS: Rows = {
+    **COMPLEX_POINTWISE,
+    **COMPLEX_LAYOUT,
+    **COMPLEX_CREATION,
+    **COMPLEX_PRODUCT,
+}
+
+_COMPOSED = frozenset(
+    f"aten::{name}"
+    for name in (
+        "chain_matmul", "linalg_multi_dot", "matrix_power", "linalg_matrix_power", "equal",
+        "allclose",
+    )
+)  # fmt: skip
+"""Operators whose rows only call others."""
+
+
+def is_complex(value: Value) -> bool:
+    """A complex tensor or number, or a list with one."""
+    if isinstance(value, list):
+        return any(map(is_complex, value))
+    return isinstance(value, ComplexTensor | complex)
+
+
+def takes_complex(name: str) -> bool:
+    """Whether an operator, `aten::name` or `aten::name.overload`, has a row of complex numbers."""
+    base = name.partition(".")[0]
+    plain = base.removeprefix("aten::")
+    return name in _ROWS or base in _ROWS or plain in OF_NUMBERS or base in _COMPOSED
+
+
+def with_complex(rows: Rows) -> Rows:
+    """The rows, each of which gives way to another one where an operand is complex."""
+    return {key: _by_kind(row, _complex_row(key, row)) for key, row in rows.items()}
+
+
+def _complex_row(key: str, row: Callable[..., Value]) -> Callable[..., Value] | None:
+    base = key.partition(".")[0]
+    if (found := _ROWS.get(key) or _ROWS.get(base)) is not None:
+        return found
+    if base.removeprefix("aten::") in OF_NUMBERS:
+        return by_parts(base.removeprefix("aten::"), row)
+    return row if base in _COMPOSED or base in _SHAPES else None
+
+
+_SHAPES = frozenset(("tg::size", "aten::dim", "aten::numel", "aten::is_same_size"))
+"""Rows that ask for nothing but shapes."""
+
+
+def _by_kind(row: Callable[..., Value], other: Callable[..., Value] | None) -> Callable[..., Value]:
+    @wraps(row)
+    def run(b: Builder, *arguments: Value) -> Value:
+        if not any(map(is_complex, arguments)):
+            return row(b, *arguments)
+        if other is None:
+            b.cannot("complex numbers")
+        return other(b, *arguments)
+
+    return run
