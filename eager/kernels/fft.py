@@ -18,25 +18,37 @@ Kernel = Callable[..., Any]
 
 def _result(self: Any, real: bool) -> DType:
     dtype = floating(self.dtype)
+    if dtype.is_floating_point and dtype.bits < 32:
+        raise OperatorError(f"Unsupported dtype {dtype.word}")
     return real_dtype(dtype) if real else complex_dtype(dtype)
 
 
-def one(fn: Callable[..., Any], real: bool = False) -> Kernel:
-    """A transform along `dim`; `real` says that the result is real."""
+def _only_real(self: Any, name: str) -> None:
+    if name and self.dtype.is_complex:
+        raise OperatorError(f"{name} expects a real input tensor, but got {self.dtype.word}")
+
+
+def one(fn: Callable[..., Any], real: bool = False, of_real: str = "") -> Kernel:
+    """A transform along `dim`; `real` says that the result is real, `of_real`, its name, that the
+    operand has to be."""
 
     def run(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         if n is not None and n < 1:
             raise OperatorError(f"Invalid number of data points ({n}) specified")
-        x = cast(self, floating(self.dtype))
-        return wrap(fn(x, n, dim, norm), _result(self, real))
+        _only_real(self, of_real)
+        dtype = _result(self, real)
+        return wrap(fn(cast(self, floating(self.dtype)), n, dim, norm), dtype)
 
     return run
 
 
-def several(fn: Callable[..., Any], default: Sequence[int] | None, real: bool = False) -> Kernel:
+def several(
+    fn: Callable[..., Any], default: Sequence[int] | None, real: bool = False, of_real: str = ""
+) -> Kernel:
     def run(self: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
-        x = cast(self, floating(self.dtype))
-        return wrap(fn(x, s, None if dim is None else tuple(dim), norm), _result(self, real))
+        _only_real(self, of_real)
+        dtype, x = _result(self, real), cast(self, floating(self.dtype))
+        return wrap(fn(x, s, None if dim is None else tuple(dim), norm), dtype)
 
     return run
 
@@ -67,22 +79,22 @@ def frequencies(fn: Callable[..., Any]) -> Kernel:
 KERNELS: dict[str, Kernel] = {
     "aten::fft_fft": one(lambda *a: np.fft.fft(*a)),
     "aten::fft_ifft": one(lambda *a: np.fft.ifft(*a)),
-    "aten::fft_rfft": one(lambda *a: np.fft.rfft(*a)),
+    "aten::fft_rfft": one(lambda *a: np.fft.rfft(*a), of_real="rfft"),
     "aten::fft_irfft": one(lambda *a: np.fft.irfft(*a), real=True),
     "aten::fft_hfft": one(lambda *a: np.fft.hfft(*a), real=True),
-    "aten::fft_ihfft": one(lambda *a: np.fft.ihfft(*a)),
+    "aten::fft_ihfft": one(lambda *a: np.fft.ihfft(*a), of_real="ihfft"),
     "aten::fft_fft2": several(lambda *a: np.fft.fft2(*a), (-2, -1)),
     "aten::fft_ifft2": several(lambda *a: np.fft.ifft2(*a), (-2, -1)),
-    "aten::fft_rfft2": several(lambda *a: np.fft.rfft2(*a), (-2, -1)),
+    "aten::fft_rfft2": several(lambda *a: np.fft.rfft2(*a), (-2, -1), of_real="rfftn"),
     "aten::fft_irfft2": several(lambda *a: np.fft.irfft2(*a), (-2, -1), real=True),
     "aten::fft_fftn": several(lambda *a: np.fft.fftn(*a), None),
     "aten::fft_ifftn": several(lambda *a: np.fft.ifftn(*a), None),
-    "aten::fft_rfftn": several(lambda *a: np.fft.rfftn(*a), None),
+    "aten::fft_rfftn": several(lambda *a: np.fft.rfftn(*a), None, of_real="rfftn"),
     "aten::fft_irfftn": several(lambda *a: np.fft.irfftn(*a), None, real=True),
     "aten::fft_hfftn": several(lambda *a: _hfftn(*a), None, real=True),
     "aten::fft_hfft2": several(lambda *a: _hfftn(*a), (-2, -1), real=True),
-    "aten::fft_ihfftn": several(lambda *a: _ihfftn(*a), None),
-    "aten::fft_ihfft2": several(lambda *a: _ihfftn(*a), (-2, -1)),
+    "aten::fft_ihfftn": several(lambda *a: _ihfftn(*a), None, of_real="ihfftn"),
+    "aten::fft_ihfft2": several(lambda *a: _ihfftn(*a), (-2, -1), of_real="ihfftn"),
     "aten::fft_fftshift": shifted(lambda *a: np.fft.fftshift(*a)),
     "aten::fft_ifftshift": shifted(lambda *a: np.fft.ifftshift(*a)),
     "aten::fft_fftfreq": frequencies(lambda *a: np.fft.fftfreq(*a)),

@@ -14,6 +14,8 @@ from .complex_creation import COMPLEX_CREATION
 from .complex_layout import COMPLEX_LAYOUT, OF_NUMBERS, by_parts
 from .complex_pointwise import COMPLEX_POINTWISE
 from .complex_product import COMPLEX_PRODUCT
+from .spectrum import SPECTRUM
+from .stft import STFT
 from .values import ComplexTensor, Value
 
 _ROWS: Rows = {
@@ -21,6 +23,8 @@ _ROWS: Rows = {
     **COMPLEX_LAYOUT,
     **COMPLEX_CREATION,
     **COMPLEX_PRODUCT,
+    **SPECTRUM,
+    **STFT,
 }
 
 _COMPOSED = frozenset(

@@ -14,7 +14,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "geometric_ log_normal_ manual_seed multinomial native_dropout normal* poisson rand* "
      "uniform_"),
     ("complex numbers outside of tensors have to be known", "Complex*"),
-    ("transforms to frequencies have no native form", "fft_* stft istft"),
     ("matrices are not decomposed in native code",
      "_lu_with_info cholesky* det geqrf inverse linalg_* logdet lu_* matrix_exp nuclear_norm "
      "orgqr ormqr pinverse qr slogdet svd triangular_solve"),

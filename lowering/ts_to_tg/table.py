@@ -48,6 +48,8 @@ from .scattered_views import SCATTERED_VIEW
 from .selection import SELECTION
 from .slicing import SLICING
 from .special import SPECIAL
+from .spectrum import SPECTRUM
+from .stft import STFT
 from .view import VIEW
 
 _ROWS: Rows = {
@@ -82,6 +84,8 @@ _ROWS: Rows = {
     **SCATTERED_VIEW,
     **SPECIAL,
     **MAKES_COMPLEX,
+    **SPECTRUM,
+    **STFT,
 }
 
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)

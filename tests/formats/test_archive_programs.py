@@ -21,9 +21,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 ALL = {**PROGRAMS, **MODELS}
 
 MAY_INTERPRET = {
-    "ComplexBuffer": "complex numbers",
-    "scripted_spectrogram": "complex numbers",
-    "traced_spectrogram": "complex numbers",
     "OptionalTensorState": "an attribute that becomes a tensor",
     "TupleState": "an attribute that is a tuple",
     "ChosenModules": "a module that a variable chooses",

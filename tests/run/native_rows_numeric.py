@@ -88,6 +88,30 @@ NUMERIC: dict[str, list[Row]] = {
     "histc": [(t(9), 4, -2, 2), (T((9,), "f4"), 5)],
     "trapezoid.x trapz.x cumulative_trapezoid.x": [(t(3, 4), t(4)), (t(3, 4), t(3, 4), 0)],
     "trapezoid.dx trapz.dx cumulative_trapezoid.dx": [(t(3, 4),), (t(3, 4), 0.5, 0)],
+    # spectra
+    "fft_fft fft_ifft": [(t(3, 12),), (t(3, 4), 6, 0), (t(2, 90), None, 1, "ortho"), (t(5), 3)],
+    "fft_rfft fft_ihfft": [(t(3, 12),), (t(3, 5), 6, 0), (t(2, 9), None, 1, "forward")],
+    "fft_irfft fft_hfft": [(t(3, 7),), (t(3, 5), 9, 0), (t(2, 66), None, 1, "ortho")],
+    "fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2": [(t(2, 6, 5),)],
+    "fft_fftn fft_ifftn fft_rfftn fft_irfftn fft_hfftn fft_ihfftn": [
+        (t(2, 6, 5),),
+        (t(4, 6, 3), [3, 8], [0, 1], "ortho"),
+    ],
+    "fft_fftfreq fft_rfftfreq": [(7, 0.5), (8,)],
+    "stft": [
+        (T((2, 40), "f4"), 16, 4, None, T((16,), "f4"), False, True, True),
+        (T((40,), "f8"), 16, 5, 12, T((12,), "f8"), True, True, False),
+        (T((40,), "c8"), 8),
+    ],
+    "stft.center": [
+        (T((2, 40), "f4"), 16, 4, None, T((16,), "f4"), True, "reflect", False, True, True),
+        (T((40,), "f4"), 600, 20, 30, None, True, "constant", True, True, True),
+    ],
+    "istft": [
+        (T((2, 9, 6), "c8"), 16, 4, None, T((16,), "f4")),
+        (T((9, 6), "c16"), 16, 4, 12, T((12,), "f8"), True, True, None, 19),
+        (T((16, 6), "c8"), 16, 4, None, None, False, False, False, None, True),
+    ],
     # convolution
     "conv1d": [
         (t(2, 4, 9), t(6, 2, 3), t(6), [2], [1], [2], 2),

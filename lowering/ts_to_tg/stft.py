@@ -1,0 +1,204 @@
+"""Rows of the short-time Fourier transform and its inverse.
+
+A frame is a window's length of the signal, read where it lies: the window is folded into the roots
+of unity, so that the transform of all frames is one product, of a constant window made in advance.
+"""
+
+from __future__ import annotations
+
+from tensorscript.base.dtypes import complex_dtype, float64, real_dtype
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+
+from .builder import Builder, Rows
+from .complex_product import multilinear
+from .complex_tensors import AnyTensor, as_real, complex_of
+from .dims import literal
+from .elements import known
+from .emission import Body
+from .fourier import DIRECT_REAL, constant, real_inverse, roots, scaled, transform
+from .linalg import linear
+from .sizes import simplify
+from .spectrum import fitted, floating
+from .values import ComplexTensor, Tensor, Value
+
+
+def _lengths(b: Builder, n: Value, hop: Value, win: Value) -> tuple[int, int, int]:
+    """Samples of a transform, of a step, of the window."""
+    if not all(v is None or isinstance(v, int) for v in (n, hop, win)):
+        b.cannot("a transform's length that is not known")
+    step, length = n // 4 if hop is None else hop, n if win is None else win
+    if step <= 0:
+        b.error(f"stft(...): expected hop_length > 0, but got hop_length={step}")
+    if not 0 < length <= n:
+        b.error(f"stft(...): expected 0 < win_length <= n_fft, but got win_length={length}")
+    return n, step, length
+
+
+def _window(b: Builder, window: Value, length: int, n: int, like: AnyTensor) -> Tensor | None:
+    """The window in the middle of n samples; None if it is 1 everywhere."""
+    if window is None:
+        if length == n:
+            return None
+        window = b.full([length], 1, real_dtype(like.dtype))
+    if isinstance(window, ComplexTensor):
+        b.cannot("a complex window")
+    if window.rank != 1 or literal(b, window.shape[0], "the window's length") != length:
+        b.error(
+            f"expected a 1D window tensor of size equal to win_length={length}, but got window"
+            f" with size [{', '.join(map(str, window.shape))}]"
+        )
+    left = (n - length) // 2
+    found = b.cast(window, real_dtype(like.dtype))
+    if length == n:
+        return found
+    return b.apply("aten::constant_pad_nd", found, [left, n - length - left], 0)
+
+
+def _spectra(
+    b: Builder, frames: AnyTensor, window: Tensor | None, n: int, count: int
+) -> ComplexTensor:
+    """Of frames (.., n) in the rows, `count` frequencies each."""
+    dtype = real_dtype(frames.dtype)
+    if n > DIRECT_REAL:
+        shaped = frames if window is None else b.apply("aten::mul", frames, window)
+        return transform(b, shaped, n, -1, dtype, count)
+    table = constant(b, roots(n, count, -1, dtype), dtype)
+    if window is not None:
+        table = ComplexTensor(*(b.apply("aten::mul", part, window) for part in table.elements))
+    return multilinear(b, lambda p, q: linear(b, p, q), frames, table)
+
+
+def _stft(
+    b: Builder,
+    x: AnyTensor,
+    n_fft: Value,
+    hop_length: Value = None,
+    win_length: Value = None,
+    window: Value = None,
+    normalized: Value = False,
+    onesided: Value = None,
+    return_complex: Value = None,
+    *_: Value,
+) -> AnyTensor:
+    """(L,) or (B, L) -> ([B,] frequencies, frames[, 2])."""
+    n, hop, length = _lengths(b, n_fft, hop_length, win_length)
+    if x.rank not in (1, 2):
+        b.error(f"stft(...): expected a 1D or 2D tensor, but got {x.rank}D")
+    is_complex = isinstance(x, ComplexTensor)
+    if return_complex is None and not is_complex:
+        b.error("stft requires the return_complex parameter be given for real inputs")
+    samples = x.shape[-1]
+    b.check(
+        known(all_of([binary("le", n, samples), binary("gt", const(n), 0)])),
+        f"stft(...): expected 0 < n_fft < {samples}, but got n_fft={n}",
+    )
+    signal = floating(b, x)
+    half = not is_complex if onesided is None else bool(onesided)
+    if half and is_complex:
+        b.error("Cannot have onesided output if window or input is complex")
+    frames = b.apply("aten::unfold", signal, -1, n, hop)
+    shape = _window(b, window, length, n, signal)
+    out = _spectra(b, frames, shape, n, n // 2 + 1 if half else n)
+    turned: AnyTensor = b.apply("aten::transpose", out, -1, -2)
+    turned = scaled(b, turned, n**-0.5 if normalized else 1)
+    if return_complex or return_complex is None:
+        return turned
+    assert isinstance(turned, ComplexTensor)
+    return as_real(b, turned)
+
+
+def _stft_centred(
+    b: Builder,
+    x: AnyTensor,
+    n_fft: Value,
+    hop_length: Value = None,
+    win_length: Value = None,
+    window: Value = None,
+    center: Value = True,
+    pad_mode: Value = "reflect",
+    *rest: Value,
+) -> AnyTensor:
+    """With `center` the signal gets half a window on both sides."""
+    if center and x.rank in (1, 2):
+        half = n_fft // 2
+        lead = 3 - x.rank
+        image = b.apply("aten::reshape", x, [*[1] * lead, *x.shape])
+        wide = b.apply("aten::pad", image, [half, half], pad_mode)
+        x = b.apply("aten::reshape", wide, [*x.shape[:-1], wide.shape[-1]])
+    return _stft(b, x, n_fft, hop_length, win_length, window, *rest)
+
+
+def _overlapped(b: Builder, frames: Tensor, n: int, hop: int) -> Tensor:
+    """Frames (.., T, n) added up, each `hop` samples after the one before."""
+    count = frames.shape[-2]
+    total = simplify((count - 1) * hop + n)
+    reach = -(-n // hop)
+
+    def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        frame = i[-1] // hop - r[0]
+        at = i[-1] - frame * hop
+        inside = all_of([binary("ge", frame, 0), binary("lt", frame, count), binary("lt", at, n)])
+        value = body.read(frames, [*i[:-1], frame, at], frames.dtype)
+        return select(inside, value, const(0, frames.dtype))
+
+    return b.reduce([*frames.shape[:-2], total], [const(reach)], frames.dtype, "add", make)
+
+
+def _istft(
+    b: Builder,
+    x: AnyTensor,
+    n_fft: Value,
+    hop_length: Value = None,
+    win_length: Value = None,
+    window: Value = None,
+    center: Value = True,
+    normalized: Value = False,
+    onesided: Value = None,
+    length: Value = None,
+    return_complex: Value = False,
+) -> AnyTensor:
+    """([B,] frequencies, frames) -> (L,) or (B, L): frames added up, over the windows' squares."""
+    n, hop, win = _lengths(b, n_fft, hop_length, win_length)
+    if not isinstance(x, ComplexTensor):
+        b.error(
+            "istft requires a complex-valued input tensor matching the output from stft with"
+            " return_complex=True."
+        )
+    dtype = real_dtype(x.dtype)
+    shape = _window(b, window, win, n, x)
+    if shape is None:
+        shape = b.full([n], 1, dtype)
+    spectrum = b.apply("aten::transpose", x, -1, -2)
+    factor = (n**0.5 if normalized else 1) / n
+    if return_complex:
+        frames: AnyTensor = transform(b, fitted(b, spectrum, x.rank - 1, n), n, 1, dtype)
+    else:
+        half = fitted(b, spectrum, x.rank - 1, n // 2 + 1)
+        frames = real_inverse(b, complex_of(b, half, complex_dtype(dtype)), n, dtype)
+    shaped = b.apply("aten::mul", scaled(b, frames, factor), shape)
+    squares = b.apply("aten::mul", shape, shape)
+    count = shaped.shape[-2]
+    envelope = _overlapped(b, b.apply("aten::expand", squares, [count, n]), n, hop)
+    parts = shaped.elements if isinstance(shaped, ComplexTensor) else (shaped,)
+    sums = [_overlapped(b, part, n, hop) for part in parts]
+    start = n // 2 if center else 0
+    total = sums[0].shape[-1]
+    end = (
+        simplify(total - start)
+        if length is None
+        else simplify(binary("min", total, start + length))
+    )
+    cut = [b.apply("aten::slice", t, -1, start, end) for t in (*sums, envelope)]
+    least = b.item(b.apply("aten::min", b.apply("aten::abs", cut[-1])))
+    b.check(known(binary("ge", least, const(1e-11, float64))), "window overlap add min: 1")
+    whole = [b.apply("aten::div", t, cut[-1]) for t in cut[:-1]]
+    out: AnyTensor = ComplexTensor(*whole) if len(whole) == 2 else whole[0]
+    return out if length is None else fitted(b, out, out.rank - 1, length)
+
+
+STFT: Rows = {
+    "aten::stft": _stft,
+    "aten::stft.center": _stft_centred,
+    "aten::istft": _istft,
+}
+"""Rows of real and of complex operands."""
