@@ -21,6 +21,7 @@ from .jit.load import load
 from .jit.script import function_entry, script_module
 from .options import CompileOptions, Fallback
 from .program import Program
+from .schedule_file import chosen_schedules
 
 _SCALARS = {"int": int64, "float": float64, "bool": bool_}
 
@@ -96,6 +97,7 @@ def compile(  # the name users know from torch.compile
     fallback: Fallback = "interpret",
     strict: bool = False,
     cache: bool = True,
+    schedule: object = None,
     options: CompileOptions | None = None,
 ) -> CompiledFunction:
     """Compile a function, a scripted function or module, or a `.pt` archive.
@@ -114,6 +116,8 @@ def compile(  # the name users know from torch.compile
             in `stats`; "error" refuses it.
         strict: no contraction or reassociation of floating-point arithmetic, nothing folded.
         cache: keep object code on disk.
+        schedule: steps for kernels instead of those that the compiler would choose: what
+            `ts.schedule` gives, its file, or steps by kernel.
         options: all options at once, instead of the ones above.
 
     Returns:
@@ -122,10 +126,13 @@ def compile(  # the name users know from torch.compile
     Raises:
         FrontendError, CompileError: the program is outside TorchScript's language.
         NotCompilable: no native form, with `fallback="error"`.
+        ScheduleError: an illegal step of `schedule`; the message names it, the loop and the reason.
     """
     chosen = options or CompileOptions(
         target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
     )
+    if schedule is not None:
+        chosen = replace(chosen, schedules=chosen_schedules(schedule))
     found, name = program_of(program)
     options_here = options_from_environment(chosen)
     made = CompiledFunction(found, options_here, name, fold=not options_here.strict)

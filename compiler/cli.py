@@ -19,6 +19,7 @@ from .cli_opt import run_opt
 from .cli_run import run_run
 from .observe import Report
 from .options import CompileOptions
+from .schedule_file import chosen_schedules
 
 Command = Callable[[argparse.Namespace, CompileOptions], Report]
 
@@ -36,6 +37,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--cpu", default="", metavar="NAME", help="CPU to generate code for")
     group.add_argument("--strict", action="store_true", help="no contraction or reassociation")
+    group.add_argument(
+        "--schedule", metavar="FILE", help="steps for kernels, as dump --stage schedule writes"
+    )
     group.add_argument("--verify", action="store_true", help="verify after every pass")
     group.add_argument("--no-cache", action="store_true", help="do not use the disk cache")
     group.add_argument("--timings", action="store_true", help="print the seconds of each pass")
@@ -59,7 +63,8 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stage",
         required=True,
-        help="ts, tg, kernels, te, scheduled, ll, s, o, ptx, graph (TorchScript's text), or all",
+        help="ts, tg, kernels, te, scheduled, schedule (its steps), ll, s, o, ptx, "
+        "graph (TorchScript's text), or all",
     )
     parser.add_argument("-o", "--output", metavar="FILE|DIR", help="where to; else printed")
 
@@ -122,6 +127,7 @@ def _options(arguments: argparse.Namespace) -> CompileOptions:
         strict=arguments.strict,
         verify=arguments.verify,
         cache=not arguments.no_cache,
+        schedules=chosen_schedules(arguments.schedule),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorscript.base.errors import UserError
+from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
@@ -24,6 +25,7 @@ from .gpu import GPUModule
 from .native import NativeModule
 from .observe import Report
 from .options import CompileOptions
+from .schedule_file import schedules_text
 from .stages import BY_NAME, print_module, save_module
 
 Make = Callable[[], str | bytes]
@@ -88,6 +90,8 @@ def dumps_of(program: Entered, inputs: Sequence[Any], stages: str) -> Dumps:
     dumps.report = lowered.report
     for stage, module in stage_modules(lowered).items():
         dumps.add(stage, _printer(module), _saver(module))
+    if steps := schedules_of(lowered.module):
+        dumps.add("schedule", lambda: schedules_text(steps))
     _add_code(dumps, code_of(lowered, program.options), lowered.specialised.output)
     return dumps
 

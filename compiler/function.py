@@ -19,6 +19,7 @@ import numpy as np
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import GuardError, NotCompilable
+from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
@@ -49,6 +50,7 @@ from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
 from .program import Program, object_value
+from .schedule_file import schedules_text
 from .specialisations import (
     MOST_STATES,
     Specialisation,
@@ -383,8 +385,8 @@ class CompiledFunction:
         return self._one().code.kernels
 
     def ir(self, stage: str = "tg") -> str:
-        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled, ll, s
-        (for a GPU also ptx).
+        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled,
+        schedule, ll, s (for a GPU also ptx).
 
         Raises:
             GuardError: no such stage.
@@ -395,6 +397,8 @@ class CompiledFunction:
         modules = lowered.report.modules
         if stage in modules:
             return print_module(modules[stage])
+        if stage == "schedule":
+            return schedules_text(schedules_of(lowered.module))
         plan = CallPlan.of(lowered.specialised)
         make = GPUModule if self._on_gpu else NativeModule
         native = make(lowered.module, self.options, plan.scalar_leaves)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+from tensorscript.dialects.te.schedule import Schedule
+
 Fallback = Literal["interpret", "error"]
 
 
@@ -24,6 +26,7 @@ class CompileOptions:
         cache: use the on-disk object cache.
         cache_dir: its folder, None for the user's cache folder.
         dump_dir: folder that receives every stage's text.
+        schedules: steps for the kernels of these names, instead of those that heuristics choose.
     """
 
     target: str = "cpu"
@@ -35,6 +38,7 @@ class CompileOptions:
     cache: bool = True
     cache_dir: Path | None = None
     dump_dir: Path | None = None
+    schedules: tuple[tuple[str, Schedule], ...] = ()
 
     @property
     def key(self) -> str:

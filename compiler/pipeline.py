@@ -14,6 +14,7 @@ from tensorscript.backends import target as targets
 from tensorscript.dialects.te.ops import FuncOp as LoopFunc
 from tensorscript.dialects.te.ops import functions as loop_functions
 from tensorscript.dialects.tg.ops import FuncOp, functions
+from tensorscript.lowering.schedule import apply_schedules
 from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
@@ -69,10 +70,11 @@ def _lower(module: ModuleOp, options: CompileOptions) -> ModuleOp:
 
 def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     target = targets.parse(options.target, options.cpu)
+    apply_schedules(module, dict(options.schedules))
     if target.is_ptx:
         schedule_gpu(module)
     else:
-        schedule_cpu(module, CPUParameters(vector_bytes=target.vector_bytes))
+        schedule_cpu(module, CPUParameters(target.vector_bytes, checked=options.verify))
     return module
 
 

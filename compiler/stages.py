@@ -7,6 +7,7 @@
 | kernels | .kernels.mlir | tg with its ops grouped into kernels |
 | te | .te.mlir | logical loops and host code |
 | scheduled | .scheduled.mlir | loops with vectors, threads, tiles |
+| schedule | .schedule.json | the steps that led from te to scheduled, by kernel |
 | ll | .ll | LLVM IR text |
 | s | .s | assembly |
 | o | .o | object code |
@@ -57,6 +58,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("kernels", ".kernels.mlir", True),
     Stage("te", ".te.mlir", True),
     Stage("scheduled", ".scheduled.mlir", True),
+    Stage("schedule", ".schedule.json", False),
     Stage("ll", ".ll", False),
     Stage("s", ".s", False),
     Stage("o", ".o", False),

@@ -15,12 +15,13 @@ compute_at `t_a` (filled over `t_a_i`). A name that is taken gets `_2`, `_3`, ..
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from tensorscript.dialects.te.ops import FuncOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step, record
 
 from .schedules import tensorize
@@ -48,6 +49,7 @@ from .te import (
     temporaries,
     tile,
     vectorize_outer,
+    whole,
 )
 from .te.nest import Nest
 
@@ -65,7 +67,7 @@ class Primitive:
     """`check` says why a step is illegal (None: legal); `apply` rewrites, given a legal step.
 
     Both take the nest, the target, and the arguments, whose names and types are those of `check`.
-    `kind` is what the target names: "loop" or "buffer".
+    `kind` is what the target names: "loop", "buffer" or "function".
     """
 
     check: Callable[..., str | None]
@@ -132,6 +134,8 @@ PRIMITIVES: dict[str, Primitive] = {
     "expand": Primitive(expand.check, expand.apply, "buffer"),
     "permute": Primitive(permute.check, permute.apply, "buffer"),
     "compress_buffer": Primitive(buffers.check_compress, buffers.apply_compress, "buffer"),
+    "simplify": Primitive(whole.check, whole.apply_simplify, "function"),
+    "eliminate_dead_stores": Primitive(whole.check, whole.apply_dead_stores, "function"),
 }
 
 
@@ -141,9 +145,11 @@ def _malformed(nest: Nest, item: Step) -> str | None:
         return f"there is no such primitive; there are {', '.join(PRIMITIVES)}"
     if reason := known.misused(item.args):
         return reason
-    present: dict[str, Any] = nest.loops if known.kind == "loop" else nest.buffers
-    if item.target not in present:
-        names = ", ".join(present) or "none"
+    present: dict[str, Collection[str]] = {
+        "loop": nest.loops, "buffer": nest.buffers, "function": (nest.func.sym_name.data,),
+    }  # fmt: skip
+    if item.target not in present[known.kind]:
+        names = ", ".join(present[known.kind]) or "none"
         return f"there is no {known.kind} {item.target} (there are: {names})"
     return None
 
@@ -190,6 +196,10 @@ class Scheduler:
         self.steps.append(item)
         return tuple(name for name in nest.loops if name not in before)
 
+    def why_not(self, item: Step) -> str | None:
+        """Why a step is illegal now, or None."""
+        return check_step(self.nest, item)
+
     def do(self, primitive: str, target: str, *args: Argument) -> tuple[str, ...]:
         """`apply` a step given by its parts."""
         return self.apply(Step(primitive, target, args))
@@ -206,3 +216,20 @@ def apply(func: FuncOp, schedule: Schedule) -> FuncOp:
         scheduler.apply(item)
     record(func, scheduler.schedule)
     return func
+
+
+def apply_schedules(module: ModuleOp, schedules: Mapping[str, Schedule]) -> None:
+    """Apply steps to the logical kernels that they are for, in place.
+
+    Raises:
+        ScheduleError: an illegal step, or there is no such kernel.
+    """
+    kernels = {f.sym_name.data: f for f in functions(module) if f.role.data == "kernel"}
+    for name, steps in schedules.items():
+        if (func := kernels.get(name)) is None:
+            known = ", ".join(kernels) or "none"
+            raise ScheduleError(f"there is no kernel {name} to schedule (there are: {known})")
+        if func.level.data != "logical":
+            raise ScheduleError(f"kernel {name} is {func.level.data} already")
+        apply(func, steps)
+        func.properties["level"] = StringAttr("scheduled")

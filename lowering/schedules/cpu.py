@@ -37,7 +37,7 @@ from .contraction_shape import product_of
 from .convolution import convolved_product
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
-from .order import schedule_sort
+from .order import ranking_of
 from .prepack import constant_arguments
 from .rows import fuse_rows
 
@@ -321,8 +321,8 @@ def _schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
 
 
 def _schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
-    schedule_sort(scheduler.func)
-    scheduler.nest.changed()
+    if ranking_of(scheduler.func) is not None:
+        _tensorize(scheduler, "sort", parameters)
     _schedule_lines(scheduler, parameters)
 
 

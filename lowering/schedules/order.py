@@ -117,24 +117,32 @@ def _is_tie_break(e: Expr, axis: str) -> bool:
     return e.op == "lt" and e.args == (var("j"), var(axis))
 
 
-def schedule_sort(func: FuncOp) -> bool:
-    """Rewrite a kernel that ranks the elements of lines in place; False if it has another form."""
+@dataclass(frozen=True)
+class Ranking:
+    """A kernel that ranks the elements of lines: the loops around, and one line."""
+
+    loops: list[ForOp]
+    line: _Line
+
+
+def ranking_of(func: FuncOp) -> Ranking | None:
+    """The ranking that a kernel computes; None if it has another form."""
     loops: list[ForOp] = []
     body = list(func.block.ops)
     while len(body) == 1 and isinstance(body[0], ForOp):
         loops.append(body[0])
         body = list(body[0].block.ops)
-    if (line := _line(loops, body)) is None:
-        return False
-    made = _sorted_line(line)
-    for loop in reversed(loops):
-        if loop.var != line.axis:
+    line = _line(loops, body)
+    return None if line is None else Ranking(loops, line)
+
+
+def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Operation]:
+    """The nest that sorts each line, or selects from it; its merges are of single elements."""
+    made = _sorted_line(ranking.line)
+    for loop in reversed(ranking.loops):
+        if loop.var != ranking.line.axis:
             made = [ForOp(loop.var, loop.extent, made)]
-    for op in list(func.block.ops):
-        op.detach()
-        op.erase()
-    func.block.add_ops(made)
-    return True
+    return made
 
 
 def _line(loops: list[ForOp], body: list[Operation]) -> _Line | None:

@@ -5,10 +5,11 @@
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
+| sort | the ranks of a line's elements | a merge sort or a selection a line |
 
 The argument after the kernel's name is the width of the machine's vectors in bytes. The nest is all
-that its function does. `contraction.py`, `convolution.py` and `attention.py` document what is
-written.
+that its function does. `contraction.py`, `convolution.py`, `attention.py` and `order.py` document
+what is written.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from .attention_shape import recognise_attention
 from .contraction import blocked_product
 from .contraction_shape import product_of
 from .convolution import convolved_product, direct_convolution
+from .order import ranking_of, sorted_lines
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ KERNELS = {
         convolved_product, direct_convolution, "a product with an image that is read by windows"
     ),
     "attention": Kernel(recognise_attention, tiled_attention, "two products around a softmax"),
+    "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),
 }
 
 

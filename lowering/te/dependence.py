@@ -287,9 +287,9 @@ def ordered_conflict(
     return None
 
 
-def has_effects(loop: ForOp) -> str | None:
-    """A statement that cannot run out of order or several at a time."""
+def has_effects(loop: ForOp, kinds: tuple[type[Operation], ...] = (CallOp, WhileOp)) -> str | None:
+    """A statement of these kinds inside: it cannot run out of order or several at a time."""
     for op in walk_ops(loop):
-        if isinstance(op, (CallOp, WhileOp)):
+        if isinstance(op, kinds):
             return f"{op.name} inside"
     return None

@@ -13,10 +13,11 @@ that carries a reduction needs `rfactor` first.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import const
-from tensorscript.dialects.te.ops import AllocOp, AssertOp, AssignOp, ForOp, VarOp
+from tensorscript.dialects.te.ops import AllocOp, AssertOp, AssignOp, CallOp, ForOp, VarOp, WhileOp
 
 from .dependence import carried, has_effects
 from .nest import Nest, walk_ops
@@ -24,10 +25,12 @@ from .nest import Nest, walk_ops
 AXES = ("bx", "by", "bz", "tx", "ty", "tz")
 
 
-def _independent(nest: Nest, loop: ForOp) -> str | None:
+def _independent(
+    nest: Nest, loop: ForOp, effects: tuple[type[Operation], ...] = (CallOp, WhileOp)
+) -> str | None:
     if loop.kind.data not in ("serial", "unroll"):
         return f"loop {loop.var} is {loop.kind.data} already"
-    return has_effects(loop) or carried(nest, loop, reductions_commute=False)
+    return has_effects(loop, effects) or carried(nest, loop, reductions_commute=False)
 
 
 def check_vectorize(nest: Nest, target: str) -> str | None:
@@ -71,7 +74,8 @@ def check_parallel(nest: Nest, target: str, grain: int | None = None) -> str | N
     for op in walk_ops(loop):
         if isinstance(op, ForOp) and op.kind.data == "parallel":
             return f"loop {op.var} inside is parallel"
-    return _independent(nest, loop)
+    # A thread may well run loops whose end depends on data.
+    return _independent(nest, loop, (CallOp,))
 
 
 def apply_parallel(nest: Nest, target: str, grain: int | None = None) -> None:

@@ -48,6 +48,7 @@ _NAMES: dict[str, str] = {
     "enable_grad": f"{_EAGER}.modes",
     "set_printoptions": f"{_EAGER}.printing",
     "compile": "tensorscript.compiler.api",
+    "schedule": "tensorscript.compiler.schedule",
     "TensorSpec": "tensorscript.compiler.specs",
     "ScalarSpec": "tensorscript.compiler.specs",
     "CompileOptions": "tensorscript.compiler.options",
