@@ -67,12 +67,13 @@ def compile_object(
 def compile_assembly(
     text: str, target: Target | None = None, options: Optimization = VECTOR_CODE
 ) -> str:
-    """The same as `compile_object`, as assembly text.
+    """The same as `compile_object`, as assembly text with LLVM's comments on loops and spills.
 
     Raises:
         InternalError: LLVM refuses the text.
     """
     module, maker = _prepare(text, target or host(), options, True)
+    maker.set_asm_verbosity(True)
     return str(maker.emit_assembly(module))
 
 

@@ -85,6 +85,8 @@ class _Tiled:
         self.a, self.buffers = a, all_buffers(func)
         self.dtype = a.result.value.dtype
         self.lanes = vector_bytes // self.dtype.itemsize
+        # Two vectors of powers at once need the 32 registers of AVX-512.
+        self.powers = self.lanes * (2 if vector_bytes == 64 else 1)
         self.n, self.keys = a.row.size, a.key.size
         self.depth, self.width = int(str(a.depth.size)), int(str(a.column.size))
         self.row, self.key, self.d = a.row.names[0], a.key.names[0], a.column.names[0]
@@ -96,7 +98,9 @@ class _Tiled:
         self.columns = min(self.tile.columns, -(-self.width // self.lanes) * self.lanes)
         self.value_panels = -(-self.width // self.columns)
         self.visible = _visible(a.score, self.row, self.key)
-        self.packer = RowPacker(a.k, a.key, a.depth, self.buffers, self.dtype, self.tile.columns)
+        self.packer = RowPacker(
+            a.k, a.key, a.depth, self.buffers, self.dtype, self.tile.columns, self.lanes
+        )
         # What is always 0 or the same is no name, so that the ranges of loops are known.
         self.block = const(0) if self.blocks.is_int(1) else var("qb")
         self.start = const(0) if self.single else var("kb") * self.block_keys
@@ -267,7 +271,7 @@ class _Tiled:
             StoreOp("part", [], const(0, dtype)),
             *vectorize_reduction(ForOp("jm", seen, self._peak(row)), 2 * self.lanes),
             LetOp("high", load("peak", [], dtype)),
-            *vectorize_reduction(ForOp("je", seen, powers), 2 * self.lanes),
+            *vectorize_reduction(ForOp("je", seen, powers), self.powers),
         ]
         part = load("part", [], dtype)
         if self.single:

@@ -77,7 +77,7 @@ class _Blocked:
         depth = self.k if self.single or self.hoisted else const(DEPTH_BLOCK)
         panels = mul(self.blocks, self.block_panels) if self.hoisted else self.block_panels
         self.packer = RowPacker(
-            product.x, product.rows, product.depth, self.buffers, dtype, tile.rows
+            product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
         self.xp = make_buffer("xp", dtype, [panels, depth, self.packer.width])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
@@ -120,20 +120,17 @@ class _Blocked:
 
     def _y_lies_across(self) -> bool:
         """Memory runs along the depth, not along the columns, and squares of it fit."""
-        y, side = memory_of(self.p.y), self._side()
-        if y is None or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
+        y, side = memory_of(self.p.y), self.tile.lanes
+        if y is None or side < 4 or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
             return False
         position = flat_index(self.buffers[str(y.value)], y.args)
         step = coefficient(position, self.p.depth.names[-1])
         return step is not None and step.is_int(1)
 
-    def _side(self) -> int:
-        return 16 if self.dtype.itemsize == 4 else 8
-
     def pack_y_across(self) -> list[Operation]:
         """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
         the depth, and the last panel if the columns do not fill it, go the plain way."""
-        side = self._side()
+        side = self.tile.lanes
         whole = self.n // self.tile.columns
         column = var("jp") * self.tile.columns + var("js") * side
         k = var("ks") * side + var("ku")

@@ -26,6 +26,7 @@ class RowPacker:
     Attributes:
         factor: its value, at the variables of `along` (the rows) and `depth`.
         buffers: those of the function, by name.
+        lanes: elements of a vector, the most that a side of a square may have.
     """
 
     factor: Expr
@@ -34,14 +35,15 @@ class RowPacker:
     buffers: dict[str, Buffer]
     dtype: DType
     rows: int
+    lanes: int
 
     @property
     def side(self) -> int:
         """Of the squares; 0 where X does not lie across the panels or a square would be wasted."""
         x, depth = memory_of(self.factor), self.depth
         size = known(depth.size)
-        side = 8 if self.dtype.itemsize == 8 or self.rows <= 8 else 16
-        if x is None or self.rows < 4 or (size is not None and size < side):
+        side = min(self.lanes, 8 if self.rows <= 8 else 16)
+        if x is None or min(self.rows, side) < 4 or (size is not None and size < side):
             return 0
         position = flat_index(self.buffers[str(x.value)], x.args)
         if not depth.names or not depth.is_even(position):

@@ -25,10 +25,11 @@ TASKS = 8
 
 @dataclass(frozen=True)
 class Tile:
-    """Register tile: `rows` x `columns` elements."""
+    """Register tile: `rows` x `columns` elements, in vectors of `lanes`."""
 
     rows: int
     columns: int
+    lanes: int
 
 
 def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
@@ -40,7 +41,7 @@ def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
         panels = -(-have // most)
         most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
     rows = min(most, have)
-    return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows))
+    return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows), lanes)
 
 
 def ceil_div(size: Expr, by: Expr | int) -> Expr:

@@ -50,7 +50,7 @@ class ConvolutionNest(ABC):
         self.plane = make_buffer(
             "plane", dtype, [image.channels.size, const(image.phase_count), positions]
         )
-        self.packer = RowPacker(p.x, p.rows, p.depth, buffers, dtype, packed)
+        self.packer = RowPacker(p.x, p.rows, p.depth, buffers, dtype, packed, lanes)
         self.weights = make_buffer(
             "weights", dtype, [self.panels, p.depth.size, const(self.packer.width)]
         )

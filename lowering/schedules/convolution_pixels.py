@@ -52,7 +52,7 @@ class PixelRows(ConvolutionNest):
         runs = [r for r in range(min(LEAST_RUN, most), most + 1) if width % r == 0]
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
-        tile = Tile(max(runs), lanes * VECTORS_PER_ROW)
+        tile = Tile(max(runs), lanes * VECTORS_PER_ROW, lanes)
         return cls(p, image, lanes, buffers, tile, tile.columns)
 
     def _row_pixels(self) -> int:

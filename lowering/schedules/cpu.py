@@ -75,6 +75,10 @@ def _weight(op: Operation) -> int:
     return max(1, total)
 
 
+def _calls(op: Operation) -> bool:
+    return any(n.op == "call" for inner in op.walk() for e in expressions(inner) for n in walk(e))
+
+
 def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
     """Bytes of the narrowest element type accessed: lanes are counted in the widest vectors."""
     sizes = [buffers[name].dtype.itemsize for name, _ in accesses(op) if name in buffers]
@@ -82,9 +86,12 @@ def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
 
 
 def _lanes(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
-    """Elements per vector loop: several registers when the body is small."""
+    """Elements per vector loop: several registers when the body is small. A math function takes
+    most of the 16 registers that there are without AVX-512."""
     weight = _weight(op)
     registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
+    if parameters.vector_bytes < 64 and _calls(op):
+        registers = 1
     return registers * parameters.vector_bytes // _widest(op, buffers)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.backends.target import host
 
 F = ts.nn.functional
 
@@ -103,6 +104,16 @@ def test_shapes(shape: tuple[int, ...]) -> None:
 def test_doubles(shape: tuple[int, ...]) -> None:
     q, k, v = operands(shape, "f8")
     check(causal, reference(q, k, v, triangle(*shape[-4:-2])), q, k, v)
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v2"])
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+def test_narrow_vectors(cpu: str) -> None:
+    for shape in SHAPES[1:4:2]:
+        q, k, v = operands(shape)
+        compiled = ts.compile(causal, (q, k, v), cpu=cpu, fallback="error")
+        wanted = reference(q, k, v, triangle(*shape[-4:-2]))
+        np.testing.assert_allclose(compiled(q, k, v), wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", SHAPES[1:5])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.backends.target import host
 
 
 def product(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
@@ -72,6 +73,18 @@ def test_halves_are_summed_in_float32(kind: str, layout: str) -> None:
         unit = 2.0 ** (-8 if kind == "bfloat16" else -11)
         limit = unit * np.abs(exact) + size[1] * 2.0**-22
         assert (np.abs(found - exact) <= limit).all()
+
+
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v2"])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
+def test_narrow_vectors(dtype: str, cpu: str) -> None:
+    for layout in ("plain", "rows"):
+        x, w = operands(dtype, layout, SIZES[1])
+        compiled = ts.compile(PROGRAMS[layout], (x, w), cpu=cpu, fallback="error")
+        assert "te.alloc reg tile" in compiled.ir("scheduled")
+        wanted = x @ (w.T if layout == "rows" else w)
+        np.testing.assert_allclose(compiled(x, w), wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1"])
