@@ -67,8 +67,33 @@ class DType:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    @property
+    def is_signed(self) -> bool:
+        return self.signed
+
+    def to_real(self) -> DType:
+        """The dtype of the parts of a complex number; a real dtype is its own."""
+        return {"complex64": float32, "complex128": float64}.get(self.name, self)
+
+    def to_complex(self) -> DType:
+        """The dtype of complex numbers whose parts are of this dtype.
+
+        Raises:
+            TypeError: there is none.
+        """
+        if self.is_complex:
+            return self
+        pairs = {"float32": complex64, "float64": complex128}
+        if self.name not in pairs:
+            raise TypeError(f"there is no complex dtype of {self}")
+        return pairs[self.name]
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return _named, (self.name,)
+
+
+def _named(name: str) -> DType:
+    return BY_NAME[name]
 
 
 _B, _I, _F, _C = Category

@@ -89,6 +89,10 @@ class ValueRangeError(OperatorError, ValueError):
     """An argument of the right type whose value makes no sense."""
 
 
+class DLPackError(OperatorError, BufferError):
+    """A tensor that DLPack cannot carry."""
+
+
 class LinearAlgebraError(OperatorError):
     """A matrix that is singular or not positive-definite (as `torch.linalg.LinAlgError`)."""
 

@@ -27,14 +27,16 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.overlap import OVERLAP_ALLOWED
-from tensorscript.base.schema import Schema, has_operator, overloads, schema
+from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
 
 from .binding import resolve
 from .demands import DEMANDS
+from .device import device
 from .kernels import KERNELS
 from .layouts import laid_out_kernel
 from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
+from .tracking import tracked
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]
@@ -141,15 +143,37 @@ def kernel_of(full_name: str) -> Kernel:
     if (found := _find(full_name)) is not None:
         declared = schema(full_name)
         row = declared.name if full_name in KERNELS else _twin_name(declared.base_name)
-        return _checked(full_name, laid_out_kernel(declared, row or declared.name, found))
+        placed = laid_out_kernel(declared, row or declared.name, found)
+        return tracked(declared, _checked(full_name, placed))
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
 
 
 def _checked(full_name: str, run: Kernel) -> Kernel:
     """The kernel, after a look at the arguments and their dtypes where it does not take all."""
     if (asks := DEMANDS.get(full_name)) is not None:
-        return _checked_dtypes(full_name, _asked(asks, run))
-    return _checked_dtypes(full_name, run)
+        run = _asked(asks, run)
+    arguments = schema(full_name).arguments
+    at = next((k for k, a in enumerate(arguments) if _is_device(a)), None)
+    return _checked_dtypes(full_name, run if at is None else _on_cpu(at, run))
+
+
+def _is_device(argument: Argument) -> bool:
+    return argument.name == "device" and argument.type.without_optional().kind == "Device"
+
+
+def _on_cpu(at: int, run: Kernel) -> Kernel:
+    """The kernel, which makes a tensor on the device that argument `at` names."""
+
+    def checked(*bound: Any) -> Any:
+        where = bound[at]
+        if isinstance(where, device) and where.type != "cpu":
+            raise OperatorError(
+                f"eager tensors live on the CPU; there is no device {where!s}. Compiled programs "
+                'run on a GPU by compile(..., target="cuda")'
+            )
+        return run(*bound)
+
+    return checked
 
 
 def _asked(asks: Callable[..., None], run: Kernel) -> Kernel:

@@ -49,6 +49,17 @@ def element_strides(a: Array) -> tuple[int, ...]:
     return tuple(step // width for step in a.strides)
 
 
+def owner(a: Array) -> Array:
+    """The array whose memory `a` is a view of; `as_strided` puts a holder between the two."""
+    while True:
+        held = a.base
+        if held is not None and not isinstance(held, np.ndarray):
+            held = getattr(held, "base", None)
+        if not isinstance(held, np.ndarray):
+            return a
+        a = held
+
+
 def laid_out(a: Array, strides: Sequence[int]) -> Array:
     """The elements of `a` with the given dense strides: `a` itself, a view or a copy."""
     wanted = tuple(step * a.itemsize for step in strides)
@@ -131,10 +142,10 @@ def _grows_along(a: Array, order: Order) -> bool:
     return True
 
 
-def _is_dense(a: Array) -> bool:
+def is_dense(shape: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements fill a block of memory, each once."""
     step = 1
-    for stride, size in sorted(zip(element_strides(a), a.shape, strict=True)):
+    for stride, size in sorted(zip(strides, shape, strict=True)):
         if size != 1:
             if stride != step:
                 return False
@@ -156,7 +167,7 @@ def preserved_strides(inputs: Sequence[Array], shape: Sequence[int]) -> tuple[in
             if all(is_in_format(a, wanted) for a in inputs):
                 return dense_strides(shape, _CHANNELS_ORDER[wanted])
         first = element_strides(inputs[0])
-        if all(element_strides(a) == first for a in inputs) and _is_dense(inputs[0]):
+        if all(element_strides(a) == first for a in inputs) and is_dense(shape, first):
             return first
     spread = [_broadcast_strides(a, shape) for a in inputs]
     return dense_strides(shape, _common_order(spread, shape))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from tensorscript.base.dtypes import DType, float32
 from tensorscript.base.errors import ArgumentError
@@ -17,6 +18,7 @@ class Modes:
     default_dtype: DType = float32
     grad_enabled: bool = True
     autocast_enabled: bool = False
+    inference: bool = False
 
 
 MODES = Modes()
@@ -43,25 +45,83 @@ def is_grad_enabled() -> bool:
     return MODES.grad_enabled
 
 
-def set_grad_enabled(enabled: bool) -> None:
-    MODES.grad_enabled = enabled
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-@contextmanager
-def no_grad() -> Iterator[None]:
-    """Inside, `is_grad_enabled()` is False."""
-    before, MODES.grad_enabled = MODES.grad_enabled, False
-    try:
-        yield
-    finally:
-        MODES.grad_enabled = before
+class GradMode:
+    """A `with` block, or a decorator of functions, in which gradients are on or off."""
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(MODES.grad_enabled)
+        MODES.grad_enabled = self.enabled
+
+    def __exit__(self, *exception: object) -> None:
+        MODES.grad_enabled = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        """`function`, run in this mode."""
+
+        @wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return cast(F, run)
 
 
-@contextmanager
-def enable_grad() -> Iterator[None]:
-    """Inside, `is_grad_enabled()` is True."""
-    before, MODES.grad_enabled = MODES.grad_enabled, True
-    try:
-        yield
-    finally:
-        MODES.grad_enabled = before
+class InferenceMode(GradMode):
+    """As `no_grad`, and `is_inference_mode_enabled()` is True; `mode=False` ends it."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(not mode)
+        self._mode = mode
+        self._outer: list[bool] = []
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._outer.append(MODES.inference)
+        MODES.inference = self._mode
+
+    def __exit__(self, *exception: object) -> None:
+        MODES.inference = self._outer.pop()
+        super().__exit__(*exception)
+
+
+class set_grad_enabled(GradMode):
+    """Sets the mode at once; as the object of a `with`, for the block only."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(bool(mode))
+        self._at_first = MODES.grad_enabled
+        MODES.grad_enabled = self.enabled
+
+    def __enter__(self) -> None:
+        self._before.append(self._at_first)
+        MODES.grad_enabled = self.enabled
+
+    def __call__(self, function: F) -> F:
+        MODES.grad_enabled = self._at_first
+        return GradMode(self.enabled)(function)
+
+
+def no_grad(function: Any = None) -> Any:
+    """Inside, `is_grad_enabled()` is False: `with no_grad():`, `@no_grad()`, `@no_grad`."""
+    return GradMode(False) if function is None else GradMode(False)(function)
+
+
+def enable_grad(function: Any = None) -> Any:
+    """Inside, `is_grad_enabled()` is True; forms as of `no_grad`."""
+    return GradMode(True) if function is None else GradMode(True)(function)
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """Inside, gradients are off and `is_inference_mode_enabled()` is True."""
+    return InferenceMode(True)(mode) if callable(mode) else InferenceMode(bool(mode))
+
+
+def is_inference_mode_enabled() -> bool:
+    return MODES.inference

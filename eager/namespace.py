@@ -6,6 +6,7 @@ the operator's (they take several shapes of arguments) stand in a table.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -13,16 +14,19 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import BY_NAME, DType, bool_, promote_types, scalar_dtype
+from tensorscript.base.dtypes import from_numpy as from_array_dtype
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
 
 from . import composites
 from .dispatch import call, store
+from .exchange import from_dlpack, frombuffer
+from .exchange import from_numpy as shared
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
+from .size import broadcast_shapes
 from .storage import promoted, to_storage, value
-from .tensor import Tensor, broadcast_shapes, from_dlpack
-from .tensor import from_numpy as shared
+from .tensor import Tensor
 from .tracing import active_tracer, traced_by
 
 Face = Callable[..., Any]
@@ -33,7 +37,7 @@ def _inferred(found: Any, data: Any) -> DType:
     if isinstance(data, Tensor):
         return data.dtype
     if isinstance(data, (np.ndarray, np.generic)):
-        return shared(np.asarray(data)).dtype
+        return from_array_dtype(np.asarray(data).dtype)
     if found.size == 0:
         return MODES.default_dtype
     if found.dtype == bool:
@@ -71,11 +75,36 @@ def tensor(
         found = np.array(_plain(data))
     except ValueError as error:
         raise ValueRangeError(_ragged(data)) from error
-    if found.dtype.kind not in "?biufc":
-        raise ArgumentError(f"Could not infer dtype of {type(data).__name__}")
+    if found.dtype.kind not in "?biufc" or found.dtype == np.uint64:
+        raise _no_numbers(found, data)
     out = dtype or _inferred(found, data)
+    _check_fits(found, out, data)
     made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
-    return made.requires_grad_(requires_grad)
+    made.requires_grad = requires_grad
+    return made
+
+
+def _no_numbers(found: Any, data: Any) -> Exception:
+    """Why data gives no tensor."""
+    flat = found.reshape(-1)
+    if flat.size and all(isinstance(x, int) for x in flat.tolist()):
+        return ValueRangeError("Overflow when unpacking long long")
+    if found.dtype.kind == "U" and isinstance(data, (list, tuple)):
+        return ValueRangeError("too many dimensions 'str'")
+    return ArgumentError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _check_fits(found: Any, dtype: DType, data: Any) -> None:
+    """Refuse Python integers that an integer dtype has no number for; arrays wrap around."""
+    if found.dtype.kind != "i" or not dtype.is_integral or not found.size:
+        return
+    if isinstance(data, (np.ndarray, np.generic, Tensor)):
+        return
+    limits = np.iinfo(dtype.numpy)
+    low = -limits.max - 1 if dtype.signed else -limits.max
+    if int(found.min()) < low or int(found.max()) > limits.max:
+        raise OperatorError(f"value cannot be converted to type {dtype.name} without "
+                            "overflow")  # fmt: skip
 
 
 def _entered(function: str, made: Tensor) -> Tensor:
@@ -90,8 +119,20 @@ def from_numpy(array: Any) -> Tensor:
 
     Raises:
         ArgumentError: not an array, or no tensor dtype corresponds.
+        ValueRangeError: a negative stride, or bytes in another order than the machine's.
     """
-    return _entered("from_numpy", shared(array))
+    made = shared(array)
+    if not array.flags.writeable:
+        warnings.warn(_NOT_WRITABLE, UserWarning, stacklevel=2)
+    return _entered("from_numpy", made)
+
+
+_NOT_WRITABLE = (
+    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+    "This means writing to this tensor will result in undefined behavior. You may want to copy the "
+    "array to protect its data or make it writable before converting it to a tensor. This type of "
+    "warning will be suppressed for the rest of this program."
+)
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
@@ -237,6 +278,7 @@ FACES: dict[str, Face] = {
     "asarray": as_tensor,
     "from_numpy": from_numpy,
     "from_dlpack": from_dlpack,
+    "frombuffer": frombuffer,
     "arange": factory(range_face),
     "einsum": einsum,
     "where": composites.with_out(where),

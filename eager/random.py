@@ -6,14 +6,22 @@ PyTorch's documented behaviour, so `rand`, `randn`, `randint` and `randperm` rep
 
 from __future__ import annotations
 
+import os
+import struct
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorscript.base.errors import ValueRangeError
+
 DEFAULT_SEED = 67280421310721
 _SMALL_NORMAL = 16
 """Below this many samples normals are drawn one by one, in double precision."""
+
+
+_STATE = struct.Struct("<QiiQ624QdddI4xf?3x")
+_MASK64 = (1 << 64) - 1
 
 
 class Generator:
@@ -33,13 +41,53 @@ class Generator:
     def initial_seed(self) -> int:
         return self._seed
 
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """`count` 32-bit words."""
+    def seed(self) -> int:
+        """Start again from a number of the system's; gives it."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def _stream(self) -> Any:
+        """NumPy's Mersenne Twister, made at the first draw."""
         if self._bits is None:
             self._bits = np.random.RandomState(self._seed & 0xFFFFFFFF)._bit_generator
+        return self._bits
+
+    def state_bytes(self) -> bytes:
+        """The state as PyTorch's CPU generator lays it out (`CPUGeneratorImpl`, 5056 bytes): the
+        seed, the words left before the next twist, the place of the next word, 624 words of 8
+        bytes each, and a normal number that is kept for the next draw."""
+        inner = self._stream().state["state"]
+        place = int(inner["pos"])
+        normal = 0.0 if self._cached is None else self._cached
+        return _STATE.pack(
+            self._seed & _MASK64, 625 - place, 1, place, *map(int, inner["key"]), 0.0, normal, 0.0,
+            self._cached is not None, 0.0, False,
+        )  # fmt: skip
+
+    def set_state_bytes(self, state: bytes) -> None:
+        """Go on from a state.
+
+        Raises:
+            ValueRangeError: it has another size.
+        """
+        if len(state) != _STATE.size:
+            raise ValueRangeError(
+                f"RNG state is wrong size: expected {_STATE.size} bytes, got {len(state)}"
+            )
+        seed, left, _, _, *words = _STATE.unpack(state)
+        key, (_, normal, _, has_normal, _, _) = words[:624], words[624:]
+        self.manual_seed(seed)
+        bits = self._stream()
+        found = bits.state
+        found["state"] = {"key": np.asarray(key, np.uint32), "pos": 625 - left}
+        bits.state = found
+        self._cached = normal if has_normal else None
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` 32-bit words."""
         if count == 0:
             return np.zeros(0, dtype=np.uint64)
-        return np.asarray(self._bits.random_raw(count), dtype=np.uint64).reshape(count)
+        return np.asarray(self._stream().random_raw(count), dtype=np.uint64).reshape(count)
 
     def words64(self, count: int) -> NDArray[np.uint64]:
         pairs = self.words(2 * count).reshape(count, 2)

@@ -40,19 +40,47 @@ class TensorBase:
     Attributes:
         _array: the storage; bfloat16 is kept as uint16 bits.
         dtype: element type.
-        requires_grad: a flag only; eager mode records no gradients.
+        _requires_grad: a flag only; eager mode records no gradients.
+        _computed: the flag comes from operands, not from the program.
+        _base: the tensor that this one is a view of.
+        _writes: how often the memory was written to, shared with views; None before the first.
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_version", "dtype", "requires_grad")
+    __slots__ = (
+        "__weakref__", "_array", "_base", "_computed", "_requires_grad", "_writes", "dtype",
+    )  # fmt: skip
 
     _array: Array
     dtype: DType
-    requires_grad: bool
+    _requires_grad: bool
+    _computed: bool
+    _base: TensorBase | None
+    _writes: list[int] | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array
         self.dtype = dtype
-        self.requires_grad = False
+        self._requires_grad = self._computed = False
+        self._base = self._writes = None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient was asked for, here or of an operand."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, asked: bool) -> None:
+        if asked and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise OperatorError(
+                "only Tensors of floating point and complex dtype can require gradients"
+            )
+        if self._computed and not asked:
+            raise OperatorError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a "
+                "computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
+            )
+        self._requires_grad = asked
 
 
 TENSOR_CLASS: list[type[TensorBase]] = []

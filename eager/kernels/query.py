@@ -12,7 +12,7 @@ from tensorscript.base.errors import DimensionError
 
 from ..device import CPU, contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
-from ..modes import MODES, set_grad_enabled
+from ..modes import MODES
 from ..storage import array, make, promoted, wrap
 from .shapes import normal_dim
 
@@ -21,6 +21,10 @@ Kernel = Callable[..., Any]
 
 def number_to_tensor(x: Any) -> Any:
     return wrap(x, scalar_dtype(x, MODES.default_dtype))
+
+
+def switch_grad(enabled: bool) -> None:
+    MODES.grad_enabled = enabled
 
 
 def to_device(self: Any, *_: Any) -> device:
@@ -98,7 +102,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::device": device,
     "aten::device.with_index": device,
     "aten::is_grad_enabled": lambda: MODES.grad_enabled,
-    "aten::set_grad_enabled": set_grad_enabled,
+    "aten::set_grad_enabled": switch_grad,
     "aten::is_autocast_enabled": lambda: MODES.autocast_enabled,
     "aten::is_autocast_cpu_enabled": lambda: MODES.autocast_enabled,
     "aten::get_autocast_dtype": lambda device_type: bfloat16,

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from .hooks import Hook, RemovableHandle, Table, add_hook
+from ..hooks import Hook, RemovableHandle, Table, add_hook
 
 
 @dataclass

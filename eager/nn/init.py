@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import namespace as ts
+from ..modes import GradMode
 from ..random import Generator
 from ..tensor import Tensor
 
@@ -41,6 +42,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + slope**2))
 
 
+@GradMode(enabled=False)
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -48,6 +50,7 @@ def uniform_(
     return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]  # the tensor itself
 
 
+@GradMode(enabled=False)
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -55,6 +58,7 @@ def normal_(
     return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]  # the tensor itself
 
 
+@GradMode(enabled=False)
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Generator | None = None,
@@ -109,6 +113,7 @@ def _rejected(
     return tensor
 
 
+@GradMode(enabled=False)
 def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)  # type: ignore[no-any-return]  # the tensor itself
 
@@ -121,6 +126,7 @@ def zeros_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 0.0)
 
 
+@GradMode(enabled=False)
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix.
 
@@ -132,6 +138,7 @@ def eye_(tensor: Tensor) -> Tensor:
     return tensor.copy_(ts.eye(*tensor.shape))  # type: ignore[no-any-return]  # the tensor itself
 
 
+@GradMode(enabled=False)
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """A convolution's weight that passes as many channels through as there are.
 
@@ -222,6 +229,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return True
 
 
+@GradMode(enabled=False)
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Orthonormal rows or columns, times `gain` (Saxe and others, 2013).
 
@@ -242,6 +250,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.copy_((q * gain).reshape(tensor.shape))  # type: ignore[no-any-return]  # the tensor itself
 
 
+@GradMode(enabled=False)
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:

@@ -14,12 +14,12 @@ from typing import Any, ClassVar, Self
 from tensorscript.base.dtypes import BY_NAME, DType
 
 from ..device import device as Device
+from ..hooks import Hook, RemovableHandle, add_hook
 from ..namespace import typename
 from ..tensor import Tensor
 from . import state
 from .calling import REGISTRATION, call_with_hooks, has_hooks
 from .conversion import conversion
-from .hooks import Hook, RemovableHandle, add_hook
 from .parameter import Buffer, Parameter
 
 _TABLES = {

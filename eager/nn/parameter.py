@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..namespace import lookup
 from ..tensor import Tensor
 
@@ -21,13 +19,7 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
         super().__init__(source._array, source.dtype)
-        self.requires_grad = False
         self.requires_grad_(requires_grad)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
-        copied = type(self)(Tensor(self._array.copy(), self.dtype), self.requires_grad)
-        memo[id(self)] = copied
-        return copied
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
@@ -46,5 +38,5 @@ class Buffer(Tensor):
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
         super().__init__(source._array, source.dtype)
-        self.requires_grad = source.requires_grad
+        self._requires_grad = source.requires_grad
         self.persistent = persistent

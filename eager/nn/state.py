@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tensorscript.base.errors import OperatorError
 
+from ..modes import no_grad
 from ..tensor import Tensor
 from .parameter import Parameter
 
@@ -137,7 +138,8 @@ def _copy_into(
         setattr(module, name, source)
         return None
     try:
-        target.copy_(source)
+        with no_grad():
+            target.copy_(source)
     except OperatorError as error:
         return (
             f'While copying the parameter named "{key}", whose dimensions in the model are '

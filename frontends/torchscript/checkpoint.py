@@ -18,7 +18,8 @@ from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError, ArgumentError
 from tensorscript.eager.device import device as Device
 from tensorscript.eager.nn.parameter import Parameter
-from tensorscript.eager.tensor import Size, Tensor
+from tensorscript.eager.size import Size
+from tensorscript.eager.tensor import Tensor
 
 from . import pickled
 from .archive import Archive, Source

@@ -11,15 +11,47 @@ from typing import Any
 __version__ = "0.1.0"
 
 _MODULES = frozenset(
-    {"fft", "jit", "linalg", "masked", "nn", "safetensors", "ops", "signal", "special"}
+    {
+        "autograd",
+        "cuda",
+        "fft",
+        "jit",
+        "linalg",
+        "masked",
+        "nn",
+        "ops",
+        "random",
+        "safetensors",
+        "signal",
+        "special",
+    }
 )
 _EAGER = "tensorscript.eager"
 _NAMES: dict[str, str] = {
     "Tensor": f"{_EAGER}.tensor",
-    "Size": f"{_EAGER}.tensor",
+    "Size": f"{_EAGER}.size",
     "load": "tensorscript.frontends.torchscript.checkpoint",
     "save": "tensorscript.frontends.torchscript.checkpoint",
     "Generator": f"{_EAGER}.random",
+    **dict.fromkeys(
+        ("default_generator", "get_rng_state", "initial_seed", "seed", "set_rng_state"),
+        f"{_EAGER}.random_state",
+    ),
+    **dict.fromkeys(
+        (
+            "BFloat16Tensor",
+            "BoolTensor",
+            "ByteTensor",
+            "CharTensor",
+            "DoubleTensor",
+            "FloatTensor",
+            "HalfTensor",
+            "IntTensor",
+            "LongTensor",
+            "ShortTensor",
+        ),
+        f"{_EAGER}.typed_tensors",
+    ),
     "device": f"{_EAGER}.device",
     "finfo": f"{_EAGER}.limits",
     "iinfo": f"{_EAGER}.limits",
@@ -45,6 +77,8 @@ _NAMES: dict[str, str] = {
         )
     },
     "no_grad": f"{_EAGER}.modes",
+    "inference_mode": f"{_EAGER}.modes",
+    "is_inference_mode_enabled": f"{_EAGER}.modes",
     "enable_grad": f"{_EAGER}.modes",
     "set_printoptions": f"{_EAGER}.printing",
     "compile": "tensorscript.compiler.api",

@@ -10,8 +10,9 @@ import pytest
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.exchange import from_numpy
 from tensorscript.eager.storage import TensorBase, array
-from tensorscript.eager.tensor import Tensor, from_numpy
+from tensorscript.eager.tensor import Tensor
 
 RNG = np.random.default_rng(23)
 

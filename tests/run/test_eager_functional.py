@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tensorscript.eager.dispatch import listening
+from tensorscript.eager.exchange import from_numpy
 from tensorscript.eager.nn import functional
-from tensorscript.eager.tensor import from_numpy
 
 RNG = np.random.default_rng(3)
 

@@ -14,9 +14,10 @@ import pytest
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.eager.dispatch import call, has_kernel
+from tensorscript.eager.exchange import from_numpy
 from tensorscript.eager.kernels import KERNELS
 from tensorscript.eager.namespace import lookup, tensor
-from tensorscript.eager.tensor import Tensor, from_numpy
+from tensorscript.eager.tensor import Tensor
 
 RNG = np.random.default_rng(7)
 F = RNG.standard_normal((3, 4)).astype(np.float32)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tensorscript.base import dtypes
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
 from tensorscript.eager.dispatch import call, call_overload
+from tensorscript.eager.exchange import from_dlpack, from_numpy
 from tensorscript.eager.namespace import lookup, tensor
-from tensorscript.eager.tensor import Tensor, from_dlpack, from_numpy
+from tensorscript.eager.tensor import Tensor
 
 FLOATS = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from ...modes import no_grad
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -46,7 +47,8 @@ class _Table(Layer):
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            self.weight[self.padding_idx] = 0
+            with no_grad():
+                self.weight[self.padding_idx] = 0
 
 
 def _rows_and_columns(embeddings: Tensor) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Hooks of modules: functions kept in order, each with a handle that takes it out again."""
+"""Hooks of modules and tensors: functions in order, each with a handle that takes it out again."""
 
 from __future__ import annotations
 

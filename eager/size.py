@@ -1,0 +1,49 @@
+"""Sizes of tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from tensorscript.base.errors import DimensionError
+
+
+class Size(tuple[int, ...]):
+    """The sizes of a tensor: a tuple that stays a Size when it is cut, joined or repeated."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __mul__(self, count: SupportsIndex) -> Size:
+        return Size(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """The common shape.
+
+    Raises:
+        DimensionError: they do not broadcast.
+    """
+    try:
+        return Size(np.broadcast_shapes(*(s if isinstance(s, int) else tuple(s) for s in shapes)))
+    except ValueError as error:
+        raise DimensionError(
+            "Shape mismatch: objects cannot be broadcast to a single shape"
+        ) from error

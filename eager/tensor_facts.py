@@ -1,0 +1,161 @@
+"""What a tensor is: sizes, strides, device, kind of elements, and the views that are attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
+from tensorscript.base.errors import ValueRangeError
+
+from .device import CPU, Layout, device, strided
+from .dispatch import call
+from .memory_format import element_strides, owner
+from .size import Size
+from .storage import TensorBase, make
+from .tracing import active_tracer
+
+
+class TensorFacts(TensorBase):
+    """Attributes that are asked, and no operator computes."""
+
+    __slots__ = ()
+
+    is_cpu = True
+    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = is_nested = is_quantized = False
+    is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = False
+
+    @property
+    def shape(self) -> Size:
+        """The sizes; while traced, 0-dim tensors that stand for them."""
+        if (tracer := active_tracer()) is not None:
+            return Size(tracer.size(self, dim) for dim in range(self._array.ndim))
+        return Size(self._array.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def layout(self) -> Layout:
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.size * self.dtype.itemsize
+
+    @property
+    def data(self) -> Any:
+        """The same memory without the gradient flag; assigning replaces the memory."""
+        return make(self._array, self.dtype)
+
+    @data.setter
+    def data(self, source: TensorBase) -> None:
+        self._array, self.dtype = source._array, source.dtype
+
+    @property
+    def T(self) -> Any:
+        return call("aten::numpy_T", (self,))
+
+    @property
+    def mT(self) -> Any:
+        return call("aten::mT", (self,))
+
+    @property
+    def mH(self) -> Any:
+        return call("aten::mH", (self,))
+
+    @property
+    def H(self) -> Any:
+        return call("aten::matrix_H", (self,))
+
+    @property
+    def real(self) -> Any:
+        return call("aten::real", (self,))
+
+    @property
+    def imag(self) -> Any:
+        return call("aten::imag", (self,))
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dimension."""
+        if dim is None:
+            return self.shape
+        if (tracer := active_tracer()) is not None:
+            return tracer.size(self, dim)
+        return call("aten::size", (self, dim))
+
+    def dim(self) -> int:
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        if (tracer := active_tracer()) is not None:
+            return tracer.count(self)  # type: ignore[no-any-return]  # a tensor that stands for it
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements."""
+        found = element_strides(self._array)
+        return found if dim is None else found[dim]
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the memory this is a view of and the first element."""
+        start = owner(self._array).__array_interface__["data"][0]
+        return int((self.data_ptr() - start) // self.dtype.itemsize)
+
+    def data_ptr(self) -> int:
+        return int(self._array.__array_interface__["data"][0])
+
+    def get_device(self) -> int:
+        return -1
+
+    def type(self, dtype: DType | str | None = None) -> Any:
+        """The type's name (`torch.FloatTensor`), or a conversion to `dtype`."""
+        if dtype is None:
+            return f"torch.{self.dtype.word}Tensor"
+        return call("aten::to", (self, _named_type(dtype) if isinstance(dtype, str) else dtype))
+
+    def dim_order(self) -> tuple[int, ...]:
+        """The dimensions from the one whose neighbours lie farthest apart to the closest."""
+        steps = element_strides(self._array)
+        return tuple(sorted(range(self._array.ndim), key=lambda dim: -steps[dim]))
+
+    @property
+    def _version(self) -> int:
+        """How often in-place operators have written to this memory, here or through a view."""
+        return 0 if self._writes is None else self._writes[0]
+
+    def _is_view(self) -> bool:
+        """Whether an operator made this tensor as a view of another."""
+        return self._base is not None
+
+    def is_shared(self) -> bool:
+        """Whether other processes see the memory: never."""
+        return False
+
+
+def _named_type(name: str) -> DType:
+    """The dtype of `torch.LongTensor` or `torch.int64`.
+
+    Raises:
+        ValueRangeError: no such type.
+    """
+    short = name.removeprefix("torch.")
+    found = BY_WORD.get(short.removesuffix("Tensor")) or BY_NAME.get(short)
+    if found is None:
+        raise ValueRangeError(f"invalid type: {name!r}")
+    return found

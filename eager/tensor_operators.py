@@ -1,0 +1,144 @@
+"""Python's operators on tensors: each is an `aten` operator on the two operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from tensorscript.base.errors import ArgumentError
+
+from .dispatch import call
+from .exchange import from_numpy
+from .storage import TensorBase, make, promoted, to_storage
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """`x + y`, or with `swapped` `y + x`, as the operator `name`.
+
+    A plain function: were it a new object at each look-up, as a partial method is, Python would
+    take a subclass to have overridden it and ask the right operand first.
+    """
+
+    def run(self: Any, other: Any) -> Any:
+        return self._binary(other, name, swapped)
+
+    return run
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    """`x += y` as the operator `name`."""
+
+    def run(self: Any, other: Any) -> Any:
+        return call(name, (self, other))
+
+    return run
+
+
+class TensorOperators(TensorBase):
+    """`x + y`, `x @ y`, `x == y`, `x += y` and their kind."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def _asked(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """The operator `name` on this tensor first."""
+        return call(f"aten::{name}", (self, *args), kwargs)
+
+    def _binary(self, other: Any, name: str, swapped: bool = False) -> Any:
+        if isinstance(other, np.generic):
+            other = other.item()
+        elif isinstance(other, np.ndarray):
+            other = from_numpy(other)
+        if not isinstance(other, (TensorBase, bool, int, float, complex)):
+            return NotImplemented
+        if not swapped:
+            return call(name, (self, other))
+        if not isinstance(other, TensorBase):
+            dtype = promoted(self, other)
+            other = make(to_storage(np.asarray(other), dtype), dtype)
+        return call(name, (other, self))
+
+    __add__ = _operator("aten::add")
+    __radd__ = _operator("aten::add")
+    __sub__ = _operator("aten::sub")
+    __rsub__ = _operator("aten::rsub")
+    __mul__ = _operator("aten::mul")
+    __rmul__ = _operator("aten::mul")
+    __truediv__ = _operator("aten::div")
+    __floordiv__ = _operator("aten::floor_divide")
+    __rfloordiv__ = _operator("aten::floor_divide", swapped=True)
+    __mod__ = _operator("aten::remainder")
+    __pow__ = _operator("aten::pow")
+    __matmul__ = _operator("aten::matmul")
+    __and__ = _operator("aten::__and__")
+    __rand__ = _operator("aten::bitwise_and")
+    __or__ = _operator("aten::__or__")
+    __ror__ = _operator("aten::bitwise_or")
+    __xor__ = _operator("aten::__xor__")
+    __rxor__ = _operator("aten::bitwise_xor")
+    __lshift__ = _operator("aten::__lshift__")
+    __rshift__ = _operator("aten::__rshift__")
+    __lt__ = _operator("aten::lt")
+    __le__ = _operator("aten::le")
+    __gt__ = _operator("aten::gt")
+    __ge__ = _operator("aten::ge")
+    __iadd__ = _in_place("aten::add_")
+    __isub__ = _in_place("aten::sub_")
+    __imul__ = _in_place("aten::mul_")
+    __itruediv__ = _in_place("aten::div_")
+    __ifloordiv__ = _in_place("aten::floor_divide_")
+    __imod__ = _in_place("aten::remainder_")
+    __ipow__ = _in_place("aten::pow_")
+    __iand__ = _in_place("aten::__iand__")
+    __ior__ = _in_place("aten::__ior__")
+    __ixor__ = _in_place("aten::__ixor__")
+
+    def __eq__(self, other: object) -> Any:
+        return self._binary(other, "aten::eq")
+
+    def __ne__(self, other: object) -> Any:
+        return self._binary(other, "aten::ne")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._asked("reciprocal") * other
+
+    __div__, __rdiv__ = __truediv__, __rtruediv__
+
+    def __rmod__(self, other: Any) -> Any:
+        return call("aten::remainder", (other, self))
+
+    def __rpow__(self, base: Any) -> Any:
+        return call("aten::pow", (base, self))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return (
+            call("aten::matmul", (other, self)) if isinstance(other, TensorBase) else NotImplemented
+        )
+
+    def __neg__(self) -> Any:
+        return self._asked("neg")
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self._asked("abs")
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._binary(other, "aten::bitwise_left_shift", swapped=True)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._binary(other, "aten::bitwise_right_shift", swapped=True)
+
+    def __invert__(self) -> Any:
+        if self.dtype.is_floating_point or self.dtype.is_complex:
+            raise ArgumentError(
+                "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+            )
+        return self._asked("bitwise_not")
+
+    def __round__(self, digits: SupportsIndex = 0) -> Any:
+        return self._asked("round", decimals=int(digits)) if digits else self._asked("round")

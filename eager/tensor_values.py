@@ -1,0 +1,192 @@
+"""Ways out of a tensor: Python numbers and lists, NumPy arrays, DLPack, text, pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base import dtypes
+from tensorscript.base.dtypes import DType, bfloat16
+from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, ValueRangeError
+
+from . import foreign
+from .dispatch import call
+from .memory_format import element_strides, is_dense, laid_out
+from .printing import tensor_text
+from .storage import Array, TensorBase, make, value
+from .tracing import active_tracer
+
+
+class TensorValues(TensorBase):
+    """What becomes of a tensor outside; a tracer is told, as no trace can follow."""
+
+    __slots__ = ()
+
+    def item(self) -> Any:
+        """The only element as a Python number."""
+        self._leaves("Python number")
+        return self._only()
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        """Called by PyTorch when one of its functions is given a tensor of ours."""
+        return foreign.call(function, args, kwargs or {})
+
+    def _leaves(self, kind: str) -> None:
+        """Tell the tracer that the value becomes a `kind`, which no trace can follow."""
+        if (tracer := active_tracer()) is not None:
+            tracer.leaves(self, kind)
+
+    def _scalar(self) -> Any:
+        if self._array.size != 1:
+            raise ValueRangeError("only one element tensors can be converted to Python scalars")
+        return self._only()
+
+    def _only(self) -> Any:
+        if self._array.size != 1:
+            raise OperatorError(
+                f"a Tensor with {self._array.size} elements cannot be converted to Scalar"
+            )
+        return value(self).reshape(-1)[0].item()
+
+    def tolist(self) -> Any:
+        self._leaves("Python list")
+        return value(self).tolist()
+
+    def numpy(self, *, force: bool = False) -> Array:
+        """The array itself, sharing memory; bfloat16 has no NumPy dtype.
+
+        A result that requires a gradient only because an operand does is given out: no gradient is
+        recorded that could be lost.
+
+        Raises:
+            OperatorError: the program asked for the gradient of this tensor, and not `force`.
+            ArgumentError: the dtype is bfloat16.
+        """
+        self._leaves("NumPy array")
+        if self._requires_grad and not (self._computed or force):
+            raise OperatorError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
+                "instead."
+            )
+        if self.dtype is bfloat16:
+            raise ArgumentError("Got unsupported ScalarType BFloat16")
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The numbers for NumPy's functions, bfloat16 as float32; also where a gradient is asked
+        for, as none is recorded."""
+        self._leaves("NumPy array")
+        return np.array(value(self), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: Array, context: Any = None, scalar: bool = False) -> Any:
+        """Results of NumPy's functions on tensors are tensors again."""
+        return make(array, dtypes.from_numpy(array.dtype))
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A capsule for other libraries, sharing memory.
+
+        Raises:
+            DLPackError: a gradient is asked for, or NumPy cannot export the memory.
+        """
+        if self._requires_grad:
+            raise DLPackError("Can't export tensors that require gradient, use tensor.detach()")
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def cpu(self) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        self._leaves("Python boolean")
+        if self._array.size != 1:
+            words = "no values" if self._array.size == 0 else "more than one value"
+            raise OperatorError(f"Boolean value of Tensor with {words} is ambiguous")
+        return bool(value(self).reshape(-1)[0])
+
+    def __int__(self) -> int:
+        self._leaves("Python integer")
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        self._leaves("Python float")
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        self._leaves("Python complex")
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self.dtype.category > 1:
+            raise ArgumentError(
+                "only integer tensors of a single element can be converted to an index"
+            )
+        return int(self._only())
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise ArgumentError("len() of a 0-d tensor")
+        if (tracer := active_tracer()) is not None:
+            tracer.uses_length("len")
+        return int(self._array.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._array.ndim == 0:
+            raise ArgumentError("iteration over a 0-d tensor")
+        if (tracer := active_tracer()) is not None:
+            tracer.uses_length("iteration")
+        return iter(call("aten::unbind", (self, 0)))
+
+    def __contains__(self, element: object) -> bool:
+        return bool(call("aten::any", (call("aten::eq", (self, element)),)))
+
+    def __repr__(self) -> str:
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        """A 0-dim tensor is formatted as its number, any other as its text."""
+        return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        a = self._array
+        state = (type(self), np.ascontiguousarray(a).reshape(a.shape), element_strides(a),
+                 self.dtype, self._requires_grad, dict(self.__dict__))  # fmt: skip
+        return _rebuilt, state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy with the same strides.
+
+        Raises:
+            OperatorError: a result that requires a gradient.
+        """
+        if self._computed:
+            raise OperatorError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                "protocol at the moment."
+            )
+        made = _rebuilt(
+            type(self), self._array.copy(order="K"), None, self.dtype, self._requires_grad, {}
+        )
+        memo[id(self)] = made
+        made.__dict__.update(deepcopy(self.__dict__, memo))
+        return made
+
+
+def _rebuilt(
+    kind: type[TensorBase], array: Array, strides: tuple[int, ...] | None, dtype: DType,
+    requires_grad: bool, attributes: dict[str, Any],
+) -> Any:  # fmt: skip
+    """A tensor of class `kind` over `array`, in dense strides if they are given."""
+    made: Any = kind.__new__(kind)
+    dense = strides is not None and is_dense(array.shape, strides)
+    TensorBase.__init__(made, laid_out(array, strides) if dense and strides else array, dtype)
+    made._requires_grad = requires_grad
+    made.__dict__.update(attributes)
+    return made

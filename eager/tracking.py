@@ -1,0 +1,164 @@
+"""What results remember of operands: which memory they view, how often it was written to, and
+whether they depend on something that requires a gradient.
+
+Views share a counter with their base, which every in-place operator raises: programs compare
+`x._version` before and after. No gradient is recorded; `requires_grad` is only carried along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.schema import Schema
+
+from .modes import MODES
+from .storage import TensorBase
+
+Kernel = Callable[..., Any]
+
+_CUT = frozenset((
+    "detach", "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
+    "randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided",
+    "bernoulli", "multinomial", "normal", "set_data", "data",
+))  # fmt: skip
+"""Operators with floating-point results that do not depend on their operands' values."""
+_HIDDEN = frozenset(("embedding_renorm_",))
+"""Operators whose writes no gradient is to see: PyTorch calls them with gradients off."""
+_UNCOUNTED = frozenset(("requires_grad_", "detach_", "set_data"))
+"""Operators that write to no element of the tensor they are called to change."""
+
+
+def shares(view: TensorBase, base: TensorBase) -> None:
+    """`view` has been made to show memory of `base`."""
+    if base._writes is None:
+        base._writes = [0]
+    view._writes = base._writes
+    view._base = base if base._base is None else base._base
+
+
+def written(target: TensorBase) -> None:
+    """Memory of `target` has been written to."""
+    if target._writes is None:
+        target._writes = [1]
+    else:
+        target._writes[0] += 1
+
+
+def depends(made: Any, operands: Sequence[Any]) -> None:
+    """`made` is computed from `operands`: it requires a gradient if one of them does."""
+    if MODES.grad_enabled and _any_requires(operands):
+        for result in _tensors(made):
+            if result.dtype.is_floating_point or result.dtype.is_complex:
+                result._requires_grad = result._computed = True
+
+
+def _any_requires(operands: Sequence[Any]) -> bool:
+    for x in operands:
+        if isinstance(x, TensorBase):
+            if x._requires_grad:
+                return True
+        elif type(x) in (list, tuple) and _any_requires(x):
+            return True
+    return False
+
+
+def _tensors(values: Any) -> Iterator[TensorBase]:
+    if isinstance(values, TensorBase):
+        yield values
+    elif isinstance(values, (list, tuple)):
+        for x in values:
+            yield from _tensors(x)
+
+
+def check_leaf(target: TensorBase) -> None:
+    """Raise if `target`, or what it views, is a leaf whose gradient the program asked for."""
+    if not (target._requires_grad and MODES.grad_enabled):
+        return
+    if not target._computed:
+        raise OperatorError(
+            "a leaf Variable that requires grad is being used in an in-place operation."
+        )
+    base = target._base
+    if base is not None and base._requires_grad and not base._computed:
+        raise OperatorError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation."
+        )
+
+
+def tracked(declared: Schema, run: Kernel) -> Kernel:
+    """The kernel of an overload, with what its results remember."""
+    if declared.is_mutable:
+        return _tracked_writes(declared, run)
+    viewed = _viewed(declared)
+    carries = declared.base_name not in _CUT and _gives_tensors(declared)
+    if viewed is None:
+        return _carrying(run) if carries else run
+
+    def with_views(*bound: Any) -> Any:
+        made = run(*bound)
+        base = bound[viewed]
+        for view in _tensors(made):
+            if view is not base and _same_memory(view, base):
+                shares(view, base)
+                if not carries:
+                    view._base = None
+        if carries and made is not base:
+            depends(made, bound)
+        return made
+
+    return with_views
+
+
+def _carrying(run: Kernel) -> Kernel:
+    def carrying(*bound: Any) -> Any:
+        made = run(*bound)
+        if MODES.grad_enabled and _any_requires(bound) and not any(made is x for x in bound):
+            depends(made, bound)
+        return made
+
+    return carrying
+
+
+def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
+    places = [k for k, a in enumerate(declared.arguments) if a.is_write]
+    counts = declared.base_name not in _UNCOUNTED
+    checks = counts and declared.base_name not in _HIDDEN
+
+    def with_writes(*bound: Any) -> Any:
+        targets = [t for k in places for t in _tensors(bound[k])]
+        if checks:
+            for target in targets:
+                check_leaf(target)
+        made = run(*bound)
+        if counts:
+            for target in targets:
+                written(target)
+                depends(target, bound)
+        return made
+
+    return with_writes
+
+
+def _same_memory(view: TensorBase, base: Any) -> bool:
+    return isinstance(base, TensorBase) and (
+        view._array.base is not None and np.may_share_memory(view._array, base._array)
+    )
+
+
+@cache
+def _viewed(declared: Schema) -> int | None:
+    """Which argument results may be views of."""
+    if not any(r.alias for r in declared.returns):
+        return None
+    return next(
+        (k for k, a in enumerate(declared.arguments) if a.alias and a.type.kind == "Tensor"), None
+    )
+
+
+def _gives_tensors(declared: Schema) -> bool:
+    return any("Tensor" in str(r.type) for r in declared.returns)

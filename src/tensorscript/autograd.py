@@ -1,0 +1,20 @@
+"""`torch.autograd` without gradients."""
+
+from tensorscript.eager.autograd import (
+    Function,
+    Variable,
+    backward,
+    grad,
+)
+from tensorscript.eager.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+]

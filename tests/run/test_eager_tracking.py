@@ -1,0 +1,207 @@
+"""What tensors remember: versions, bases, the gradient flag; random states; ways in and out."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.dtypes import DTYPES
+from tensorscript.base.errors import DLPackError, MissingKernelError, OperatorError
+
+
+def _versions(t: Any) -> list[int]:
+    """Versions along a program of writes, the same in both libraries."""
+    x = t.ones(4)
+    found = [x._version]
+    y = x.view(2, 2)
+    y.add_(1)
+    found += [x._version, y._version]
+    x[0] = 3
+    z = x.detach()
+    z.mul_(2)
+    w = x.data
+    w.add_(1)
+    found += [x._version, y._version, w._version]
+    x.reshape(2, 2).zero_()
+    x[1:] += 1
+    t.add(x, 1, out=x)
+    found.append(x._version)
+    first, _ = x.split(2)
+    first.fill_(1)
+    x.unsqueeze_(0)
+    x.copy_(t.zeros(1, 4))
+    found.append(x._version)
+    x.requires_grad_()
+    x.detach_()
+    x.data = t.zeros(3)
+    found.append(x._version)
+    return found
+
+
+def test_versions_count_writes_through_views() -> None:
+    assert _versions(ts) == [0, 1, 1, 3, 3, 1, 7, 10, 10]
+
+
+@pytest.mark.torch
+def test_versions_are_those_of_torch() -> None:
+    assert _versions(ts) == _versions(pytest.importorskip("torch"))
+
+
+def test_views_know_their_base() -> None:
+    x = ts.ones(4)
+    assert x.view(2, 2)[0]._base is x and x[1:]._is_view() and x.expand(2, 4)._base is x
+    assert x._base is None and not x.detach()._is_view() and not x.clone()._is_view()
+    assert not x[[0, 1]]._is_view() and all(part._base is x for part in x.unbind())
+
+
+FLAGS: list[tuple[Callable[[Any], Any], bool]] = [
+    (lambda x: x + 1, True), (lambda x: x.sum(), True), (lambda x: x > 0, False),
+    (lambda x: x.detach(), False), (lambda x: x[0], True), (lambda x: x.data, False),
+    (lambda x: x.argmax(), False), (lambda x: x.half(), True), (lambda x: x.T, True),
+    (lambda x: x.int(), False), (lambda x: ts.zeros_like(x), False),
+    (lambda x: x.clone().zero_(), True), (lambda x: ts.cat([ts.ones(2, 2), x]), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "carried"), FLAGS)
+def test_requires_grad_is_carried(act: Callable[[Any], Any], carried: bool) -> None:
+    x = ts.ones(2, 2, requires_grad=True)
+    made = act(x)
+    assert made.requires_grad is carried and made.is_leaf is not carried
+    with ts.no_grad():
+        assert not (x + 1).requires_grad
+
+
+def test_leaves_are_protected() -> None:
+    x = ts.ones(2, requires_grad=True)
+    for write in (lambda: x.add_(1), lambda: x.__setitem__(0, 1.0)):
+        with pytest.raises(OperatorError, match="a leaf Variable that requires grad is being used"):
+            write()
+    with pytest.raises(OperatorError, match="a view of a leaf Variable"):
+        x[:1].add_(1)
+    with pytest.raises(OperatorError, match="only change requires_grad flags of leaf variables"):
+        (x + 1).requires_grad = False
+    with ts.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2.0, 2.0] and (x + 1).numpy().tolist() == [3.0, 3.0]
+    with pytest.raises(OperatorError, match="Can't call numpy"):
+        x.numpy()
+
+
+def test_gradients_are_refused_in_words() -> None:
+    x = ts.ones((), requires_grad=True)
+    assert x.grad is None and x.grad_fn is None
+    with pytest.raises(MissingKernelError, match=r"backward\(\) is not provided"):
+        (x * 2).backward()
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad"):
+        ts.ones(()).backward()
+    with pytest.raises(MissingKernelError, match="records no gradients"):
+        ts.autograd.grad(x * 2, x)
+    x.register_hook(print).remove()
+
+    class Twice(ts.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any) -> Any:
+            ctx.save_for_backward(a)
+            return a * 2
+
+    assert Twice.apply(x).item() == 2.0
+
+
+def test_grad_modes() -> None:
+    @ts.no_grad
+    def bare() -> bool:
+        return bool(ts.is_grad_enabled())
+
+    @ts.no_grad()
+    def called() -> bool:
+        return bool(ts.is_grad_enabled())
+
+    assert not bare() and not called() and ts.is_grad_enabled()
+    with ts.set_grad_enabled(False):
+        assert not ts.is_grad_enabled()
+        with ts.enable_grad():
+            assert ts.is_grad_enabled()
+    with ts.inference_mode():
+        assert ts.is_inference_mode_enabled() and not ts.is_grad_enabled()
+    assert ts.is_grad_enabled() and not ts.is_inference_mode_enabled()
+
+
+def test_other_devices_are_refused() -> None:
+    assert not ts.cuda.is_available() and ts.device("cuda:1").index == 1
+    for call in (lambda: ts.ones(2, device="cuda"), lambda: ts.ones(2).to("cuda")):
+        with pytest.raises(OperatorError, match="there is no device cuda"):
+            call()
+
+
+def test_random_state() -> None:
+    ts.manual_seed(5)
+    state = ts.get_rng_state()
+    first = ts.randn(3)
+    ts.set_rng_state(state)
+    with ts.random.fork_rng():
+        ts.rand(7)
+    assert (ts.randn(3) == first).all()
+
+
+@pytest.mark.torch
+def test_random_state_is_laid_out_as_torch_does() -> None:
+    torch = pytest.importorskip("torch")
+    ts.manual_seed(11)
+    ts.randn(5)
+    torch.set_rng_state(torch.from_numpy(ts.get_rng_state().numpy()))
+    assert ts.randn(4).tolist() == pytest.approx(torch.randn(4).tolist(), rel=1e-6)
+    ts.set_rng_state(ts.from_numpy(torch.get_rng_state().numpy()))
+    assert ts.rand(4).tolist() == torch.rand(4).tolist()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_pickles_and_copies(dtype: Any) -> None:
+    x = ts.arange(6).reshape(2, 3).to(dtype).t()
+    for again in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert again.dtype is dtype and again.stride() == (1, 3) and (again == x).all()
+
+
+def test_pickled_parameters_keep_their_class_and_attributes() -> None:
+    p = ts.nn.Parameter(ts.ones(2), requires_grad=False)
+    p.tag = "mine"  # type: ignore[attr-defined]  # a user's own attribute
+    again = pickle.loads(pickle.dumps(p))
+    assert type(again) is ts.nn.Parameter and again.tag == "mine" and not again.requires_grad
+
+
+def test_numpy_in_and_out() -> None:
+    fixed = np.arange(3.0)
+    fixed.setflags(write=False)
+    with pytest.warns(UserWarning, match="The given NumPy array is not writable"):
+        x = ts.from_numpy(fixed)
+    with pytest.raises(RuntimeError, match="read-only"):
+        x.add_(1)
+    with pytest.raises(ValueError, match="negative"):
+        ts.from_numpy(np.arange(3.0)[::-1])
+    with pytest.raises(ValueError, match="byte order different from the native"):
+        ts.from_numpy(np.arange(3, dtype=">f4"))
+    assert type(np.sin(ts.ones(2))) is ts.Tensor
+    with pytest.raises(DLPackError, match="Can't export tensors that require gradient"):
+        np.from_dlpack(ts.ones(2, requires_grad=True))
+    shared = bytearray(8)
+    ts.frombuffer(shared, dtype=ts.int32)[1] = 7
+    assert shared[4] == 7
+
+
+def test_numbers_that_do_not_fit() -> None:
+    with pytest.raises(RuntimeError, match="value cannot be converted to type int8 without"):
+        ts.tensor([300], dtype=ts.int8)
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        ts.tensor(2**63)
+
+
+def test_old_constructors() -> None:
+    assert ts.Tensor(2, 3).shape == (2, 3) and ts.Tensor([1, 2]).tolist() == [1.0, 2.0]
+    assert ts.LongTensor([1, 2]).dtype is ts.int64 and ts.FloatTensor(2).shape == (2,)
+    assert isinstance(ts.ones(1), ts.FloatTensor) and not isinstance(ts.ones(1), ts.LongTensor)
