@@ -1,8 +1,8 @@
 """te modules to LLVM IR text for the CPU: the module level and the table of statements.
 
 Every te.func becomes an internal function that gives a status; entries are exported wrappers. Names
-of the run-time support it calls: ts_malloc, ts_free, ts_set_error, ts_par_for, ts_get_num_threads,
-ts_list_* (`dialects/te/lists.py`).
+of the run-time support it calls: ts_scratch, ts_scratch_free, ts_set_error, ts_par_for,
+ts_get_num_threads, ts_list_* (`dialects/te/lists.py`).
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def allocate(context: Context, size: str) -> str:
     """A block of `size` bytes from the runtime, freed when its te block or the function ends."""
     code = context.code
     least = code.call("i64", "llvm.smax.i64", [("i64", size), ("i64", "1")])
-    pointer = code.call("ptr", "ts_malloc", [("i64", least)])
+    pointer = code.call("ptr", "ts_scratch", [("i64", least)])
     slot = code.alloca("ptr", "heap")
     code.at_entry(f"store ptr null, ptr {slot}")
     code.do(f"store ptr {pointer}, ptr {slot}")
@@ -80,7 +80,7 @@ def release(context: Context, slots: Iterable[str]) -> None:
     """Give blocks back; the runtime accepts null for those not allocated on this path."""
     for slot in slots:
         pointer = context.code.let(f"load ptr, ptr {slot}")
-        context.code.call("void", "ts_free", [("ptr", pointer)])
+        context.code.call("void", "ts_scratch_free", [("ptr", pointer)])
         context.code.do(f"store ptr null, ptr {slot}")
 
 

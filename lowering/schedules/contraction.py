@@ -6,9 +6,12 @@ pack Y into panels yp[n / NR][k][NR]                                  (once, all
 for each block of rows (parallel), for each block of depth KC:
     pack X into panels xp[m / MR][k][MR]                              (stays in the L2 cache)
     for each column panel, for each row panel:
-        tile[MR][NR] in registers += xp[.., k, :] outer yp[.., k, :]  over the depth block
-        store the tile: to the sums, or on the last depth block through the epilogue
+        tile[MR][NR] in registers = xp[.., k, :] outer yp[.., k, :]   over the depth block
+        add the tile to the sums, on the last depth block through the epilogue
 ```
+A tile starts at zero in each depth block: the rounding errors of a sum grow with the length of its
+chains of additions. Blocks differ by a panel at most, so that no thread waits for another's larger
+one; where there are few blocks of rows, X is packed before and the columns are cut up as well.
 Panels are padded with zeros, so the inner loop has no edges; stores are guarded where a size does
 not divide. The tile uses all vector registers but those for one row of Y and the broadcast of X.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
 from xdsl.ir import Operation
 
@@ -42,7 +46,20 @@ from .contraction_pack import RowPacker
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, at, memory_of
 from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
 
-DEPTH_BLOCK = 1024
+DEPTH_BLOCK = 256
+"""Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
+DEPTH_STEP = 16
+"""Depth blocks are whole squares of a transposing packer."""
+MOST_PANELS = 16
+"""Row panels of a block, so that they stay in the L2 cache."""
+LEAST_CHUNKS = 4
+"""Column panels that make tasks enough for a product of one block of rows."""
+SUMS_BYTES = 1 << 19
+"""Of the sums that a task goes over in each depth block, so that they stay in the L2 cache."""
+LEAST_SHARED_WORK = 1 << 22
+"""Multiply-adds that repay threads: what they pack for each other crosses between caches."""
+LEAST_SHARED_PACKING = 1 << 16
+"""Elements whose packing repays threads."""
 LEAST_WORK = 1 << 15
 """Products below this many multiply-adds do not repay packing."""
 
@@ -56,26 +73,45 @@ def _divides(size: Expr, by: int) -> bool:
     return size.is_const and int(str(size)) % by == 0
 
 
+def part(number: Expr, size: Expr, parts: Expr) -> Expr:
+    """Where the part of that number starts when `size` is cut into parts that differ by 1."""
+    whole, count = known(size), known(parts)
+    if whole is not None and count is not None and whole % count == 0:
+        return number * (whole // count)
+    return (number * size) // parts
+
+
 class _Blocked:
     """Writes the blocked nest of one product."""
 
-    def __init__(self, func: FuncOp, product: Product, tile: Tile, dtype: DType) -> None:
+    def __init__(
+        self, func: FuncOp, product: Product, tile: Tile, dtype: DType, whole: bool
+    ) -> None:
         self.func, self.p, self.tile, self.dtype = func, product, tile, dtype
         self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
-        self.depth_blocks = ceil_div(self.k, DEPTH_BLOCK)
+        blocks = ceil_div(self.k, DEPTH_BLOCK)
+        self.depth_block = ceil_div(ceil_div(self.k, blocks), DEPTH_STEP) * DEPTH_STEP
+        self.depth_blocks = ceil_div(self.k, self.depth_block)
         self.single = self.depth_blocks.is_int(1)
         self.lanes = tile.columns
         self.panels_n = ceil_div(self.n, tile.columns)
         self.panels_m = ceil_div(self.m, tile.rows)
+        many = self._many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
+        self.tasks = TASKS if many else 1
         self.block_panels = self._block_panels()
-        self.yp = make_buffer("yp", dtype, [self.panels_n, self.k, tile.columns])
         self.blocks = ceil_div(self.panels_m, self.block_panels)
+        self.chunks = self._column_chunks()
+        self.local_y = self.blocks.is_int(1) and self._y_is_even() and not whole
+        kept = const(1) if self.local_y else self.panels_n
+        self.yp = make_buffer("yp", dtype, [kept, self.k, tile.columns])
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
         self.hoisted = bool(batch) and not batch & product.x.free
-        depth = self.k if self.single or self.hoisted else const(DEPTH_BLOCK)
-        panels = mul(self.blocks, self.block_panels) if self.hoisted else self.block_panels
+        few = self.tasks > 1 and (known(self.blocks) or TASKS) < TASKS
+        self.shared = self.hoisted or self.local_y or few
+        depth = self.k if self.single or self.shared else self.depth_block
+        panels = self.panels_m if self.shared else self.block_panels
         self.packer = RowPacker(
             product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
@@ -83,16 +119,62 @@ class _Blocked:
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 
     def _block_panels(self) -> Expr:
-        per_block = ceil_div(self.panels_m, TASKS)
-        return per_block if not per_block.is_const else const(min(16, int(str(per_block))))
+        """The most row panels that a block has: all where the columns make enough tasks."""
+        rows, columns = known(self.panels_m), known(self.panels_n)
+        if rows is None:
+            return ceil_div(self.panels_m, TASKS)
+        if rows <= MOST_PANELS and columns is not None and columns >= LEAST_CHUNKS:
+            return self.panels_m
+        return const(min(MOST_PANELS, -(-rows // self.tasks)))
+
+    def _column_chunks(self) -> int:
+        """Into how many tasks the columns of a block of rows are cut."""
+        blocks, panels, rows = known(self.blocks), known(self.panels_n), known(self.block_panels)
+        if blocks is None or panels is None or rows is None:
+            return 1
+        panel_bytes = rows * self.tile.rows * self.tile.columns * self.dtype.itemsize
+        cached = 1 if self.single else -(-panels * panel_bytes // SUMS_BYTES)
+        return min(panels, max(cached, -(-self.tasks // blocks)))
+
+    def _many(self, *sizes: Expr, least: int) -> bool:
+        """Sizes whose product is not known to be less than that."""
+        return prod(known(size) or least for size in sizes) >= least
+
+    def _shared_packing(
+        self, name: str, extent: Expr, body: list[Operation], side: Expr, grain: int
+    ) -> ForOp:
+        """A loop that packs a factor with that many rows or columns for all tasks."""
+        if self.tasks == 1 or not self._many(side, self.k, least=LEAST_SHARED_PACKING):
+            return ForOp(name, extent, body)
+        return ForOp(name, extent, body, "parallel", grain=grain)
+
+    def _block_start(self, block: Expr) -> Expr:
+        return part(block, self.panels_m, self.blocks)
+
+    @property
+    def block(self) -> Expr:
+        """The block of rows of a task."""
+        return const(0) if self.blocks.is_int(1) else var("tb") // self.chunks
+
+    @property
+    def first_panel(self) -> Expr:
+        return self._block_start(self.block)
 
     def pack_y(self) -> list[Operation]:
         if not self._y_is_even():
             return [self.pack_y_by_rows()]
-        if self._y_lies_across():
-            return self.pack_y_across()
-        panel = self._pack_panel(var("jp"), "p", const(0))
-        return [ForOp("jp", self.panels_n, [panel], "parallel", grain=2)]
+        panel = self.pack_panel(var("jp"), var("jp"))
+        return [self._shared_packing("jp", self.panels_n, panel, self.n, 2)]
+
+    def pack_panel(self, panel: Expr, slot: Expr) -> list[Operation]:
+        """Fill `yp[slot]` with a column panel."""
+        if not self._y_lies_across():
+            return [self._pack_rows(panel, slot, "p", const(0))]
+        across = self._pack_squares(panel, slot)
+        if _divides(self.n, self.tile.columns):
+            return across
+        whole = panel < self.n // self.tile.columns
+        return [IfOp(whole, across, [self._pack_rows(panel, slot, "l", const(0))])]
 
     def _y_at(self, column: Expr, k: Expr) -> Expr:
         return self._spots((self.p.columns, column), (self.p.depth, k)).expression(self.p.y)
@@ -100,14 +182,14 @@ class _Blocked:
     def _spots(self, *places: tuple[Axis, Expr]) -> Spots:
         return Spots(self.buffers, places)
 
-    def _pack_panel(self, panel: Expr, suffix: str, start: Expr) -> ForOp:
-        """One panel from depth `start` on, a row of it at a time; `suffix` names its loops."""
+    def _pack_rows(self, panel: Expr, slot: Expr, suffix: str, start: Expr) -> ForOp:
+        """A panel from depth `start` on, a row of it at a time; `suffix` names its loops."""
         k, lane = start + var(f"k{suffix}"), var(f"j{suffix}v")
         column = panel * self.tile.columns + lane
         value = self._y_at(column, k)
         if not _divides(self.n, self.tile.columns):
             value = select(column < self.n, value, const(0, self.dtype))
-        store = StoreOp("yp", [panel, k, lane], value)
+        store = StoreOp("yp", [slot, k, lane], value)
         inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
         return ForOp(f"k{suffix}", self.k - start, [inner])
 
@@ -127,24 +209,19 @@ class _Blocked:
         step = coefficient(position, self.p.depth.names[-1])
         return step is not None and step.is_int(1)
 
-    def pack_y_across(self) -> list[Operation]:
+    def _pack_squares(self, panel: Expr, slot: Expr) -> list[Operation]:
         """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
-        the depth, and the last panel if the columns do not fill it, go the plain way."""
+        the depth goes the plain way."""
         side = self.tile.lanes
-        whole = self.n // self.tile.columns
-        column = var("jp") * self.tile.columns + var("js") * side
+        column = panel * self.tile.columns + var("js") * side
         k = var("ks") * side + var("ku")
-        store = StoreOp("yp", [var("jp"), k, var("js") * side + var("jv")],
+        store = StoreOp("yp", [slot, k, var("js") * side + var("jv")],
                         self._y_at(column + var("jv"), k))  # fmt: skip
         square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
         squares = ForOp("js", self.tile.columns // side, [square], "unroll")
-        panel: list[Operation] = [ForOp("ks", self.k // side, [squares])]
+        out: list[Operation] = [ForOp("ks", self.k // side, [squares])]
         if not _divides(self.k, side):
-            panel.append(self._pack_panel(var("jp"), "r", self.k // side * side))
-        out: list[Operation] = [ForOp("jp", whole, panel, "parallel", grain=2)]
-        if not _divides(self.n, self.tile.columns):
-            last = self._pack_panel(var("jl"), "l", const(0))
-            out.append(ForOp("jl", self.panels_n - whole, [last], start=whole))
+            out.append(self._pack_rows(panel, slot, "r", self.k // side * side))
         return out
 
     def pack_y_by_rows(self) -> Operation:
@@ -172,31 +249,30 @@ class _Blocked:
         )  # fmt: skip
         row = AllocOp(make_buffer("row", self.dtype, [self.n]), "stack")
         panels = ForOp("jp", self.panels_n, [cut])
-        return ForOp("kp", self.k, [row, *walk, panels], "parallel", grain=8)
+        return self._shared_packing("kp", self.k, [row, *walk, panels], self.n, 8)
 
     def pack_all_x(self) -> Operation:
         """Pack every row panel over the whole depth."""
         panel = var("ip")
         body = self.packer.panel("xp", panel, panel * self.tile.rows, const(0), self.k)
-        return ForOp("ip", mul(self.blocks, self.block_panels), body, "parallel", grain=4)
+        return self._shared_packing("ip", self.panels_m, body, self.m, 4)
 
     def pack_x(self) -> Operation:
         """Pack the row panels of a block over a block of the depth."""
-        first = (var("ib") * self.block_panels + var("ip")) * self.tile.rows
-        k = var("kb") * DEPTH_BLOCK
+        first = (self.first_panel + var("ip")) * self.tile.rows
+        k = var("kb") * self.depth_block
         body = self.packer.panel("xp", var("ip"), first, k, self.depth_extent())
-        return ForOp("ip", self.block_panels, body)
+        return ForOp("ip", self._panels_here(), body)
 
     def depth_extent(self) -> Expr:
         if self.single:
             return self.k
-        if _divides(self.k, DEPTH_BLOCK):
-            return const(DEPTH_BLOCK)
-        return binary("min", const(DEPTH_BLOCK), self.k - var("kb") * DEPTH_BLOCK)
+        if (known_block := known(self.depth_block)) and _divides(self.k, known_block):
+            return self.depth_block
+        return binary("min", self.depth_block, self.k - var("kb") * self.depth_block)
 
     def _row(self, suffix: str) -> Expr:
-        panel = var("ib") * self.block_panels + var("iq")
-        return panel * self.tile.rows + var("i" + suffix)
+        return (self.first_panel + var("iq")) * self.tile.rows + var("i" + suffix)
 
     def _column(self, suffix: str) -> Expr:
         return var("jq") * self.tile.columns + var("j" + suffix)
@@ -221,17 +297,12 @@ class _Blocked:
         def clear(row: Expr, column: Expr) -> list[Operation]:
             return [StoreOp("tile", [var("i0t"), var("j0t")], zero)]
 
-        def resume(row: Expr, column: Expr) -> list[Operation]:
-            return [
-                StoreOp("tile", [var("i1t"), var("j1t")], load("sums", [row, column], self.dtype))
-            ]
-
-        k = var("kb") * DEPTH_BLOCK + var("kt")
+        k = var("kb") * self.depth_block + var("kt")
         where = [var("iq"), var("kt"), var("i2t")]
-        if self.hoisted:
-            where = [var("ib") * self.block_panels + var("iq"), k, var("i2t")]
+        if self.shared:
+            where = [self.first_panel + var("iq"), k, var("i2t")]
         a = load("xp", where, self.dtype)
-        b = load("yp", [var("jq"), k, var("j2t")], self.dtype)
+        b = load("yp", [const(0) if self.local_y else var("jq"), k, var("j2t")], self.dtype)
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", a * b)
         outer = ForOp(
             "i2t",
@@ -239,30 +310,37 @@ class _Blocked:
             [ForOp("j2t", self.tile.columns, [step], "vector")],
             "unroll",
         )
-        start: list[Operation] = [self.each("0t", clear, False)]
-        if not self.single:
-            first = binary("eq", var("kb"), 0)
-            start = [IfOp(first, start, [self.each("1t", resume, True)])]
         return [
             AllocOp(tile, "reg"),
-            *start,
+            self.each("0t", clear, False),
             ForOp("kt", self.depth_extent(), [outer], reduction=True),
             *self._finish(),
         ]
 
     def _finish(self) -> list[Operation]:
         def keep(row: Expr, column: Expr) -> list[Operation]:
-            total = load("tile", [var("i3t"), var("j3t")], self.dtype)
-            return [StoreOp("sums", [row, column], total)]
+            tile = load("tile", [var("i1t"), var("j1t")], self.dtype)
+            return [StoreOp("sums", [row, column], tile)]
+
+        def add(row: Expr, column: Expr) -> list[Operation]:
+            tile = load("tile", [var("i3t"), var("j3t")], self.dtype)
+            return [StoreOp("sums", [row, column], load("sums", [row, column], self.dtype) + tile)]
 
         final = self.each("4t", self._store_final, True)
         if self.single:
             return [final]
+        first = binary("eq", var("kb"), 0)
         last = binary("eq", var("kb"), self.depth_blocks - 1)
-        return [IfOp(last, [final], [self.each("3t", keep, True)])]
+        between: list[Operation] = [self.each("3t", add, True)]
+        if self.depth_blocks.is_int(2):
+            return [IfOp(first, [self.each("1t", keep, True)], [final])]
+        return [IfOp(first, [self.each("1t", keep, True)], [IfOp(last, [final], between)])]
 
     def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
-        total = cast(load("tile", [var("i4t"), var("j4t")], self.dtype), self.p.target.value.dtype)
+        total = load("tile", [var("i4t"), var("j4t")], self.dtype)
+        if not self.single:
+            total = load("sums", [row, column], self.dtype) + total
+        total = cast(total, self.p.target.value.dtype)
         spots = self._spots((self.p.rows, row), (self.p.columns, column))
         target = self.p.target
         if not self.p.epilogue:
@@ -281,30 +359,45 @@ class _Blocked:
         ]
 
     def build(self) -> list[Operation]:
-        tiles = ForOp(
-            "jq",
-            self.panels_n,
-            [ForOp("iq", self._panels_here(), self.micro_kernel())],
-        )
-        own = [] if self.hoisted else [self.pack_x()]
-        block: list[Operation] = [ForOp("kb", self.depth_blocks, [*own, tiles])]
-        if not self.hoisted:
-            block.insert(0, AllocOp(self.xp, "stack"))
-        body: list[Operation] = [AllocOp(self.yp, "stack")]
+        panels = self.panels_n
+        chunk = const(0) if self.chunks == 1 else var("tb") % self.chunks
+        start = part(chunk, panels, const(self.chunks))
+        count = part(chunk + 1, panels, const(self.chunks)) - start
+        tiles = ForOp("iq", self._panels_here(), self.micro_kernel())
+        yp = AllocOp(self.yp, "stack")
+        if self.local_y:
+            depth = ForOp("kb", self.depth_blocks, [tiles])
+            own = [*self.pack_panel(var("jq"), const(0)), depth]
+            task: list[Operation] = [yp, ForOp("jq", count, own, start=start)]
+        else:
+            sweep = ForOp("jq", count, [tiles], start=start)
+            own = [] if self.shared else [self.pack_x()]
+            task = [ForOp("kb", self.depth_blocks, [*own, sweep])]
+        if not self.shared:
+            task.insert(0, AllocOp(self.xp, "stack"))
+        body: list[Operation] = [] if self.local_y else [yp, *self.pack_y()]
         if not self.single:
             body.append(AllocOp(self.sums, "stack"))
-        body += [*self.pack_y(), ForOp("ib", self.blocks, block, "parallel", grain=1)]
-        before: list[Operation] = []
-        if self.hoisted:
-            before = [AllocOp(self.xp, "stack"), self.pack_all_x()]
-        return [*before, *loops_around(self.p.batch, body)]
+        kind, grain = ("serial", None) if self.tasks == 1 else ("parallel", 1)
+        tasks = ForOp("tb", mul(self.blocks, const(self.chunks)), task, kind, grain=grain)
+        pack_x: list[Operation] = [AllocOp(self.xp, "stack"), self.pack_all_x()]
+        if self.shared and not self.hoisted:
+            body += pack_x
+        body.append(tasks)
+        return [*(pack_x if self.hoisted else []), *loops_around(self.p.batch, body)]
 
     def _panels_here(self) -> Expr:
-        left = self.panels_m - var("ib") * self.block_panels
-        known = self.block_panels
-        if known.is_const and _divides(self.panels_m, int(str(known))):
-            return known
-        return binary("min", self.block_panels, left)
+        """Row panels of a task's block."""
+        size, blocks = known(self.panels_m), known(self.blocks)
+        if size is not None and blocks is not None and size % blocks == 0:
+            return const(size // blocks)
+        return self._block_start(self.block + 1) - self.first_panel
+
+
+def is_fixed(product: Product, fixed: frozenset[str]) -> bool:
+    """Y is made of one of the parameters `fixed`, which every call passes a constant for."""
+    y = memory_of(product.y)
+    return y is not None and str(y.value) in fixed
 
 
 def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
@@ -312,14 +405,19 @@ def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
     other factor is a constant, which is packed once (`prepack.py`)."""
     sizes = [product.rows.size, product.columns.size, product.depth.size]
     rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
-    y = memory_of(product.y)
-    is_fixed = y is not None and str(y.value) in fixed
-    return (rows >= 4 or is_fixed) and columns >= 8 and rows * columns * depth >= LEAST_WORK
+    enough = columns >= 8 and rows * columns * depth >= LEAST_WORK
+    return enough and (rows >= 4 or is_fixed(product, fixed))
 
 
-def blocked_product(func: FuncOp, product: Product, vector_bytes: int) -> list[Operation]:
-    """The blocked nest of a product, for vectors of so many bytes (64 for AVX-512)."""
+def blocked_product(
+    func: FuncOp, product: Product, vector_bytes: int, whole: bool = False
+) -> list[Operation]:
+    """The blocked nest of a product, for vectors of so many bytes (64 for AVX-512).
+
+    Args:
+        whole: pack all of Y before, even where every panel of it is used by one task only.
+    """
     dtype = SUM_DTYPES[product.target.value.dtype]
     product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
     tile = tile_for(dtype, vector_bytes, product.rows.size)
-    return _Blocked(func, product, tile, dtype).build()
+    return _Blocked(func, product, tile, dtype, whole).build()

@@ -32,7 +32,7 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
-from .contraction import worth_blocking
+from .contraction import is_fixed, worth_blocking
 from .contraction_shape import product_of
 from .convolution import convolved_product
 from .iterations import vectorize_iterations
@@ -301,7 +301,8 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
     if convolved_product(func) is not None:
         _tensorize(scheduler, "convolution", parameters)
     elif product is not None and worth_blocking(product, parameters.fixed):
-        _tensorize(scheduler, "product", parameters)
+        constant = is_fixed(product, parameters.fixed)  # packed at compile time (prepack.py)
+        _tensorize(scheduler, "packed product" if constant else "product", parameters)
     else:
         _schedule_rows(scheduler, parameters)
 

@@ -3,6 +3,7 @@
 | kernel | nest | becomes |
 |---|---|---|
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
+| packed product | the same | the same, the second factor packed whole, before everything |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | a merge sort or a selection a line |
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from xdsl.ir import Operation
@@ -42,6 +44,9 @@ class Kernel:
 
 KERNELS = {
     "product": Kernel(product_of, blocked_product, "one product of matrices"),
+    "packed product": Kernel(
+        product_of, partial(blocked_product, whole=True), "one product of matrices"
+    ),
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"
     ),

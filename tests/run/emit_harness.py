@@ -43,8 +43,8 @@ class Runtime:
         self._callbacks = {
             "ts_par_for": _PAR_FOR(self._par_for),
             "ts_get_num_threads": _THREADS(lambda: self.threads),
-            "ts_malloc": _MALLOC(self._malloc),
-            "ts_free": _FREE(self._free),
+            "ts_scratch": _MALLOC(self._malloc),
+            "ts_scratch_free": _FREE(self._free),
             "ts_set_error": _ERROR(lambda code, text: self.errors.append((code, text.decode()))),
         }
 

@@ -11,12 +11,13 @@ from tensorscript.backends.target import Target, host
 
 from .lists import LIST_SYMBOLS, LISTS, LISTS_NEED
 from .memory import MEMORY
+from .scratch import scratch_text
 from .threads import threads_text
 
 CORE_SYMBOLS = (
     "ts_par_for", "ts_get_num_threads", "ts_set_num_threads", "ts_set_par_for", "ts_malloc",
     "ts_free", "ts_set_allocator", "ts_set_error", "ts_set_error_handler", "ts_error_message",
-    "ts_clear_error", "ts_malloc_hook",
+    "ts_clear_error", "ts_malloc_hook", "ts_scratch", "ts_scratch_free",
 )  # fmt: skip
 Part = Literal["core", "lists"]
 """Threads, memory and errors, which everything needs; and lists, which few programs do and which
@@ -35,13 +36,14 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
             outside the linked library; several objects in one link share one copy.
     """
     linkage, keep = ("linkonce_odr hidden", "weak_odr hidden") if hidden else ("", "")
-    text = threads_text(target) + MEMORY + LISTS
+    text = threads_text(target) + MEMORY + scratch_text() + LISTS
     return text.replace("LINKAGE", linkage).replace("KEEP", keep)
 
 
 def part_text(part: Part, target: Target) -> str:
     """The LLVM text of one part, for this process."""
-    text = threads_text(target) + MEMORY if part == "core" else LISTS_NEED + LISTS
+    core = threads_text(target) + MEMORY + scratch_text()
+    text = core if part == "core" else LISTS_NEED + LISTS
     return text.replace("LINKAGE", "").replace("KEEP", "")
 
 

@@ -190,6 +190,20 @@ entry:
   %r = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
   ret void
 }
+
+; Ask for large pages (MADV_HUGEPAGE) for the whole pages of a block.
+define LINKAGE void @ts_huge_pages(ptr %base, i64 %size) nounwind {
+entry:
+  %low = ptrtoint ptr %base to i64
+  %up = add i64 %low, 4095
+  %first = and i64 %up, -4096
+  %end = add i64 %low, %size
+  %length = sub i64 %end, %first
+  %start = inttoptr i64 %first to ptr
+  %ignored = call i32 @madvise(ptr %start, i64 %length, i32 14)
+  ret void
+}
+declare i32 @madvise(ptr, i64, i32)
 declare i64 @llvm.ctpop.i64(i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1 immarg)
 """
@@ -228,6 +242,10 @@ entry:
   ret void
 }
 define LINKAGE void @ts_settle(i32 %workers) nounwind {
+entry:
+  ret void
+}
+define LINKAGE void @ts_huge_pages(ptr %base, i64 %size) nounwind {
 entry:
   ret void
 }

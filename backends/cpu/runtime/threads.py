@@ -1,8 +1,10 @@
 """The fork-join thread pool, as LLVM text.
 
-`ts_par_for(fn, env, n)` calls `fn(i, env)` for i in 0..n-1 on the calling thread and on workers,
-which claim indices from one counter. One job runs at a time: a nested call, or a call while another
-thread's job runs, is done serially by its caller.
+`ts_par_for(fn, env, n)` calls `fn(i, env)` for i in 0..n-1 on the calling thread and on workers.
+Each has a share of the indices, the same one in every job of that size, so that what one job leaves
+in a core's caches the next one finds there; who is done with its own takes from the others'. One
+job runs at a time: a nested call, or a call while another thread's job runs, is done serially by
+its caller.
 
 A job is announced by one word, `sequence << 8 | participants`, so that a worker learns in one load
 whether a job is new and whether it takes part. It comes in through a gate: one word again, a bit
@@ -45,7 +47,8 @@ _PAUSE_DECLARATIONS = {
 GLOBALS = """
 @ts_lock = LINKAGE global i32 0, align 64
 @ts_job = LINKAGE global i32 0, align 64
-@ts_next = LINKAGE global i64 0, align 64
+@ts_next = LINKAGE global [256 x [8 x i64]] zeroinitializer, align 64
+@ts_shares = LINKAGE global i64 0
 @ts_gate = LINKAGE global i32 0, align 64
 @ts_waiting = LINKAGE global i32 0, align 64
 @ts_sleepers = LINKAGE global i32 0, align 64
@@ -66,17 +69,39 @@ declare i32 @getpid()
 """
 
 _POOL = """
-define LINKAGE void @ts_claim(ptr %fn, ptr %env, i64 %total) nounwind {
+; Do the indices of share %own, then what is left of the others'.
+define LINKAGE void @ts_claim(ptr %fn, ptr %env, i64 %total, i64 %own, i64 %shares) nounwind {
 entry:
+  br label %share
+share:
+  %k = phi i64 [ 0, %entry ], [ %k1, %taken ]
+  %turned = add i64 %own, %k
+  %v = urem i64 %turned, %shares
+  %v1 = add i64 %v, 1
+  %low = mul i64 %v, %total
+  %first = udiv i64 %low, %shares
+  %high = mul i64 %v1, %total
+  %end = udiv i64 %high, %shares
+  %count = sub i64 %end, %first
+  %next = getelementptr [8 x i64], ptr @ts_next, i64 %v
   br label %head
 head:
-  %i = atomicrmw add ptr @ts_next, i64 1 monotonic
-  %more = icmp slt i64 %i, %total
-  br i1 %more, label %body, label %done
+  %done = load atomic i64, ptr %next monotonic, align 8
+  %left = icmp slt i64 %done, %count
+  br i1 %left, label %claim, label %taken
+claim:
+  %n = atomicrmw add ptr %next, i64 1 monotonic
+  %more = icmp slt i64 %n, %count
+  br i1 %more, label %body, label %taken
 body:
+  %i = add i64 %first, %n
   call void %fn(i64 %i, ptr %env)
   br label %head
-done:
+taken:
+  %k1 = add i64 %k, 1
+  %others = icmp slt i64 %k1, %shares
+  br i1 %others, label %share, label %leave
+leave:
   ret void
 }
 
@@ -129,7 +154,9 @@ work:
   %fn = load ptr, ptr @ts_fn
   %env = load ptr, ptr @ts_env
   %total = load i64, ptr @ts_total
-  call void @ts_claim(ptr %fn, ptr %env, i64 %total)
+  %shares = load i64, ptr @ts_shares
+  %share = add i64 %id64, 1
+  call void @ts_claim(ptr %fn, ptr %env, i64 %total, i64 %share, i64 %shares)
   %left = atomicrmw sub ptr @ts_gate, i32 1 seq_cst
   %last = icmp eq i32 %left, 1 ; inside a gate that is shut
   br i1 %last, label %leave, label %checked
@@ -287,7 +314,18 @@ post:
   store ptr %fn, ptr @ts_fn
   store ptr %env, ptr @ts_env
   store i64 %n, ptr @ts_total
-  store atomic i64 0, ptr @ts_next monotonic, align 8
+  %members64 = zext i32 %members to i64
+  %all = add i64 %members64, 1
+  store i64 %all, ptr @ts_shares
+  br label %reset.share
+reset.share:
+  %r = phi i64 [ 0, %post ], [ %r1, %reset.share ]
+  %counter = getelementptr [8 x i64], ptr @ts_next, i64 %r
+  store atomic i64 0, ptr %counter monotonic, align 8
+  %r1 = add i64 %r, 1
+  %rest = icmp slt i64 %r1, %all
+  br i1 %rest, label %reset.share, label %announce
+announce:
   store atomic i32 0, ptr @ts_waiting monotonic, align 4
   store atomic i32 OPEN, ptr @ts_gate release, align 4
   %old = load i32, ptr @ts_job
@@ -302,7 +340,7 @@ wake:
   call void @ts_wake(ptr @ts_job)
   br label %work
 work:
-  call void @ts_claim(ptr %fn, ptr %env, i64 %n)
+  call void @ts_claim(ptr %fn, ptr %env, i64 %n, i64 0, i64 %all)
   %gate = atomicrmw and ptr @ts_gate, i32 SHUT acquire
   br label %join
 join:
