@@ -73,6 +73,7 @@ def _add_build(parser: argparse.ArgumentParser) -> None:
     _program(parser)
     parser.add_argument("-o", "--output", required=True, metavar="m.o|m.so|m.a|m.ptx")
     parser.add_argument("--header", metavar="m.h", help="C header to write")
+    parser.add_argument("--weights", metavar="m.bin", help="file for weights; else inside")
     parser.add_argument("--name", help="name of the C function [the program's]")
 
 

@@ -51,7 +51,7 @@ def run_build(arguments: Namespace, options: CompileOptions) -> Report:
             output.write_text(code.ptx)
         else:
             export = export_object if output.suffix == ".o" else export_library
-            export(program, output, arguments.header, arguments.name)
+            export(program, output, arguments.header, arguments.name, arguments.weights)
     sys.stdout.write(f"{output}: {output.stat().st_size} bytes\n")
     return Report()
 

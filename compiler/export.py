@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -15,10 +16,12 @@ from tensorscript.backends.cpu.c_entry import c_entries
 from tensorscript.backends.cpu.header import header_text
 from tensorscript.backends.cpu.object import build_object, link_library, write_archive
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
+from tensorscript.backends.cpu.weights import Beside, Placed, fill, inside_text
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
+from tensorscript.backends.llvm.weights import Block
 from tensorscript.base.errors import NotCompilable, UserError
-from tensorscript.dialects.te.ops import functions
+from tensorscript.dialects.te.ops import constants, functions
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
 from .arguments import scalar_leaves
@@ -90,23 +93,57 @@ define void @{name}_set_num_threads(i64 %count) {{
     )
 
 
-def object_text(lowered: Lowered, function: Exportable, name: str) -> tuple[str, Signature]:
-    """LLVM text of a self-contained object, and the signature of its functions."""
+LEAST_BYTES = 4096
+"""Smaller weights are written into the text, where LLVM may fold what it reads of them."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an object is made of.
+
+    Attributes:
+        text: LLVM text of a self-contained object.
+        signature: of its functions.
+        weights: offsets and data of what the text leaves room for.
+        beside: the file of the weights, if they are not to lie in the object.
+    """
+
+    text: str
+    signature: Signature
+    weights: Placed
+    beside: Beside | None
+
+
+def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool = False) -> Exported:
+    """The object of a lowered program.
+
+    Args:
+        name: of the C function.
+        has_file: weights lie in a file of their own.
+    """
     options = function.options
     target = targets.parse(options.target, options.cpu)
     entry = host_function(lowered.module)
     scalars = scalar_leaves(lowered.specialised.output)
     signature = with_scalar_outputs(signature_of(entry), scalars)
-    emit = EmitOptions(strict=options.strict)
+    data = list(constants(lowered.module))
+    block = Block.of(data, f"{name}.weights", 1 if has_file else LEAST_BYTES)
+    weights = block.arrays(data)
+    if has_file and not weights:
+        raise UserError(f"{name} has no weights for a file of their own")
+    beside = Beside.of(block, weights, target) if has_file else None
+    emit = EmitOptions(strict=options.strict, block=block)
     inner = f"{name}_{ENTRY}"
     entry.properties["sym_name"] = StringAttr(f"{name}.program")
     if name in {f.sym_name.data for f in functions(lowered.module)}:
         raise UserError(f"the C name {name!r} is taken by a kernel; give another name")
     body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
     body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
-    own = c_entries(name, inner, signature) + _tail(name, signature)
+    own = c_entries(name, inner, signature, beside is not None) + _tail(name, signature)
+    if weights:
+        own += inside_text(block) if beside is None else beside.text(name)
     missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in own]
-    return "\n".join([body, *missing, own]), signature
+    return Exported("\n".join([body, *missing, own]), signature, weights, beside)
 
 
 def _callee(declaration: str) -> str:
@@ -127,6 +164,7 @@ def export_object(
     path: str | Path,
     header: str | Path | None = None,
     name: str | None = None,
+    weights: str | Path | None = None,
 ) -> Signature:
     """Write the latest specialisation as a relocatable object.
 
@@ -134,23 +172,29 @@ def export_object(
         path: the `.o` file.
         header: a C header to write beside it.
         name: the C function's name; the Python function's by default.
+        weights: a file for the weights, which the program then maps (`NAME_load_weights`);
+            without it they are constants of the object.
 
     Returns:
         The signature of the exported function.
 
     Raises:
         NotCompilable: the program has no native form, or changes state.
-        UserError: nothing was specialised yet.
+        UserError: nothing was specialised yet, or there are no weights for a file.
     """
     symbol = c_name(name or function.__name__)
     lowered = function.lower(_specs(function))
     _refuse_effects(lowered, symbol)
-    text, signature = object_text(lowered, function, symbol)
+    made = exported(lowered, function, symbol, weights is not None)
     target = targets.parse(function.options.target, function.options.cpu)
-    Path(path).write_bytes(build_object(text, target))
+    if weights is not None and made.beside is not None:
+        made.beside.write(Path(weights), made.weights)
+    data = build_object(made.text, target)
+    inside = bool(made.weights) and made.beside is None
+    Path(path).write_bytes(fill(data, made.weights) if inside else data)
     if header is not None:
-        Path(header).write_text(header_text(symbol, signature))
-    return signature
+        Path(header).write_text(header_text(symbol, made.signature, made.beside is not None))
+    return made.signature
 
 
 def export_library(
@@ -158,8 +202,10 @@ def export_library(
     path: str | Path,
     header: str | Path | None = None,
     name: str | None = None,
+    weights: str | Path | None = None,
 ) -> Signature:
-    """Write a shared library (`.so`) or archive (`.a`); needs `cc` or `ar`.
+    """Write a shared library (`.so`) or archive (`.a`); needs `cc` or `ar`. Arguments are those of
+    `export_object`.
 
     Raises:
         UserError: no C compiler or archiver, or it fails.
@@ -167,10 +213,9 @@ def export_library(
     path = Path(path)
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "module.o"
-        signature = export_object(function, made, header, name)
-        data = made.read_bytes()
-    if path.suffix == ".a":
-        write_archive(data, path)
-    else:
-        link_library(data, path)
+        signature = export_object(function, made, header, name, weights)
+        if path.suffix == ".a":
+            write_archive(made, path)
+        else:
+            link_library(made, path)
     return signature

@@ -415,16 +415,24 @@ class CompiledFunction:
     # -- ahead of time ---------------------------------------------------------------------------
 
     def export_object(
-        self, path: str | Path, header: str | Path | None = None, name: str | None = None
+        self,
+        path: str | Path,
+        header: str | Path | None = None,
+        name: str | None = None,
+        weights: str | Path | None = None,
     ) -> Signature:
         """Write the latest specialisation as a `.o` file; see `compiler.export.export_object`."""
-        return export_object(self, path, header, name)
+        return export_object(self, path, header, name, weights)
 
     def export_library(
-        self, path: str | Path, header: str | Path | None = None, name: str | None = None
+        self,
+        path: str | Path,
+        header: str | Path | None = None,
+        name: str | None = None,
+        weights: str | Path | None = None,
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
-        return export_library(self, path, header, name)
+        return export_library(self, path, header, name, weights)
 
 
 def overlap(leaves: Sequence[Any]) -> bool:

@@ -35,6 +35,8 @@ class Status(IntEnum):
     RANK = 5
     SHAPE = 6
     STRIDES = 7
+    WEIGHTS = 8
+    """The weights' file is not loaded, or it cannot be."""
 
 
 def dlpack_code(dtype: DType) -> int:
@@ -62,8 +64,8 @@ class _Check:
 class _Writer:
     """Writes one C entry."""
 
-    def __init__(self, signature: Signature, entry: str, prefix: str) -> None:
-        self.signature, self.entry, self.prefix = signature, entry, prefix
+    def __init__(self, signature: Signature, entry: str, prefix: str, loads: str = "") -> None:
+        self.signature, self.entry, self.prefix, self.loads = signature, entry, prefix, loads
         self.lines: list[str] = []
         self.failures: list[str] = []
         self.globals: list[str] = []
@@ -217,6 +219,8 @@ class _Writer:
         values = (*signature.inputs, *signature.outputs)
         total = len(values) + len(signature.sizes)
         self.emit("call void @ts_clear_error()")
+        if self.loads:
+            self._loaded()
         self.emit(f"%cells = alloca [{max(1, total)} x i64]")
         self.emit(f"%pointers = alloca [{max(1, total)} x ptr]")
         pointers = [
@@ -249,6 +253,12 @@ class _Writer:
         constants = "\n".join(self.globals)
         return f"{constants}\ndefine i32 @{symbol}({head}) {{\nentry:\n{body}\n}}\n"
 
+    def _loaded(self) -> None:
+        """Check that the weights' file is loaded."""
+        flag = self.new(f"load atomic i8, ptr @{self.loads}.weights_loaded acquire, align 1")
+        message = f"the weights are not loaded: call {self.loads}_load_weights"
+        self.require(_Check(self.new(f"icmp ne i8 {flag}, 0"), Status.WEIGHTS, message))
+
     def _pointer(self, spec: ValueSpec, number: int, raw: bool) -> str:
         if isinstance(spec, ArraySpec):
             return f"%{spec.name}" if raw else self.tensor(spec)
@@ -274,14 +284,17 @@ def _argument(spec: ValueSpec, is_output: bool) -> str:
     )
 
 
-def c_entries(name: str, entry: str, signature: Signature) -> str:
+def c_entries(name: str, entry: str, signature: Signature, loads_weights: bool = False) -> str:
     """LLVM text of the exported functions of a program.
 
     Args:
         name: the C name; `NAME`, and with static shapes `NAME_raw`.
         entry: the internal `i32 (ptr args)` that does the work.
+        loads_weights: there is a `NAME_load_weights`, which has to be called before.
     """
-    parts = [_Writer(signature, entry, name).write(name, raw=False)]
+    loads = name if loads_weights else ""
+    parts = [_Writer(signature, entry, name, loads).write(name, raw=False)]
     if signature.is_static:
-        parts.append(_Writer(signature, entry, f"{name}_raw").write(f"{name}_raw", raw=True))
+        raw = f"{name}_raw"
+        parts.append(_Writer(signature, entry, raw, loads).write(raw, raw=True))
     return "\n".join(parts)

@@ -86,8 +86,16 @@ def _giving_back(name: str, signature: Signature) -> list[str]:
     ]
 
 
-def header_text(name: str, signature: Signature) -> str:
-    """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`."""
+def _loading(name: str) -> list[str]:
+    return [
+        "/* Maps the file with the weights; to be called once, before anything else. */",
+        f"int {name}_load_weights(const char *path);\n",
+    ]
+
+
+def header_text(name: str, signature: Signature, loads_weights: bool = False) -> str:
+    """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`; and
+    `NAME_load_weights`, if weights lie in a file of their own."""
     guard = re.sub(r"\W", "_", name).upper() + "_H"
     statuses = "\n".join(f"  {name.upper()}_{s.name} = {int(s)}," for s in Status)
     parts = [
@@ -97,6 +105,7 @@ def header_text(name: str, signature: Signature) -> str:
         _DLPACK,
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         f"/* What the functions return. */\nenum {{\n{statuses}\n}};\n",
+        *(_loading(name) if loads_weights else []),
         f"/* Arguments:\n{_comment(signature)}\n * Results are written to memory of the caller. */",
         _prototype(name, signature, raw=False) + "\n",
     ]

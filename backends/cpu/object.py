@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
@@ -32,7 +31,7 @@ def build_object(text: str, target: Target, options: Optimization = VECTOR_CODE)
     return compile_object(text, target, options, libraries=(runtime_text(target, hidden=True),))
 
 
-def link_library(data: bytes, path: Path, compiler: str = "cc") -> None:
+def link_library(source: Path, path: Path, compiler: str = "cc") -> None:
     """Write a shared library made of one object, by the system's C compiler.
 
     Raises:
@@ -41,17 +40,15 @@ def link_library(data: bytes, path: Path, compiler: str = "cc") -> None:
     program = shutil.which(compiler)
     if program is None:
         raise UserError(f"linking a shared library needs a C compiler; {compiler!r} was not found")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "module.o"
-        source.write_bytes(data)
-        command = [program, "-shared", "-o", str(path), str(source), "-lm", "-lpthread"]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [program, "-shared", "-o", str(path), str(source), "-lm", "-lpthread"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise UserError(f"linking {path} failed: {result.stderr.strip()}")
 
 
-def write_archive(data: bytes, path: Path, archiver: str = "ar") -> None:
-    """Write a static library made of one object, with its symbol table.
+def write_archive(source: Path, path: Path, archiver: str = "ar") -> None:
+    """Write a static library made of one object, with its symbol table; the member has the
+    library's name.
 
     Raises:
         UserError: there is no archiver, or it failed (its message is shown).
@@ -59,11 +56,10 @@ def write_archive(data: bytes, path: Path, archiver: str = "ar") -> None:
     program = shutil.which(archiver)
     if program is None:
         raise UserError(f"writing a static library needs {archiver!r}, which was not found")
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{path.stem}.o"
-        source.write_bytes(data)
-        path.unlink(missing_ok=True)
-        command = [program, "rcsD", str(path), str(source)]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+    path.unlink(missing_ok=True)
+    member = source.rename(source.with_name(f"{path.stem}.o"))
+    result = subprocess.run(
+        [program, "rcsD", str(path), str(member)], capture_output=True, text=True, check=False
+    )
     if result.returncode:
         raise UserError(f"writing {path} failed: {result.stderr.strip()}")

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tensorscript.backends.target import Target
-from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.lists import BindOp, GiveOp, InvokeOp
@@ -36,7 +35,7 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 
-from .emit_alloc import ALIGN, allocate, arena_size, emit_alloc
+from .emit_alloc import allocate, arena_size, emit_alloc
 from .emit_call import INTEGER_POWER
 from .emit_context import Context, EmitOptions, Row
 from .emit_entry import emit_entry
@@ -56,8 +55,9 @@ from .emit_stmt import (
     emit_var,
 )
 from .emit_text import Code, ModuleText, c_string
-from .emit_types import STAGE, Value, register_type
+from .emit_types import ALIGN, Value, register_type
 from .math.library import closure_parts
+from .weights import data_of
 
 LOOPS: dict[str, Callable[[Context, ForOp], None]] = {
     "serial": emit_serial,
@@ -128,10 +128,10 @@ def _emit_constant(text: ModuleText, op: ConstantOp, options: EmitOptions) -> Pl
     if options.external_constants:
         text.globals.append(f"{name} = external global i8, align {ALIGN}")
         return Place(op.buffer, name, ALIGN)
-    array = op.data.data.array
-    if array is None:
-        raise InternalError(f"the data of te.constant {name} is not at hand", STAGE)
-    data = array.tobytes()
+    if options.block is not None and (alias := options.block.aliases.get(op.buffer.name)):
+        text.globals.append(alias)
+        return Place(op.buffer, name, ALIGN)
+    data = data_of(op).tobytes()
     text.globals.append(
         f"{name} = private unnamed_addr constant [{len(data)} x i8] {c_string(data)}, align {ALIGN}"
     )

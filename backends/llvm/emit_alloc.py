@@ -14,11 +14,10 @@ from .emit_context import Context
 from .emit_expr import evaluate_scalar
 from .emit_scope import Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
-from .emit_types import memory_type
+from .emit_types import ALIGN, memory_type
 
 STACK_LIMIT = 1 << 16
 """Bytes up to which a `stack` buffer of constant size lives in the frame."""
-ALIGN = 64
 
 
 def byte_count(buffer: Buffer) -> Expr:

@@ -17,6 +17,7 @@ from .emit_arith import Site
 from .emit_scope import Lane, Place, Scope
 from .emit_text import Code
 from .emit_types import STAGE, Value, register_type, vector_of
+from .weights import Block
 
 
 @dataclass(frozen=True)
@@ -26,10 +27,12 @@ class EmitOptions:
     Attributes:
         strict: no contraction of products into sums, no reassociation in reductions.
         external_constants: te.constant data is an external symbol that the loader resolves.
+        block: where the large te.constants lie, else.
     """
 
     strict: bool = False
     external_constants: bool = False
+    block: Block | None = None
 
 
 Row = Callable[["Context", Operation], None]

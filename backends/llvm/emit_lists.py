@@ -7,12 +7,11 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.expr import const, mul
 from tensorscript.dialects.te.lists import RUNTIME, BindOp, GiveOp, InvokeOp, kinds_of
 
-from .emit_alloc import ALIGN
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
 from .emit_scope import Bound, Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
-from .emit_types import Value, register_type
+from .emit_types import ALIGN, Value, register_type
 from .lists import DATA, DECLARATIONS, INLINED, TAGS
 
 

@@ -16,6 +16,8 @@ from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float64
 from tensorscript.base.errors import InternalError
 
 STAGE = "llvm"
+ALIGN = 64
+"""Bytes that every buffer is aligned to."""
 
 
 class Value(NamedTuple):

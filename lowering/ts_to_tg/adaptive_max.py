@@ -1,48 +1,23 @@
 """Rows of adaptive maximum pooling: values and where they stand.
 
-Output `o` of a dimension covers [o * size // outputs, ceil((o + 1) * size / outputs)). The place is
-the first maximum of the window, or its last NaN, as one number over the spatial dimensions.
+The place is the first maximum of the window, or its last NaN, as one number over the spatial
+dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, add, all_of, binary, call, const, mul, select
+from tensorscript.dialects.te.expr import Expr, add, all_of, call, const, mul, select
 from tensorscript.dialects.tg.ops import identity
 
+from .adaptive_bins import Bins, adaptive_bins
 from .builder import Builder, Rows
-from .dims import literal
 from .elements import compute_dtype
 from .emission import Body
-from .sizes import product, simplify
+from .sizes import product
 from .values import Tensor, Value
-
-
-@dataclass(frozen=True)
-class Bins:
-    """The windows of one dimension; `longest` is the size of the largest one."""
-
-    size: int
-    outputs: int
-
-    @property
-    def longest(self) -> int:
-        spans = [(o * self.size // self.outputs, self.end(o)) for o in range(self.outputs)]
-        return max((stop - start for start, stop in spans), default=0)
-
-    def end(self, o: int) -> int:
-        return -(-(o + 1) * self.size // self.outputs)
-
-    def cell(self, o: Expr, k: Expr) -> tuple[Expr, list[Expr]]:
-        """The position of cell `k` of window `o`, and when it belongs to the window."""
-        if self.outputs and self.size % self.outputs == 0:
-            return simplify(o * (self.size // self.outputs) + k), []
-        at = (o * self.size) // self.outputs + k
-        stop = ((o + 1) * self.size + (self.outputs - 1)) // self.outputs
-        return at, [binary("lt", at, stop)]
 
 
 def _bins(b: Builder, x: Tensor, n: int, sizes: Value) -> list[Bins]:
@@ -55,15 +30,14 @@ def _bins(b: Builder, x: Tensor, n: int, sizes: Value) -> list[Bins]:
         b.error(
             f"adaptive_max_pool{n}d(): Expected {n + 1}D or {n + 2}D tensor, but got: [{shape}]"
         )
-    extents = [literal(b, s, "the size of an adaptively pooled dimension") for s in x.shape[-n:]]
-    for d, extent in enumerate(extents):
-        if not extent:
+    for d, extent in enumerate(x.shape[-n:]):
+        if extent.is_int(0):
             b.error(
                 f"adaptive_max_pool{n}d(): Expected input to have non-zero size for non-batch"
                 f" dimensions, but input has sizes [{', '.join(map(str, x.shape))}] with dimension"
                 f" {x.rank - n + d} being empty"
             )
-    return [Bins(e, int(o)) for e, o in zip(extents, outputs, strict=True)]
+    return [adaptive_bins(b, size, o) for size, o in zip(x.shape[-n:], outputs, strict=True)]
 
 
 def _window(bins: Sequence[Bins], i: Sequence[Expr], r: Sequence[Expr]) -> tuple[list[Expr], Expr]:
@@ -78,8 +52,8 @@ def adaptive_max(n: int) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Value:
         bins = _bins(b, x, n, sizes)
         wide = compute_dtype(x.dtype)
-        shape = (*x.shape[:-n], *(const(v.outputs) for v in bins))
-        extents = [const(v.longest) for v in bins]
+        shape = (*x.shape[:-n], *(v.outputs for v in bins))
+        extents = [v.longest for v in bins]
         none = product(x.shape[-n:])
 
         def value(body: Body, i: list[Expr], r: list[Expr]) -> Expr:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import identity
 
+from .adaptive_bins import adaptive_bins
 from .builder import Builder, Rows
 from .convolution import inside, spread
-from .dims import literal
 from .elements import compute_dtype
 from .emission import Body
 from .sizes import simplify
@@ -141,74 +141,40 @@ def avg_pool(n: int) -> Callable[..., Tensor]:
     return row
 
 
-def _bounds(i: Expr, size: Expr, count: Expr) -> tuple[Expr, Expr]:
-    """First and past-last input position of adaptive window i."""
-    return (i * size) // count, ((i + 1) * size + (count - 1)) // count
+def adaptive_avg(n: int) -> Callable[..., Tensor]:
+    """adaptive_avg_pool of `n` spatial dimensions."""
 
-
-def _adaptive_windows(
-    b: Builder, x: Tensor, wanted: Value, n: int
-) -> tuple[tuple[Expr, ...], list[int], int]:
-    lead = x.rank - n
-    sizes = [x.shape[lead + d] if s is None else const(s) for d, s in enumerate(spread(wanted, n))]
-    largest = []
-    for d, count in enumerate(sizes):
-        size = literal(b, x.shape[lead + d], "the size of an adaptively pooled dimension")
-        k = literal(b, count, "the output size of adaptive pooling")
-        ends = [(i * size // k, -(-(i + 1) * size // k)) for i in range(k)]
-        largest.append(max((e - s for s, e in ends), default=0))
-    return (*x.shape[:lead], *sizes), largest, lead
-
-
-def adaptive(n: int, combiner: str) -> Callable[..., Tensor]:
     def row(b: Builder, x: Tensor, wanted: Value, *_: Value) -> Tensor:
-        shape, largest, lead = _adaptive_windows(b, x, wanted, n)
+        lead = x.rank - n
+        sizes = zip(x.shape[lead:], spread(wanted, n), strict=True)
+        bins = [adaptive_bins(b, size, outputs) for size, outputs in sizes]
+        shape = (*x.shape[:lead], *(v.outputs for v in bins))
         wide = compute_dtype(x.dtype)
 
         def element(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-            at, guards = [], []
-            for d in range(n):
-                size, count = x.shape[lead + d], shape[lead + d]
-                low, high = _bounds(i[lead + d], size, count)
-                at.append(simplify(low + r[d], {f"i{lead + d}": count}))
-                if not _even(size, count):
-                    guards.append(binary("lt", at[-1], high))
-            value = body.read(x, [*i[:lead], *at], wide)
-            return select(all_of(guards), value, identity(combiner, wide)) if guards else value
+            cells = [v.cell(o, k) for v, o, k in zip(bins, i[lead:], r, strict=True)]
+            guards = [guard for _, more in cells for guard in more]
+            value = body.read(x, [*i[:lead], *(at for at, _ in cells)], wide)
+            return select(all_of(guards), value, const(0, wide)) if guards else value
 
-        out = b.reduce(shape, [const(s) for s in largest], wide, combiner, element)
-        if combiner == "max":
-            return b.cast(out, x.dtype)
+        out = b.reduce(shape, [v.longest for v in bins], wide, "add", element)
 
         def mean(body: Body, i: list[Expr]) -> Expr:
             total = const(1)
-            for d in range(n):
-                low, high = _bounds(i[lead + d], x.shape[lead + d], shape[lead + d])
-                total = total * simplify(high - low)
-            if all(_even(x.shape[lead + d], shape[lead + d]) for d in range(n)):
-                total = const(_product(largest))
-            return body.read(out, i, wide) / cast(total, wide)
+            for v, o in zip(bins, i[lead:], strict=True):
+                start, stop = v.bounds(o)
+                total = total * (v.length or simplify(stop - start))
+            return body.read(out, i, wide) / cast(simplify(total), wide)
 
         return b.compute(shape, x.dtype, mean)
 
     return row
 
 
-def _even(size: Expr, count: Expr) -> bool:
-    return int(str(size.value)) % max(int(str(count.value)), 1) == 0
-
-
-def _product(values: Sequence[int]) -> int:
-    out = 1
-    for v in values:
-        out *= v
-    return out
-
-
 POOLING: Rows = {
     **{f"aten::max_pool{n}d": max_pool(n) for n in (1, 2, 3)},
     **{f"aten::max_pool{n}d_with_indices": max_pool(n, True) for n in (1, 2, 3)},
     **{f"aten::avg_pool{n}d": avg_pool(n) for n in (1, 2, 3)},
-    **{f"aten::adaptive_avg_pool{n}d": adaptive(n, "add") for n in (1, 2, 3)},
-    "aten::mkldnn_adaptive_avg_pool2d": adaptive(2, "add"),
+    **{f"aten::adaptive_avg_pool{n}d": adaptive_avg(n) for n in (1, 2, 3)},
+    "aten::mkldnn_adaptive_avg_pool2d": adaptive_avg(2),
 }

@@ -22,6 +22,11 @@ IMAGE, TOKENS, STEPS = normal(1, 3, 32, 32), RNG.integers(0, 50, (2, 7)), normal
 
 
 def resnet18(torch: Any) -> Any:
+    return resnet18_of_width(torch, 8, 10), (IMAGE,)
+
+
+def resnet18_of_width(torch: Any, width: int, classes: int) -> Any:
+    """ResNet-18; 64 and 1000 are the sizes of the original."""
     nn = torch.nn
 
     class BasicBlock(nn.Module):
@@ -48,7 +53,7 @@ def resnet18(torch: Any) -> Any:
             return self.relu(out)
 
     class ResNet(nn.Module):
-        def __init__(self, width: int, classes: int) -> None:
+        def __init__(self) -> None:
             super().__init__()
             self.conv1 = nn.Conv2d(3, width, kernel_size=7, stride=2, padding=3, bias=False)
             self.bn1 = nn.BatchNorm2d(width)
@@ -75,7 +80,7 @@ def resnet18(torch: Any) -> Any:
             x = torch.flatten(self.avgpool(x), 1)
             return self.fc(x)
 
-    return ResNet(8, 10), (IMAGE,)
+    return ResNet()
 
 
 def mobilenet_v2(torch: Any) -> Any:

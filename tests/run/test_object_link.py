@@ -53,8 +53,9 @@ def run(tmp_path: Path, library: Path) -> str:
 
 def test_object_archive_and_shared_library(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "m.o").write_bytes(data)
-    write_archive(data, tmp_path / "m.a")
-    link_library(data, tmp_path / "m.so")
+    (tmp_path / "first.o").write_bytes(data)
+    link_library(tmp_path / "first.o", tmp_path / "m.so")
+    write_archive(tmp_path / "first.o", tmp_path / "m.a")
     for name in ("m.o", "m.a", "m.so"):
         assert run(tmp_path, tmp_path / name) == "ok\n"
 
@@ -62,7 +63,7 @@ def test_object_archive_and_shared_library(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
 def test_only_system_symbols_are_missing(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "m.o").write_bytes(data)
-    link_library(data, tmp_path / "m.so")
+    link_library(tmp_path / "m.o", tmp_path / "m.so")
     listing = subprocess.run(
         ["nm", "-u", str(tmp_path / "m.o")], capture_output=True, text=True, check=True
     ).stdout
