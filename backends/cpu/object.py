@@ -17,6 +17,13 @@ from tensorscript.base.errors import UserError
 from .jit import compile_object
 from .runtime import runtime_text
 
+STOP = """
+declare void @ts_stop_workers()
+@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }]
+  [{ i32, ptr, ptr } { i32 65535, ptr @ts_stop_workers, ptr null }]
+"""
+"""Ends the worker threads with the program or library that holds the object."""
+
 
 def build_object(text: str, target: Target, options: Optimization = VECTOR_CODE) -> bytes:
     """A position-independent object that needs nothing but libc, libm and pthread.
@@ -28,6 +35,7 @@ def build_object(text: str, target: Target, options: Optimization = VECTOR_CODE)
     Raises:
         InternalError: LLVM refuses the text.
     """
+    text += STOP if "@ts_par_for(" in text else ""
     return compile_object(text, target, options, libraries=(runtime_text(target, hidden=True),))
 
 

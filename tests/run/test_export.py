@@ -195,26 +195,6 @@ def test_shared_library(tmp_path: Path) -> None:
     build_and_run(tmp_path, program, "./librows.so")
 
 
-def test_valgrind_finds_nothing(tmp_path: Path) -> None:
-    if shutil.which("valgrind") is None:
-        pytest.skip("needs valgrind")
-    f = ts.compile(
-        rows, (np.zeros((40, 30), np.float32),), cache=False, cpu="x86-64-v3", fallback="error"
-    )
-    export_object(f, tmp_path / "rows.o", header=tmp_path / "rows.h")
-    program = (
-        '#include "rows.h"\n#include <stdlib.h>\nint main(void) {\n'
-        "  float *x = calloc(1200, 4), *y = malloc(160);\n"
-        "  int s = rows_raw(x, y);\n  free(x); free(y);\n  return s;\n}\n"
-    )
-    build_and_run(tmp_path, program, "rows.o")
-    done = subprocess.run(
-        ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "./main"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-
-
 def test_refusals(tmp_path: Path) -> None:
     def printing(x):  # type: ignore[no-untyped-def]
         print("hello")
@@ -271,3 +251,66 @@ def test_lists_that_grow(tmp_path: Path) -> None:
     assert lines[:7] == ["2 1.0", "3 1.5", "5 2.5", "7 3.5", "2 1.0", "3 1.5", "6 2"]
     assert lines[7].startswith("list index out of range")
     assert "<--- HERE" in lines[-1]
+
+
+def under_valgrind(folder: Path) -> str:
+    """Run `folder`/main; leaks and wrong accesses are errors."""
+    if shutil.which("valgrind") is None:
+        pytest.skip("needs valgrind")
+    done = subprocess.run(
+        ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "./main"],
+        cwd=folder, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+KNOWN_TO_VALGRIND = "x86-64-v3"
+
+UNLOADING = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void) {
+  float *x = calloc(500 * 2000, 4), *y = malloc(500 * 4);
+  for (int k = 0; k < 5; k++) {
+    void *library = dlopen("./librows.so", RTLD_NOW);
+    int (*rows)(const float *, float *);
+    if (!library) return 1;
+    *(void **)&rows = dlsym(library, "exponentials_raw");
+    if (rows(x, y) || y[499] != 2000) return 2;
+    if (dlclose(library)) return 3;
+  }
+  free(x), free(y);
+  return puts("ok") < 0;
+}
+"""
+
+
+def exponentials(x):  # type: ignore[no-untyped-def]
+    return ts.exp(x).sum(1)
+
+
+def test_a_library_that_is_unloaded_takes_its_threads_along(tmp_path: Path) -> None:
+    inputs = (np.zeros((500, 2000), np.float32),)
+    f = ts.compile(exponentials, inputs, cache=False, cpu=KNOWN_TO_VALGRIND, fallback="error")
+    export_library(f, tmp_path / "librows.so")
+    assert build_and_run(tmp_path, UNLOADING, "-ldl") == "ok\n"
+    assert under_valgrind(tmp_path) == "ok\n"
+
+
+@pytest.mark.slow
+def test_valgrind_finds_nothing_with_lists(tmp_path: Path) -> None:
+    f = ts.compile(primes, ([5, 6], 0.5), cache=False, cpu=KNOWN_TO_VALGRIND, fallback="error")
+    f.export_object(tmp_path / "primes.o", tmp_path / "primes.h")
+    assert build_and_run(tmp_path, PRIMES_PROGRAM, "primes.o") == under_valgrind(tmp_path)
+
+
+@pytest.mark.slow
+def test_valgrind_finds_nothing_with_named_sizes(tmp_path: Path) -> None:
+    specs = (ts.TensorSpec(("N", 3)),)
+    f = ts.compile(rows, specs, cache=False, cpu=KNOWN_TO_VALGRIND, fallback="error")
+    f.export_object(tmp_path / "rows.o", tmp_path / "rows.h")
+    build_and_run(tmp_path, ROWS_PROGRAM, "rows.o")
+    assert under_valgrind(tmp_path) == "ok\n"

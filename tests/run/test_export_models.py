@@ -180,16 +180,6 @@ def test_valgrind_finds_nothing_with_named_sizes(tmp_path: Path) -> None:
     valgrind(tmp_path, calls)
 
 
-def chosen(x: ts.Tensor, least: float) -> tuple[list[ts.Tensor], ts.Tensor, list[int]]:
-    rows: list[ts.Tensor] = []
-    numbers: list[int] = []
-    for k in range(x.size(0)):
-        if float(x[k].sum()) > least:
-            rows.append(x[k] * 2)
-            numbers.append(k)
-    return rows, x[x > least], numbers
-
-
 # -- refusals --------------------------------------------------------------------------------------
 
 MISUSE = r"""

@@ -16,7 +16,8 @@ is written while the gate is shut and nobody is inside.
 Idle workers spin, then sleep on the word (futex on Linux, short naps elsewhere). Each is pinned to
 a CPU of its own, because some kernels stack a woken thread on the CPU of its waker for
 milliseconds; where the caller has moved to a worker's CPU the two change places. After fork() the
-child has no workers; it notices by its process id and starts its own.
+child has no workers; it notices by its process id and starts its own. What an exported object is
+linked into ends its workers when it is unloaded (`ts_stop_workers`).
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ GLOBALS = """
 @ts_env = LINKAGE global ptr null
 @ts_total = LINKAGE global i64 0
 @ts_workers = LINKAGE global i32 0
+@ts_stopping = LINKAGE global i32 0
 @ts_threads = LINKAGE global i32 0
 @ts_pid = LINKAGE global i32 0
 @ts_par_for_hook = LINKAGE global ptr null
@@ -64,7 +66,7 @@ GLOBALS = """
 
 DECLARATIONS = """
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(ptr)
+declare i32 @pthread_join(ptr, ptr)
 declare i32 @getpid()
 """
 
@@ -113,7 +115,7 @@ entry:
   %first = trunc i64 %packed to i32
   br label %wait
 wait:
-  %seen = phi i32 [ %first, %entry ], [ %now, %arrived ], [ %now, %enter ], [ %now, %checked ]
+  %seen = phi i32 [ %first, %entry ], [ %now, %called ], [ %now, %enter ], [ %now, %checked ]
   br label %spin
 spin:
   %count = phi i32 [ 0, %wait ], [ %count1, %pause ], [ 0, %sleep ]
@@ -133,6 +135,12 @@ sleep:
   %s1 = atomicrmw sub ptr @ts_sleepers, i32 1 seq_cst
   br label %spin
 arrived:
+  %stopping = load atomic i32, ptr @ts_stopping acquire, align 4
+  %stop = icmp ne i32 %stopping, 0
+  br i1 %stop, label %end, label %called
+end:
+  ret ptr null
+called:
   %members = and i32 %now, 255
   %mine = icmp ult i32 %id, %members
   br i1 %mine, label %look, label %wait
@@ -213,7 +221,6 @@ started:
   %entry.handle = getelementptr ptr, ptr @ts_handles, i64 %wide
   store ptr %handle, ptr %entry.handle
   call void @ts_pin(i32 %id)
-  %ignored = call i32 @pthread_detach(ptr %handle)
   %id1 = add i32 %id, 1
   store i32 %id1, ptr @ts_workers
   %more = icmp slt i32 %id1, %wanted
@@ -224,6 +231,48 @@ end:
 done:
   %now = load i32, ptr @ts_workers
   ret i32 %now
+}
+
+; End the workers and wait for them: before an unloaded library takes their code away, and so that
+; nothing of theirs is left when a process ends. Not while a job runs, and not in a forked child.
+define KEEP void @ts_stop_workers() nounwind {
+entry:
+  %have = load i32, ptr @ts_workers
+  %any = icmp sgt i32 %have, 0
+  br i1 %any, label %process, label %done
+process:
+  %pid = call i32 @getpid()
+  %own = load atomic i32, ptr @ts_pid monotonic, align 4
+  %same = icmp eq i32 %pid, %own
+  br i1 %same, label %take, label %done
+take:
+  %try = cmpxchg ptr @ts_lock, i32 0, i32 1 acquire monotonic
+  %free = extractvalue { i32, i1 } %try, 1
+  br i1 %free, label %tell, label %done
+tell:
+  store atomic i32 1, ptr @ts_stopping release, align 4
+  %old = load i32, ptr @ts_job
+  %sequence = and i32 %old, -256
+  %bumped = add i32 %sequence, 256
+  store atomic i32 %bumped, ptr @ts_job seq_cst, align 4
+  call void @ts_wake(ptr @ts_job)
+  br label %join
+join:
+  %id = phi i32 [ 0, %tell ], [ %id1, %join ]
+  %wide = zext i32 %id to i64
+  %slot = getelementptr ptr, ptr @ts_handles, i64 %wide
+  %handle = load ptr, ptr %slot
+  %ignored = call i32 @pthread_join(ptr %handle, ptr null)
+  %id1 = add i32 %id, 1
+  %more = icmp slt i32 %id1, %have
+  br i1 %more, label %join, label %reset
+reset:
+  store i32 0, ptr @ts_workers
+  store atomic i32 0, ptr @ts_stopping release, align 4
+  store atomic i32 0, ptr @ts_lock release, align 4
+  br label %done
+done:
+  ret void
 }
 
 define LINKAGE i32 @ts_get_num_threads() nounwind {
