@@ -105,7 +105,7 @@ def lstm_calls() -> tuple[Path, Sequence[Any], Any]:
     calls = []
     for batch, length in ((2, 3), (3, 17), (5, 8)):
         rng = np.random.default_rng(batch)
-        inputs = [rng.integers(0, int(tokens.max()) + 1, (length, batch))]
+        inputs: list[np.ndarray] = [rng.integers(0, int(tokens.max()) + 1, (length, batch))]
         inputs += [rng.standard_normal((h.shape[0], batch, h.shape[2]), np.float32)] * 2
         results = model(*map(ts.from_numpy, inputs))
         calls.append((inputs, [r.detach().numpy() for r in flat_tensors(results)]))
