@@ -6,6 +6,7 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 
 from __future__ import annotations
 
+import gc
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ from .gpu import GPULoaded, GPUModule, contiguous
 from .jit.boundary import to_python
 from .lists import list_spec
 from .lowered import Lowered
-from .native import Kernel, Loaded, NativeModule
+from .native import Kernel, Loaded, NativeCode, NativeModule
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
@@ -270,6 +271,8 @@ class CompiledFunction:
             return None
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
+        if isinstance(found.code, NativeCode) and found.code.constants:
+            gc.collect()  # modules are cycles, and hold weights as they were before packing
         self.stats.native.append(spec_text(specs))
         self._known.add(specs, found)
         self._latest = found
@@ -290,9 +293,9 @@ class CompiledFunction:
             return False
         return True
 
-    @cached_property
     def _source(self) -> Program:
-        """What native code is made from: the program, with batch norms folded if that is asked."""
+        """What native code is made from: the program, with batch norms folded if that is asked.
+        Not kept: the folded weights are packed, and would be a second copy of them."""
         return folded_program(self.program) if self._fold else self.program
 
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
@@ -308,12 +311,12 @@ class CompiledFunction:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
         wanted = Options(lists=not self._on_gpu)
-        source = self._source
+        source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self.changing)
         self._learn(own.state_inputs)
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
-            dump(self._source.module, "ts", options.dump_dir, self.__name__)
+            dump(source.module, "ts", options.dump_dir, self.__name__)
         module = run_passes(own.module, PASSES, options, report, self.__name__, keep)
         return Lowered(own, module, report)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -149,11 +150,17 @@ def aligned(array: np.ndarray, to: int = 64) -> np.ndarray:
     """`array` itself if its data is aligned and contiguous, else a copy that is."""
     if array.flags.c_contiguous and array.ctypes.data % to == 0:
         return array
-    room = np.empty(array.nbytes + to, np.uint8)
-    start = -room.ctypes.data % to
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy = aligned_empty(array.shape, array.dtype, to)
     copy[...] = array
     return copy
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> np.ndarray:
+    """A new contiguous array whose data is aligned."""
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + to, np.uint8)
+    start = -room.ctypes.data % to
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 def runtime_object(part: Part, cache: DiskCache | None) -> bytes:

@@ -12,7 +12,7 @@ from tensorscript.backends.cpu.calls import Functions
 from tensorscript.backends.cpu.runtime import runtime_symbols
 from tensorscript.lowering.schedules.prepack import hoist_packing, pack_constants
 
-from .native import runtime_object
+from .native import aligned_empty, runtime_object
 
 
 def prepack(module: ModuleOp) -> None:
@@ -30,7 +30,7 @@ def prepack(module: ModuleOp) -> None:
     }
 
     def pack(name: str, sources: Sequence[np.ndarray]) -> np.ndarray:
-        out = np.empty(shapes[name], sources[0].dtype)
+        out = aligned_empty(shapes[name], sources[0].dtype)
         functions.call(name, [*(np.ascontiguousarray(a) for a in sources), out])
         return out
 

@@ -350,7 +350,9 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
 
 
 def transform(e: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
-    """Rewrite bottom-up: `visit` sees each node with rewritten operands; None keeps it.
+    """Rewrite bottom-up: `visit` sees each node with rewritten operands; None keeps it. It does not
+    see again what it gave, even where a node folds into that: in `i * 16 + j`, with 0 for `i` and
+    `i` for `j`, the sum becomes `i`.
 
     Linear in the number of distinct nodes, and safe for deep chains.
     """
@@ -364,8 +366,10 @@ def transform(e: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
             stack.append((current, True))
             stack.extend((a, False) for a in current.args if a not in done)
             continue
-        fresh = rebuild(current, tuple(done[a] for a in current.args))
-        replaced = visit(fresh)
+        operands = tuple(done[a] for a in current.args)
+        fresh = rebuild(current, operands)
+        folded = fresh.op != current.op or any(fresh is a for a in operands)
+        replaced = None if folded else visit(fresh)
         done[current] = fresh if replaced is None else replaced
     return done[e]
 

@@ -157,8 +157,9 @@ def test_resnet18_with_all_its_weights(tmp_path: Path) -> None:
     code = os.path.getsize(beside / "model.o")
     assert code < 256 * 1024
     # Batch norms are folded, and weights that are packed are not held unpacked as well.
-    assert os.path.getsize(inside / "model.o") < code + 4 * count + 256 * 1024
-    assert os.path.getsize(beside / "model.weights") < 4 * count + 64 * 1024
+    held = os.path.getsize(beside / "model.weights")
+    assert held < 1.01 * 4 * count
+    assert os.path.getsize(inside / "model.o") < code + held + 64 * 1024
 
 
 # -- valgrind --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from tensorscript.dialects.te.expr import (
     load,
     parse,
     select,
+    substitute,
     text,
     unary,
     var,
@@ -164,3 +165,17 @@ def test_narrow_integers_wrap() -> None:
 def test_loaded_indices_are_data() -> None:
     e = load("x", [parse("i // 8 + k - k")], float32)
     assert text(simplify(e, RANGES)) == "x.f32[0]"
+
+
+@pytest.mark.parametrize(
+    ("before", "values", "after"),
+    [
+        (var("i") * 16 + var("j"), {"i": const(0), "j": var("i")}, "i"),
+        (var("i") * var("j") + var("k"), {"i": var("k"), "j": const(1), "k": const(0)}, "k"),
+        (var("i") + var("j"), {"i": var("j"), "j": var("i")}, "j + i"),
+    ],
+)
+def test_substitution_is_of_all_variables_at_once(
+    before: Expr, values: dict[str, Expr], after: str
+) -> None:
+    assert text(substitute(before, values)) == after
