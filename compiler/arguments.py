@@ -33,6 +33,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
     TensorSpec,
 )
 from tensorscript.lowering.ts_to_tg.state import uniform_dtype
+from tensorscript.lowering.ts_to_tg.values import ABSENT
 from tensorscript.runtime.values import EnumValue, ScriptObject, named_tuple
 
 from .lists import list_leaves, rows
@@ -253,12 +254,17 @@ def rebuild(
             return leaves[tree.leaf]
         case "constant":
             return _constant(tree.value, enum)
+        case "choice":
+            return rebuild(tree.children[leaves[tree.leaf]], leaves, tensor, enum)
+        case "absent":
+            return ABSENT
     children = [rebuild(child, leaves, tensor, enum) for child in tree.children]
     if tree.kind == "object":
         names = map(str, tree.keys)
         return ScriptObject(tree.class_name, dict(zip(names, children, strict=True)))
     if tree.kind == "dict":
-        return dict(zip(tree.keys, children, strict=True))
+        pairs = zip(tree.keys, children, strict=True)
+        return {key: value for key, value in pairs if value is not ABSENT}
     if tree.kind == "list":
         return children
     if tree.fields and tree.class_name:
@@ -277,7 +283,7 @@ def _constant(value: object, enum: Callable[[EnumRef], Any]) -> Any:
 
 def scalar_leaves(tree: OutputTree) -> frozenset[int]:
     """Numbers of the results that are Python numbers."""
-    own = frozenset((tree.leaf,)) if tree.kind == "scalar" else frozenset[int]()
+    own = frozenset((tree.leaf,)) if tree.kind in ("scalar", "choice") else frozenset[int]()
     return own.union(*(scalar_leaves(child) for child in tree.children))
 
 

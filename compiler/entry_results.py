@@ -3,6 +3,8 @@
 ```
 tree ::= tensor(0) | number(1)                leaf of the native results
        | value(5)                             a constant (text of `dialects/ts/constants.py`)
+       | choice(0, tree, ..) | absent()       what leaf 0 says; a key that a dict has not
+       | object("Point", x=tree, y=tree)
        | each(elements) | each(elements, 2)   a run-time list; with how many each has in leaf 2
        | column(0) | boxes(0, tree, ..)       of numbers; of tensors: their numbers, counts, sizes
        | (tree, tree) | [tree] | {value(k): tree} | named("Point", x=tree, y=tree)
@@ -38,6 +40,13 @@ def results_text(tree: OutputTree) -> str:
         return f"each({inside[0]})" if tree.leaf < 0 else f"each({inside[0]}, {tree.leaf})"
     if tree.kind == "boxes":
         return f"boxes({', '.join([str(tree.leaf), *inside])})"
+    if tree.kind == "choice":
+        return f"choice({', '.join([str(tree.leaf), *inside])})"
+    if tree.kind == "absent":
+        return "absent()"
+    if tree.kind == "object":
+        pairs = zip(tree.keys, inside, strict=True)
+        return f"object({tree.class_name!r}{''.join(f', {k}={v}' for k, v in pairs)})"
     if tree.kind == "list":
         return f"[{', '.join(inside)}]"
     if tree.kind == "dict":
@@ -73,6 +82,14 @@ def _read(node: ast.expr) -> OutputTree:
             children = tuple(_read(k.value) for k in keywords)
             fields = tuple(str(k.arg) for k in keywords)
             return OutputTree("tuple", children=children, fields=fields, class_name=name)
+        case ast.Call(ast.Name("choice"), [ast.Constant(int(leaf)), *children]):
+            return OutputTree("choice", leaf, tuple(map(_read, children)))
+        case ast.Call(ast.Name("absent"), []):
+            return OutputTree("absent")
+        case ast.Call(ast.Name("object"), [ast.Constant(str(name))], keywords):
+            children = tuple(_read(k.value) for k in keywords)
+            keys = tuple(str(k.arg) for k in keywords)
+            return OutputTree("object", children=children, keys=keys, class_name=name)
         case ast.Call(ast.Name("column"), [ast.Constant(int(leaf))]):
             return OutputTree("column", leaf)
         case ast.Call(ast.Name("each"), [child]):

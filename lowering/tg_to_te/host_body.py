@@ -293,8 +293,7 @@ class HostBody:
         trip = self.scalars[op.max_trip]
         if not trip.is_int(FOREVER):
             parts.append(var(counter) < trip)
-        always = all(self.scalars[v].is_const for v in (op.condition, last.values[0]))
-        if not always:
+        if not all(_holds(self.scalars[v]) for v in (op.condition, last.values[0])):
             parts.append(var(going, bool_))
         return all_of(parts)
 
@@ -303,9 +302,10 @@ class HostBody:
     ) -> list[Operation]:
         """Assign all carried values at once: first read every new value, then write."""
         reads: list[Operation] = []
-        writes: list[Operation] = [AssignOp(going, self.scalars[last.values[0]])]
-        if self.scalars[last.values[0]].is_const:
-            writes = []
+        proceed = self.scalars[last.values[0]]
+        writes: list[Operation] = []
+        if not _holds(proceed):
+            writes.append(AssignOp(going, proceed))
         for value, place in zip(last.values[1:], places, strict=True):
             if isinstance(place, str):
                 fresh = self.scalars[value]
@@ -375,3 +375,8 @@ _LOWERINGS: dict[type[Operation], Callable[[HostBody, Operation], list[Operation
     tg.YieldOp: HostBody.nothing,
     tg.ReturnOp: HostBody.nothing,
 }
+
+
+def _holds(condition: Expr) -> bool:
+    """A condition that is known to be true."""
+    return bool(condition.is_const and condition.value)

@@ -34,6 +34,7 @@ from .specs import (
     TensorSpec,
 )
 from .values import (
+    ABSENT,
     ComplexTensor,
     DictRef,
     Grown,
@@ -44,6 +45,7 @@ from .values import (
     TupleValue,
     UnknownString,
     Value,
+    Variant,
 )
 
 
@@ -175,6 +177,11 @@ class Boundary:
             return OutputTree(
                 "dict", children=tuple(map(self.tree, items.values())), keys=tuple(items)
             )
+        if isinstance(value, Variant):
+            tag = self.leaf(value.tag)
+            return OutputTree("choice", tag, tuple(map(self.tree, value.options)))
+        if value is ABSENT:
+            return OutputTree("absent")
         if isinstance(value, UnknownString):
             self.builder.operator = "return"
             self.builder.cannot("a string that depends on unknown values")

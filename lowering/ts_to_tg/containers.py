@@ -9,12 +9,14 @@ from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts.constants import Device
 
 from .builder import Rows
+from .control import branch
 from .evaluator import Evaluator
 from .lists import grow, list_of_tensor, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
 from .structure import enum_member
 from .values import (
+    ABSENT,
     ComplexTensor,
     DictRef,
     FutureValue,
@@ -24,10 +26,21 @@ from .values import (
     UnknownString,
     Value,
 )
+from .variants import held, present
 
 
 def _contents(ev: Evaluator, x: Value) -> Value:
-    return ev.b.heap[x] if isinstance(x, ListRef | DictRef) else x
+    if isinstance(x, DictRef):
+        return items_of(ev, x)
+    return ev.b.heap[x] if isinstance(x, ListRef) else x
+
+
+def items_of(ev: Evaluator, x: DictRef) -> dict[Value, Value]:
+    """The items of a dict all of whose keys it certainly has."""
+    content: dict[Value, Value] = ev.b.heap[x]
+    if any(present(v) is not True for v in content.values()):
+        ev.b.cannot("a dict whose keys depend on a condition")
+    return content
 
 
 def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
@@ -67,7 +80,8 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
             ev.b.cannot("a dict key that is not known")
         if key not in items:
             ev.b.error(f"Argument passed to at() was not in the map: {key}")
-        return items[key]
+        ev.b.check(present(items[key]), f"Argument passed to at() was not in the map: {key}")
+        return held(items[key])
     if isinstance(x, str):
         return x[_position(ev, x, key, len(x))]
     items = ev.b.heap[x]
@@ -112,6 +126,7 @@ def _insert(ev: Evaluator, x: ListRef, at: Value, value: Value) -> Value:
 def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
+        content = items_of(ev, x)
         if key not in content:
             return default[0] if default else ev.b.error("KeyError: " + str(key))
         _change(ev, x, {k: v for k, v in content.items() if k != key})
@@ -171,8 +186,10 @@ def _slice(
 
 
 def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
-    content = _contents(ev, x)
-    if isinstance(content, str | dict):
+    content = ev.b.heap[x] if isinstance(x, DictRef) else _contents(ev, x)
+    if isinstance(content, dict):
+        return present(content.get(value, ABSENT))
+    if isinstance(content, str):
         return value in content
     answers = [row_eq(ev.b, v, value) for v in content]
     if any(a is True for a in answers):
@@ -227,11 +244,16 @@ def _count_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -
 
 
 def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
-    return ev.b.heap[x].get(key, default[0] if default else None)
+    found = ev.b.heap[x].get(key, ABSENT)
+    other = default[0] if default else None
+    is_present = present(found)
+    if isinstance(is_present, Expr):
+        return branch(ev.b, is_present, lambda _: [held(found)], lambda _: [other])[0]
+    return found if is_present else other
 
 
 def _update(ev: Evaluator, x: DictRef, other: DictRef) -> Value:
-    _change(ev, x, {**ev.b.heap[x], **ev.b.heap[other]})
+    _change(ev, x, {**ev.b.heap[x], **items_of(ev, other)})
     return None
 
 
@@ -271,7 +293,7 @@ def _repeat_in_place(ev: Evaluator, x: ListRef, times: Value) -> Value:
 
 
 def _count_items(ev: Evaluator, x: DictRef) -> Value:
-    return ev.new_list([TupleValue((k, v)) for k, v in ev.b.heap[x].items()])
+    return ev.new_list([TupleValue((k, v)) for k, v in items_of(ev, x).items()])
 
 
 def _dtype_code(ev: Evaluator, x: Tensor) -> Value:
@@ -336,6 +358,12 @@ def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
     return part(x)
 
 
+def _unwrapped(ev: Evaluator, x: Value) -> Value:
+    if x is None:
+        ev.b.error("Unwrapping null optional")
+    return x
+
+
 def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
     return ev.b.call("aten::tensor", x)
 
@@ -380,8 +408,8 @@ CONTAINER: Rows = {
     "aten::count": _count_in,
     "aten::get": _get,
     "aten::update": _update,
-    "aten::keys": lambda ev, x: ev.new_list(list(ev.b.heap[x])),
-    "aten::values": lambda ev, x: ev.new_list(list(ev.b.heap[x].values())),
+    "aten::keys": lambda ev, x: ev.new_list(list(items_of(ev, x))),
+    "aten::values": lambda ev, x: ev.new_list(list(items_of(ev, x).values())),
     "aten::items": _count_items,
     "aten::list": _make_list,
     "aten::add.t": _concatenated(lambda x, y: x + y),
@@ -401,7 +429,7 @@ CONTAINER: Rows = {
     "prim::is_cpu": lambda ev, x: True,
     **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},
     "prim::data": lambda ev, x: x,
-    "prim::unchecked_unwrap_optional": lambda ev, x: x,
+    "prim::unchecked_unwrap_optional": _unwrapped,
     "aten::is_floating_point": _is_category("is_floating_point"),
     "aten::is_complex": _is_category("is_complex"),
     "aten::get_device": lambda ev, x: -1,

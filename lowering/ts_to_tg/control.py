@@ -30,8 +30,10 @@ from .builder import Builder
 from .elements import as_expr
 from .grown import ListGrows
 from .heap import Heap, Ref
+from .join import Join
+from .kinds import fitted, is_constant, kind_of, kind_text, options_of, tag_of
 from .merge import (
-    Join,
+    NOTHING,
     LeafType,
     Rebuild,
     changed_keys,
@@ -41,6 +43,7 @@ from .merge import (
     flatten,
     leaf_ssa,
     leaf_type,
+    leaf_value,
     placeholder,
     require_alike,
     require_alike_contents,
@@ -56,6 +59,7 @@ from .values import (
     Tensor,
     TupleValue,
     Value,
+    Variant,
     is_scalar,
 )
 
@@ -352,6 +356,8 @@ class _LoopState:
             pairs = enumerate(value.elements)
             parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
             return lambda it: value.with_elements(tuple(p(it) for p in parts))
+        if isinstance(value, Variant):
+            return self._flatten_variant(path, value, leaves)
         if path not in self.boxed or not isinstance(value, Tensor):
             return flatten(self.b, value, leaves)
         value.storage.shared = True
@@ -365,10 +371,38 @@ class _LoopState:
 
         return rebuild
 
+    def _flatten_variant(self, path: Path, value: Variant, leaves: list[Value]) -> Rebuild:
+        leaves.append(value.tag)
+        pairs = enumerate(value.options)
+        parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            tag = as_expr(leaf_value(self.b, next(it)))
+            return Variant(tag, tuple(p(it) for p in parts))
+
+        return rebuild
+
+    def _widened(self, old: Value, new: Value, heap: Heap) -> Value:
+        """What is carried at first, with options for the kinds that an iteration adds to it;
+        `NOTHING` if it adds none. The iterations change constants only: `None` to a tensor."""
+        if UNINITIALIZED in (old, new) or same_value(old, new):
+            return NOTHING
+        kinds = {kind_of(v) for v in options_of(old)}
+        more = [v for v in options_of(new) if kind_of(v) not in kinds]
+        if not more or not any(map(is_constant, (*options_of(old), *more))):
+            return NOTHING
+        added = [placeholder(self.b, heap, v) for v in more]
+        if NOTHING in added:
+            self.b.cannot(f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}")
+        return Variant(tag_of(old), (*options_of(old), *added))
+
     def _box(self, path: Path, old: Value, new: Value) -> bool:
         """Whether a tensor in a carried value changes its shape in a way that is new."""
         if isinstance(old, TupleValue | ComplexTensor) and type(new) is type(old):
             pairs = zip(old.elements, new.elements, strict=False)
+            return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
+        if isinstance(old, Variant):
+            pairs = zip(old.options, fitted(old, new).options, strict=True)
             return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
         if not isinstance(old, Tensor) or not isinstance(new, Tensor):
             return False
@@ -380,6 +414,15 @@ class _LoopState:
         return True
 
     def _grow(self, trial: _Trial, after: list[Value]) -> bool:
+        grew = False
+        for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
+            wider = self._widened(old, new, trial.heap)
+            if wider is not NOTHING:
+                self.initial[k] = wider
+                self.varying.add(k)
+                grew = True
+        if grew:
+            return True
         pairs = [(k, self.initial[k], after[k]) for k in sorted(self.varying)]
         grew = any([self._box((k,), old, new) for k, old, new in pairs])
         changed = changed_refs(self.b.heap, trial.heap)
@@ -389,11 +432,13 @@ class _LoopState:
             grew = True
             if old is UNINITIALIZED:
                 first = placeholder(self.b, trial.heap, new)
-                if first is None:
+                if first is NOTHING:
                     self.b.cannot("a value that only exists after a loop's first iteration")
                 self.initial[k] = first
-            elif not isinstance(old, Tensor) and not is_scalar(old) and type(old) is not type(new):
-                self.b.cannot("a value whose type changes in a loop")
+            elif not isinstance(old, Variant) and kind_of(old) != kind_of(new):
+                self.b.cannot(
+                    f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}"
+                )
             self.varying.add(k)
         for ref in changed:
             keys = self.refs.get(ref)
@@ -409,8 +454,11 @@ class _LoopState:
         b = self.b
         leaves: list[Value] = []
         for k in sorted(self.varying):
-            require_alike(b, self.before, self.initial[k], trial.heap, after[k])
-            self._flatten((k,), after[k], leaves)
+            first, last = self.initial[k], after[k]
+            if isinstance(first, Variant):
+                last = fitted(first, last)
+            require_alike(b, self.before, first, trial.heap, last)
+            self._flatten((k,), last, leaves)
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)

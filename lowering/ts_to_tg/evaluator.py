@@ -34,6 +34,7 @@ from .complex_tensors import complex_literal, converted, copied, write
 from .dims import dtype_of
 from .elements import as_expr, known
 from .grown import Hints, fill, joined, new_grown, of_type, of_values
+from .kinds import kind_text
 from .paths import SELF, below
 from .refusals import reason_of
 from .values import (
@@ -49,6 +50,7 @@ from .values import (
     TupleValue,
     UnknownString,
     Value,
+    Variant,
     is_scalar,
 )
 
@@ -201,6 +203,8 @@ class Evaluator:
             if isinstance(content, Grown):
                 self.b.cannot("a list whose length is not known")
             return [self.plain(v) for v in content]
+        if isinstance(value, Variant):
+            self.b.cannot(f"a list in which there is {kind_text(value)}")
         return value
 
     def is_grown(self, value: Value) -> bool:

@@ -6,23 +6,22 @@ A leaf is a tensor or a scalar that must travel as an SSA value. `flatten` takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator
 
 from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr, const, select
+from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, tensor
 
-from .boxes import Boxed, boxed_leaves, differing, unboxed, visible
+from .boxes import Boxed, visible
 from .builder import Builder
-from .elements import as_expr, known
+from .elements import as_expr
 from .grown import joined, must_grow, new_grown, of_list, perform
 from .heap import Heap, Ref
+from .kinds import is_constant
 from .sizes import same_size
 from .values import (
-    UNINITIALIZED,
     ComplexTensor,
     DictRef,
     Grown,
@@ -31,8 +30,8 @@ from .values import (
     Site,
     Tensor,
     TupleValue,
-    UnknownString,
     Value,
+    Variant,
     is_scalar,
 )
 
@@ -84,9 +83,12 @@ def default_of(b: Builder, value: Value) -> Value:
     return {bool_: False, int64: 0, float64: 0.0}[as_expr(value).dtype]
 
 
-def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
-    """Any value of the form of `value` (whose lists are in `heap`), which nothing will read; None
-    if there is none."""
+NOTHING = object()
+
+
+def placeholder(b: Builder, heap: Heap, value: Value) -> Value:
+    """Any value of the form of `value` (whose lists are in `heap`), which nothing will read;
+    `NOTHING` if there is none."""
     if isinstance(value, Tensor):
         shape = [s if visible(b, s) else const(0) for s in value.shape]
         return b.full(shape, 0, value.dtype)
@@ -94,7 +96,8 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
         return default_of(b, value)
     if isinstance(value, TupleValue | ComplexTensor):
         parts = [placeholder(b, heap, v) for v in value.elements]
-        return None if any(p is None for p in parts) else value.with_elements(tuple(parts))
+        missing = any(p is NOTHING for p in parts)
+        return NOTHING if missing else value.with_elements(tuple(parts))
     if isinstance(value, ListRef):
         made = ListRef(value.sites, value.type)
         content = heap[value]
@@ -103,8 +106,14 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value | None:
             return made
         items = [placeholder(b, heap, v) for v in content]
         b.heap[made] = tuple(items)
-        return None if any(p is None for p in items) else made
-    return None
+        return NOTHING if any(p is NOTHING for p in items) else made
+    if is_constant(value):
+        return value
+    if isinstance(value, Variant):
+        options = [placeholder(b, heap, v) for v in value.options]
+        missing = any(p is NOTHING for p in options)
+        return NOTHING if missing else Variant(const(0), tuple(options))
+    return NOTHING
 
 
 def same_value(a: Value, b: Value) -> bool:
@@ -113,6 +122,9 @@ def same_value(a: Value, b: Value) -> bool:
         return a.is_same(b)
     if isinstance(a, ComplexTensor) and isinstance(b, ComplexTensor):
         return a.is_same(b)
+    if isinstance(a, Variant) and isinstance(b, Variant):
+        same = a.tag is b.tag and len(a.options) == len(b.options)
+        return same and all(map(same_value, a.options, b.options))
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return len(a.elements) == len(b.elements) and all(map(same_value, a.elements, b.elements))
     if a is b:
@@ -168,6 +180,10 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
             return made
 
         return rebuild_list
+    if isinstance(value, Variant):
+        leaves.append(value.tag)
+        options = [flatten(b, v, leaves) for v in value.options]
+        return lambda it: Variant(leaf_value(b, next(it)), tuple(p(it) for p in options))
     if isinstance(value, DictRef | ObjectRef):
         b.cannot("a dict or an object that a loop replaces")
     return lambda it: value
@@ -232,217 +248,6 @@ def content_leaves(
         return lambda it: tuple(p(it) for p in parts)
     named = {k: flatten(b, content[k], leaves) if k in keys else None for k in content}
     return lambda it: {k: content[k] if p is None else p(it) for k, p in named.items()}
-
-
-@dataclass
-class Join:
-    """Two branches' values put together; `leaves` must be yielded by both."""
-
-    b: Builder
-    condition: Expr
-    before: Heap
-    known_scalars: int
-    yes: Heap
-    no: Heap
-    leaves: list[tuple[Value, Value]] = field(default_factory=list)
-
-    def _tensor(self, yes: Value, no: Value) -> Rebuild:
-        """Two tensors; if their shapes differ, as boxes with their sizes."""
-        present = no if yes is UNINITIALIZED else yes
-        other = present if UNINITIALIZED in (yes, no) else no
-        free = differing(self.b, present, other)
-        if free == []:
-            return self._leaf(yes, no)
-        if free is None:
-            left, right = leaf_type(yes), leaf_type(no)
-            self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
-        sides = [
-            [UNINITIALIZED] * (1 + len(free))
-            if v is UNINITIALIZED
-            else boxed_leaves(self.b, v, free)
-            for v in (yes, no)
-        ]
-        shared = False
-        for v in (yes, no):
-            if isinstance(v, Tensor) and v.storage in self.before:
-                v.storage.shared = shared = True
-        self.leaves += zip(*sides, strict=True)
-
-        def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = unboxed(self.b, present, free, it)
-            made.storage.shared = shared
-            return made
-
-        return rebuild
-
-    def _leaf(self, yes: Value, no: Value) -> Rebuild:
-        present = no if yes is UNINITIALIZED else yes
-        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
-            left, right = leaf_type(yes), leaf_type(no)
-            if not same_type(left, right):
-                self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
-        aliased = False
-        for v in (yes, no):
-            if isinstance(v, Tensor) and v.storage in self.before:
-                v.storage.shared = aliased = True
-        self.leaves.append((yes, no))
-        is_tensor = isinstance(present, Tensor)
-
-        def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = leaf_value(self.b, next(it))
-            if is_tensor:
-                made.storage.shared = aliased
-            return made
-
-        return rebuild
-
-    def _outer(self, value: Value) -> bool:
-        """Whether a scalar can be computed outside of the branches."""
-        return value is not UNINITIALIZED and all(
-            int(n[1:]) < self.known_scalars for n in as_expr(value).free if n.startswith("$")
-        )
-
-    def value(self, yes: Value, no: Value) -> Rebuild:
-        """The plan for a pair of values."""
-        if same_value(yes, no) and not self._is_inner(yes):
-            return lambda it: yes
-        present = no if yes is UNINITIALIZED else yes
-        other = no if present is yes else UNINITIALIZED
-        if is_scalar(present) and (is_scalar(other) or other is UNINITIALIZED):
-            return self._scalar(yes, no)
-        if isinstance(present, Tensor) and (isinstance(other, Tensor) or other is UNINITIALIZED):
-            return self._tensor(yes, no)
-        if isinstance(present, str | UnknownString) and isinstance(other, str | UnknownString):
-            return lambda it: UnknownString("{}")
-        if isinstance(present, TupleValue | ComplexTensor):
-            return self._tuple(present, yes, no)
-        if isinstance(present, ListRef) and (isinstance(other, ListRef) or other is UNINITIALIZED):
-            return self._list(yes, no)
-        if other is UNINITIALIZED and not isinstance(present, DictRef | ObjectRef):
-            return lambda it: present
-        return self.b.cannot(f"the branches of an if give {_kind(yes)} and {_kind(no)}")
-
-    def _is_inner(self, value: Value) -> bool:
-        """Whether a reference was made inside a branch."""
-        if isinstance(value, Tensor):
-            return value.storage not in self.before
-        if isinstance(value, ListRef | DictRef | ObjectRef):
-            return value not in self.before
-        if isinstance(value, Expr):
-            return not self._outer(value)
-        is_compound = isinstance(value, TupleValue | ComplexTensor)
-        return is_compound and any(map(self._is_inner, value.elements))
-
-    def _scalar(self, yes: Value, no: Value) -> Rebuild:
-        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
-            left, right = as_expr(yes), as_expr(no)
-            if left.dtype is not right.dtype:
-                self.b.cannot(f"the branches of an if give {left.dtype} and {right.dtype}")
-            if self._outer(yes) and self._outer(no):
-                chosen = self.b.shortened(known(select(self.condition, left, right)))
-                return lambda it: chosen
-            return self._leaf(yes, no)
-        present = no if yes is UNINITIALIZED else yes
-        return (lambda it: present) if self._outer(present) else self._leaf(yes, no)
-
-    def _tuple(self, present: TupleValue | ComplexTensor, yes: Value, no: Value) -> Rebuild:
-        size = len(present.elements)
-        sides = []
-        for side in (yes, no):
-            if side is UNINITIALIZED:
-                sides.append((UNINITIALIZED,) * size)
-            elif type(side) is type(present) and len(side.elements) == size:
-                sides.append(side.elements)
-            else:
-                self.b.cannot(f"the branches of an if give {_kind(yes)} and {_kind(no)}")
-        parts = [self.value(t, f) for t, f in zip(*sides, strict=True)]
-        return lambda it: present.with_elements(tuple(p(it) for p in parts))
-
-    def _grown(self, yes: Value, no: Value, like: Grown) -> Rebuild:
-        """Two lists, of which at least one is a run-time list."""
-        sites: tuple[Site, ...] = ()
-        element = like.element
-        columns: list[Sequence[Value]] = []
-        for side, heap in ((yes, self.yes), (no, self.no)):
-            content = None if side is UNINITIALIZED else heap[side]
-            if content is None:
-                columns.append([UNINITIALIZED] * len(like.columns))
-                continue
-            found = content.element if isinstance(content, Grown) else like.element
-            element = joined(element, found) or element
-            sites = (*sites, *side.sites)
-            columns.append(content.columns if isinstance(content, Grown) else ())
-        if element != like.element or any(len(c) != len(like.columns) for c in columns):
-            must_grow(self.b, sites, element, "the branches of an if give lists of different kinds")
-        parts = [self._leaf(t, f) for t, f in zip(*columns, strict=True)]
-        return lambda it: grown_list(self.b, like, (p(it) for p in parts), sites)
-
-    def _list(self, yes: Value, no: Value) -> Rebuild:
-        heaps = ((yes, self.yes), (no, self.no))
-        contents = [heap[side] for side, heap in heaps if side is not UNINITIALIZED]
-        like = next((c for c in contents if isinstance(c, Grown)), None)
-        if like is not None:
-            return self._grown(yes, no, like)
-        if len(contents) == 2 and len(contents[0]) != len(contents[1]):
-            sites = (*yes.sites, *no.sites)
-            found = [of_list(self.b, side, heap) for side, heap in heaps]
-            must_grow(
-                self.b,
-                sites,
-                joined(*found),
-                "the branches of an if give lists of different lengths",
-            )
-        left = None if yes is UNINITIALIZED else self.yes[yes]
-        right = None if no is UNINITIALIZED else self.no[no]
-        size = len(left if left is not None else right or ())
-        for side, elements in ((yes, left), (no, right)):
-            if elements is not None and side in self.before:
-                side.shared = True
-        parts = self._elements(
-            left if left is not None else (UNINITIALIZED,) * size,
-            right if right is not None else (UNINITIALIZED,) * size,
-        )
-
-        sites = tuple(s for v in (yes, no) if v is not UNINITIALIZED for s in v.sites)
-
-        def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = ListRef(sites)
-            made.shared = True
-            self.b.heap[made] = tuple(p(it) for p in parts)
-            return made
-
-        return rebuild
-
-    def _elements(self, left: Sequence[Value], right: Sequence[Value]) -> list[Rebuild]:
-        if len(left) != len(right):
-            self.b.cannot("the branches of an if give lists of different lengths")
-        return [self.value(t, f) for t, f in zip(left, right, strict=True)]
-
-    def content(self, ref: Ref, yes: Value, no: Value) -> Rebuild:
-        """The plan for the contents of one reference."""
-        if isinstance(ref, ListRef) and len(yes) != len(no):
-            found = joined(of_list(self.b, ref, self.yes), of_list(self.b, ref, self.no))
-            must_grow(
-                self.b, ref.sites, found, "the branches of an if give lists of different lengths"
-            )
-        if isinstance(yes, SSAValue):
-            self.leaves.append((yes, no))
-            return next
-        if isinstance(yes, tuple):
-            parts = self._elements(yes, no)
-            return lambda it: tuple(p(it) for p in parts)
-        if list(yes) != list(no):
-            self.b.cannot("the branches of an if set different keys or attributes")
-        named = {k: self.value(yes[k], no[k]) for k in yes}
-        return lambda it: {k: p(it) for k, p in named.items()}
-
-
-def _kind(value: Value) -> str:
-    if isinstance(value, Tensor):
-        return "a tensor"
-    if is_scalar(value):
-        return f"a number ({as_expr(value).dtype})"
-    return type(value).__name__
 
 
 def changed_refs(before: Heap, *after: Heap) -> list[Ref]:

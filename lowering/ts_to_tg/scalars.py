@@ -17,7 +17,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select, una
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
 from .functions import elementary
-from .values import Tensor, TupleValue, UnknownString, Value
+from .values import Tensor, TupleValue, UnknownString, Value, Variant
 
 
 def wrap(value: int) -> int:
@@ -352,7 +352,7 @@ def to_text(value: Value) -> str:
     """`str(value)` as TorchScript prints it: floats with up to 17 digits."""
     if isinstance(value, UnknownString):
         return value.text
-    if isinstance(value, Expr):
+    if isinstance(value, Expr | Variant):
         return "{}"
     if isinstance(value, float):
         text = f"{value:.17g}"
@@ -370,7 +370,7 @@ def _shows_unknown(value: Value) -> bool:
         return any(map(_shows_unknown, value))
     if isinstance(value, TupleValue):
         return any(map(_shows_unknown, value.elements))
-    return isinstance(value, Expr | UnknownString)
+    return isinstance(value, Expr | UnknownString | Variant)
 
 
 row_eq = compare("eq", operator.eq)

@@ -93,6 +93,9 @@ class OutputTree:
     function's results), "tuple", "list", "dict" (with `keys`), "object" (with the names of its
     attributes as `keys`) or "constant" (with `value`).
 
+    Which of its children a "choice" is, leaf `leaf` says; "absent" is a key that a dict does not
+    have after all.
+
     A run-time list is "each", whose child says by column what its elements are: "column" (a leaf
     with one number for each), a "tuple" of these, "boxes" (a leaf with all numbers of the tensors
     and, as children, how many numbers each has and its sizes), or "each" again, with how many

@@ -16,7 +16,9 @@ from tensorscript.dialects.ts.constants import EnumRef
 
 from .control import Raised, branch, loop
 from .evaluator import Env, Evaluator
+from .kinds import narrowed
 from .lists import unpack
+from .scalars import to_text
 from .values import (
     UNINITIALIZED,
     Chosen,
@@ -27,7 +29,9 @@ from .values import (
     TupleValue,
     UnknownString,
     Value,
+    Variant,
 )
+from .variants import each_option
 
 Handler = Callable[[Evaluator, Any, Env], None]
 
@@ -76,7 +80,7 @@ def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
 
 def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
     parts = [env[a] for a in op.arguments]
-    if any(isinstance(key, Expr | UnknownString) for key in parts[::2]):
+    if any(isinstance(key, Expr | UnknownString | Variant) for key in parts[::2]):
         ev.b.cannot("a dict key that is not known")
     env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
 
@@ -94,8 +98,12 @@ def _unpack(ev: Evaluator, op: ts.ListUnpackOp | ts.TupleUnpackOp, env: Env) -> 
         env[out] = v
 
 
-def _same(ev: Evaluator, op: ts.UncheckedCastOp, env: Env) -> None:
-    env[op.result] = env[op.argument]
+def _cast(ev: Evaluator, op: ts.UncheckedCastOp, env: Env) -> None:
+    value, type_ = env[op.argument], op.result.type
+    if isinstance(value, Variant):
+        fits = [k for k, v in enumerate(value.options) if ev.is_instance(v, type_)]
+        value = narrowed(value, fits) if fits else value
+    env[op.result] = value
 
 
 def _is_instance(ev: Evaluator, op: ts.IsInstanceOp, env: Env) -> None:
@@ -154,6 +162,8 @@ def _get_attr(ev: Evaluator, op: ts.GetAttrOp, env: Env) -> None:
 
 def _set_attr(ev: Evaluator, op: ts.SetAttrOp, env: Env) -> None:
     owner: ObjectRef = env[op.object]
+    if owner.shared:
+        ev.b.cannot("setting an attribute of an object that may be the same as another one")
     old = ev.b.heap[owner]
     ev.b.heap[owner] = {k: old[k] for k in old} | {op.attribute.data: env[op.value]}
 
@@ -247,7 +257,8 @@ def _print(ev: Evaluator, op: ts.PrintOp, env: Env) -> None:
 
 def _raise(ev: Evaluator, op: ts.RaiseOp, env: Env) -> None:
     message, name = env[op.message], env[op.exception]
-    text = message.text if isinstance(message, UnknownString) else str(message)
+    unknown = isinstance(message, UnknownString | Variant)
+    text = to_text(message) if unknown else str(message)
     if isinstance(name, str) and name:
         text = f"{name}: {text}"
     raise Raised(text)
@@ -283,25 +294,59 @@ def is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
+def _by_option(handler: Handler, operands: int = 99) -> Handler:
+    """A handler that runs for each option of variants among the first `operands` operands."""
+
+    def run(ev: Evaluator, op: Operation, env: Env) -> None:
+        looked_at = list(op.operands)[: min(operands, _holds_last(op))]
+        at = next((v for v in looked_at if isinstance(env.get(v), Variant)), None)
+        if at is None:
+            handler(ev, op, env)
+            return
+        whole = env[at]
+
+        def one(option: Value) -> list[Value]:
+            env[at] = option
+            run(ev, op, env)
+            return [env[r] for r in op.results]
+
+        values = each_option(ev.b, whole, one)
+        env[at] = whole
+        env.update(zip(op.results, values, strict=True))
+
+    return run
+
+
+def _holds_last(op: Operation) -> int:
+    """How many operands an op looks into: what is put into a container stays as it is."""
+    count = len(op.operands)
+    is_store = isinstance(op, ts.OperatorOp) and op.schema.data.partition(".")[0] in _STORES
+    return count - 1 if is_store else count
+
+
+_STORES = frozenset({"aten::append", "aten::insert", "aten::_set_item"})
+"""Operators that put their last argument into a container."""
+
+
 HANDLERS: dict[type[Operation], Handler] = {
     ts.ConstantOp: _constant,
-    ts.OperatorOp: _operator,
+    ts.OperatorOp: _by_option(_operator),
     ts.ListConstructOp: _list,
     ts.TupleConstructOp: _tuple,
     ts.DictConstructOp: _dict,
-    ts.ListUnpackOp: _unpack,
-    ts.TupleUnpackOp: _unpack,
-    ts.UncheckedCastOp: _same,
-    ts.IsInstanceOp: _is_instance,
-    ts.TupleIndexOp: _tuple_index,
-    ts.ModuleContainerIndexOp: _container_index,
-    ts.TupleSliceOp: _tuple_slice,
-    ts.GetAttrOp: _get_attr,
-    ts.SetAttrOp: _set_attr,
+    ts.ListUnpackOp: _by_option(_unpack),
+    ts.TupleUnpackOp: _by_option(_unpack),
+    ts.UncheckedCastOp: _cast,
+    ts.IsInstanceOp: _by_option(_is_instance),
+    ts.TupleIndexOp: _by_option(_tuple_index),
+    ts.ModuleContainerIndexOp: _by_option(_container_index),
+    ts.TupleSliceOp: _by_option(_tuple_slice),
+    ts.GetAttrOp: _by_option(_get_attr),
+    ts.SetAttrOp: _by_option(_set_attr, 1),
     ts.CreateObjectOp: _create,
     ts.UninitializedOp: _uninitialized,
     ts.CallOp: _call,
-    ts.CallMethodOp: _call_method,
+    ts.CallMethodOp: _by_option(_call_method, 1),
     ts.IfOp: _if,
     ts.LoopOp: _loop,
     ts.PrintOp: _print,

@@ -148,7 +148,8 @@ class Grown:
 
 
 class DictRef:
-    """A dict; its items are in the heap. `shared` as for storages."""
+    """A dict; its items are in the heap, `ABSENT` for a key that only some runs have. `shared` as
+    for storages."""
 
     __slots__ = ("shared",)
 
@@ -157,13 +158,15 @@ class DictRef:
 
 
 class ObjectRef:
-    """An object of a script class; its attributes are in the heap. `path` leads to it from self."""
+    """An object of a script class; its attributes are in the heap. `path` leads to it from self.
+    `shared` as for storages."""
 
-    __slots__ = ("class_name", "path")
+    __slots__ = ("class_name", "path", "shared")
 
     def __init__(self, class_name: str, path: str = "") -> None:
         self.class_name = class_name
         self.path = path
+        self.shared = False
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,14 @@ class Chosen:
 
     index: Expr
     options: tuple[ObjectRef, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """One of several values of different kinds: `options[tag]`, see `variants.py`."""
+
+    tag: Expr
+    options: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
@@ -203,6 +214,18 @@ class _Uninitialized:
 
 
 UNINITIALIZED = _Uninitialized()
+
+
+class _Absent:
+    """What a dict holds under a key that it does not have in this run."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT = _Absent()
 
 
 @dataclass(frozen=True)

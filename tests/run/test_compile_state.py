@@ -233,7 +233,7 @@ def test_numbers_of_self_that_decide_about_shapes_are_guarded_constants() -> Non
     compiled.reset(), interpreted.reset()
     for rate in (8, 16, 8):
         assert plain(function(X, rate)) == plain(interpreted(X, rate))
-    assert function.stats.is_native and len(function.stats.native) == kinds == 5
+    assert function.stats.is_native and len(function.stats.native) == kinds == 3
 
 
 class Mode(Enum):

@@ -97,11 +97,7 @@ UNPRINTED = {
 NATIVE_NOT_YET = {
     "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
     "class_lt_sort": "sorting objects natively",
-    "enum_argument": "members of enums as arguments",
-    "enum_arg": "members of enums as arguments",
-    "enum_return": "a member of an enum leaves as its script value",
     "cls_list_of": "sorting objects natively",
-    "cls_return_object": "objects of script classes as results",
 }
 """Programs whose compiled form differs from their scripted one, and in what."""
 

@@ -1,0 +1,293 @@
+"""Two branches' values put together: what an if gives whose condition is not known.
+
+Values of one kind travel as leaves of the tg.if; values of different kinds are a `Variant`, whose
+options travel side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tensorscript.dialects.te.expr import Expr, select
+
+from .boxes import boxed_leaves, differing, unboxed
+from .builder import Builder
+from .elements import as_expr, known
+from .grown import joined, must_grow, of_list
+from .heap import Heap, Ref
+from .kinds import chosen_of, kind_of, kind_text, options_of, tag_of, variant
+from .merge import Rebuild, grown_list, leaf_type, leaf_value, same_type, same_value
+from .values import (
+    ABSENT,
+    UNINITIALIZED,
+    ComplexTensor,
+    DictRef,
+    Grown,
+    ListRef,
+    ObjectRef,
+    Site,
+    Tensor,
+    TupleValue,
+    UnknownString,
+    Value,
+    Variant,
+    is_scalar,
+)
+
+
+@dataclass
+class Join:
+    """Two branches' values put together; `leaves` must be yielded by both."""
+
+    b: Builder
+    condition: Expr
+    before: Heap
+    known_scalars: int
+    yes: Heap
+    no: Heap
+    leaves: list[tuple[Value, Value]] = field(default_factory=list)
+
+    def _tensor(self, yes: Value, no: Value) -> Rebuild:
+        """Two tensors; if their shapes differ, as boxes with their sizes."""
+        present = no if yes is UNINITIALIZED else yes
+        other = present if UNINITIALIZED in (yes, no) else no
+        free = differing(self.b, present, other)
+        if free == []:
+            return self._leaf(yes, no)
+        if free is None:
+            left, right = leaf_type(yes), leaf_type(no)
+            self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
+        sides = [
+            [UNINITIALIZED] * (1 + len(free))
+            if v is UNINITIALIZED
+            else boxed_leaves(self.b, v, free)
+            for v in (yes, no)
+        ]
+        shared = False
+        for v in (yes, no):
+            if isinstance(v, Tensor) and v.storage in self.before:
+                v.storage.shared = shared = True
+        self.leaves += zip(*sides, strict=True)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = unboxed(self.b, present, free, it)
+            made.storage.shared = shared
+            return made
+
+        return rebuild
+
+    def _leaf(self, yes: Value, no: Value) -> Rebuild:
+        present = no if yes is UNINITIALIZED else yes
+        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
+            left, right = leaf_type(yes), leaf_type(no)
+            if not same_type(left, right):
+                self.b.cannot(f"the branches of an if give {left.data} and {right.data}")
+        aliased = False
+        for v in (yes, no):
+            if isinstance(v, Tensor) and v.storage in self.before:
+                v.storage.shared = aliased = True
+        self.leaves.append((yes, no))
+        is_tensor = isinstance(present, Tensor)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = leaf_value(self.b, next(it))
+            if is_tensor:
+                made.storage.shared = aliased
+            return made
+
+        return rebuild
+
+    def _outer(self, value: Value) -> bool:
+        """Whether a scalar can be computed outside of the branches."""
+        return value is not UNINITIALIZED and all(
+            int(n[1:]) < self.known_scalars for n in as_expr(value).free if n.startswith("$")
+        )
+
+    def value(self, yes: Value, no: Value) -> Rebuild:
+        """The plan for a pair of values: of one kind, or as a variant."""
+        if same_value(yes, no) and not self._is_inner(yes):
+            return lambda it: yes
+        if Variant in (type(yes), type(no)):
+            return self._variant(yes, no)
+        present, other = (no, UNINITIALIZED) if yes is UNINITIALIZED else (yes, no)
+        if other is not UNINITIALIZED and kind_of(present) != kind_of(other):
+            if UnknownString in (type(yes), type(no)):
+                return self._messages(yes, no)
+            return self._variant(yes, no)
+        if is_scalar(present):
+            return self._scalar(yes, no)
+        match present:
+            case Tensor():
+                return self._tensor(yes, no)
+            case UnknownString() if other is not UNINITIALIZED:
+                return self._messages(yes, no)
+            case TupleValue() | ComplexTensor():
+                return self._tuple(present, yes, no)
+            case ListRef():
+                return self._list(yes, no)
+            case DictRef() | ObjectRef():
+                return self._named(present, yes, no)
+        return lambda it: present
+
+    def _messages(self, yes: Value, no: Value) -> Rebuild:
+        """Two strings, of which one is not known: for messages only."""
+        if all(isinstance(v, str | UnknownString) for v in (yes, no)):
+            return lambda it: UnknownString("{}")
+        return self.b.cannot(f"the branches of an if give {kind_text(yes)} and {kind_text(no)}")
+
+    def _variant(self, yes: Value, no: Value) -> Rebuild:
+        """Values of different kinds: each kind is an option, and a tag says which it is."""
+        slots: dict[object, list[Value]] = {}
+        tags: list[Value] = []
+        for at, side in enumerate((yes, no)):
+            if side is UNINITIALIZED:
+                tags.append(UNINITIALIZED)
+                continue
+            options = options_of(side)
+            for option in options:
+                slots.setdefault(kind_of(option), [UNINITIALIZED] * 2)[at] = option
+            order = list(slots)
+            places = [order.index(kind_of(option)) for option in options]
+            tags.append(chosen_of(tag_of(side), places))
+        parts = [self.value(*pair) for pair in slots.values()]
+        tag_plan = self._scalar(*tags)
+        return lambda it: variant(as_expr(tag_plan(it)), tuple(p(it) for p in parts))
+
+    def _named(self, present: DictRef | ObjectRef, yes: Value, no: Value) -> Rebuild:
+        """Two dicts with the same keys, or objects of one class, that the branches made."""
+        sides: list[Mapping[object, Value] | None] = []
+        for side, heap in ((yes, self.yes), (no, self.no)):
+            if side is not UNINITIALIZED and side in self.before:
+                side.shared = True
+            sides.append(None if side is UNINITIALIZED else heap[side])
+        names = dict.fromkeys(k for s in sides if s is not None for k in s)
+        parts = {
+            k: self.value(*(UNINITIALIZED if s is None else s.get(k, ABSENT) for s in sides))
+            for k in names
+        }
+        kind = present.class_name if isinstance(present, ObjectRef) else None
+        is_shared = any(v is not UNINITIALIZED and v in self.before for v in (yes, no))
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made: DictRef | ObjectRef = DictRef() if kind is None else ObjectRef(kind)
+            made.shared = is_shared
+            self.b.heap[made] = {k: p(it) for k, p in parts.items()}
+            return made
+
+        return rebuild
+
+    def _is_inner(self, value: Value) -> bool:
+        """Whether a reference was made inside a branch."""
+        if isinstance(value, Tensor):
+            return value.storage not in self.before
+        if isinstance(value, ListRef | DictRef | ObjectRef):
+            return value not in self.before
+        if isinstance(value, Expr):
+            return not self._outer(value)
+        if isinstance(value, Variant):
+            return any(map(self._is_inner, (value.tag, *value.options)))
+        is_compound = isinstance(value, TupleValue | ComplexTensor)
+        return is_compound and any(map(self._is_inner, value.elements))
+
+    def _scalar(self, yes: Value, no: Value) -> Rebuild:
+        if yes is not UNINITIALIZED and no is not UNINITIALIZED:
+            left, right = as_expr(yes), as_expr(no)
+            if self._outer(yes) and self._outer(no):
+                chosen = self.b.shortened(known(select(self.condition, left, right)))
+                return lambda it: chosen
+            return self._leaf(yes, no)
+        present = no if yes is UNINITIALIZED else yes
+        return (lambda it: present) if self._outer(present) else self._leaf(yes, no)
+
+    def _tuple(self, present: TupleValue | ComplexTensor, yes: Value, no: Value) -> Rebuild:
+        size = len(present.elements)
+        sides = []
+        for side in (yes, no):
+            if side is UNINITIALIZED:
+                sides.append((UNINITIALIZED,) * size)
+            else:
+                sides.append(side.elements)
+        parts = [self.value(t, f) for t, f in zip(*sides, strict=True)]
+        return lambda it: present.with_elements(tuple(p(it) for p in parts))
+
+    def _grown(self, yes: Value, no: Value, like: Grown) -> Rebuild:
+        """Two lists, of which at least one is a run-time list."""
+        sites: tuple[Site, ...] = ()
+        element = like.element
+        columns: list[Sequence[Value]] = []
+        for side, heap in ((yes, self.yes), (no, self.no)):
+            content = None if side is UNINITIALIZED else heap[side]
+            if content is None:
+                columns.append([UNINITIALIZED] * len(like.columns))
+                continue
+            found = content.element if isinstance(content, Grown) else like.element
+            element = joined(element, found) or element
+            sites = (*sites, *side.sites)
+            columns.append(content.columns if isinstance(content, Grown) else ())
+        if element != like.element or any(len(c) != len(like.columns) for c in columns):
+            must_grow(self.b, sites, element, "the branches of an if give lists of different kinds")
+        parts = [self._leaf(t, f) for t, f in zip(*columns, strict=True)]
+        return lambda it: grown_list(self.b, like, (p(it) for p in parts), sites)
+
+    def _list(self, yes: Value, no: Value) -> Rebuild:
+        heaps = ((yes, self.yes), (no, self.no))
+        contents = [heap[side] for side, heap in heaps if side is not UNINITIALIZED]
+        like = next((c for c in contents if isinstance(c, Grown)), None)
+        if like is not None:
+            return self._grown(yes, no, like)
+        if len(contents) == 2 and len(contents[0]) != len(contents[1]):
+            sites = (*yes.sites, *no.sites)
+            found = [of_list(self.b, side, heap) for side, heap in heaps]
+            must_grow(
+                self.b,
+                sites,
+                joined(*found),
+                "the branches of an if give lists of different lengths",
+            )
+        left = None if yes is UNINITIALIZED else self.yes[yes]
+        right = None if no is UNINITIALIZED else self.no[no]
+        size = len(left if left is not None else right or ())
+        for side, elements in ((yes, left), (no, right)):
+            if elements is not None and side in self.before:
+                side.shared = True
+        parts = self._elements(
+            left if left is not None else (UNINITIALIZED,) * size,
+            right if right is not None else (UNINITIALIZED,) * size,
+        )
+
+        sites = tuple(s for v in (yes, no) if v is not UNINITIALIZED for s in v.sites)
+
+        def rebuild(it: Iterator[SSAValue]) -> Value:
+            made = ListRef(sites)
+            made.shared = True
+            self.b.heap[made] = tuple(p(it) for p in parts)
+            return made
+
+        return rebuild
+
+    def _elements(self, left: Sequence[Value], right: Sequence[Value]) -> list[Rebuild]:
+        if len(left) != len(right):
+            self.b.cannot("the branches of an if give lists of different lengths")
+        return [self.value(t, f) for t, f in zip(left, right, strict=True)]
+
+    def content(self, ref: Ref, yes: Value, no: Value) -> Rebuild:
+        """The plan for the contents of one reference."""
+        if isinstance(ref, ListRef) and len(yes) != len(no):
+            found = joined(of_list(self.b, ref, self.yes), of_list(self.b, ref, self.no))
+            must_grow(
+                self.b, ref.sites, found, "the branches of an if give lists of different lengths"
+            )
+        if isinstance(yes, SSAValue):
+            self.leaves.append((yes, no))
+            return next
+        if isinstance(yes, tuple):
+            parts = self._elements(yes, no)
+            return lambda it: tuple(p(it) for p in parts)
+        if isinstance(ref, ObjectRef) and set(yes) != set(no):
+            self.b.cannot("the branches of an if set different attributes")
+        keys = dict.fromkeys((*yes, *no))
+        named = {k: self.value(yes.get(k, ABSENT), no.get(k, ABSENT)) for k in keys}
+        return lambda it: {k: p(it) for k, p in named.items()}
