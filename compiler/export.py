@@ -55,6 +55,10 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
+    if own.random is not None:
+        raise NotCompilable(
+            f"cannot export {name}: it draws random numbers from this process's generator"
+        )
     if changed := (*own.state_updates, *own.state_assigned):
         path = changed[0][0]
         raise NotCompilable(f"cannot export {name}: it updates the attribute {path!r}")

@@ -21,6 +21,7 @@ from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import GuardError, NotCompilable
 from tensorscript.dialects.te.schedule import schedules_of
+from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
@@ -196,8 +197,11 @@ class CompiledFunction:
     def _run(self, found: Specialisation, bound: Bound) -> Any:
         own = found.plan
         state = bound.state or bind_state(self.program.receiver, own)
-        leaves = found.loaded.call(*bound.leaves, *state.leaves)
+        drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
+        leaves = found.loaded.call(*bound.leaves, *state.leaves, *drawn)
         results = leaves if isinstance(leaves, tuple) else (leaves,)
+        if own.random is not None:
+            DEFAULT_GENERATOR.set_native_state(results[own.random])
         if own.mutated_inputs:
             for path, leaf in own.mutated_inputs:
                 bound.paths[path][...] = results[leaf]
@@ -338,7 +342,7 @@ class CompiledFunction:
         plan = CallPlan.of(lowered.specialised)
         native = NativeModule(lowered.module, self.options, plan.scalar_leaves)
         code = native.compile()
-        if key is not None and not code.constants and not plan.state_inputs:
+        if key is not None and not code.constants and not plan.state_inputs and plan.random is None:
             self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)

@@ -35,6 +35,7 @@ class CallPlan:
     state_assigned: tuple[tuple[str, OutputTree], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
+    random: int | None = None
 
     @classmethod
     def of(cls, own: Specialised) -> CallPlan:
@@ -56,6 +57,7 @@ class CallPlan:
         """A call does more than compute new values from its arguments."""
         return bool(
             self.mutated_inputs
+            or self.random is not None
             or self.state_inputs
             or self.state_updates
             or self.state_assigned

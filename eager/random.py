@@ -83,6 +83,20 @@ class Generator:
         bits.state = found
         self._cached = normal if has_normal else None
 
+    def native_state(self) -> NDArray[np.float64]:
+        """All that the next numbers depend on, as compiled code takes it: 624 words, how many of
+        them are used, whether a normal number is left, and that number."""
+        inner = self._stream().state["state"]
+        spare = [float(self._cached is not None), self._cached or 0.0]
+        return np.concatenate([inner["key"].astype(np.float64), [inner["pos"]], spare])
+
+    def set_native_state(self, state: NDArray[np.float64]) -> None:
+        """Go on from what `native_state` gave, here or in compiled code."""
+        bits, whole = self._stream(), dict(self._stream().state)
+        whole["state"] = {"key": state[:624].astype(np.uint32), "pos": int(state[624])}
+        bits.state = whole
+        self._cached = float(state[626]) if state[625] else None
+
     def words(self, count: int) -> NDArray[np.uint64]:
         """`count` 32-bit words."""
         if count == 0:

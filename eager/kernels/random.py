@@ -170,6 +170,8 @@ def bernoulli(self: Any, generator: Any = None) -> Any:
 
 def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
     chance = compute(p) if hasattr(p, "dtype") else p
+    if not hasattr(p, "dtype") and not 0 <= p <= 1:
+        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return _store(self, _draw("uniform", array(self).shape, float64, generator) < chance)
 
 

@@ -29,12 +29,12 @@ def attention(
     *_: Value,
 ) -> Tensor:
     """softmax(query @ key.T * scale + mask) @ value."""
-    if dropout:
-        b.cannot("random numbers")
     if enable_gqa:
         key, value = (_repeated(b, t, query) for t in (key, value))
     # Under a mask, a row without any admissible key has no weight anywhere.
     weights = _weights(b, query, key, mask, causal, scale, safe=mask is not None)
+    if dropout:
+        weights = b.apply("aten::dropout", weights, dropout, True)
     return _weighted(b, weights, value)
 
 

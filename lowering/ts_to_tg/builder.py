@@ -27,7 +27,11 @@ Rows = dict[str, Callable[..., Value]]
 
 
 class Builder(Emitter):
-    """Builds tensors and writes them; holds what the specialised function assumes."""
+    """Builds tensors and writes them; holds what the specialised function assumes.
+
+    Attributes:
+        generator: the state of the random generator, where it is an argument.
+    """
 
     def __init__(self, block: Block) -> None:
         super().__init__(block)
@@ -37,6 +41,7 @@ class Builder(Emitter):
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
         self.kept: list[np.ndarray] = []
+        self.generator: Storage | None = None
 
     # --- tensors ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Rows of softmax and normalisations, and dropout in evaluation."""
+"""Rows of softmax and normalisations."""
 
 from __future__ import annotations
 
@@ -217,12 +217,6 @@ def instance_norm(
     return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
 
 
-def dropout(b: Builder, x: Tensor, p: Value, training: Value, *_: Value) -> Tensor:
-    if training is not False and p != 0:
-        b.cannot("random numbers")
-    return x
-
-
 def _weight_norm(b: Builder, v: Tensor, g: Tensor, dim: int = 0, *_: Value) -> Tensor:
     dims = [d for d in range(v.rank) if d != dim]
     length = b.call("aten::norm", v, 2, dims, True)
@@ -241,7 +235,4 @@ NORMALIZATION: Rows = {
     "aten::group_norm": group_norm,
     "aten::instance_norm": instance_norm,
     "aten::_weight_norm": _weight_norm,
-    "aten::dropout": dropout,
-    "aten::feature_dropout": dropout,
-    "aten::alpha_dropout": dropout,
 }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 SELF = "self"
 """The first part of paths to what the receiver of a method holds."""
+RANDOM = "$random"
+"""The path of the random generator's state; no argument can have this name."""
 
 
 def below(path: str, part: object) -> str:

@@ -118,8 +118,6 @@ def _network(
     batch_first: bool,
     cell: Cell,
 ) -> tuple[Tensor, ...]:
-    if dropout and training is not False:
-        b.cannot("random numbers")
     unbatched = x.rank == 2
     if unbatched:
         x = b.call("aten::unsqueeze", x, 1)
@@ -143,6 +141,8 @@ def _network(
             for kept, s in zip(last, after, strict=True):
                 kept.append(s)
         x = cat(b, outputs, -1) if directions > 1 else outputs[0]
+        if dropout and training is not False and layer + 1 < layers:
+            x = b.apply("aten::dropout", x, dropout, training)
     ends = [stack(b, s, 0) for s in last]
     if unbatched:
         return b.call("aten::squeeze", x, 1), *(b.call("aten::squeeze", s, 1) for s in ends)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from functools import cache
 
 _REASONS: tuple[tuple[str, str], ...] = (
-    ("it draws random numbers, and only the interpreter has the generator",
-     "bernoulli* binomial cauchy_ exponential_ feature_alpha_dropout* fractional_max_pool* "
-     "geometric_ log_normal_ manual_seed multinomial native_dropout normal* poisson rand* "
-     "uniform_"),
+    ("how many random numbers it draws depends on the data", "binomial poisson"),
+    ("it draws random numbers, which only the interpreter does here",
+     "fractional_max_pool*"),
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("matrices are not decomposed in native code",
      "_lu_with_info cholesky* det geqrf inverse linalg_* logdet lu_* matrix_exp nuclear_norm "

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block
 
-from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
@@ -28,14 +28,16 @@ from .boundary import Boundary, whole
 from .builder import Builder
 from .control import Raised
 from .evaluator import Evaluator
+from .generator import STATE_SIZE, DrawsNumbers
 from .grown import (
     Hints,
     ListGrows,
 )
-from .paths import SELF, is_state, of_receiver
+from .paths import RANDOM, SELF, is_state, of_receiver
 from .specs import (
     ArgumentSpec,
     OutputTree,
+    TensorSpec,
 )
 from .state import State, assigned, attribute_of, written
 from .structure import HANDLERS, script_error
@@ -72,6 +74,8 @@ class Specialised:
         state_updates: (path, leaf number) of new elements of tensors that were written in place.
         state_assigned: (path, tree) of new values of attributes.
         aliases: (leaf number, path): a result that is the argument itself.
+        random: leaf number of the random generator's state, which is the last argument, too; None
+            if the program draws no numbers.
     """
 
     module: ModuleOp
@@ -86,6 +90,7 @@ class Specialised:
     state_assigned: tuple[tuple[str, OutputTree], ...] = ()
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
+    random: int | None = None
 
     @property
     def function(self) -> tg.FuncOp:
@@ -99,6 +104,7 @@ def _run(
     options: Options,
     state: Mapping[str, ArgumentSpec],
     hints: Hints,
+    draws: bool,
 ) -> tuple[Boundary, Value]:
     builder = Builder(Block())
     if options.default_dtype is not None:
@@ -122,6 +128,8 @@ def _run(
         evaluator.state[path] = own.argument(state_spec, path)
     for k, spec in waiting:
         values[k] = own.argument(spec, SELF)
+    if draws:
+        builder.generator = own.tensor(TensorSpec(float64, (STATE_SIZE,)), RANDOM).storage
     try:
         result = evaluator.call(entry, values)
     except Raised as raised:
@@ -137,10 +145,14 @@ def _settled(
     state: Mapping[str, ArgumentSpec],
     hints: Hints,
 ) -> tuple[Boundary, Value]:
-    """`_run`, again and again until every list that has to be a run-time list is one."""
+    """`_run`, again and again until every list that has to be a run-time list is one, and the
+    random generator is an argument if it is used."""
+    draws = False
     while True:
         try:
-            return _run(module, entry, arguments, options, state, hints)
+            return _run(module, entry, arguments, options, state, hints, draws)
+        except DrawsNumbers:
+            draws = True
         except ListGrows as grows:
             if not options.lists or not hints.learn(grows):
                 raise NotCompilable(grows.reason, grows.span) from None
@@ -203,8 +215,9 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     mutated = tuple(
         (path, own.leaf(whole(x.storage)))
         for path, x in own.tensors.items()
-        if x.storage in b.written and not is_state(path)
+        if x.storage in b.written and not is_state(path) and path != RANDOM
     )
+    random = None if b.generator is None else own.leaf(whole(b.generator))
     updates = tuple((of_receiver(path), own.leaf(x)) for path, x in written(own).items())
     changes = tuple((of_receiver(path), own.tree(v)) for path, v in assigned(own).items())
     b.emit(tg.ReturnOp(own.leaves))
@@ -236,6 +249,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
         changes,
         tuple(own.sources.items()),
         tuple(own.sizes),
+        random,
     )
 
 

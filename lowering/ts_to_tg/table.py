@@ -37,6 +37,7 @@ from .order import ORDER
 from .pointwise import POINTWISE
 from .pooling import POOLING
 from .product import PRODUCT
+from .random_numbers import RANDOM
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
@@ -83,6 +84,7 @@ _ROWS: Rows = {
     **COMPOSITE,
     **SCATTERED_VIEW,
     **SPECIAL,
+    **RANDOM,
     **MAKES_COMPLEX,
     **SPECTRUM,
     **STFT,

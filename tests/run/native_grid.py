@@ -28,11 +28,15 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.random import manual_seed
 from tensorscript.eager.storage import TensorBase, array
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.tg.evaluate import to_wide
+from tensorscript.lowering.ts_to_tg.random_numbers import RANDOM
 from tensorscript.lowering.ts_to_tg.specialise import specialise
 
+SEED = 11
+"""Every call that draws random numbers starts from it."""
 OPTIONS = CompileOptions(cache=False, fallback="error")
 _BITS = {
     "float16": 11,
@@ -140,6 +144,9 @@ class _Writer:
     def call(self, call: Call) -> list[SSAValue]:
         """The results, and the arguments that the operator writes."""
         found = call.schema
+        if _draws(found):
+            seed = self.operand(SEED)
+            self.block.add_op(ts.OperatorOp("aten::manual_seed", [seed], []))
         operands = [self.operand(v) for v in call.arguments]
         op = ts.OperatorOp(found.full_name, operands, [tt.ANY] * len(found.returns))
         self.block.add_op(op)
@@ -199,7 +206,9 @@ def native(calls: Sequence[Call]) -> list[list[object]]:
 
 
 def eager(call: Call) -> list[object]:
-    """The same from the eager kernel."""
+    """The same from the eager kernel; random numbers from the start of the same stream."""
+    if _draws(call.schema):
+        manual_seed(SEED)
     parts = zip(call.schema.arguments, call.arguments, strict=True)
     arguments = [_eager_value(v, str(a.type).startswith("ScalarType")) for a, v in parts]
     result = call_overload(call.name, tuple(arguments))
@@ -207,6 +216,13 @@ def eager(call: Call) -> list[object]:
     results = list(result) if len(found.returns) > 1 else [result][: len(found.returns)]
     written = zip(found.arguments, arguments, strict=True)
     return [v for r in (*results, *(v for a, v in written if a.is_write)) for v in _leaves(r)]
+
+
+def _draws(found: Schema) -> bool:
+    return f"aten::{found.base_name.removesuffix('_')}" in _DRAWING
+
+
+_DRAWING = {key.partition(".")[0] for key in RANDOM} - {"aten::manual_seed"}
 
 
 def _eager_value(value: object, is_dtype: bool = False) -> object:

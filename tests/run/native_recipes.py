@@ -13,6 +13,7 @@ from native_grid import Call, Known
 from native_rows_containers import CONTAINERS
 from native_rows_layout import LAYOUT
 from native_rows_numeric import NUMERIC
+from native_rows_random import RANDOM_ROWS
 from native_values import (
     COMPLEX_VARIANTS,
     FLOAT,
@@ -142,7 +143,7 @@ def _of_numbers(found: Schema) -> Iterator[Call]:
 
 # --- all of them ----------------------------------------------------------------------------------
 
-_TABLES = (NUMERIC, LAYOUT, CONTAINERS)
+_TABLES = (NUMERIC, LAYOUT, CONTAINERS, RANDOM_ROWS)
 ROWS: dict[str, list[Row]] = {
     name: rows for table in _TABLES for names, rows in table.items() for name in names.split()
 }

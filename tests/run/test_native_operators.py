@@ -41,7 +41,6 @@ UNSAMPLED = {
 }  # fmt: skip
 """Overloads without calls, and why."""
 
-_RANDOM = "draws random numbers, which only the interpreter's generator does"
 _DATA = "the shape of the result depends on the data"
 _RESHAPED = "changes the shape of a tensor in place"
 _PACKED = "packed sequences: how many rows a step has depends on the data"
@@ -52,7 +51,6 @@ _OF_COMPLEX = {
         float_Tensor""",
 }
 LIMITS: dict[str, str] = {
-    **dict.fromkeys(("dropout", "dropout_", "feature_dropout", "alpha_dropout"), _RANDOM),
     **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
     **dict.fromkeys(
         ("one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
@@ -66,6 +64,7 @@ LIMITS: dict[str, str] = {
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",
+    "manual_seed": "a seed that only the running program knows",
     "complex": "complex numbers of half precision",
     "polar": "complex numbers of half precision",
     **dict.fromkeys(
@@ -80,7 +79,7 @@ LIMITS: dict[str, str] = {
 }  # fmt: skip
 """Overloads of which native code refuses some calls that the kernel takes, and why."""
 
-RANDOM = frozenset(f"aten::{n}" for n in ("dropout", "dropout_", "feature_dropout", "empty_like"))
+RANDOM = frozenset(("aten::empty_like",))
 """Overloads whose values are not determined: dtypes and shapes are compared."""
 
 
