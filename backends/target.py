@@ -13,6 +13,7 @@ from typing import Literal
 
 import llvmlite.binding as llvm
 
+from tensorscript.base.dtypes import DType, bfloat16, int16
 from tensorscript.base.errors import UserError
 
 Kind = Literal["cpu", "ptx"]
@@ -87,6 +88,15 @@ class Target:
         """Part of a cache key: everything that changes the generated code."""
         return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes}"
 
+    @property
+    def pairs(self) -> frozenset[DType]:
+        """Dtypes of which one instruction adds the products of pairs to sums of twice the bits."""
+        if not self.triple.startswith("x86_64"):
+            return frozenset()
+        features = self.features.split(",")
+        bfloat = "+avx512bf16" in features if self.features else self.cpu in _PAIRS_OF_BFLOAT16
+        return frozenset((int16, bfloat16) if bfloat and self.vector_bytes == 64 else (int16,))
+
     def allows(self, intrinsic: str) -> bool:
         """Whether `llvm.<intrinsic>` (without its type suffix) may be emitted."""
         return intrinsic in INTRINSICS[self.kind]
@@ -137,6 +147,9 @@ _CPU_WIDTHS = {
     "znver4": 64, "znver5": 64, "x86-64-v3": 32, "haswell": 32, "skylake": 32, "alderlake": 32,
     "znver1": 32, "znver2": 32, "znver3": 32,
 }  # fmt: skip
+
+
+_PAIRS_OF_BFLOAT16 = frozenset(("cooperlake", "sapphirerapids", "znver4", "znver5"))
 
 
 def parse(text: str, cpu: str = "") -> Target:

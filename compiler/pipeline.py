@@ -74,7 +74,9 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if target.is_ptx:
         schedule_gpu(module)
     else:
-        schedule_cpu(module, CPUParameters(target.vector_bytes, checked=options.verify))
+        pairs = frozenset() if options.strict else target.pairs
+        machine = CPUParameters(target.vector_bytes, pairs=pairs, checked=options.verify)
+        schedule_cpu(module, machine)
     return module
 
 

@@ -106,7 +106,7 @@ def emit_module(
     Raises:
         InternalError: a statement or expression that has no row, naming it.
     """
-    options = options or EmitOptions()
+    options = replace(options or EmitOptions(), pairs=target.pairs, lanes=target.vector_bytes // 4)
     text = ModuleText()
     places = {}
     for op in constants(module):

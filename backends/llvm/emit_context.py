@@ -28,11 +28,15 @@ class EmitOptions:
         strict: no contraction of products into sums, no reassociation in reductions.
         external_constants: te.constant data is an external symbol that the loader resolves.
         block: where the large te.constants lie, else.
+        pairs: dtypes of which the target adds products of pairs in one instruction.
+        lanes: 32-bit lanes of the target's vectors.
     """
 
     strict: bool = False
     external_constants: bool = False
     block: Block | None = None
+    pairs: frozenset[DType] = frozenset()
+    lanes: int = 4
 
 
 Row = Callable[["Context", Operation], None]

@@ -15,7 +15,7 @@ from .emit_context import Context
 from .emit_expr import evaluate, evaluate_scalar
 from .emit_memory import any_lane
 from .emit_scope import Bound, Lane, nonneg, upper
-from .emit_transpose import emit_transposed
+from .emit_transpose import emit_across
 from .emit_types import Value, vector_of
 
 
@@ -88,7 +88,7 @@ def emit_unrolled(context: Context, op: ForOp) -> None:
 def emit_vector(context: Context, op: ForOp) -> None:
     """The body once, for all lanes. Inside another vector loop the inner one is unrolled, unless
     the two copy a square (`emit_transpose.py`)."""
-    if emit_transposed(context, op):
+    if emit_across(context, op):
         return
     width = int(str(context.resolve(op.extent).value))
     if width <= 1 or context.vector is not None:

@@ -23,6 +23,7 @@ from tensorscript.dialects.te.ops import (
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
 from .emit_memory import any_lane, emit_store, emit_update, locate
+from .emit_pairs import emit_pairs
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
 from .emit_types import register_type, vector_of
 
@@ -106,6 +107,8 @@ def emit_store_op(context: Context, op: Operation) -> None:
 
 def emit_update_op(context: Context, op: Operation) -> None:
     assert isinstance(op, UpdateOp)
+    if emit_pairs(context, op):
+        return
     value = evaluate(context, op.value)
     indices = tuple(context.resolve(i) for i in op.indices)
     emit_update(context, locate(context, op.buffer, indices), op.combiner, value, value_of)

@@ -1,4 +1,4 @@
-"""A vector loop in a vector loop that copies a square: whole vectors, transposed by shuffles.
+"""A vector loop in a vector loop that copies across: whole vectors, and shuffles of them.
 
 ```
 te.for u in 0 .. 16 vector { te.for v in 0 .. 16 vector { te.store t[u, v] = x[v, u] } }
@@ -7,6 +7,10 @@ Memory is contiguous along u in what is read and along v in what is written; one
 loaded (and converted, where the dtypes differ), and log2 n rounds of interleaving the first half
 of the vectors with the second transpose them (the perfect shuffle; Stone, "Parallel Processing with
 the Perfect Shuffle", 1971).
+```
+te.for v in 0 .. 32 vector { te.for u in 0 .. 2 vector { te.store t[v, u] = f(u, v) } }
+```
+Here what is written is contiguous in both: the vectors of u = 0 and u = 1 are interleaved.
 """
 
 from __future__ import annotations
@@ -25,8 +29,8 @@ SIZES = (4, 8, 16)
 """Sides of a square that fit the registers."""
 
 
-def emit_transposed(context: Context, op: ForOp) -> bool:
-    """Emit `op` if it copies a square across; False if it is another loop."""
+def emit_across(context: Context, op: ForOp) -> bool:
+    """Emit `op` if it copies a square or interleaves vectors; False if it is another loop."""
     inner = op.block.first_op
     if context.vector is not None or not isinstance(inner, ForOp) or inner.next_op is not None:
         return False
@@ -34,7 +38,11 @@ def emit_transposed(context: Context, op: ForOp) -> bool:
     if not isinstance(store, StoreOp) or store.next_op is not None:
         return False
     size = _size(context, op)
-    if inner.kind.data != "vector" or size not in SIZES or _size(context, inner) != size:
+    if inner.kind.data != "vector":
+        return False
+    if _size(context, inner) == 2 and size > 2:
+        return _emit_interleaved(context, op, inner, store)
+    if size not in SIZES or _size(context, inner) != size:
         return False
     read = store.value.args[0] if store.value.op == "cast" else store.value
     if read.op != "load":
@@ -46,6 +54,33 @@ def emit_transposed(context: Context, op: ForOp) -> bool:
         return False
     rows = [_row(context, op, inner, k, store.value) for k in range(size)]
     _store_across(context, rows, written, target)
+    return True
+
+
+def _emit_interleaved(context: Context, op: ForOp, inner: ForOp, store: StoreOp) -> bool:
+    """The vectors of both iterations of `inner`, as pairs; False if what is written is no row."""
+    written, size = context.place(store.buffer), _size(context, op)
+    name = f"{inner.var}$pair"
+    index = context.resolve(flat_index(written.buffer, store.indices, context.is_flat))
+    pair = {
+        inner.var: add(context.resolve(inner.start), var(name)),
+        op.var: context.resolve(op.start),
+    }
+    steps = [
+        affine(_substituted(context, index, values), Lane(name, 2, {name}), context.scope)
+        for values in (pair, {op.var: var(name), inner.var: context.resolve(inner.start)})
+    ]
+    if any(s is None or not s[1].is_int(k) for k, s in zip((1, 2), steps, strict=True)):
+        return False
+    assert steps[0] is not None
+    first, second = (_row(context, op, inner, k, store.value) for k in range(2))
+    code, dtype = context.code, written.buffer.dtype
+    kind, wide = (vector_of(memory_type(dtype), n) for n in (size, 2 * size))
+    picks = ", ".join(f"i32 {k}" for j in range(size) for k in (j, size + j))
+    both = code.let(f"shufflevector {kind} {first}, {kind} {second}, <{2 * size} x i32> <{picks}>")
+    pointer = _address(context, written, steps[0][0])
+    code.do(f"store {wide} {both}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
+    context.new_statement()
     return True
 
 

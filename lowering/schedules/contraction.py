@@ -81,7 +81,7 @@ def part(number: Expr, size: Expr, parts: Expr) -> Expr:
     return (number * size) // parts
 
 
-class _Blocked:
+class BlockedProduct:
     """Writes the blocked nest of one product."""
 
     def __init__(
@@ -140,7 +140,7 @@ class _Blocked:
         """Sizes whose product is not known to be less than that."""
         return prod(known(size) or least for size in sizes) >= least
 
-    def _shared_packing(
+    def shared_packing(
         self, name: str, extent: Expr, body: list[Operation], side: Expr, grain: int
     ) -> ForOp:
         """A loop that packs a factor with that many rows or columns for all tasks."""
@@ -164,7 +164,7 @@ class _Blocked:
         if not self._y_is_even():
             return [self.pack_y_by_rows()]
         panel = self.pack_panel(var("jp"), var("jp"))
-        return [self._shared_packing("jp", self.panels_n, panel, self.n, 2)]
+        return [self.shared_packing("jp", self.panels_n, panel, self.n, 2)]
 
     def pack_panel(self, panel: Expr, slot: Expr) -> list[Operation]:
         """Fill `yp[slot]` with a column panel."""
@@ -249,20 +249,20 @@ class _Blocked:
         )  # fmt: skip
         row = AllocOp(make_buffer("row", self.dtype, [self.n]), "stack")
         panels = ForOp("jp", self.panels_n, [cut])
-        return self._shared_packing("kp", self.k, [row, *walk, panels], self.n, 8)
+        return self.shared_packing("kp", self.k, [row, *walk, panels], self.n, 8)
 
     def pack_all_x(self) -> Operation:
         """Pack every row panel over the whole depth."""
         panel = var("ip")
         body = self.packer.panel("xp", panel, panel * self.tile.rows, const(0), self.k)
-        return self._shared_packing("ip", self.panels_m, body, self.m, 4)
+        return self.shared_packing("ip", self.panels_m, body, self.m, 4)
 
     def pack_x(self) -> Operation:
         """Pack the row panels of a block over a block of the depth."""
         first = (self.first_panel + var("ip")) * self.tile.rows
         k = var("kb") * self.depth_block
         body = self.packer.panel("xp", var("ip"), first, k, self.depth_extent())
-        return ForOp("ip", self._panels_here(), body)
+        return ForOp("ip", self.panels_here(), body)
 
     def depth_extent(self) -> Expr:
         if self.single:
@@ -297,13 +297,8 @@ class _Blocked:
         def clear(row: Expr, column: Expr) -> list[Operation]:
             return [StoreOp("tile", [var("i0t"), var("j0t")], zero)]
 
-        k = var("kb") * self.depth_block + var("kt")
-        where = [var("iq"), var("kt"), var("i2t")]
-        if self.shared:
-            where = [self.first_panel + var("iq"), k, var("i2t")]
-        a = load("xp", where, self.dtype)
-        b = load("yp", [const(0) if self.local_y else var("jq"), k, var("j2t")], self.dtype)
-        step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", a * b)
+        steps, value = self.steps()
+        step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", value)
         outer = ForOp(
             "i2t",
             self.tile.rows,
@@ -313,9 +308,25 @@ class _Blocked:
         return [
             AllocOp(tile, "reg"),
             self.each("0t", clear, False),
-            ForOp("kt", self.depth_extent(), [outer], reduction=True),
+            ForOp("kt", steps, [outer], reduction=True),
             *self._finish(),
         ]
+
+    def steps(self) -> tuple[Expr, Expr]:
+        """How many steps a tile takes over a block of the depth, and what each adds to it."""
+        k = var("kb") * self.depth_block + var("kt")
+        a = load("xp", [self.x_slot, k if self.shared else var("kt"), var("i2t")], self.dtype)
+        return self.depth_extent(), a * load("yp", [self.y_slot, k, var("j2t")], self.dtype)
+
+    @property
+    def x_slot(self) -> Expr:
+        """Where the panel of the tile's rows is packed."""
+        return self.first_panel + var("iq") if self.shared else var("iq")
+
+    @property
+    def y_slot(self) -> Expr:
+        """Where the panel of the tile's columns is packed."""
+        return const(0) if self.local_y else var("jq")
 
     def _finish(self) -> list[Operation]:
         def keep(row: Expr, column: Expr) -> list[Operation]:
@@ -363,7 +374,7 @@ class _Blocked:
         chunk = const(0) if self.chunks == 1 else var("tb") % self.chunks
         start = part(chunk, panels, const(self.chunks))
         count = part(chunk + 1, panels, const(self.chunks)) - start
-        tiles = ForOp("iq", self._panels_here(), self.micro_kernel())
+        tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
         yp = AllocOp(self.yp, "stack")
         if self.local_y:
             depth = ForOp("kb", self.depth_blocks, [tiles])
@@ -386,7 +397,7 @@ class _Blocked:
         body.append(tasks)
         return [*(pack_x if self.hoisted else []), *loops_around(self.p.batch, body)]
 
-    def _panels_here(self) -> Expr:
+    def panels_here(self) -> Expr:
         """Row panels of a task's block."""
         size, blocks = known(self.panels_m), known(self.blocks)
         if size is not None and blocks is not None and size % blocks == 0:
@@ -420,4 +431,4 @@ def blocked_product(
     dtype = SUM_DTYPES[product.target.value.dtype]
     product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
     tile = tile_for(dtype, vector_bytes, product.rows.size)
-    return _Blocked(func, product, tile, dtype, whole).build()
+    return BlockedProduct(func, product, tile, dtype, whole).build()

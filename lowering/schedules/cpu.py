@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 
+from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, walk
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, functions
@@ -33,6 +34,7 @@ from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
 from .contraction import is_fixed, worth_blocking
+from .contraction_pairs import paired_product, worth_pairing
 from .contraction_shape import product_of
 from .convolution import convolved_product
 from .iterations import vectorize_iterations
@@ -51,6 +53,7 @@ class CPUParameters:
         grain: element operations (of vector code) worth handing to another thread, about 10 us.
         reduction_chunk: elements of a full reduction that one thread takes at a time.
         fixed: parameters of the kernel at hand that every call passes a constant for.
+        pairs: dtypes of which the machine multiplies and adds pairs in one instruction.
         checked: have the steps checked, which are legal by construction.
     """
 
@@ -58,6 +61,7 @@ class CPUParameters:
     grain: int = 1 << 18
     reduction_chunk: int = 1 << 15
     fixed: frozenset[str] = frozenset()
+    pairs: frozenset[DType] = frozenset()
     checked: bool = False
 
 
@@ -302,9 +306,16 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         _tensorize(scheduler, "convolution", parameters)
     elif product is not None and worth_blocking(product, parameters.fixed):
         constant = is_fixed(product, parameters.fixed)  # packed at compile time (prepack.py)
-        _tensorize(scheduler, "packed product" if constant else "product", parameters)
+        kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
+        _tensorize(scheduler, f"packed {kind}" if constant else kind, parameters)
     else:
         _schedule_rows(scheduler, parameters)
+
+
+def _pays_in_pairs(func: FuncOp, parameters: CPUParameters) -> bool:
+    if (form := paired_product(func)) is None or form.dtype not in parameters.pairs:
+        return False
+    return worth_pairing(form, parameters.fixed)
 
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:

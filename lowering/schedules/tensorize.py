@@ -4,6 +4,7 @@
 |---|---|---|
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | packed product | the same | the same, the second factor packed whole, before everything |
+| pairs | the same of 16-bit numbers | the same, two steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | a merge sort or a selection a line |
@@ -28,6 +29,7 @@ from ..te.nest import Nest
 from .attention import tiled_attention
 from .attention_shape import recognise_attention
 from .contraction import blocked_product
+from .contraction_pairs import paired_product, product_of_pairs
 from .contraction_shape import product_of
 from .convolution import convolved_product, direct_convolution
 from .order import ranking_of, sorted_lines
@@ -46,6 +48,10 @@ KERNELS = {
     "product": Kernel(product_of, blocked_product, "one product of matrices"),
     "packed product": Kernel(
         product_of, partial(blocked_product, whole=True), "one product of matrices"
+    ),
+    "pairs": Kernel(paired_product, product_of_pairs, "one product of 16-bit numbers"),
+    "packed pairs": Kernel(
+        paired_product, partial(product_of_pairs, whole=True), "one product of 16-bit numbers"
     ),
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"

@@ -75,6 +75,34 @@ def test_halves_are_summed_in_float32(kind: str, layout: str) -> None:
         assert (np.abs(found - exact) <= limit).all()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "cpu", "instruction"),
+    [
+        ("bfloat16", "znver4", "vdpbf16ps"),
+        ("bfloat16", "x86-64-v4", "vfmadd231ps"),  # has none for pairs
+        ("int8", "znver4", "vpdpwssd"),
+        ("uint8", "x86-64-v4", "vpmaddwd"),
+        ("int16", "x86-64-v3", "vpmaddwd"),
+        ("int16", "x86-64", "pmaddwd"),
+    ],
+)
+def test_pairs_are_one_instruction(dtype: str, cpu: str, instruction: str) -> None:
+    specs = [ts.TensorSpec((64, 64), getattr(ts, dtype))] * 2
+    target = "x86_64-unknown-linux-gnu"
+    compiled = ts.compile(product, specs, target=target, cpu=cpu, fallback="error")
+    assert compiled.asm().count(f"\t{instruction}\t") >= 8
+    in_pairs = instruction != "vfmadd231ps"
+    assert ("te.for ku in 0 .. 2 vector" in compiled.ir("scheduled")) == in_pairs
+
+
+def test_strict_numbers_are_not_paired() -> None:
+    """The instruction for bfloat16 takes subnormal numbers for 0."""
+    x = ts.full((64, 64), 2.0**-130, dtype=ts.bfloat16)
+    y = ts.full((64, 64), 2.0**100, dtype=ts.bfloat16)
+    found = ts.compile(product, (x, y), strict=True, fallback="error")(x, y)
+    assert (found.to(ts.float32).numpy() == 2.0**-24).all()
+
+
 @pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v2"])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
