@@ -207,7 +207,8 @@ def _method_example(
 def _function_name(func: Callable[..., Any]) -> str:
     if not hasattr(func, "__name__"):
         return f"__torch__.{type(func).__name__}"
-    return qualified_name(func).replace("<lambda>", "_lambda")
+    name = qualified_name(func)
+    return name.removesuffix("_lambda_") + "_lambda" if func.__name__ == "<lambda>" else name
 
 
 def _recorded_function(func: Callable[..., Any], example: Example) -> ScriptFunction:

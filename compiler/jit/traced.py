@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorscript.base.errors import GuardError
+from tensorscript.eager.nn.module import Module
 from tensorscript.frontends.script.live import World
 from tensorscript.frontends.trace.modules import Member, ModuleTree
 from tensorscript.runtime.values import ScriptObject
@@ -39,11 +40,15 @@ class TracedModule(RecursiveScriptModule):
 
 
 class TopLevelTracedModule(TracedModule):
-    """A traced module: callable, with `graph` and `code` of its recorded `forward`."""
+    """A traced module: callable, with `graph` and `code` of its recorded `forward`; hooks can be
+    registered as of modules in Python, and are no part of what is recorded."""
+
+    register_forward_hook = Module.register_forward_hook
+    register_forward_pre_hook = Module.register_forward_pre_hook
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the recorded `forward`."""
-        return RecursiveScriptModule.__call__(self, *args, **kwargs)
+        """Run the recorded `forward`, and the hooks around it."""
+        return Module.__call__(self, *args, **kwargs)
 
 
 class TracedHome(ProgramHome):

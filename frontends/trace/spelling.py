@@ -13,7 +13,7 @@ from typing import Any
 
 from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
-from tensorscript.eager.device import CPU
+from tensorscript.eager.device import CPU, strided
 from tensorscript.eager.storage import TensorBase
 
 Arguments = tuple[Any, ...]
@@ -117,7 +117,11 @@ def _convolution(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments
 
 
 def _to(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
-    """`x.to(other)` as `x.to(other.device, other.dtype)`."""
+    """`x.to(other)` as `x.to(other.device, other.dtype)`; what `x.to(memory_format=...)` leaves
+    open is what the tensor is."""
+    if found.overload == "dtype_layout" and arguments[-1] is not None:
+        tensor, dtype, layout, where, *rest = arguments
+        return found, (tensor, dtype or tensor.dtype, layout or strided, where or CPU, *rest)
     if found.overload != "other":
         return found, arguments
     tensor, other, *rest = arguments

@@ -295,3 +295,21 @@ def test_a_convolution_of_one_sample_gets_a_batch() -> None:
     traced = jit.trace(lambda x: ts.conv1d(x, w), ts.rand(2, 5))
     assert kinds(traced.graph)[0] == "aten::unsqueeze"
     assert kinds(traced.graph)[-2:] == ["aten::_convolution", "aten::squeeze"]
+
+
+def test_hooks_of_a_traced_module_run_around_it() -> None:
+    traced = jit.trace(ts.nn.Linear(3, 2), ts.ones(1, 3))
+    seen: list[str] = []
+    first = traced.register_forward_pre_hook(lambda module, args: seen.append("before"))
+    traced.register_forward_hook(lambda module, args, result: seen.append("behind"))
+    traced(ts.ones(1, 3))
+    first.remove()
+    traced(ts.ones(1, 3))
+    assert seen == ["before", "behind", "behind"]
+
+
+def test_a_memory_format_is_recorded_with_what_the_tensor_is() -> None:
+    traced = jit.trace(lambda x: x.to(memory_format=ts.channels_last), ts.ones(1, 2, 3, 4))
+    assert "strides=[24, 1, 8, 2]" in str(traced.graph) and 'value="cpu"' in str(traced.graph)
+    assert traced(ts.ones(1, 2, 3, 4)).is_contiguous(memory_format=ts.channels_last)
+    assert traced.code.startswith("def _lambda(x: Tensor) -> Tensor:")

@@ -35,6 +35,7 @@ from tensorscript.eager.nn.layers.activation import (
     Tanhshrink,
     Threshold,
 )
+from tensorscript.eager.nn.layers.adaptive import AdaptiveLogSoftmaxWithLoss
 from tensorscript.eager.nn.layers.attention import (
     MultiheadAttention,
 )
@@ -70,6 +71,21 @@ from tensorscript.eager.nn.layers.dropout import (
 from tensorscript.eager.nn.layers.flatten import (
     Flatten,
     Unflatten,
+)
+from tensorscript.eager.nn.layers.lazy import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
 )
 from tensorscript.eager.nn.layers.linear import (
     Bilinear,
@@ -186,7 +202,7 @@ from tensorscript.eager.nn.parameter_container import (
     ParameterDict,
     ParameterList,
 )
-from tensorscript.nn.modules import (
+from tensorscript.nn.modules import (  # noqa: F401 - families by their file names, no classes
     activation,
     batchnorm,
     container,
@@ -215,6 +231,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -277,6 +294,19 @@ __all__ = [
     "LPPool3d",
     "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LocalResponseNorm",
@@ -350,18 +380,4 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
-    "activation",
-    "batchnorm",
-    "container",
-    "conv",
-    "dropout",
-    "instancenorm",
-    "linear",
-    "loss",
-    "module",
-    "normalization",
-    "pooling",
-    "rnn",
-    "transformer",
-    "utils",
 ]
