@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from .builder import Builder, Value
-from .coefficients import ERF, ERFCX, LOGERFC
+from .coefficients import ERF, ERFCX, EXP2, LOG2ERFC
 
 
 def _near_zero(b: Builder, x: Value) -> Value:
@@ -21,16 +23,21 @@ def _tail(b: Builder, magnitude: Value) -> Value:
     return b.call("exp", -square) * b.fma(scaled, -rest, scaled)
 
 
+def _short_tail(b: Builder, magnitude: Value) -> Value:
+    """erfc(t) for 0.9277 <= t in float32, absolutely precise to an ulp of 1 - erfc(t): as 2^p with
+    a polynomial p, whose whole part goes into the exponent directly (no result is subnormal)."""
+    p = b.polynomial(b.select(magnitude > 3.93, 3.93, magnitude), LOG2ERFC["f32"])
+    n, whole = b.round_magic(p)
+    f = p - n
+    power = b.fma(f, b.polynomial(f, (math.log(2.0), *EXP2["f32"])), b.constant(1.0))
+    return b.float_of(b.bits_of(power) + (whole << b.mantissa))
+
+
 def erf(b: Builder, x: Value) -> Value:
-    """Polynomial in x^2 near 0; elsewhere 1 - erfc, in float32 through a fit of log(erfc)."""
+    """Polynomial in x^2 near 0 (and for NaN); elsewhere 1 - erfc."""
     magnitude = b.abs(x)
-    if b.dtype == "f32":
-        t = b.select(magnitude > 3.93, 3.93, magnitude)
-        far = 1.0 - b.call("exp", b.polynomial(t, LOGERFC["f32"]))
-    else:
-        far = 1.0 - _tail(b, magnitude)
-    result = b.select(magnitude < 0.9277, _near_zero(b, x), b.copysign(far, x))
-    return b.select(x.is_nan(), x, result)
+    far = 1.0 - (_short_tail(b, magnitude) if b.dtype == "f32" else _tail(b, magnitude))
+    return b.select(magnitude >= 0.9277, b.copysign(far, x), _near_zero(b, x))
 
 
 def erfc(b: Builder, x: Value) -> Value:
