@@ -1,9 +1,9 @@
 """Benchmarks against what is installed: NumPy, PyTorch, ONNX Runtime, JAX, Numba.
 
-    python benchmarks/run.py [--quick] [--threads 1 2] [--only pointwise product ...]
+    python benchmarks/run.py [--quick] [--threads 1 2] [--only pointwise product ...] [--match TEXT]
 
 Results go to `benchmarks/results/`: `latest.json`, `latest.md`, and pictures where matplotlib is
-installed. With `--only` or `--threads` the rest of an earlier run is kept.
+installed. With `--only`, `--match` or `--threads` the rest of an earlier run is kept.
 """
 
 from __future__ import annotations
@@ -60,9 +60,13 @@ class Results:
         kept = {"limits": self.limits, "latency": self.latency, "groups": raw}
         return json.dumps(kept, indent=1) + "\n"
 
-    def replace(self, group: str, threads: int, rows: list[Row]) -> None:
-        kept = [row for row in self.groups.get(group, []) if row.threads != threads]
-        self.groups[group] = sorted([*kept, *rows], key=lambda row: row.threads)
+    def replace(self, group: str, names: list[str], rows: list[Row]) -> None:
+        """Put `rows` in the place of earlier ones; `names` are the workloads of the group."""
+        found = {(row.workload, row.threads): row for row in self.groups.get(group, [])}
+        found |= {(row.workload, row.threads): row for row in rows}
+        kept = [row for row in found.values() if row.workload in names]
+        kept.sort(key=lambda row: (row.threads, names.index(row.workload)))
+        self.groups[group] = kept
 
 
 def installed() -> list[str]:
@@ -135,8 +139,8 @@ def progress(group: str, row: Row) -> str:
     return f"{group}, {row.threads}t, {row.workload}: {ratio}  ({shown}) {row.accuracy}"
 
 
-def measure(results: Results, groups: list[str], threads: int, effort: Effort) -> None:
-    """Run groups with a number of threads, and print their rows as they come."""
+def measure(results: Results, groups: list[str], match: str, threads: int, effort: Effort) -> None:
+    """Run the workloads of groups that have `match` in their names, and print rows as they come."""
     results.limits[threads] = asked("limits.py", str(threads), threads=threads)
     with Arena(installed(), threads) as arena:
         for group in groups:
@@ -145,9 +149,11 @@ def measure(results: Results, groups: list[str], threads: int, effort: Effort) -
             works = arena.workloads(group)
             rows = []
             for index, work in enumerate(works):
+                if match not in work["name"]:
+                    continue
                 rows.append(arena.measure(group, index, work, effort))
                 print(progress(group, rows[-1]), flush=True)
-            results.replace(group, threads, rows)
+            results.replace(group, [work["name"] for work in works], rows)
 
 
 def main() -> None:
@@ -155,6 +161,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="shorter timing, for a first look")
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--only", nargs="*", choices=(*GROUPS, "latency"))
+    parser.add_argument("--match", default="", help="only workloads with this in their names")
     parser.add_argument("--output", type=Path, default=HERE / "results")
     options = parser.parse_args()
     wanted = options.only or [*GROUPS, "latency"]
@@ -162,7 +169,7 @@ def main() -> None:
     results = Results.load(options.output / "latest.json")
     groups = [name for name in GROUPS if name in wanted]
     for threads in options.threads if groups else []:
-        measure(results, groups, threads, QUICK if options.quick else Effort())
+        measure(results, groups, options.match, threads, QUICK if options.quick else Effort())
     if "latency" in wanted:
         results.latency = asked("latency.py")
     results.groups = {name: results.groups[name] for name in GROUPS if name in results.groups}

@@ -341,10 +341,12 @@ class CompiledFunction:
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
         native = NativeModule(lowered.module, self.options, plan.scalar_leaves)
-        code = native.compile()
-        if key is not None and not code.constants and not plan.state_inputs and plan.random is None:
-            self._cache.store(key, code.data, to_metadata(code, plan))
         cache = self._cache if self.options.cache else None
+        own = not plan.state_inputs and plan.random is None and not native.has_constants
+        stored = key is not None and own
+        code = native.compile(None if stored else cache)
+        if key is not None and stored:
+            self._cache.store(key, code.data, to_metadata(code, plan))
         loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 

@@ -33,7 +33,7 @@ from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimi
 from tensorscript.base.errors import InternalError, ScriptError, UserError
 from tensorscript.dialects.te.ops import FuncOp, WhileOp, constants, functions
 
-from .cache import DiskCache, cache_key
+from .cache import DiskCache, cache_key, compiler_identity
 from .options import CompileOptions
 
 THUNK, ENTRY = "ts_thunk", "ts_entry"
@@ -127,12 +127,17 @@ class NativeModule(ScheduledModule):
         loops = any(isinstance(op, WhileOp) for op in self.entry.walk())
         return SCALAR_CODE if loops else VECTOR_CODE
 
+    @property
+    def has_constants(self) -> bool:
+        """The object needs weights, which are not in it."""
+        return any(True for _ in constants(self.module))
+
     def assembly(self) -> str:
         return compile_assembly(self.llvm_text, self.target, self.optimization)
 
-    def compile(self) -> NativeCode:
+    def compile(self, cache: DiskCache | None = None) -> NativeCode:
         names = tuple(op.buffer.name for op in constants(self.module))
-        data = compile_object(self.llvm_text, self.target, self.optimization)
+        data = object_of(self.llvm_text, self.target, cache, self.optimization)
         return NativeCode(data, self.signature, kernels_of(self.module), names)
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -161,6 +166,24 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) ->
     room = np.empty(size + to, np.uint8)
     start = -room.ctypes.data % to
     return room[start : start + size].view(dtype).reshape(shape)
+
+
+def object_of(
+    text: str,
+    target: targets.Target,
+    cache: DiskCache | None,
+    optimization: Optimization = VECTOR_CODE,
+) -> bytes:
+    """The object of LLVM text, from the cache if it has it: for programs with weights, whose
+    specialisations are not kept."""
+    if cache is None:
+        return compile_object(text, target, optimization)
+    key = cache_key("object", compiler_identity(), text, target.key, repr(optimization))
+    if (hit := cache.load(key)) is not None:
+        return hit.data
+    data = compile_object(text, target, optimization)
+    cache.store(key, data)
+    return data
 
 
 def runtime_object(part: Part, cache: DiskCache | None) -> bytes:

@@ -12,19 +12,27 @@ from tensorscript.backends.cpu.calls import Functions
 from tensorscript.backends.cpu.runtime import runtime_symbols
 from tensorscript.lowering.schedules.prepack import hoist_packing, pack_constants
 
-from .native import aligned_empty, runtime_object
+from .cache import DiskCache
+from .native import aligned_empty, object_of, runtime_object
 
 
-def prepack(module: ModuleOp) -> None:
+def prepack(module: ModuleOp, cache: DiskCache | None = None) -> None:
     """Replace what kernels pack from constants by constants, in place.
+
+    Args:
+        cache: keeps the objects of the packing functions.
 
     Raises:
         InternalError: a packing fails.
     """
     if not (packings := hoist_packing(module)):
         return
-    support = runtime_symbols(lambda part: runtime_object(part, None))
-    functions = Functions([p.function for p in packings], support)
+    support = runtime_symbols(lambda part: runtime_object(part, cache))
+    functions = Functions(
+        [p.function for p in packings],
+        support,
+        lambda text, target: object_of(text, target, cache),
+    )
     shapes = {
         p.function.sym_name.data: tuple(int(str(n)) for n in p.target.shape) for p in packings
     }

@@ -26,6 +26,7 @@ from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.normalize import normalize
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
+from .cache import DiskCache
 from .observe import Pass, Run
 from .options import CompileOptions
 from .packed import prepack
@@ -82,7 +83,7 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
 
 def _prepack(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if not targets.parse(options.target, options.cpu).is_ptx:
-        prepack(module)
+        prepack(module, DiskCache(options.cache_dir) if options.cache else None)
     return module
 
 

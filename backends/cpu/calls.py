@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -22,15 +22,21 @@ class Functions:
     Args:
         functions: detached; they become part of one module.
         symbols: addresses of the run-time support.
+        make_object: gives the object of LLVM text for this machine.
     """
 
-    def __init__(self, functions: Sequence[FuncOp], symbols: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        functions: Sequence[FuncOp],
+        symbols: Mapping[str, int],
+        make_object: Callable[[str, targets.Target], bytes] = compile_object,
+    ) -> None:
         names = [f.sym_name.data for f in functions]
         entries = {name: f"entry_{name}" for name in names}
         host = targets.host()
         text = emit_module(ModuleOp(list(functions)), host, entries)
         self._entries = entries
-        self._loaded = load_object(compile_object(text, host), entries.values(), symbols)
+        self._loaded = load_object(make_object(text, host), entries.values(), symbols)
 
     def call(self, name: str, arrays: Sequence[np.ndarray]) -> None:
         """Run one function on contiguous arrays, in the order of its parameters.

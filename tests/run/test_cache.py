@@ -6,7 +6,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+
+import tensorscript as ts
 from tensorscript.compiler.cache import DiskCache, cache_key
+from tensorscript.compiler.options import CompileOptions
 
 
 def test_round_trip_and_private_files(tmp_path: Path) -> None:
@@ -80,3 +84,19 @@ def test_a_hit_is_fast(tmp_path: Path) -> None:
         cache.load("k")
         best = min(best, time.perf_counter() - start)
     assert best < 0.3e-3
+
+
+def test_objects_of_a_model_are_kept_without_its_weights(tmp_path: Path) -> None:
+    """Another model of the same layers finds the machine code of the first."""
+    x = np.ones((8, 64), np.float32)
+    found = []
+    for seed in (0, 1):
+        ts.manual_seed(seed)
+        layer = ts.nn.Linear(64, 64)
+        compiled = ts.compile(layer, options=CompileOptions(cache_dir=tmp_path, fallback="error"))
+        result = compiled(x)
+        wanted = x @ np.asarray(layer.weight).T + np.asarray(layer.bias)
+        np.testing.assert_allclose(result, wanted, 1e-5, 1e-5)
+        found.append({file.name for file in tmp_path.iterdir()})
+    assert found[0] == found[1]
+    assert len(found[0]) >= 2  # the program and what packs its weights
