@@ -3,7 +3,7 @@
 ```
 for each head and block of queries (parallel):
     for each block of keys (no further than a causal mask lets the queries see):
-        pack K into panels kp[j / NR][r][NR], V into panels vp[d / NV][j][NV]
+        pack K into panels kp[j / NR][r][NR], V into panels vp[d / NV][j][NV] (unless V is dense)
         for each panel of MR queries:
             sc[MR][keys]  = panel of Q times kp                       (tiles in registers)
             m' = max(m, max sc);  sc = exp(sc - m');  c = exp(m - m');  l = l * c + sum sc
@@ -38,7 +38,7 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
 from tensorscript.dialects.tg.ops import identity
 
-from ..te.affine import all_buffers, coefficient, known
+from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map, vectorize_reduction
 from .attention_shape import Attention
 from .contraction_pack import RowPacker
@@ -98,6 +98,7 @@ class _Tiled:
         self.columns = min(self.tile.columns, -(-self.width // self.lanes) * self.lanes)
         self.value_panels = -(-self.width // self.columns)
         self.visible = _visible(a.score, self.row, self.key)
+        self.dense_values = self._values_are_dense()
         self.packer = RowPacker(
             a.k, a.key, a.depth, self.buffers, self.dtype, self.tile.columns, self.lanes
         )
@@ -114,6 +115,18 @@ class _Tiled:
             most = -(-queries // blocks)
         tile = tile_for(self.dtype, vector_bytes, const(most))
         return tile, -(-most // tile.rows) * tile.rows
+
+    def _values_are_dense(self) -> bool:
+        """The rows of V are whole panels, one behind the other: packing would only copy them."""
+        v = self.a.v
+        if v.op != "load" or self.width % self.columns:
+            return False
+        position = flat_index(self.buffers[str(v.value)], v.args)
+        step, row = coefficient(position, self.d), coefficient(position, self.key)
+        return step is not None and step.is_int(1) and row is not None and row.is_int(self.width)
+
+    def _value_at(self, key: Expr, d: Expr) -> Expr:
+        return substitute(self.a.v, {self.key: self.start + key, self.d: d})
 
     def _keys_of_a_block(self) -> int:
         keys, panel = known(self.keys), self.tile.columns
@@ -132,8 +145,9 @@ class _Tiled:
         lets += [LetOp("qb", task % self.blocks)] * several
         frame: dict[str, tuple[int, ...]] = {
             "kp": (self.block_keys // self.tile.columns, self.depth, self.packer.width),
-            "vp": (self.value_panels, self.block_keys, self.columns),
         }
+        if not self.dense_values:
+            frame["vp"] = (self.value_panels, self.block_keys, self.columns)
         if not self.single:
             frame |= {"acc": (self.block_rows, self.value_panels * self.columns)}
             frame |= {"tops": (self.block_rows,), "sums": (self.block_rows,)}
@@ -187,8 +201,10 @@ class _Tiled:
             "jp", ceil_div(held, panel),
             self.packer.panel("kp", var("jp"), first, const(0), const(self.depth)),
         )  # fmt: skip
+        if self.dense_values:
+            return [*lets, panels]
         d = var("dp") * self.columns + var("dv")
-        value = substitute(self.a.v, {self.key: self.start + var("jk"), self.d: d})
+        value = self._value_at(var("jk"), d)
         if self.width % self.columns:
             value = select(d < self.width, value, const(0, self.dtype))
         store = StoreOp("vp", [var("dp"), var("jk"), var("dv")], value)
@@ -209,13 +225,15 @@ class _Tiled:
 
     def _panel(self) -> Statements:
         rows = self.tile.rows
-        frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys), "scale": (rows,)}
+        frame: dict[str, tuple[int, ...]] = {"sc": (rows, self.block_keys)}
+        frame |= {"peaks": (rows,), "scale": (rows,)}
         lets, seen = _named("seen", self._keys_here(self.first + (rows - 1)))
         work: Statements = [
             *(AllocOp(make_buffer(n, self.dtype, s), "stack") for n, s in frame.items()),
             *self._pack_queries(),
             ForOp("jq", ceil_div(seen, self.tile.columns), self._scores()),
-            ForOp("ir", rows, self._softmax(seen)),
+            ForOp("im", rows, self._maxima(seen)),
+            ForOp("ie", rows, self._powers(seen)),
             ForOp("dq", self.value_panels, self._values(seen)),
         ]
         if self.single or self.visible is None:
@@ -246,12 +264,38 @@ class _Tiled:
             self._tile("s3", columns, [StoreOp("sc", place, done)]),
         ]
 
-    def _softmax(self, seen: Expr) -> Statements:
+    def _old_peak(self, row: Expr) -> Expr:
+        """The maximum of a row of the block over the keys before this block."""
+        dtype = self.dtype
+        return identity("max", dtype) if self.single else load("tops", [self._local(row)], dtype)
+
+    def _local(self, row: Expr) -> Expr:
+        return var("ip") * self.tile.rows + row
+
+    def _maxima(self, seen: Expr) -> Statements:
+        """The scores of one row mapped, and their maximum.
+
+        A loop of its own: what one row waits for, the next ones do not."""
+        a, dtype, i, j = self.a, self.dtype, var("im"), var("jm")
+        score = load("sc", [i, j], dtype)
+        body: Statements = [UpdateOp("peaks", [i], "max", score)]
+        if a.score is not None:
+            row = binary("min", self.first + i, self.n - 1)
+            mapped = substitute(a.score, {self.row: row, self.key: self.start + j})
+            value = replace_loads(mapped, lambda n: score if n.value == a.scores else None)
+            body = [
+                LetOp("score", value),
+                StoreOp("sc", [i, j], var("score", dtype)),
+                UpdateOp("peaks", [i], "max", var("score", dtype)),
+            ]
+        return [
+            StoreOp("peaks", [i], self._old_peak(i)),
+            *vectorize_reduction(ForOp("jm", seen, body), 2 * self.lanes),
+        ]
+
+    def _powers(self, seen: Expr) -> Statements:
         """One row of scores to powers; what becomes of the sums of earlier keys to `scale`."""
-        a, dtype = self.a, self.dtype
-        i, local = var("ir"), var("ip") * self.tile.rows + var("ir")
-        row = binary("min", self.first + i, self.n - 1)
-        start = identity("max", dtype) if self.single else load("tops", [local], dtype)
+        a, dtype, i, j = self.a, self.dtype, var("ie"), var("je")
         high = var("high", dtype)
 
         def power(x: Expr) -> Expr:
@@ -259,45 +303,26 @@ class _Tiled:
             return replace_loads(a.power, lambda n: values.get(str(n.value)))
 
         powers: Statements = [
-            LetOp("power", power(load("sc", [i, var("je")], dtype))),
-            StoreOp("sc", [i, var("je")], var("power", dtype)),
+            LetOp("power", power(load("sc", [i, j], dtype))),
+            StoreOp("sc", [i, j], var("power", dtype)),
             UpdateOp("part", [], "add", var("power", dtype)),
         ]
+        part = load("part", [], dtype)
         out: Statements = [
-            AllocOp(make_buffer("peak", dtype, ()), "stack"),
             AllocOp(make_buffer("part", dtype, ()), "stack"),
-            LetOp("low", start),
-            StoreOp("peak", [], var("low", dtype)),
             StoreOp("part", [], const(0, dtype)),
-            *vectorize_reduction(ForOp("jm", seen, self._peak(row)), 2 * self.lanes),
-            LetOp("high", load("peak", [], dtype)),
+            LetOp("high", load("peaks", [i], dtype)),
             *vectorize_reduction(ForOp("je", seen, powers), self.powers),
         ]
-        part = load("part", [], dtype)
         if self.single:
             return [*out, StoreOp("scale", [i], self._inverse(part))]
+        local = self._local(i)
         total = load("sums", [local], dtype) * load("scale", [i], dtype) + part
         return [
             *out,
-            StoreOp("scale", [i], power(binary("max", var("low", dtype), _floor(a.power)))),
+            StoreOp("scale", [i], power(binary("max", self._old_peak(i), _floor(a.power)))),
             StoreOp("tops", [local], high),
             StoreOp("sums", [local], total),
-        ]
-
-    def _peak(self, row: Expr) -> Statements:
-        """Statements that map the score at `jm` and put it into the row's maximum."""
-        i, j, dtype = var("ir"), var("jm"), self.dtype
-        score = load("sc", [i, j], dtype)
-        if self.a.score is None:
-            return [UpdateOp("peak", [], "max", score)]
-        at = {self.row: row, self.key: self.start + j}
-        value = replace_loads(
-            substitute(self.a.score, at), lambda n: score if n.value == self.a.scores else None
-        )
-        return [
-            LetOp("score", value),
-            StoreOp("sc", [i, j], var("score", dtype)),
-            UpdateOp("peak", [], "max", var("score", dtype)),
         ]
 
     def _inverse(self, total: Expr) -> Expr:
@@ -310,6 +335,8 @@ class _Tiled:
         if not self.single:
             start = load("acc", self._place("v0"), dtype) * load("scale", [var("iv0")], dtype)
         values = load("vp", [var("dq"), var("kvt"), var("jvtk")], dtype)
+        if self.dense_values:
+            values = self._value_at(var("kvt"), var("dq") * columns + var("jvtk"))
         done = load("vt", [var("iv3"), var("jv3")], dtype)
         return [
             AllocOp(make_buffer("vt", dtype, (self.tile.rows, columns)), "reg"),
