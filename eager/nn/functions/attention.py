@@ -112,6 +112,130 @@ def _one_more(mask: Tensor | None) -> Tensor | None:
     return ts.constant_pad_nd(mask, [0, 1])
 
 
+def _hinted_mask(
+    attn_mask: Tensor | None, has_padding: bool, need_weights: bool, is_causal: bool, kind: DType
+) -> tuple[Tensor | None, bool]:
+    """The attention mask as it is added to scores, and whether the attention itself is to mask what
+    comes later: the hint `is_causal` holds only where nothing else is masked.
+
+    Raises:
+        RuntimeError: the hint without a mask.
+    """
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    mask = _canonical_mask(attn_mask, "attn_mask", kind)
+    if is_causal and not has_padding and not need_weights:
+        return None, True
+    return mask, is_causal and not has_padding
+
+
+def _check_embedding(embed_dim: int, expected: int, num_heads: int) -> int:
+    """The features of one head.
+
+    Raises:
+        AssertionError: other features than expected, or not a multiple of the heads.
+    """
+    if embed_dim != expected:
+        raise AssertionError(
+            f"was expecting embedding dimension of {expected}, but got {embed_dim}"
+        )
+    head_dim = embed_dim // num_heads
+    if head_dim * num_heads != embed_dim:
+        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    return head_dim
+
+
+def _separate_weights(
+    key: Tensor, value: Tensor, q: Tensor | None, k: Tensor | None, v: Tensor | None
+) -> list[Tensor]:
+    """The three weights, for keys and values of features of their own.
+
+    Raises:
+        AssertionError: keys and values differ in length or batch.
+    """
+    if key.size()[:2] != value.size()[:2]:
+        raise AssertionError(
+            f"key's sequence and batch dims {key.size()[:2]} do not match value's "
+            f"{value.size()[:2]}"
+        )
+    assert q is not None and k is not None and v is not None
+    return [q, k, v]
+
+
+def _packed_weights(key: Tensor, value: Tensor, weight: Tensor | None) -> list[Tensor]:
+    """The three parts of one weight.
+
+    Raises:
+        AssertionError: keys and values differ in shape.
+    """
+    if key.size() != value.size():
+        raise AssertionError(f"key shape {key.size()} does not match value shape {value.size()}")
+    assert weight is not None
+    return list(weight.chunk(3))
+
+
+def _by_heads(x: Tensor, heads: int, head_dim: int, given: Tensor | None) -> Tensor:
+    """(S, N, E) as (heads of all samples, S, head_dim); `given` stands for it as it is."""
+    if given is not None:
+        return given
+    return x.view(x.size(0), heads, head_dim).transpose(0, 1)
+
+
+def _with_padding(
+    mask: Tensor | None, padding: Tensor | None, bsz: int, num_heads: int, src_len: int
+) -> Tensor | None:
+    """The mask of scores with the padded keys of every sample in it."""
+    if padding is None:
+        return mask
+    spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
+    spread = spread.reshape(bsz * num_heads, 1, src_len)
+    return spread if mask is None else mask + spread
+
+
+def _attended(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, dropout_p: float,
+    is_causal: bool,
+) -> Tensor:  # fmt: skip
+    """The heads' results side by side (L * N, E), without the weights."""
+    heads, tgt_len, head_dim = q.size()
+    num_heads, src_len = heads // bsz, k.size(1)
+    if mask is not None:
+        if mask.size(0) == 1:
+            mask = mask.unsqueeze(0)
+        else:
+            mask = mask.view(bsz, num_heads, -1, src_len)
+    out = ts.scaled_dot_product_attention(
+        q.view(bsz, num_heads, tgt_len, head_dim),
+        k.view(bsz, num_heads, src_len, head_dim),
+        v.view(bsz, num_heads, src_len, head_dim),
+        mask,
+        dropout_p,
+        is_causal,
+    )
+    return out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, num_heads * head_dim)
+
+
+def _weighted(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, dropout_p: float
+) -> tuple[Tensor, Tensor]:
+    """The heads' results side by side (L * N, E), and the weights (N, heads, L, S)."""
+    heads, tgt_len, head_dim = q.size()
+    q = q * math.sqrt(1.0 / float(head_dim))
+    if mask is None:
+        scores = ts.bmm(q, k.transpose(-2, -1))
+    else:
+        scores = ts.baddbmm(mask, q, k.transpose(-2, -1))
+    scores = ts.softmax(scores, -1)
+    if dropout_p > 0.0:
+        scores = dropout(scores, p=dropout_p)
+    num_heads = heads // bsz
+    out = ts.bmm(scores, v).transpose(0, 1).reshape(tgt_len * bsz, num_heads * head_dim)
+    return out, scores.view(bsz, num_heads, tgt_len, k.size(1))
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -153,98 +277,40 @@ def multi_head_attention_forward(
         if key_padding_mask is not None:
             key_padding_mask = key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.size()
-    src_len = key.size(0)
     heads = bsz * num_heads
-    head_dim = embed_dim // num_heads
     padding = _canonical_mask(key_padding_mask, "key_padding_mask", query.dtype)
-    if is_causal and attn_mask is None:
-        raise RuntimeError(
-            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
-            "method `generate_square_subsequent_mask` to create this mask."
-        )
-    mask = _canonical_mask(attn_mask, "attn_mask", query.dtype)
-    if is_causal and padding is None and not need_weights:
-        mask = None
-    elif padding is not None:
-        is_causal = False
-    if embed_dim != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {embed_dim}"
-        )
-    if head_dim * num_heads != embed_dim:
-        raise AssertionError(f"embed_dim {embed_dim} not divisible by num_heads {num_heads}")
+    mask, is_causal = _hinted_mask(
+        attn_mask, padding is not None, need_weights, is_causal, query.dtype
+    )
+    head_dim = _check_embedding(embed_dim, embed_dim_to_check, num_heads)
     if use_separate_proj_weight:
-        if key.size()[:2] != value.size()[:2]:
-            raise AssertionError(
-                f"key's sequence and batch dims {key.size()[:2]} do not match value's "
-                f"{value.size()[:2]}"
-            )
-        assert q_proj_weight is not None and k_proj_weight is not None
-        assert v_proj_weight is not None
-        weights = [q_proj_weight, k_proj_weight, v_proj_weight]
+        weights = _separate_weights(key, value, q_proj_weight, k_proj_weight, v_proj_weight)
     else:
-        if key.size() != value.size():
-            raise AssertionError(
-                f"key shape {key.size()} does not match value shape {value.size()}"
-            )
-        assert in_proj_weight is not None
-        weights = list(in_proj_weight.chunk(3))
+        weights = _packed_weights(key, value, in_proj_weight)
     q, k, v = _projections(query, key, value, weights, in_proj_bias)
-    mask = _scores_mask(mask, [tgt_len, src_len], heads)
+    mask = _scores_mask(mask, [tgt_len, key.size(0)], heads)
     if bias_k is not None and bias_v is not None:
         assert static_k is None, "bias cannot be added to static key."
         assert static_v is None, "bias cannot be added to static value."
         k = ts.cat([k, bias_k.repeat(1, bsz, 1)])
         v = ts.cat([v, bias_v.repeat(1, bsz, 1)])
         mask, padding = _one_more(mask), _one_more(padding)
-    q = q.view(tgt_len, heads, head_dim).transpose(0, 1)
-    if static_k is None:
-        k = k.view(k.size(0), heads, head_dim).transpose(0, 1)
-    else:
-        k = static_k
-    if static_v is None:
-        v = v.view(v.size(0), heads, head_dim).transpose(0, 1)
-    else:
-        v = static_v
+    q = _by_heads(q, heads, head_dim, None)
+    k = _by_heads(k, heads, head_dim, static_k)
+    v = _by_heads(v, heads, head_dim, static_v)
     if add_zero_attn:
         zeros = ts.zeros([heads, 1, head_dim], dtype=k.dtype, device=k.device)
         k, v = ts.cat([k, zeros], dim=1), ts.cat([v, zeros], dim=1)
         mask, padding = _one_more(mask), _one_more(padding)
-    src_len = k.size(1)
-    if padding is not None:
-        spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
-        spread = spread.reshape(heads, 1, src_len)
-        mask = spread if mask is None else mask + spread
+    mask = _with_padding(mask, padding, bsz, num_heads, k.size(1))
     if not training:
         dropout_p = 0.0
     if not need_weights:
-        if mask is not None:
-            if mask.size(0) == 1:
-                mask = mask.unsqueeze(0)
-            else:
-                mask = mask.view(bsz, num_heads, -1, src_len)
-        out = ts.scaled_dot_product_attention(
-            q.view(bsz, num_heads, tgt_len, head_dim),
-            k.view(bsz, num_heads, src_len, head_dim),
-            v.view(bsz, num_heads, src_len, head_dim),
-            mask,
-            dropout_p,
-            is_causal,
-        )
-        out = out.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
+        out = _attended(q, k, v, mask, bsz, dropout_p, is_causal)
         out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
         return (out if is_batched else out.squeeze(1)), None
-    q = q * math.sqrt(1.0 / float(head_dim))
-    if mask is None:
-        scores = ts.bmm(q, k.transpose(-2, -1))
-    else:
-        scores = ts.baddbmm(mask, q, k.transpose(-2, -1))
-    scores = ts.softmax(scores, -1)
-    if dropout_p > 0.0:
-        scores = dropout(scores, p=dropout_p)
-    out = ts.bmm(scores, v).transpose(0, 1).reshape(tgt_len * bsz, embed_dim)
+    out, scores = _weighted(q, k, v, mask, bsz, dropout_p)
     out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
-    scores = scores.view(bsz, num_heads, tgt_len, src_len)
     if average_attn_weights:
         scores = scores.mean(1)
     if not is_batched:
