@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from tensorscript.base.schema import Schema, operator_names, overloads
+from tensorscript.eager.absent import ABSENT
 from tensorscript.eager.dispatch import has_kernel
 from tensorscript.lowering.ts_to_tg.refusals import reason_of
 from tensorscript.lowering.ts_to_tg.table import has_row
@@ -200,6 +201,11 @@ def _reason_lines() -> list[str]:
     return ["| reason | overloads |", "|---|--:|", *lines]
 
 
+def _absent_lines() -> list[str]:
+    return [f"| {reason} | {' '.join(f'`{n}`' for n in names)} |" for reason, names in
+            ABSENT.items()]  # fmt: skip
+
+
 def _interpreted_lines() -> list[str]:
     """A line for each reason, with the operators that run in the interpreter only."""
     found: dict[str, list[str]] = {}
@@ -251,6 +257,9 @@ def page() -> str:
         "`compile(..., fallback=\"error\")` and `export` refuse with these words.", "",
         *_interpreted_lines(), "",
         "## Why an overload is not provided", "", *_reason_lines(), "",
+        "## Names of `torch` that are left out", "",
+        "Asking for one is an AttributeError with the reason.", "",
+        "| reason | names |", "|---|---|", *_absent_lines(), "",
     ]  # fmt: skip
     return "\n".join(lines)
 

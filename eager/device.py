@@ -86,6 +86,10 @@ MEMORY_FORMATS = {
 }
 
 
+layout, memory_format = Layout, MemoryFormat
+"""The classes under PyTorch's names."""
+
+
 def is_device(value: object) -> bool:
     """Whether `value` is a device, ours or PyTorch's."""
     return isinstance(value, device) or type(value).__name__ == "device"

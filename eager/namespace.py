@@ -19,6 +19,8 @@ from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeErr
 from tensorscript.base.schema import has_operator
 
 from . import composites
+from .absent import absence
+from .device import CPU
 from .dispatch import call, store
 from .exchange import from_dlpack, frombuffer
 from .exchange import from_numpy as shared
@@ -298,6 +300,9 @@ FACES: dict[str, Face] = {
     "set_default_dtype": set_default_dtype,
     "set_grad_enabled": set_grad_enabled,
     "is_grad_enabled": lambda: MODES.grad_enabled,
+    "get_default_device": lambda: CPU,
+    "get_float32_matmul_precision": lambda: "highest",
+    "are_deterministic_algorithms_enabled": lambda: True,
 }
 
 
@@ -312,7 +317,7 @@ def lookup(name: str) -> Face:
         return face
     full = f"aten::{name}"
     if name.startswith("__") or not has_operator(full):
-        raise AttributeError(f"module 'tensorscript' has no attribute '{name}'")
+        raise AttributeError(f"module 'tensorscript' has no attribute '{name}'{absence(name)}")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         grad = kwargs.pop("requires_grad", False)

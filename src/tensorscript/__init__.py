@@ -55,6 +55,8 @@ _NAMES: dict[str, str] = {
     "device": f"{_EAGER}.device",
     "finfo": f"{_EAGER}.limits",
     "iinfo": f"{_EAGER}.limits",
+    "layout": f"{_EAGER}.device",
+    "memory_format": f"{_EAGER}.device",
     "strided": f"{_EAGER}.device",
     "sparse_coo": f"{_EAGER}.device",
     "contiguous_format": f"{_EAGER}.device",

@@ -13,6 +13,7 @@ import pytest
 import tensorscript as ts
 from tensorscript.base.dtypes import DTYPES
 from tensorscript.base.errors import DLPackError, MissingKernelError, OperatorError
+from tensorscript.eager.absent import ABSENT
 
 
 def _versions(t: Any) -> list[int]:
@@ -205,3 +206,10 @@ def test_old_constructors() -> None:
     assert ts.Tensor(2, 3).shape == (2, 3) and ts.Tensor([1, 2]).tolist() == [1.0, 2.0]
     assert ts.LongTensor([1, 2]).dtype is ts.int64 and ts.FloatTensor(2).shape == (2,)
     assert isinstance(ts.ones(1), ts.FloatTensor) and not isinstance(ts.ones(1), ts.LongTensor)
+
+
+def test_names_that_are_left_out_say_why() -> None:
+    for reason, names in ABSENT.items():
+        for name in names:
+            with pytest.raises(AttributeError, match=f"has no attribute '{name}': {reason}"):
+                getattr(ts, name)
