@@ -8,22 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.modules import is_module
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ScalarSpec
-from tensorscript.lowering.ts_to_tg.specs import TensorSpec as LoweredTensorSpec
 
-from . import specs
-from .arguments import fill_defaults
+from .examples import prepare
 from .function import CompiledFunction
 from .jit.load import load
 from .jit.script import function_entry, script_module
 from .options import CompileOptions, Fallback
 from .program import Program
 from .schedule_file import chosen_schedules
-
-_SCALARS = {"int": int64, "float": float64, "bool": bool_}
+from .tune import BUDGET, tune, with_schedules
 
 
 def options_from_environment(options: CompileOptions) -> CompileOptions:
@@ -58,36 +53,6 @@ def program_of(target: Any) -> tuple[Program, str]:
     )
 
 
-def _argument(function: CompiledFunction, at: int, spec: Any) -> ArgumentSpec:
-    if isinstance(spec, specs.TensorSpec):
-        return LoweredTensorSpec(spec.dtype, spec.shape, spec.strides)
-    if isinstance(spec, specs.ScalarSpec):
-        return ScalarSpec(_SCALARS[spec.kind])
-    return function.spec_of(at, spec)
-
-
-def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[ArgumentSpec]:
-    """Specs of example inputs (arrays, numbers, TensorSpec, ScalarSpec), defaults filled in.
-
-    Raises:
-        GuardError: too many or missing inputs.
-    """
-    program = function.program
-    values = fill_defaults(program.names, program.defaults, examples, {}, function.declaration)
-    return [_argument(function, at, v) for at, v in enumerate(values)]
-
-
-def _prepare(function: CompiledFunction, examples: list[Any]) -> None:
-    """Compile for example inputs; a number given as a spec stays unknown."""
-    flexible = not any(isinstance(v, specs.ScalarSpec) for v in examples)
-    wanted = argument_specs(function, examples)
-    while function.specialise(wanted, flexible) is None:
-        again = argument_specs(function, examples)
-        if again == wanted:
-            return
-        wanted = again
-
-
 def compile(  # the name users know from torch.compile
     program: Callable[..., Any] | str | Path | Any,
     example_inputs: Sequence[Any] | None = None,
@@ -98,6 +63,7 @@ def compile(  # the name users know from torch.compile
     strict: bool = False,
     cache: bool = True,
     schedule: object = None,
+    autotune: bool | float = False,
     options: CompileOptions | None = None,
 ) -> CompiledFunction:
     """Compile a function, a scripted function or module, or a `.pt` archive.
@@ -118,6 +84,8 @@ def compile(  # the name users know from torch.compile
         cache: keep object code on disk.
         schedule: steps for kernels instead of those that the compiler would choose: what
             `ts.schedule` gives, its file, or steps by kernel.
+        autotune: try other schedules for the example inputs, for ten seconds or as many as given,
+            and keep what is faster, on disk too; `stats.tuned` says what was found.
         options: all options at once, instead of the ones above.
 
     Returns:
@@ -126,6 +94,7 @@ def compile(  # the name users know from torch.compile
     Raises:
         FrontendError, CompileError: the program is outside TorchScript's language.
         NotCompilable: no native form, with `fallback="error"`.
+        UserError: the program cannot be tuned; the message says why.
         ScheduleError: an illegal step of `schedule`; the message names it, the loop and the reason.
     """
     chosen = options or CompileOptions(
@@ -136,6 +105,11 @@ def compile(  # the name users know from torch.compile
     found, name = program_of(program)
     options_here = options_from_environment(chosen)
     made = CompiledFunction(found, options_here, name, fold=not options_here.strict)
+    if autotune:
+        if example_inputs is None:
+            raise UserError("autotune needs example_inputs to time")
+        budget = BUDGET if autotune is True else float(autotune)
+        made = with_schedules(made, tune(made, list(example_inputs), budget))
     if example_inputs is not None:
-        _prepare(made, list(example_inputs))
+        prepare(made, list(example_inputs))
     return made

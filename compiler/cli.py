@@ -1,4 +1,4 @@
-"""The command line: `tensorscript dump|build|run|bench|opt`, see `tensorscript COMMAND --help`.
+"""The command line: `tensorscript dump|build|run|bench|tune|opt`; see `COMMAND --help`.
 
 Exit codes: 0, 1 for an error of the user's program or data (printed as text), 2 for wrong usage.
 """
@@ -17,9 +17,11 @@ from .cli_build import run_build
 from .cli_dump import run_dump
 from .cli_opt import run_opt
 from .cli_run import run_run
+from .cli_tune import run_tune
 from .observe import Report
 from .options import CompileOptions
 from .schedule_file import chosen_schedules
+from .tune import BUDGET
 
 Command = Callable[[argparse.Namespace, CompileOptions], Report]
 
@@ -88,6 +90,15 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     _run_options(parser)
 
 
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    _program(parser)
+    _run_options(parser)
+    parser.add_argument(
+        "--budget", type=float, default=BUDGET, metavar="SECONDS", help=f"of trying [{BUDGET:g}]"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE.json", help="where winners go")
+
+
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE.mlir", help="the text of one stage")
     parser.add_argument(
@@ -107,6 +118,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Comma
     "build": ("make an object, a library or PTX", _add_build, run_build),
     "run": ("run a program on inputs", _add_run, run_run),
     "bench": ("time a program: native, interpreted, eager", _add_bench, run_bench),
+    "tune": ("try other schedules, keep what is faster", _add_tune, run_tune),
     "opt": ("run passes on the text of a stage", _add_opt, run_opt),
 }
 

@@ -14,12 +14,12 @@ from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
-from .api import argument_specs
 from .cli_inputs import parse_input
 from .cli_programs import open_program
 from .cli_progress import progress
 from .entry import Entered, code_of, entry_module, save_program, stage_modules
 from .entry_llvm import LLVMFunction, llvm_text, save_llvm
+from .examples import argument_specs
 from .function import CompiledFunction
 from .gpu import GPUModule
 from .native import NativeModule

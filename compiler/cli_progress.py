@@ -29,6 +29,35 @@ def progress(what: str) -> Iterator[None]:
             _say(f"{what}: {taken:.1f} s")
 
 
+BAR_WIDTH = 24
+"""Characters of a full bar."""
+
+
+class Bar:
+    """A bar of one line on the error stream: drawn over itself on a terminal, else a line when
+    what is being done changes."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+        self._drawn = ""
+
+    def __call__(self, part: float, what: str) -> None:
+        """Show that a part (0 to 1) of the whole is done."""
+        full = round(max(0.0, min(part, 1.0)) * BAR_WIDTH)
+        line = f"[{'#' * full}{'.' * (BAR_WIDTH - full)}] {what}"
+        if self._live:
+            sys.stderr.write(f"\r{line:<{len(self._drawn)}}")
+            sys.stderr.flush()
+        elif what != self._drawn.rpartition("] ")[2]:
+            _say(line)
+        self._drawn = line
+
+    def close(self) -> None:
+        """End the line."""
+        if self._live and self._drawn:
+            sys.stderr.write("\n")
+
+
 def _tell(what: str, start: float, done: threading.Event) -> None:
     while not done.wait(QUIET_SECONDS):
         _say(f"{what} ... {time.perf_counter() - start:.0f} s")

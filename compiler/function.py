@@ -74,12 +74,14 @@ class Stats:
         fallbacks: for each that is not, why (one line each).
         interpreted_calls: calls that the graph interpreter ran.
         compile_seconds: spent compiling.
+        tuned: what the autotuner found for each kernel (one line each).
     """
 
     native: list[str] = field(default_factory=list)
     fallbacks: list[str] = field(default_factory=list)
     interpreted_calls: int = 0
     compile_seconds: float = 0.0
+    tuned: list[str] = field(default_factory=list)
 
     @property
     def is_native(self) -> bool:
@@ -112,6 +114,10 @@ class CompiledFunction:
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
         self.changing: dict[str, None] = {}
+
+    def with_options(self, options: CompileOptions) -> CompiledFunction:
+        """The same program, compiled in another way."""
+        return CompiledFunction(self.program, options, self.__name__, self._fold)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"

@@ -9,12 +9,13 @@ from typing import Any, Literal
 from tensorscript.dialects.te.ops import functions
 from tensorscript.dialects.te.schedule import Schedule, ScheduleError, pseudo_code, schedules_of
 
-from .api import argument_specs, options_from_environment, program_of
+from .api import options_from_environment, program_of
+from .examples import argument_specs
 from .function import CompiledFunction
 from .loop_nest import LoopNest
 from .lowered import Lowered
 from .options import CompileOptions
-from .schedule_file import Schedules, load_schedules, schedules_text
+from .schedule_file import Schedules, load_schedules, schedules_text, write_schedules
 
 Start = Literal["logical", "default"]
 
@@ -68,7 +69,7 @@ class ProgramSchedule:
 
     def save(self, path: str | Path) -> None:
         """Write the steps to a file that `compile` and the command line read."""
-        Path(path).write_text(self.to_json())
+        write_schedules(self.schedules, path)
 
     def apply(self, schedules: Schedules) -> None:
         """Apply further steps.

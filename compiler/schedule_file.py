@@ -65,6 +65,11 @@ def parse_schedules(text: str, name: str = "<text>") -> dict[str, Schedule]:
     raise ScheduleError(f"{name} is not a file of schedules: it has no format and kernels")
 
 
+def write_schedules(schedules: Schedules, path: str | Path) -> None:
+    """Write the file."""
+    Path(path).write_text(schedules_text(schedules))
+
+
 def load_schedules(path: str | Path) -> dict[str, Schedule]:
     """The schedules of a file.
 

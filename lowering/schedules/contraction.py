@@ -44,14 +44,10 @@ from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction_pack import RowPacker
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, at, memory_of
-from .contraction_tile import TASKS, Tile, ceil_div, loops_around, tile_for
+from .contraction_tile import TASKS, Blocking, block_for, ceil_div, loops_around
 
-DEPTH_BLOCK = 256
-"""Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
 DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
-MOST_PANELS = 16
-"""Row panels of a block, so that they stay in the L2 cache."""
 LEAST_CHUNKS = 4
 """Column panels that make tasks enough for a product of one block of rows."""
 SUMS_BYTES = 1 << 19
@@ -85,12 +81,14 @@ class BlockedProduct:
     """Writes the blocked nest of one product."""
 
     def __init__(
-        self, func: FuncOp, product: Product, tile: Tile, dtype: DType, whole: bool
+        self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
-        self.func, self.p, self.tile, self.dtype = func, product, tile, dtype
+        self.func, self.p, self.dtype = func, product, dtype
+        self.blocking, self.tile = blocking, blocking.tile
+        tile = self.tile
         self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
-        blocks = ceil_div(self.k, DEPTH_BLOCK)
+        blocks = ceil_div(self.k, blocking.depth)
         self.depth_block = ceil_div(ceil_div(self.k, blocks), DEPTH_STEP) * DEPTH_STEP
         self.depth_blocks = ceil_div(self.k, self.depth_block)
         self.single = self.depth_blocks.is_int(1)
@@ -123,9 +121,10 @@ class BlockedProduct:
         rows, columns = known(self.panels_m), known(self.panels_n)
         if rows is None:
             return ceil_div(self.panels_m, TASKS)
-        if rows <= MOST_PANELS and columns is not None and columns >= LEAST_CHUNKS:
+        most = self.blocking.panels
+        if rows <= most and columns is not None and columns >= LEAST_CHUNKS:
             return self.panels_m
-        return const(min(MOST_PANELS, -(-rows // self.tasks)))
+        return const(min(most, -(-rows // self.tasks)))
 
     def _column_chunks(self) -> int:
         """Into how many tasks the columns of a block of rows are cut."""
@@ -420,15 +419,19 @@ def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
     return enough and (rows >= 4 or is_fixed(product, fixed))
 
 
+def blocking_for(product: Product, vector_bytes: int) -> Blocking:
+    """The blocking of a product for vectors of so many bytes (64 for AVX-512)."""
+    return block_for(SUM_DTYPES[product.target.value.dtype], vector_bytes, product.rows.size)
+
+
 def blocked_product(
-    func: FuncOp, product: Product, vector_bytes: int, whole: bool = False
+    func: FuncOp, product: Product, blocking: Blocking, whole: bool = False
 ) -> list[Operation]:
-    """The blocked nest of a product, for vectors of so many bytes (64 for AVX-512).
+    """The blocked nest of a product.
 
     Args:
         whole: pack all of Y before, even where every panel of it is used by one task only.
     """
     dtype = SUM_DTYPES[product.target.value.dtype]
     product = replace(product, x=cast(product.x, dtype), y=cast(product.y, dtype))
-    tile = tile_for(dtype, vector_bytes, product.rows.size)
-    return BlockedProduct(func, product, tile, dtype, whole).build()
+    return BlockedProduct(func, product, blocking, dtype, whole).build()

@@ -26,7 +26,7 @@ from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction import BlockedProduct, is_fixed
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, memory_of, product_of
-from .contraction_tile import Tile, ceil_div, tile_for
+from .contraction_tile import Blocking, ceil_div
 
 PAIRED: dict[DType, tuple[DType, DType]] = {
     bfloat16: (bfloat16, float32),
@@ -101,9 +101,10 @@ class _Pairs(BlockedProduct):
     """Writes the blocked nest of one product of pairs, of known depth."""
 
     def __init__(
-        self, func: FuncOp, form: PairedProduct, tile: Tile, dtype: DType, whole: bool
+        self, func: FuncOp, form: PairedProduct, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
-        super().__init__(func, form.product, tile, dtype, whole)
+        super().__init__(func, form.product, blocking, dtype, whole)
+        tile = self.tile
         self.form = form
         panels, depth, _ = self.xp.shape
         stride = ceil_div(depth, PAD) * PAD + PAD
@@ -168,13 +169,12 @@ class _Pairs(BlockedProduct):
 
 
 def product_of_pairs(
-    func: FuncOp, form: PairedProduct, vector_bytes: int, whole: bool = False
+    func: FuncOp, form: PairedProduct, blocking: Blocking, whole: bool = False
 ) -> list[Operation]:
-    """The blocked nest of a product of pairs, for vectors of so many bytes.
+    """The blocked nest of a product of pairs.
 
     Args:
         whole: pack all columns before, even where every panel is used by one task only.
     """
     sums = SUM_DTYPES[form.product.target.value.dtype]
-    tile = tile_for(sums, vector_bytes, form.product.rows.size)
-    return _Pairs(func, form, tile, sums, whole).build()
+    return _Pairs(func, form, blocking, sums, whole).build()

@@ -19,6 +19,10 @@ LEAST_SUMS = 8
 """Vectors of sums that hide the latency of one multiply-add."""
 BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
+DEPTH_BLOCK = 256
+"""Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
+MOST_PANELS = 16
+"""Row panels of a block, so that they stay in the L2 cache."""
 TASKS = 8
 """Blocks a product is cut into for the threads."""
 
@@ -42,6 +46,34 @@ def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
         most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
     rows = min(most, have)
     return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows), lanes)
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How a product is blocked.
+
+    Attributes:
+        rows, columns: of the register tile (BLIS's mr and nr).
+        lanes: of its vectors.
+        depth: most steps of the depth between two visits of a tile (kc).
+        panels: most panels of `rows` rows in a block (mc / mr).
+    """
+
+    rows: int
+    columns: int
+    lanes: int
+    depth: int
+    panels: int
+
+    @property
+    def tile(self) -> Tile:
+        return Tile(self.rows, self.columns, self.lanes)
+
+
+def block_for(dtype: DType, vector_bytes: int, size: Expr) -> Blocking:
+    """The blocking of a dtype on a machine, for a product of `size` rows."""
+    tile = tile_for(dtype, vector_bytes, size)
+    return Blocking(tile.rows, tile.columns, tile.lanes, DEPTH_BLOCK, MOST_PANELS)
 
 
 def ceil_div(size: Expr, by: Expr | int) -> Expr:

@@ -15,7 +15,7 @@ loop, or the last outer loop if that is the one that walks memory |
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
@@ -24,7 +24,7 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, walk
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, functions
-from tensorscript.dialects.te.schedule import record
+from tensorscript.dialects.te.schedule import Schedule, record
 
 from ..schedule import Scheduler
 from ..te import stretch, vectorize_outer
@@ -33,9 +33,10 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
-from .contraction import is_fixed, worth_blocking
+from .contraction import blocking_for, is_fixed, worth_blocking
 from .contraction_pairs import paired_product, worth_pairing
 from .contraction_shape import product_of
+from .contraction_tile import Blocking
 from .convolution import convolved_product
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
@@ -55,6 +56,9 @@ class CPUParameters:
         fixed: parameters of the kernel at hand that every call passes a constant for.
         pairs: dtypes of which the machine multiplies and adds pairs in one instruction.
         checked: have the steps checked, which are legal by construction.
+        registers: vectors that a loop's body works on at a time, None for as many as its size
+            suggests.
+        blocking: of a product, None for the one that its size and the vectors suggest.
     """
 
     vector_bytes: int = 64
@@ -63,6 +67,8 @@ class CPUParameters:
     fixed: frozenset[str] = frozenset()
     pairs: frozenset[DType] = frozenset()
     checked: bool = False
+    registers: int | None = None
+    blocking: Blocking | None = None
 
 
 MATH_WEIGHT = 12
@@ -96,6 +102,7 @@ def _lanes(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters)
     registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
     if parameters.vector_bytes < 64 and _calls(op):
         registers = 1
+    registers = parameters.registers or registers
     return registers * parameters.vector_bytes // _widest(op, buffers)
 
 
@@ -303,11 +310,12 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
     func = scheduler.func
     product = product_of(func)
     if convolved_product(func) is not None:
-        _tensorize(scheduler, "convolution", parameters)
+        _tensorize(scheduler, "convolution", parameters.vector_bytes)
     elif product is not None and worth_blocking(product, parameters.fixed):
         constant = is_fixed(product, parameters.fixed)  # packed at compile time (prepack.py)
         kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
-        _tensorize(scheduler, f"packed {kind}" if constant else kind, parameters)
+        blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
+        _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
     else:
         _schedule_rows(scheduler, parameters)
 
@@ -320,14 +328,14 @@ def _pays_in_pairs(func: FuncOp, parameters: CPUParameters) -> bool:
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:
     if recognise_attention(scheduler.func) is not None:
-        _tensorize(scheduler, "attention", parameters)
+        _tensorize(scheduler, "attention", parameters.vector_bytes)
     else:
         _schedule_rows(scheduler, parameters)
 
 
-def _tensorize(scheduler: Scheduler, kernel: str, parameters: CPUParameters) -> None:
+def _tensorize(scheduler: Scheduler, kernel: str, *parameters: int) -> None:
     first = next(iter(_loops(scheduler.func.block)))
-    scheduler.do("tensorize", first.var, kernel, parameters.vector_bytes)
+    scheduler.do("tensorize", first.var, kernel, *parameters)
 
 
 def _schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
@@ -341,7 +349,7 @@ def _schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
 
 def _schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
     if ranking_of(scheduler.func) is not None:
-        _tensorize(scheduler, "sort", parameters)
+        _tensorize(scheduler, "sort", parameters.vector_bytes)
     _schedule_lines(scheduler, parameters)
 
 
@@ -368,11 +376,12 @@ _SCHEDULES = {
 }
 
 
-def schedule_kernel(func: FuncOp, parameters: CPUParameters) -> None:
+def schedule_kernel(func: FuncOp, parameters: CPUParameters) -> Schedule:
     """Choose and apply the schedule of one logical kernel, and note it on the function."""
     scheduler = Scheduler(func, parameters.checked)
     _SCHEDULES[func.category.data or "scan"](scheduler, parameters)
     record(func, scheduler.schedule)
+    return scheduler.schedule
 
 
 def schedule_cpu(module: ModuleOp, parameters: CPUParameters) -> None:

@@ -9,16 +9,16 @@
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | a merge sort or a selection a line |
 
-The argument after the kernel's name is the width of the machine's vectors in bytes. The nest is all
-that its function does. `contraction.py`, `convolution.py`, `attention.py` and `order.py` document
-what is written.
+Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
+most steps of the depth and panels of rows in a block; of the others the vectors' width in bytes.
+The nest is all that its function does. `contraction.py`, `convolution.py`, `attention.py` and
+`order.py` document what is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
 from typing import Any
 
 from xdsl.ir import Operation
@@ -29,30 +29,73 @@ from ..te.nest import Nest
 from .attention import tiled_attention
 from .attention_shape import recognise_attention
 from .contraction import blocked_product
-from .contraction_pairs import paired_product, product_of_pairs
-from .contraction_shape import product_of
+from .contraction_pairs import PairedProduct, paired_product, product_of_pairs
+from .contraction_shape import Product, product_of
+from .contraction_tile import Blocking
 from .convolution import convolved_product, direct_convolution
 from .order import ranking_of, sorted_lines
+
+MOST_SUMS = 2048
+"""Elements of a register tile; one beyond the registers is legal, and slow."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """`recognise` gives the form of a function, None if it has another; `write` the new nest."""
+    """A row of the table.
+
+    Attributes:
+        recognise: the form of a function, None if it has another.
+        write: the new nest, from the function, its form and the parameters.
+        form: in words.
+        parameters: their names.
+        misfit: why parameters cannot be used.
+    """
 
     recognise: Callable[[FuncOp], Any]
-    write: Callable[[FuncOp, Any, int], list[Operation]]
+    write: Callable[..., list[Operation]]
     form: str
+    parameters: tuple[str, ...] = ("vector_bytes",)
+    misfit: Callable[..., str | None] = lambda vector_bytes: (
+        None if vector_bytes in (16, 32, 64) else "vectors are of 16, 32 or 64 bytes"
+    )
+
+
+def _blocking_misfit(rows: int, columns: int, lanes: int, depth: int, panels: int) -> str | None:
+    if min(rows, columns, lanes, depth, panels) < 1:
+        return "all parameters are positive"
+    if lanes not in (2, 4, 8, 16) or columns % lanes:
+        return "a tile has whole vectors of 2, 4, 8 or 16 lanes as columns"
+    return None if rows * columns <= MOST_SUMS else f"a tile has {MOST_SUMS} elements at most"
+
+
+def _blocked(func: FuncOp, product: Product, *parameters: int) -> list[Operation]:
+    return blocked_product(func, product, Blocking(*parameters))
+
+
+def _packed(func: FuncOp, product: Product, *parameters: int) -> list[Operation]:
+    return blocked_product(func, product, Blocking(*parameters), whole=True)
+
+
+def _pairs(func: FuncOp, form: PairedProduct, *parameters: int) -> list[Operation]:
+    return product_of_pairs(func, form, Blocking(*parameters))
+
+
+def _packed_pairs(func: FuncOp, form: PairedProduct, *parameters: int) -> list[Operation]:
+    return product_of_pairs(func, form, Blocking(*parameters), whole=True)
+
+
+def _product(
+    recognise: Callable[[FuncOp], Any], write: Callable[..., list[Operation]], form: str
+) -> Kernel:
+    parameters = tuple(f.name for f in fields(Blocking))
+    return Kernel(recognise, write, form, parameters, _blocking_misfit)
 
 
 KERNELS = {
-    "product": Kernel(product_of, blocked_product, "one product of matrices"),
-    "packed product": Kernel(
-        product_of, partial(blocked_product, whole=True), "one product of matrices"
-    ),
-    "pairs": Kernel(paired_product, product_of_pairs, "one product of 16-bit numbers"),
-    "packed pairs": Kernel(
-        paired_product, partial(product_of_pairs, whole=True), "one product of 16-bit numbers"
-    ),
+    "product": _product(product_of, _blocked, "one product of matrices"),
+    "packed product": _product(product_of, _packed, "one product of matrices"),
+    "pairs": _product(paired_product, _pairs, "one product of 16-bit numbers"),
+    "packed pairs": _product(paired_product, _packed_pairs, "one product of 16-bit numbers"),
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"
     ),
@@ -61,21 +104,23 @@ KERNELS = {
 }
 
 
-def check(nest: Nest, target: str, kernel: str, vector_bytes: int) -> str | None:
-    if (known := KERNELS.get(kernel)) is None:
+def check(nest: Nest, target: str, kernel: str, *parameters: int) -> str | None:
+    if (row := KERNELS.get(kernel)) is None:
         return f"the kernel is one of {', '.join(KERNELS)}"
-    if vector_bytes not in (16, 32, 64):
-        return "vectors are of 16, 32 or 64 bytes"
+    if len(parameters) != len(row.parameters):
+        return f"{kernel} takes {', '.join(row.parameters)}, got {len(parameters)} numbers"
+    if (reason := row.misfit(*parameters)) is not None:
+        return reason
     if nest.loops[target].parent_op() is not nest.func:
         return f"{target} is not an outermost loop"
-    if known.recognise(nest.func) is None:
-        return f"{nest.func.sym_name.data} is not {known.form}"
+    if row.recognise(nest.func) is None:
+        return f"{nest.func.sym_name.data} is not {row.form}"
     return None
 
 
-def apply(nest: Nest, target: str, kernel: str, vector_bytes: int) -> None:
-    known = KERNELS[kernel]
-    made = known.write(nest.func, known.recognise(nest.func), vector_bytes)
+def apply(nest: Nest, target: str, kernel: str, *parameters: int) -> None:
+    row = KERNELS[kernel]
+    made = row.write(nest.func, row.recognise(nest.func), *parameters)
     block = nest.func.block
     for op in list(block.ops):
         op.detach()

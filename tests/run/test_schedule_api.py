@@ -116,7 +116,7 @@ def test_a_product_is_tiled_by_hand() -> None:
         (lambda n: n.step("melt", "i0"), "there is no such primitive"),
         (lambda n: n.rfactor("i0"), 'cannot rfactor."i0". in k0: loop i0 is not a reduction'),
         (lambda n: n.compute_inline("o0"), "o0 is a parameter"),
-        (lambda n: n.tensorize("i0", "product", 64), "k0 is not one product"),
+        (lambda n: n.tensorize("i0", "product", 8, 32, 16, 512, 2), "k0 is not one product"),
         (lambda n: n.reorder(["i0", "i1"], [0, 0]), "no permutation"),
         (lambda n: n.get_loops_for("p0"), "k0 does not write p0"),
         (lambda n: n.get_loop_at("i0", [3]), "no loop at"),

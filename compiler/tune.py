@@ -1,0 +1,283 @@
+"""The autotuner: tries other schedules for a program's kernels and keeps what is faster.
+
+Kernel by kernel, parameter by parameter (`lowering/schedules/candidates.py`), within a budget of
+time: a candidate's results are compared with those of the compiler's own schedules, then both are
+timed in turns and their medians compared. What won is kept in the disk cache under the kernel's
+text and the machine, so that a kernel is tuned once, in whatever program it comes again.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tensorscript.backends import target as targets
+from tensorscript.base.errors import UserError
+from tensorscript.dialects.te.ops import FuncOp, functions
+from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
+from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
+from tensorscript.lowering.schedules.cpu import CPUParameters
+from tensorscript.lowering.schedules.prepack import constant_arguments
+
+from .cache import DiskCache, cache_key, compiler_identity
+from .cli_inputs import values_of
+from .examples import argument_specs, prepare
+from .function import CompiledFunction
+from .options import CompileOptions
+from .stored import CallPlan
+
+BUDGET = 10.0
+"""Seconds of tuning, if the caller names none."""
+GAIN = 0.97
+"""A candidate wins below this part of the time of the best so far: less is noise."""
+ROUNDS = 9
+LEAST_SECONDS = 2e-3
+"""Of calls that a round repeats, so that the clock can tell them apart."""
+
+Call = Callable[[], Any]
+Measure = Callable[[Sequence[Call]], Sequence[float]]
+"""Seconds of one call of each, taken in turns."""
+Clock = Callable[[], float]
+Build = Callable[[Mapping[str, Schedule]], Call]
+"""The program with schedules for some of its kernels, ready to be called."""
+Tell = Callable[[float, str], None]
+"""Hears which part of the budget is spent, and what is being tried."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning found for one kernel.
+
+    Attributes:
+        schedule: the steps to use, None for the compiler's own.
+        gain: seconds of a call before, over seconds after.
+        tried: other schedules that were made; 0 if the cache knew.
+        refused: those of them whose results differed by more than the order of sums explains.
+    """
+
+    kernel: str
+    schedule: Schedule | None
+    gain: float
+    tried: int
+    refused: int = 0
+
+    def __str__(self) -> str:
+        source = f"{self.tried} candidates" if self.tried else "from the cache"
+        if self.refused:
+            source += f", {self.refused} refused for their results"
+        what = "the compiler's schedule" if self.schedule is None else f"{self.gain:.2f}x"
+        return f"{self.kernel}: {what}, {source}"
+
+
+def interleaved_medians(calls: Sequence[Call]) -> list[float]:
+    """The median seconds of a call of each, over rounds in which all take turns."""
+    start = time.perf_counter()
+    for call in calls:
+        call()
+    once = max((time.perf_counter() - start) / len(calls), 1e-7)
+    repeats = max(1, int(LEAST_SECONDS / once))
+    samples: list[list[float]] = [[] for _ in calls]
+    for _ in range(ROUNDS):
+        for call, found in zip(calls, samples, strict=True):
+            start = time.perf_counter()
+            for _ in range(repeats):
+                call()
+            found.append((time.perf_counter() - start) / repeats)
+    return [statistics.median(found) for found in samples]
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Results are the same, but for sums in another order: 256 roundings of the largest value."""
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(agree, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(agree(a[k], b[k]) for k in a)
+    left, right = np.asarray(a), np.asarray(b)
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    if left.dtype.kind not in "fc":
+        return bool(np.array_equal(left, right))
+    finite = np.isfinite(left)
+    if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
+        return False
+    largest = float(np.max(np.abs(left[finite]), initial=0.0))
+    allowed = 256 * float(np.finfo(left.dtype).eps) * largest
+    return bool(np.all(np.abs(left[finite] - right[finite]) <= allowed))
+
+
+class Store:
+    """The schedules that won, in the disk cache: one entry a kernel and machine.
+
+    Args:
+        cache: None to keep nothing.
+        target: the machine.
+    """
+
+    def __init__(self, cache: DiskCache | None, target: targets.Target) -> None:
+        self.cache, self._target = cache, target
+
+    def _key(self, func: FuncOp) -> str:
+        body = "".join(f"{op}\n" for op in func.block.ops)
+        head = func.head().replace(f"@{func.sym_name.data} ", "", 1)
+        return cache_key("tuned", compiler_identity(), head, body, self._target.key)
+
+    def load(self, func: FuncOp) -> Tuned | None:
+        """What is known of a kernel."""
+        if self.cache is None or (hit := self.cache.load(self._key(func))) is None:
+            return None
+        rows, gain = hit.metadata.get("steps"), hit.metadata.get("gain")
+        steps = None if rows is None else schedule_of(rows)
+        return Tuned(func.sym_name.data, steps, float(str(gain)), 0)
+
+    def save(self, func: FuncOp, found: Tuned) -> None:
+        """Keep what was found, that nothing is faster included."""
+        if self.cache is not None:
+            rows = None if found.schedule is None else rows_of(found.schedule)
+            self.cache.store(self._key(func), b"", {"steps": rows, "gain": found.gain})
+
+
+@dataclass
+class Tuner:
+    """Tunes the kernels of one program.
+
+    Attributes:
+        module: the program at stage te; it stays as it is.
+        build: makes the program with given schedules.
+        options: of the compilation.
+        store: what is known already.
+        budget: seconds.
+        measure, clock: how time is taken.
+        tell: hears of progress.
+    """
+
+    module: ModuleOp
+    build: Build
+    options: CompileOptions
+    store: Store
+    budget: float = BUDGET
+    measure: Measure = interleaved_medians
+    clock: Clock = time.perf_counter
+    tell: Tell = lambda part, what: None
+
+    def __post_init__(self) -> None:
+        self._chosen: dict[str, Schedule] = dict(self.options.schedules)
+        self._fixed = constant_arguments(self.module)
+        target = targets.parse(self.options.target, self.options.cpu)
+        self._vector_bytes = target.vector_bytes
+        self._start = self.clock()
+
+    def run(self) -> list[Tuned]:
+        """Tune kernel after kernel, as far as the budget goes."""
+        found: list[Tuned] = []
+        kernels = [f for f in functions(self.module) if f.role.data == "kernel"]
+        wanted = [f for f in kernels if f.sym_name.data not in self._chosen]
+        for func in wanted:
+            known = self.store.load(func)
+            if known is not None:
+                self._keep(known)
+                found.append(known)
+        done = {tuned.kernel for tuned in found}
+        left = [f for f in wanted if f.sym_name.data not in done]
+        if not left:
+            return found
+        best = self.build(self._chosen)
+        wanted_result = best()
+        for number, func in enumerate(left):
+            if self._spent >= 1:
+                break
+            share = (len(left) - number) ** -1 * (1 - self._spent)
+            tuned, best = self._tune(func, best, wanted_result, self._spent + share)
+            if tuned.schedule is not None or self._spent < 1:
+                self.store.save(func, tuned)
+            self._keep(tuned)
+            found.append(tuned)
+        return found
+
+    def _keep(self, tuned: Tuned) -> None:
+        if tuned.schedule is not None:
+            self._chosen[tuned.kernel] = tuned.schedule
+
+    @property
+    def _spent(self) -> float:
+        """The part of the budget that is gone."""
+        return (self.clock() - self._start) / self.budget if self.budget > 0 else 1.0
+
+    def _tune(self, func: FuncOp, best: Call, wanted: Any, until: float) -> tuple[Tuned, Call]:
+        """The best schedule of one kernel, and the program with it."""
+        name = func.sym_name.data
+        own = CPUParameters(self._vector_bytes, fixed=self._fixed.get(name, frozenset()))
+        parameters, schedule, gain, refused = own, None, 1.0, 0
+        tried = {candidate(func, own).schedule}
+        for number in range(rounds(func, own)):
+            for made in variations(func, own, parameters, number):
+                if made.schedule in tried or self._spent >= until:
+                    continue
+                self.tell(min(self._spent, 1.0), f"{name}: {len(tried)} tried, {gain:.2f}x")
+                tried.add(made.schedule)
+                call = self.build({**self._chosen, name: made.schedule})
+                if not agree(wanted, call()):
+                    refused += 1
+                    continue
+                before, after = self.measure([best, call])
+                if after < GAIN * before:
+                    parameters, schedule, best = made.parameters, made.schedule, call
+                    gain *= before / after
+        return Tuned(name, schedule, gain, len(tried) - 1, refused), best
+
+
+def tune(
+    function: CompiledFunction,
+    example_inputs: Sequence[Any],
+    budget: float = BUDGET,
+    measure: Measure = interleaved_medians,
+    clock: Clock = time.perf_counter,
+    tell: Tell = lambda part, what: None,
+) -> list[Tuned]:
+    """Tune a program for example inputs; arrays are made up for those that are specs.
+
+    Args:
+        budget: seconds; at 0 only what the cache knows is used.
+        measure, clock: how time is taken.
+        tell: hears of progress.
+
+    Raises:
+        UserError: a target that is not a CPU of this machine, a program that changes its arguments
+            or its object, or a spec with named sizes.
+        NotCompilable: the program has no native form.
+    """
+    options = function.options
+    target = targets.parse(options.target, options.cpu)
+    if target.key != targets.host().key:
+        raise UserError(f"only programs for this machine can be tuned, not for {options.target!r}")
+    values = values_of(list(example_inputs), {})
+    lowered = function.lower(argument_specs(function, values), keep=True)
+    if CallPlan.of(lowered.specialised).has_effects:
+        raise UserError(
+            f"{function.__name__} changes its arguments or its object: each call would start from "
+            "other values, and it cannot be tuned"
+        )
+
+    def build(schedules: Mapping[str, Schedule]) -> Call:
+        chosen = replace(options, schedules=tuple(schedules.items()), cache=False, fallback="error")
+        made = function.with_options(chosen)
+        prepare(made, values)
+        return lambda: made(*values)
+
+    cache = DiskCache(options.cache_dir) if options.cache else None
+    module, store = lowered.report.modules["te"], Store(cache, target)
+    return Tuner(module, build, options, store, budget, measure, clock, tell).run()
+
+
+def with_schedules(function: CompiledFunction, found: Sequence[Tuned]) -> CompiledFunction:
+    """The function with the schedules that won; `stats.tuned` says which."""
+    won = tuple((t.kernel, t.schedule) for t in found if t.schedule is not None)
+    options = function.options
+    made = function.with_options(replace(options, schedules=(*options.schedules, *won)))
+    made.stats.tuned += map(str, found)
+    return made
