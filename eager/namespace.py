@@ -196,12 +196,19 @@ def range_face(*bounds: Any, **options: Any) -> Any:
     return call("aten::arange", bounds, options)
 
 
-def _parts(name: str, single: str, several: str) -> Face:
-    def run(x: Any, size: Any, dim: int = 0) -> Any:
-        chosen = several if isinstance(size, (list, tuple)) else single
-        return tuple(call(f"aten::{chosen}", (x, size, dim)))
+def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+    several = isinstance(split_size_or_sections, (list, tuple))
+    chosen = "aten::split_with_sizes" if several else "aten::split"
+    return tuple(call(chosen, (tensor, split_size_or_sections, dim)))
 
-    run.__name__ = name
+
+def _tuple_of(name: str) -> Face:
+    """An operator whose list of results Python sees as a tuple."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return tuple(call(name, args, kwargs))
+
+    run.__name__ = name.partition("::")[2]
     return run
 
 
@@ -285,10 +292,8 @@ FACES: dict[str, Face] = {
     "einsum": einsum,
     "where": composites.with_out(where),
     "broadcast_shapes": broadcast_shapes,
-    "split": _parts("split", "split", "split_with_sizes"),
-    "chunk": _parts("chunk", "chunk", "chunk"),
-    "unbind": lambda x, dim=0: tuple(call("aten::unbind", (x, dim))),
-    "tensor_split": _parts("tensor_split", "tensor_split", "tensor_split"),
+    "split": _split,
+    **{name: _tuple_of(f"aten::{name}") for name in ("chunk", "unbind", "tensor_split")},
     "is_tensor": is_tensor,
     "_assert": assertion,
     "typename": typename,

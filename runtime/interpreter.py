@@ -361,7 +361,8 @@ def _call_method(i: Interpreter, op: Operation, env: Environment) -> None:
 
 def _python(i: Interpreter, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.PythonOp)
-    env[op.result] = i.python_calls[op.callee.data](*_inputs(op.arguments, env))
+    call = i.python_calls[op.callee.data]
+    env[op.result] = call(op.result.type, *_inputs(op.arguments, env))
 
 
 def _yielded(block: Block) -> Sequence[SSAValue]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
 from dataclasses import dataclass
 from functools import cache
+from types import GenericAlias
 from typing import Any
 
 
@@ -51,8 +52,8 @@ class Future:
     def __init__(self, future: ConcurrentFuture[Any] | None = None) -> None:
         self._future: ConcurrentFuture[Any] = ConcurrentFuture() if future is None else future
 
-    def __class_getitem__(cls, item: object) -> type[Future]:
-        return cls
+    def __class_getitem__(cls, item: object) -> GenericAlias:
+        return GenericAlias(cls, item)
 
     def wait(self) -> Any:
         """Block until the task is done; its result, or its exception raised here."""

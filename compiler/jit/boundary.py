@@ -133,9 +133,9 @@ def _complex(value: Any, classes: Classes) -> complex:
 
 def _bool(value: Any, classes: Classes) -> bool:
     value = _number_of(value)
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | int | float):
         raise _cannot(value, BOOL)
-    return value
+    return bool(value)
 
 
 def _scalar(value: Any, classes: Classes) -> Any:

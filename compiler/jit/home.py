@@ -8,6 +8,8 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.errors import GuardError
+from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.ops import CallMethodOp
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType
 from tensorscript.frontends.script.link import Linkable
@@ -19,7 +21,7 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .adoption import adopt, check_interface
-from .boundary import Classes, inferred, to_python
+from .boundary import Classes, Mismatch, to_python, to_script
 from .callables import Entry
 from .faces import RecursiveScriptClass
 from .hooked import HOOKED_CALL
@@ -35,9 +37,16 @@ class _PythonCalls(Mapping[str, Callable[..., Any]]):
     def __getitem__(self, name: str) -> Callable[..., Any]:
         fn, classes = self._home.program.python_functions[name], self._home.classes
 
-        def call(*arguments: Any) -> Any:
+        def call(type_: Attribute, *arguments: Any) -> Any:
             found = fn(*(to_python(a, classes) for a in arguments))
-            return inferred(found, classes)
+            try:
+                return to_script(found, type_, classes)
+            except Mismatch as error:
+                raise GuardError(
+                    f"expected value of type {typing.message_text(type_)} for return value but "
+                    f"instead got value of type {type(found).__name__}.\nValue: {found}\n"
+                    f"Cast error details: {error}"
+                ) from error
 
         return call
 

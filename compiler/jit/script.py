@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
@@ -125,18 +125,23 @@ def _script_instance(obj: Any) -> RecursiveScriptClass:
 
 
 def script_module(
-    module: Any, methods: Mapping[str, Callable[..., Any]] | None = None
+    module: Any,
+    methods: Mapping[str, Callable[..., Any]] | None = None,
+    defined: Sequence[tuple[str, Mapping[str, object]]] = (),
 ) -> RecursiveScriptModule:
     """Compile an nn.Module; its tensors are shared, not copied.
 
     Args:
         methods: what to compile of it; by default `forward` and what is exported.
+        defined: texts with further methods, and the names they may refer to.
 
     Raises:
         GuardError: an attribute's value is not of its type.
     """
     module_types = ModuleTypes(
-        World(Program()), marked={} if methods is None else {id(module): methods}
+        World(Program()),
+        marked={} if methods is None else {id(module): methods},
+        defined={id(module): defined} if defined else {},
     )
     module_types.compile(module)
     home = ProgramHome(module_types.world.program, module_types.world)

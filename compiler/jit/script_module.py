@@ -83,9 +83,7 @@ def _then_script(cls: Any, original: Callable[..., None]) -> Callable[..., None]
 def _compile(instance: Any) -> None:
     """Make the script module behind an instance, which gives up its own attributes."""
     held = instance.__dict__
-    actual = script_module(instance, type(instance)._script_methods)
-    for text, names in held.pop("_defined", ()):
-        actual._home.define(actual._script_object.class_name, text, names)
+    actual = script_module(instance, type(instance)._script_methods, held.pop("_defined", ()))
     for name in [*actual._script_object.attributes, "_parameters", "_buffers", "_modules"]:
         held.pop(name, None)
     held[ACTUAL] = actual

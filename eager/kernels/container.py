@@ -94,6 +94,17 @@ def _check_sortable(items: list[Any]) -> None:
             "the __lt__ compare method or Tuples of aforementioned types can be sorted, got list "
             f"of {_kind(items[0])}"
         )
+    if items and isinstance(items[0], tuple) and not _is_sortable(items[0]):
+        raise OperatorError(
+            f"Contained elements in {_kind(items[0])} are not sortable. Only ints, floats, bools, "
+            "strs, tensors and tuples of these are"
+        )
+
+
+def _is_sortable(x: Any) -> bool:
+    if isinstance(x, tuple):
+        return all(map(_is_sortable, x))
+    return not isinstance(x, (list, dict, type(None)))
 
 
 def _kind(x: Any) -> str:
@@ -103,6 +114,8 @@ def _kind(x: Any) -> str:
     if isinstance(x, dict):
         key, value = next(iter(x.items()), ("", None))
         return f"Dict[{_kind(key)}, {_kind(value)}]"
+    if isinstance(x, tuple):
+        return f"Tuple[{', '.join(map(_kind, x))}]"
     return type(x).__name__
 
 
@@ -195,7 +208,11 @@ def formatted(value: Any, spec: str) -> str:
         raise OperatorError(f"{type(error).__name__}: {error}") from error
 
 
-_SPECIFIER = re.compile(r"%(.)", re.DOTALL)
+_SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
+_TAGS = {
+    str: "String", bool: "Bool", float: "Double", complex: "ComplexDouble", list: "GenericList",
+    tuple: "Tuple", dict: "GenericDict", type(None): "None",
+}  # fmt: skip
 
 
 def percent_format(text: str, *values: Any) -> str:
@@ -203,6 +220,8 @@ def percent_format(text: str, *values: Any) -> str:
 
     def one(match: re.Match[str]) -> str:
         letter = match[1]
+        if not letter:
+            raise OperatorError("Incomplete format specifier")
         if letter == "%":
             return "%"
         if letter not in "dieEfFsc":
@@ -214,10 +233,15 @@ def percent_format(text: str, *values: Any) -> str:
         x = left.pop(0)
         if letter == "s":
             return script_text(x)
+        is_char = isinstance(x, str) and len(x) == 1
+        if not (type(x) is int or (is_char if letter == "c" else type(x) is float)):
+            wanted = "an int or char" if letter == "c" else "a number"
+            found = _TAGS.get(type(x), "Object")
+            raise OperatorError(f"%{letter} requires {wanted} for formatting, but got {found}")
         if letter in "eEfF":
             # TorchScript formats single precision.
             x = float(np.float32(x))
-        return x if letter == "c" and isinstance(x, str) else f"%{letter}" % x
+        return str(f"%{letter}" % x)
 
     out = _SPECIFIER.sub(one, text)
     if left:

@@ -75,12 +75,14 @@ def power(a: Any, b: Any) -> Any:
     if isinstance(a, complex) or isinstance(b, complex):
         return complex(a) ** b
     x, y = float(a), float(b)
+    if x == 0 and y < 0:
+        raise OperatorError("0.0 cannot be raised to a negative power")
     try:
         return math.pow(x, y)
     except OverflowError:
         return -math.inf if x < 0 and y % 2 else math.inf
     except ValueError:
-        return math.inf if x == 0 else math.nan
+        return math.nan
 
 
 def integer_power(a: int, b: int) -> int:

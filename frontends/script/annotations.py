@@ -53,7 +53,7 @@ _BUILTIN_OBJECTS: dict[object, Attribute] = {
 
 _BARE = {
     "List": "List[int]", "Dict": "Dict[int, str]", "Tuple": "Tuple[int, str]",
-    "Optional": "Optional[int]",
+    "Optional": "Optional[int]", "Future": "Future[int]",
 }  # fmt: skip
 """Constructors that need an argument, and an example."""
 
@@ -202,7 +202,8 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
             raise CompileError(f"Unknown type name '{found.__name__}'", span)
         if root in _TORCH_ROOTS and found.__name__ == "Size":
             raise CompileError("Unknown type name 'torch.Size'", span)
-        return classes.type_of_class(found, span)
+        if root not in _TORCH_ROOTS or found.__name__ not in _BARE:
+            return classes.type_of_class(found, span)
     if found is Ellipsis:
         raise CompileError("Expression of type dots cannot be used in a type expression", span)
     bare = getattr(found, "_name", None) or getattr(found, "__name__", None)

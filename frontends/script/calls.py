@@ -345,7 +345,9 @@ class Calls(Subscripts):
         nodes = node.elts if isinstance(node, ast.Tuple) else [node]
         out: list[Attribute] = []
         for part in nodes:
-            if isinstance(part, ast.Name) and part.id in ("list", "tuple"):
+            if isinstance(part, ast.Tuple):
+                out += self.class_list(part)
+            elif isinstance(part, ast.Name) and part.id in ("list", "tuple"):
                 out.append(ANY_LIST if part.id == "list" else ANY_TUPLE)
             else:
                 out += typing.members_of(self.annotation(part))

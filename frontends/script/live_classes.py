@@ -152,8 +152,11 @@ class LiveClasses(LiveFunctions):
         if isinstance(member, staticmethod):
             info.static_methods[key] = member.__func__
         elif isinstance(member, property):
-            getter = f"__{key}_getter"
             assert member.fget is not None
+            is_unused = key in getattr(cls, "__jit_unused_properties__", ())
+            if is_unused or modifier_of(member.fget) in ("ignore", "unused"):
+                return
+            getter = f"__{key}_getter"
             self.add_method(info, getter, member.fget)
             setter = None
             if member.fset is not None:

@@ -22,8 +22,9 @@ from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
 from .link import Linker
 from .program import ClassInfo, Program
-from .python_names import is_plain_data, modifier_of, python_constant, qualified_name
-from .source import function_source
+from .python_names import default_value, is_plain_data, modifier_of, qualified_name
+from .source import FunctionSource, function_source
+from .type_comments import comment_annotations
 from .values import Sugared, Undefined
 
 
@@ -135,54 +136,42 @@ class LiveFunctions(ABC):
                     span,
                 )
             try:
-                defaults[key] = python_constant(parameter.default)
+                defaults[key] = default_value(parameter.default)
             except TypeError:
                 raise CompileError(
                     f'Expected a default value of type Tensor (inferred) on parameter "{key}".',
                     span,
                 ) from None
-        annotations = self._annotations(plain, resolver, source.text.source.text, span)
+        annotations = self._annotations(plain, resolver, source, self_type is not None)
         return Definition(name, source, resolver, defaults, annotations, self_type)
 
     def _annotations(
-        self, fn: Callable[..., object], resolver: LiveResolver, text: str, span: Span
+        self,
+        fn: Callable[..., object],
+        resolver: LiveResolver,
+        source: FunctionSource,
+        is_method: bool,
     ) -> dict[str, Attribute]:
         """Annotations by their objects; a `# type:` comment comes before them."""
-        lines = [line for line in text.split("\n") if "# type:" in line]
-        at = next((k for k, line in enumerate(lines) if "->" in line), None)
-        if at is not None:
-            found = [line.partition("# type:")[2].strip() for line in lines[: at + 1]]
-            return self._type_comment(fn, resolver, found, span)
+        text = source.text.source.text
+        span = source.text.span(source.tree)
+        comments = comment_annotations(source.tree, text.split("\n"), span, is_method)
+        if comments is not None:
+            return {name: resolver.annotation(node, span) for name, node in comments.items()}
         out: dict[str, Attribute] = {}
         raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
         for key, value in raw.items():
             if value in (None, types.NoneType) and "BroadcastingList" in text:
                 # Such annotations evaluate to None: only their syntax tells.
                 continue
+            if "ForwardRef(" in repr(value):
+                # So does what a name in quotes means here.
+                continue
             if isinstance(value, str):
                 out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
             else:
                 out[key] = type_of_object(value, self, span)
         return out
-
-    def _type_comment(
-        self, fn: Callable[..., object], resolver: LiveResolver, comments: list[str], span: Span
-    ) -> dict[str, Attribute]:
-        """`(int, str) -> str`, or one comment an argument before `(...) -> str`."""
-        arguments, _, result = comments[-1].partition("->")
-        listed = _parsed(arguments)
-        nodes = listed.elts if isinstance(listed, ast.Tuple) else [listed]
-        if isinstance(listed, ast.Constant) and listed.value is Ellipsis:
-            nodes = [_parsed(c) for c in comments[:-1]]
-        names = [n for n in inspect.signature(fn).parameters if n != "self"]
-        out = {n: resolver.annotation(node, span) for n, node in zip(names, nodes, strict=False)}
-        out["return"] = resolver.annotation(_parsed(result), span)
-        return out
-
-
-def _parsed(comment: str) -> ast.expr:
-    """The expression in a type comment."""
-    return ast.parse(comment.split("#")[0].strip(), mode="eval").body
 
 
 class LiveResolver:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from .annotations import type_of_object
 from .containers import KINDS, generated_methods
 from .function import class_type, compile_definition
 from .live import World
+from .live_functions import NamedObjects
 from .module_attributes import AttributeReader, class_hints, is_module, is_root, table
 from .module_hooks import compile_hooks, hooks_of
 from .objects import incompatibility
@@ -41,6 +42,8 @@ class ModuleTypes:
 
     Attributes:
         marked: by identity of a module, the methods that alone are compiled of it.
+        defined: likewise, texts with further methods and the names they may refer to; `named`
+            are these methods.
     """
 
     world: World
@@ -49,6 +52,8 @@ class ModuleTypes:
     prepared: dict[int, tuple[object, object]] = field(default_factory=dict)
     complete: set[str] = field(default_factory=set)
     marked: dict[int, Mapping[str, Callable[..., object]]] = field(default_factory=dict)
+    defined: dict[int, Sequence[tuple[str, Mapping[str, object]]]] = field(default_factory=dict)
+    named: dict[int, list[str]] = field(default_factory=dict)
 
     def original(self, module: object) -> object:
         """The module to compile for `module`: what its `__prepare_scriptable__` gives.
@@ -144,6 +149,9 @@ class ModuleTypes:
                     self._member(info, key, member)
         for key, fn in self.marked.get(id(module), {}).items():
             self.world.add_method(info, key, fn)
+        for text, outer in self.defined.get(id(module), ()):
+            added = self._define(info, text, NamedObjects(self.world, outer))
+            self.named.setdefault(id(module), []).extend(added)
         if info.container:
             names = {c.__name__ for c in cls.__mro__}
             for key, text in generated_methods(names, info.children).items():
@@ -204,10 +212,12 @@ class ModuleTypes:
 
         return compile
 
-    def _define(self, info: ClassInfo, text: str) -> None:
-        """Add the methods that a text of `def`s describes."""
+    def _define(self, info: ClassInfo, text: str, outer: NamedObjects | None = None) -> list[str]:
+        """Add the methods that a text of `def`s describes; gives their names."""
         library = TextLibrary.parse(text)
-        TextWorld(self.world.program, library).define_methods(info, library)
+        classes = self.world if outer is not None else None
+        world = TextWorld(self.world.program, library, outer=outer, classes=classes)
+        return world.define_methods(info, library)
 
     def compile(self, module: object) -> ClassInfo:
         """Compile `forward`, exported methods, properties and hooks of a module and its children.
@@ -254,7 +264,7 @@ class ModuleTypes:
         generated = [name for name in ("__len__", "__contains__") if info.container]
         marked = self.marked.get(id(module))
         if marked is not None:
-            exported = list(marked)
+            exported = [*marked, *self.named.get(id(module), ())]
         else:
             exported = [key for key in info.methods if is_exported(module, key)]
         roots = [*accessors, *overloaded, "forward", *sorted(exported), *generated]

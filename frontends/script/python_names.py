@@ -1,7 +1,7 @@
 """Names of live Python that belong to the language: which operator or form an object of `torch`,
 `math` or `builtins` is, and which constant.
 
-`torch` and `tensorscript` are recognised by the names of their modules; neither is imported here.
+Functions of `torch` and `tensorscript` are recognised by the names of their modules.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import enum
 import math
 import re
 import types
+from collections import OrderedDict
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.schema import has_operator
-from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral
+from tensorscript.eager.foreign import converted, is_foreign_tensor
+from tensorscript.eager.storage import TensorBase
 
 from .callables import Builtin, Form, Repeat
 from .calls import BUILTINS
@@ -125,6 +128,18 @@ def python_constant(value: object) -> object:
     return value
 
 
+def default_value(value: object) -> object:
+    """A Python default as a constant of the dialect; only a default may be a tensor.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    if isinstance(value, TensorBase) or is_foreign_tensor(value):
+        tensor = converted(value)
+        return TensorLiteral(tensor._array, tensor.dtype, tensor.requires_grad)
+    return python_constant(value)
+
+
 def is_plain_data(value: object) -> bool:
     """Data that a script takes only from where it is a constant: a module, a class, an argument."""
     if isinstance(value, bool | DType):
@@ -153,6 +168,8 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
     root, _, rest = home.partition(".")
     if home == "builtins" and name in BUILTINS:
         return BUILTINS[name]
+    if value is OrderedDict:
+        return BUILTINS["dict"]
     if home in ("math", "cmath"):
         operator = _MATH_NAMES.get(name, f"aten::{name}")
         known = has_operator(operator) and name not in _NOT_MATH

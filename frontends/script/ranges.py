@@ -37,18 +37,16 @@ _NOT_RANGED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpo
 class Ranges:
     """The ranges of the nodes of one text, each computed once."""
 
-    def __init__(self, source: Source, dedent: int) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.dedent = dedent
         self.known: dict[ast.AST, Range] = {}
 
     def offset(self, line: int, column: int) -> int:
-        """Character offset of a tree position (1-based line, byte column of dedented text)."""
+        """Character offset of a tree position (1-based line, byte column)."""
         text = self.source.lines[line - 1]
         if text.isascii():
-            return self.source.offset(line - 1, min(column + self.dedent, len(text)))
-        dedented = text[self.dedent :].encode()
-        return self.source.offset(line - 1, self.dedent + len(dedented[:column].decode()))
+            return self.source.offset(line - 1, min(column, len(text)))
+        return self.source.offset(line - 1, len(text.encode()[:column].decode()))
 
     def start(self, node: ast.AST) -> int:
         """Where Python says that a node starts."""

@@ -1,14 +1,15 @@
 """From a function object to the syntax tree of its definition, with places in the original text.
 
-`ast` wants dedented text and counts columns in UTF-8 bytes; spans count characters of the text as
-it stands in the file. `Ranges` converts.
+Text may be indented, as it stands in a class or in a string, and its comments and strings may begin
+left of it: it is parsed as the body of a statement put before it. `ast` counts columns in UTF-8
+bytes, spans count characters; `Ranges` converts.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,17 +26,16 @@ class SourceUnavailable(FrontendError, OSError):
 
 @dataclass(frozen=True)
 class Text:
-    """A parsed text: its source and how far it was dedented before parsing."""
+    """A parsed text."""
 
     source: Source
-    dedent: int = 0
 
     @cached_property
     def ranges(self) -> Ranges:
-        return Ranges(self.source, self.dedent)
+        return Ranges(self.source)
 
     def offset(self, line: int, column: int) -> int:
-        """Character offset of a tree position (1-based line, byte column of dedented text)."""
+        """Character offset of a tree position (1-based line, byte column)."""
         return self.ranges.offset(line, column)
 
     def span(self, node: ast.AST) -> Span:
@@ -83,14 +83,23 @@ def source_lines(thing: object) -> tuple[str, str, int]:
     return "".join(lines), name, first
 
 
+_FIRST_CODE = re.compile(r"^([ \t]*)[^ \t\n#]", re.MULTILINE)
+
+
+def _tree(text: str) -> ast.Module:
+    """The tree of a text, indented or not, with the lines and columns of the text."""
+    first = _FIRST_CODE.search(text)
+    if first is None or not first[1]:
+        return ast.parse(text)
+    whole = ast.parse("if True:\n" + text).body[0]
+    assert isinstance(whole, ast.If)
+    return ast.increment_lineno(ast.Module(whole.body, []), -1)
+
+
 def _parse(text: str, name: str, first: int) -> tuple[ast.Module, Text]:
     text = text.rstrip("\n") + "\n"
-    plain = textwrap.dedent(text)
-    head = text.split("\n", 1)[0]
-    dedent = len(head) - len(plain.split("\n", 1)[0])
-    source = Source(text, name, first)
     try:
-        return ast.parse(plain, type_comments=False), Text(source, dedent)
+        return _tree(text), Text(Source(text, name, first))
     except SyntaxError as error:
         raise FrontendError(f"Cannot parse {name}:{first}: {error.msg}") from error
 
@@ -133,6 +142,6 @@ def parse_text(text: str, name: str = "<string>") -> tuple[ast.Module, Text]:
     """
     source = Source(text, name, 1)
     try:
-        return ast.parse(text), Text(source)
+        return _tree(text), Text(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FrontendError(f"Cannot parse {name}: {error}") from error

@@ -35,6 +35,7 @@ from .function import (
 from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text, parse_text
+from .type_comments import comment_annotations
 from .values import Args, Kwargs, Simple, Sugared
 
 _FLOATS = {"inf": math.inf, "nan": math.nan}
@@ -229,7 +230,18 @@ class TextWorld:
             arg.arg: self._default(default, text)
             for arg, default in zip(values, tree.args.defaults, strict=True)
         }
-        return Definition(name, FunctionSource(tree, text), resolver, defaults, {}, self_type)
+        source = FunctionSource(tree, text)
+        annotations = self._commented(source, resolver, self_type is not None)
+        return Definition(name, source, resolver, defaults, annotations, self_type)
+
+    def _commented(
+        self, source: FunctionSource, resolver: TextResolver, is_method: bool
+    ) -> dict[str, Attribute]:
+        """The types that a comment between a signature and its body gives."""
+        tree, text = source.tree, source.text
+        lines = text.source.text.split("\n")[tree.lineno - 1 : tree.body[0].lineno - 1]
+        found = comment_annotations(tree, lines, text.span(tree), is_method) or {}
+        return {name: resolver.annotation(node, text.span(tree)) for name, node in found.items()}
 
     def _default(self, node: ast.expr, text: Text) -> object:
         match node:
@@ -397,7 +409,9 @@ class TextResolver:
         if name in _COMPLEX:
             return Simple(em.constant(_COMPLEX[name], span))
         if name == "torch":
-            return _Operators("aten")
+            # What the caller calls so has more in it than operators.
+            outer = self.world.outer.resolve(name, em, span) if self.world.outer else None
+            return outer or _Operators("aten")
         if name == "ops":
             return _Operators("")
         if name == "CONSTANTS":

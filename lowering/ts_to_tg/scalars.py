@@ -129,14 +129,19 @@ def _angle(b: Builder, x: Value) -> Value:
 
 
 def _power(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    message = "0.0 cannot be raised to a negative power"
     if is_unknown(x, y):
-        return known(binary("pow", convert(as_expr(x), float64), convert(as_expr(y), float64)))
+        base, exponent = convert(as_expr(x), float64), convert(as_expr(y), float64)
+        b.check(known(binary("or", binary("ne", base, 0), binary("ge", exponent, 0))), message)
+        return known(binary("pow", base, exponent))
+    if x == 0 and y < 0:
+        b.error(message)
     try:
         return math.pow(x, y)
     except OverflowError:
-        return math.inf
+        return -math.inf if x < 0 and y % 2 else math.inf
     except ValueError:
-        return math.nan if x else math.inf
+        return math.nan
 
 
 def _whole_power(b: Builder, x: Value, y: Value, *_: Value) -> Value:

@@ -65,6 +65,36 @@ def f(a: int):
     return (s + s.add(1)).n
 >>> f(1)
 
+=== class_unused_properties
+class P:
+    __jit_unused_properties__ = ["shown"]
+    def __init__(self, n: int):
+        self.n = n
+    @property
+    def twice(self) -> int:
+        return self.n * 2
+    @property
+    def shown(self):
+        return {self.n} | {self}
+    @torch.jit.unused
+    @property
+    def other(self):
+        return {self.n} | {self}
+def f(a: int):
+    return P(a).twice
+>>> f(1)
+
+=== class_names_itself_in_a_list
+class Sum:
+    def __init__(self, n: int):
+        self.n = n
+    def count(self, others: List["Sum"]) -> "Sum":
+        return Sum(self.n + len(others))
+def f(a: int):
+    s = Sum(a)
+    return s.count([s, s]).n
+>>> f(1)
+
 === class_property
 class P:
     def __init__(self, n: int):

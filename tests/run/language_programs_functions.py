@@ -4,6 +4,81 @@ The format is that of `language_harness`.
 """
 
 TEXT = r"""
+=== comment_signature_without_result
+def f(x, li):
+    # type: (bool, Tuple[Optional[List[int]]])
+    if x:
+        li = (None,)
+    return li
+>>> f(True, ([],))
+
+=== comment_signature_of_another_length
+def f(x):
+    # type: (int, int) -> int
+    return x
+>>> f(1)
+
+=== comment_signature_misspelt
+def f(x):
+    #type: (int) -> int
+    return x
+>>> f(1)
+
+=== default_tensor
+def f(x=torch.ones(2)):
+    return x + 1
+>>> f()
+>>> f(T([2.0]))
+
+=== future_annotations
+def twice(a: int):
+    return a * 2
+def first(f: List[torch.jit.Future[int]]) -> int:
+    return f[0].wait()
+def f(a: int):
+    return first([torch.jit.fork(twice, a)])
+>>> f(3)
+
+=== isinstance_nested_tuple
+def f(a: Optional[List[int]]):
+    b = 0
+    if isinstance(a, (int, (float,), list, str)):
+        b += 1
+    if isinstance(a, (int, (float,))):
+        b += 4
+    return b
+>>> f([1])
+>>> f(None)
+
+=== ignored_function_gives_another_type
+@torch.jit.ignore
+def outside(x: int) -> int:
+    return "a"
+def f(a: int):
+    return outside(a)
+>>> f(1)
+
+=== power_of_zero
+def f(a: float, b: int):
+    return a ** b
+>>> f(2.0, -1)
+>>> f(0.0, -1)
+
+=== percent_formats_refused
+def f(x: str, n: int):
+    if n == 0:
+        return "%d" % x
+    if n == 1:
+        return "%e" % x
+    if n == 2:
+        return "%c" % x
+    return "%s %" % x
+>>> f("a", 0)
+>>> f("a", 1)
+>>> f("a", 2)
+>>> f("ab", 2)
+>>> f("a", 3)
+
 === global_stmt
 G = 3
 def f(x: int):

@@ -240,6 +240,24 @@ def test_compilation_unit() -> None:
         jit.CompilationUnit("def f():\n  return y")
 
 
+def test_text_may_be_indented() -> None:
+    unit = jit.CompilationUnit("""
+        def f(a, b):
+            # type: (int, List[int]) -> int
+      # left of the code
+            text = \'\'\'
+left\'\'\'
+            return a + len(b) + len(text)
+    """)
+    assert unit.f(1, [2, 3]) == 8
+    with pytest.raises(CompileError, match="is actually of type str") as error:
+        jit.CompilationUnit("""
+            def f(a: int) -> int:
+                return str(a)
+        """)
+    assert "                return str(a)\n                ~~~~~~" in str(error.value)
+
+
 def test_what_cannot_be_scripted() -> None:
     for thing in (3, "text", [1], {"a": 1}):
         with pytest.raises(GuardError, match="cannot script"):

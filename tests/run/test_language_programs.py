@@ -66,6 +66,7 @@ OTHER_WORDS = {
     "strings_index_error": "the text of C++'s string::at",
     "class_linked": "another of two faults is found first",
     "typeof": "what Python gave is no value of scripts",
+    "ignored_function_gives_another_type": "the text of pybind11",
 }
 """Programs refused by both sides with different messages, and why."""
 

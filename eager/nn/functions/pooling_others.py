@@ -11,7 +11,7 @@ from .types import BroadcastingList1, BroadcastingList2, BroadcastingList3, anno
 
 def lp_pool1d(
     input: Tensor,
-    norm_type: float,
+    norm_type: int | float,
     kernel_size: int,
     stride: int | None = None,
     ceil_mode: bool = False,
@@ -27,7 +27,7 @@ def lp_pool1d(
 
 def lp_pool2d(
     input: Tensor,
-    norm_type: float,
+    norm_type: int | float,
     kernel_size: BroadcastingList2[int],
     stride: BroadcastingList2[int] | None = None,
     ceil_mode: bool = False,
@@ -44,7 +44,7 @@ def lp_pool2d(
 
 def lp_pool3d(
     input: Tensor,
-    norm_type: float,
+    norm_type: int | float,
     kernel_size: BroadcastingList3[int],
     stride: BroadcastingList3[int] | None = None,
     ceil_mode: bool = False,

@@ -1,0 +1,82 @@
+"""Signatures in comments (PEP 484): `# type: (int, str) -> str`, or one comment an argument."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tensorscript.base.errors import CompileError
+from tensorscript.base.source import Span
+
+_MARK = "# type:"
+_IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
+_MISSPELT = re.compile(r"#[\t ]*type[\t ]*(?!: ignore(\[.*\])?$):")
+_PEP = (
+    "See PEP 484 (https://www.python.org/dev/peps/pep-0484/"
+    "#suggested-syntax-for-python-2-7-and-straddling-code)"
+)
+
+
+def comment_annotations(
+    tree: ast.FunctionDef, lines: list[str], span: Span, is_method: bool
+) -> dict[str, ast.expr] | None:
+    """The annotations that comments among `lines` give a function; None if there is no signature.
+
+    Returns: expressions by argument name; that of the result, where one is named, as `return`.
+    Raises:
+        CompileError: the comment does not parse, or has another number of arguments.
+    """
+    found = [line.partition(_MARK)[2].strip() for line in _marked(lines)]
+    if not found:
+        _refuse_misspelt(lines, span)
+        return None
+    at = next((k for k, comment in enumerate(found) if comment.startswith("(")), None)
+    if at is None:
+        return None
+    listed, _, result = found[at].partition("->")
+    nodes = list(_arguments(listed, found[:at], span))
+    arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+    names = [a.arg for a in arguments][is_method and len(nodes) == len(arguments) - 1 :]
+    if len(nodes) != len(names):
+        raise CompileError(
+            f"Number of type annotations ({len(nodes)}) did not match the number of function "
+            f"parameters ({len(names)})",
+            span,
+        )
+    out = dict(zip(names, nodes, strict=True))
+    if result:
+        out["return"] = _parsed(result, span)
+    return out
+
+
+def _marked(lines: list[str]) -> list[str]:
+    return [line for line in lines if _MARK in line and not _IGNORED.search(line)]
+
+
+def _refuse_misspelt(lines: list[str], span: Span) -> None:
+    for number, line in enumerate(lines):
+        if _MARK not in line and _MISSPELT.search(line):
+            raise CompileError(
+                f"The annotation prefix in line {number} is probably invalid.\nIt must be "
+                f"'{_MARK}'\n{_PEP}\nfor examples",
+                span,
+            )
+
+
+def _arguments(listed: str, before: list[str], span: Span) -> Iterator[ast.expr]:
+    node = _parsed(listed, span)
+    if isinstance(node, ast.Constant) and node.value is Ellipsis:
+        for comment in before:
+            yield _parsed(comment, span)
+    elif isinstance(node, ast.Tuple):
+        yield from node.elts
+    else:
+        yield node
+
+
+def _parsed(comment: str, span: Span) -> ast.expr:
+    try:
+        return ast.parse(comment.split("#")[0].strip(), mode="eval").body
+    except SyntaxError as error:
+        raise CompileError(f"Syntax error in type annotation '{comment}'", span) from error
