@@ -196,7 +196,8 @@ class HostBody:
                 places.append(name)
                 if isinstance(value.type, ListType):
                     self.owned[-1].append(name)
-        return declared, places
+        # Here, not in the first block that writes to a place.
+        return [*self.flush(), *declared], places
 
     def branch(
         self, block: Block, places: Sequence[Buffer | str], shared: Sequence[Buffer]
