@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import BY_NAME, DType
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import ArgumentError, OperatorError
 from tensorscript.base.schema import has_operator, operator_names
 
 from . import subscript
@@ -150,6 +150,13 @@ class Tensor(
         """Put a Python function of each element and that of `other` in its place."""
         theirs = iter(np.broadcast_to(value(other), self._array.shape).reshape(-1).tolist())
         return self.apply_(lambda x: function(x, next(theirs)))
+
+    def __delitem__(self, index: Any) -> None:
+        raise ArgumentError("Tensor does not support deleting items")
+
+    def __reversed__(self) -> Tensor:
+        """The elements in the other order along all dimensions."""
+        return self._tensor("flip", list(range(self._array.ndim)))
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
         name = "split_with_sizes" if isinstance(split_size, (list, tuple)) else "split"

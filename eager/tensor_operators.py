@@ -72,7 +72,14 @@ class TensorOperators(TensorBase):
     __rfloordiv__ = _operator("aten::floor_divide", swapped=True)
     __mod__ = _operator("aten::remainder")
     __pow__ = _operator("aten::pow")
-    __matmul__ = _operator("aten::matmul")
+
+    def __matmul__(self, other: Any) -> Any:
+        return (
+            call("aten::matmul", (self, other))
+            if isinstance(other, TensorBase)
+            else (NotImplemented)
+        )
+
     __and__ = _operator("aten::__and__")
     __rand__ = _operator("aten::bitwise_and")
     __or__ = _operator("aten::__or__")

@@ -213,3 +213,11 @@ def test_names_that_are_left_out_say_why() -> None:
         for name in names:
             with pytest.raises(AttributeError, match=f"has no attribute '{name}': {reason}"):
                 getattr(ts, name)
+
+
+def test_python_protocols() -> None:
+    assert [x.item() for x in reversed(ts.arange(3))] == [2, 1, 0]
+    with pytest.raises(TypeError, match="Tensor does not support deleting items"):
+        del ts.ones(2)[0]
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        ts.ones(1) @ 2

@@ -1,0 +1,29 @@
+"""The words in which demands on arguments are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorscript.base.errors import OperatorError
+
+from .storage import array
+
+Demand = Callable[..., None]
+"""Is called with all arguments of an overload in schema order, and raises."""
+Ints = Sequence[int]
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise OperatorError(message) unless the condition holds."""
+    if not holds:
+        raise OperatorError(message)
+
+
+def sizes_of(x: Any) -> list[int]:
+    return list(array(x).shape)
+
+
+def each(check: Demand, *names: str) -> dict[str, Demand]:
+    """One demand for several operators."""
+    return {f"aten::{name}": check for name in names}
