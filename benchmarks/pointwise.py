@@ -25,11 +25,13 @@ def chain_jax(x: Any, y: Any) -> Any:
 
 
 def chain_numba() -> Callable[..., Any]:
+    prange = numba.prange  # what is compiled may not go through our late import
+
     @numba.njit(parallel=True, fastmath=True)
     def run(x, y):
         out = np.empty_like(x)
         a, b, c = x.ravel(), y.ravel(), out.ravel()
-        for i in numba.prange(a.size):
+        for i in prange(a.size):
             c[i] = a[i] / (np.float32(1) + np.exp(-(a[i] * b[i] + np.float32(1))))
         return out
 

@@ -46,10 +46,12 @@ def softmax_numpy(x: np.ndarray) -> np.ndarray:
 
 
 def softmax_numba() -> Callable[..., Any]:
+    prange = numba.prange  # what is compiled may not go through our late import
+
     @numba.njit(parallel=True, fastmath=True)
     def run(x):
         out = np.empty_like(x)
-        for i in numba.prange(x.shape[0]):
+        for i in prange(x.shape[0]):
             m = np.float32(-np.inf)
             for j in range(x.shape[1]):
                 m = max(m, x[i, j])
