@@ -19,7 +19,13 @@ import numpy as np
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import Signature
-from tensorscript.base.errors import GuardError, NotCompilable
+from tensorscript.base.errors import (
+    GuardError,
+    NotCompilable,
+    OperatorError,
+    ScriptError,
+    UserError,
+)
 from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
@@ -45,9 +51,10 @@ from .export import export_library, export_object
 from .folding import folded_program
 from .gpu import GPULoaded, GPUModule, contiguous
 from .jit.boundary import to_python
+from .jit.failure import script_failure
 from .lists import list_spec
 from .lowered import Lowered
-from .native import Kernel, Loaded, NativeCode, NativeModule
+from .native import Kernel, Loaded, NativeCode, NativeModule, raise_as_is
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
@@ -146,15 +153,35 @@ class CompiledFunction:
                 for at, value in enumerate(values)
             ]
             bound = bind(self._names, values, self._taking)
-        found = self._found(bound)
-        while found is None and bound.taking is not self._taking:
-            bound = bind(self._names, values, self._taking)
+        try:
             found = self._found(bound)
+            while found is None and bound.taking is not self._taking:
+                bound = bind(self._names, values, self._taking)
+                found = self._found(bound)
+        except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
+            raise self._explained(error, values) from None
         if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
-        return self._run(found, bound)
+        return self._run(found, bound, values)
+
+    def _failed(self, error: UserError, *arguments: Any) -> Any:
+        """Raise what native code failed with that is called with the program's arguments."""
+        raise self._explained(error, arguments)
+
+    def _explained(self, error: UserError, values: Sequence[Any]) -> UserError:
+        """The error of a call with TorchScript's call stack and text.
+
+        Native code knows the place and the fixed part of a message. Nothing has been written
+        before it fails, so the interpreter, called again, fails at the same place and tells all.
+        """
+        try:
+            self.program.interpret([_to_tensor(v) for v in values])
+        except UserError as told:
+            script_failure(told, self.program.origin)
+            return told
+        return error
 
     @property
     def declaration(self) -> str:
@@ -200,11 +227,16 @@ class CompiledFunction:
         if reason not in self.stats.fallbacks:
             self.stats.fallbacks.append(reason)
 
-    def _run(self, found: Specialisation, bound: Bound) -> Any:
+    def _run(self, found: Specialisation, bound: Bound, values: Sequence[Any]) -> Any:
         own = found.plan
         state = bound.state or bind_state(self.program.receiver, own)
         drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
-        leaves = found.loaded.call(*bound.leaves, *state.leaves, *drawn)
+        try:
+            leaves = found.loaded.call(*bound.leaves, *state.leaves, *drawn)
+        except UserError as error:
+            if found.fast_class is not None:  # it has been explained
+                raise
+            raise self._explained(error, values) from None
         results = leaves if isinstance(leaves, tuple) else (leaves,)
         if own.random is not None:
             DEFAULT_GENERATOR.set_native_state(results[own.random])
@@ -245,7 +277,12 @@ class CompiledFunction:
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
         inside = [_to_tensor(v) for v in values]
-        result = _from_tensor(self.program.interpret(inside), wrapper(kind))
+        try:
+            found = self.program.interpret(inside)
+        except UserError as error:
+            script_failure(error, self.program.origin)
+            raise
+        result = _from_tensor(found, wrapper(kind))
         return to_python(result, self.program.classes)
 
     # -- compiling -------------------------------------------------------------------------------
@@ -342,7 +379,8 @@ class CompiledFunction:
         key = self._cache_key(specs)
         if key is not None and (hit := self._cache.load(key)) is not None:
             code, plan = from_metadata(hit.data, hit.metadata)
-            loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache)
+            failed = self._failed if self._is_flat(specs, plan) else raise_as_is
+            loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache, failed)
             return Specialisation(tuple(specs), plan, code, loaded, None)
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
@@ -353,7 +391,8 @@ class CompiledFunction:
         code = native.compile(None if stored else cache)
         if key is not None and stored:
             self._cache.store(key, code.data, to_metadata(code, plan))
-        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache)
+        failed = self._failed if self._is_flat(specs, plan) else raise_as_is
+        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache, failed)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
@@ -373,14 +412,17 @@ class CompiledFunction:
         parts = (compiler_identity(), self.program.digest, self.program.entry, repr(tuple(specs)))
         return cache_key(*parts, self.options.key, target.key)
 
+    def _is_flat(self, specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
+        """Whether native code takes the program's arguments and gives its results as they are."""
+        flat = len(plan.inputs) == len(self._names)
+        # With no input nothing tells the builtin in which kind results are wanted.
+        if self._on_gpu or plan.has_effects or not flat or not plan.inputs:
+            return False
+        return not _has_lists(specs) and is_plain(plan.output)
+
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
-        own = found.plan
-        flat = len(own.inputs) == len(self._names)
-        # With no input nothing tells the builtin in which kind results are wanted.
-        if self._on_gpu or own.has_effects or not flat or not own.inputs:
-            return None
-        if _has_lists(found.specs) or not is_plain(own.output):
+        if not self._is_flat(found.specs, found.plan):
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}

@@ -210,6 +210,8 @@ class Loaded:
 
     Args:
         miss: called with arguments that the guard refuses.
+        failed: called with the error that native code left behind and the arguments; raises an
+            error. By default that error.
         cache: keeps the object of the run-time support.
     """
 
@@ -220,25 +222,31 @@ class Loaded:
         arrays: dict[str, np.ndarray],
         miss: Callable[..., Any],
         cache: DiskCache | None = None,
+        failed: Callable[..., Any] | None = None,
     ) -> None:
         self._arrays = arrays
         support = runtime_symbols(lambda part: runtime_object(part, cache), code.data)
         symbols = support | {n: a.ctypes.data for n, a in arrays.items()}
         self._module: LoadedModule = load_object(code.data, [THUNK], symbols)
+        raising = failed or raise_as_is
         self._builtin = Builtin(
-            name, self._module.address(THUNK), code.signature, miss, raise_status
+            name,
+            self._module.address(THUNK),
+            code.signature,
+            miss,
+            lambda status, *arguments: raising(error_of(status), *arguments),
         )
         self.call = self._builtin.call
 
 
-def raise_status(status: int) -> Any:
-    """Raise the error that native code left behind.
+def raise_as_is(error: UserError, *arguments: Any) -> Any:
+    """Raise an error."""
+    raise error
 
-    Raises:
-        ScriptError: a `raise` or `assert` of the program.
-        UserError: another failure.
-    """
+
+def error_of(status: int) -> UserError:
+    """The error that native code left behind: a ScriptError for a `raise` or `assert`."""
     message = take_error()
     if status == 1 and message:
-        raise ScriptError(message)
-    raise UserError(message or f"native code failed with status {status}")
+        return ScriptError(message)
+    return UserError(message or f"native code failed with status {status}")

@@ -19,6 +19,7 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from .jit.boundary import Classes
+from .jit.failure import Origin
 from .stages import print_module
 
 
@@ -31,6 +32,7 @@ class Program:
         entry: symbol of the function.
         python_calls: what the program left in Python, by name.
         classes: Python classes beside those of the program.
+        origin: where the text came from, if that is an archive's.
         receiver: value of its first argument (`self`), None for a plain function.
     """
 
@@ -39,6 +41,7 @@ class Program:
     receiver: ScriptObject | None = None
     python_calls: Mapping[str, Callable[..., Any]] | None = None
     classes: Classes = field(default_factory=Classes)
+    origin: Origin | None = None
     interpreter: Interpreter = field(init=False)
 
     def __post_init__(self) -> None:

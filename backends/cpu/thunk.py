@@ -255,10 +255,15 @@ class _Writer:
                 self.emit(f"call void @ts_free(ptr {self.new(f'load ptr, ptr {cell}')})")
         wide = self.new(f"sext i32 {status} to i64")
         code = self.new(f"call ptr @PyLong_FromLongLong(i64 {wide})")
-        slot = self.new("alloca ptr")
-        self.emit(f"store ptr {code}, ptr {slot}")
+        count = self.new("add i64 %nargs, 1")
+        values = self.new(f"alloca ptr, i64 {count}")
+        self.emit(f"store ptr {code}, ptr {values}")
+        rest = self.new(f"getelementptr ptr, ptr {values}, i64 1")
+        size = self.new("mul i64 %nargs, 8")
+        self.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {rest}, ptr %args, i64 {size}, i1 false)")
         raised = self.new(
-            f"call ptr @PyObject_Vectorcall(ptr {self.table('error')}, ptr {slot}, i64 1, ptr null)"
+            f"call ptr @PyObject_Vectorcall("
+            f"ptr {self.table('error')}, ptr {values}, i64 {count}, ptr null)"
         )
         self.emit(f"call void @Py_DecRef(ptr {code})")
         self.emit(f"ret ptr {raised}")
@@ -397,7 +402,7 @@ class Builtin:
         address: of the compiled thunk.
         signature: that the thunk was made for.
         miss: called with the arguments that the guard refused; its result is returned.
-        error: called with a non-zero status; must raise.
+        error: called with a non-zero status and the arguments; must raise.
     """
 
     def __init__(
@@ -406,7 +411,7 @@ class Builtin:
         address: int,
         signature: Signature,
         miss: Callable[..., Any],
-        error: Callable[[int], Any],
+        error: Callable[..., Any],
     ) -> None:
         slots = _slots(signature)
         dtypes = {

@@ -114,7 +114,9 @@ class Entry:
     def program(self) -> Program:
         """What `tensorscript.compile` compiles."""
         own = self.interpreter
-        return Program(own.module, self.symbol, self.receiver, own.python_calls, self.classes)
+        return Program(
+            own.module, self.symbol, self.receiver, own.python_calls, self.classes, self.origin
+        )
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call with Python values.

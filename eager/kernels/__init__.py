@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorscript.base import text
+
 from . import (
     activation,
     assembly,
@@ -51,7 +53,6 @@ from . import (
     statistic,
     stft,
     strided,
-    text,
     transformer,
     trapezoid,
     view,

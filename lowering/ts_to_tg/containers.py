@@ -14,6 +14,7 @@ from .evaluator import Evaluator
 from .lists import grow, list_of_tensor, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
+from .strings import STRINGS
 from .structure import enum_member
 from .values import (
     ABSENT,
@@ -162,6 +163,8 @@ def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
     items = list(ev.b.heap[x])
     if any(isinstance(v, Expr | Tensor) for v in items):
         grow(ev, x, "the order of values that are not known")
+    if not all(isinstance(v, str | int | float) for v in items):
+        ev.b.cannot("the order of tuples and objects")
     return items
 
 
@@ -230,17 +233,6 @@ def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
             _change(ev, x, (*items[:k], *items[k + 1 :]))
             return None
     return ev.b.error("list.remove(x): x not in list")
-
-
-def _place_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -> Value:
-    """Where `part` first stands in a string; -1 for `end` is the whole rest."""
-    at = x.find(part, start, len(x) if end == -1 else end)
-    return at if at >= 0 else ev.b.error("ValueError: substring not found")
-
-
-def _count_in(ev: Evaluator, x: str, part: str, start: int = 0, end: int = -1) -> Value:
-    """How often `part` stands in a string; -1 for `end` is the whole rest."""
-    return x.count(part, start, len(x) if end == -1 else end)
 
 
 def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
@@ -368,12 +360,16 @@ def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
     return ev.b.call("aten::tensor", x)
 
 
-def _string(method: str) -> Callable[..., Value]:
-    def row(ev: Evaluator, x: str, *arguments: Value) -> Value:
-        values = [ev.plain(a) for a in arguments]
-        return ev.boxed(getattr(x, method)(*values))
-
-    return row
+def _dict(ev: Evaluator, *given: Value) -> Value:
+    """`dict()`, of another dict or of a list of pairs."""
+    if not given:
+        return ev.new_dict({})
+    if isinstance(given[0], DictRef):
+        return ev.new_dict(items_of(ev, given[0]))
+    pairs = [pair.elements for pair in ev.plain(given[0])]
+    if any(isinstance(key, Expr | UnknownString) for key, _ in pairs):
+        ev.b.cannot("a dict key that is not known")
+    return ev.new_dict(dict(pairs))
 
 
 _ABSENT = (
@@ -383,6 +379,8 @@ _ABSENT = (
 """What no tensor of a compiled program ever is."""
 
 CONTAINER: Rows = {
+    **STRINGS,
+    "aten::dict": _dict,
     "aten::len": _length,
     "aten::__getitem__": _get_item,
     "aten::_set_item": _set_item,
@@ -398,14 +396,11 @@ CONTAINER: Rows = {
     "aten::copy.t": _copy,
     **{f"aten::copy.Dict_{kind}": _copy for kind in ("str", "int", "bool", "float", "complex")},
     "aten::slice.t": _slice,
-    "aten::slice.str": _slice,
     "aten::__contains__": _contains,
     **{f"aten::index.list_{kind}": _index_of for kind in ("int", "float", "bool", "str")},
     **{f"aten::count.{kind}": _count for kind in ("int", "float", "bool", "str", "Tensor")},
     **{f"aten::remove.{kind}": _remove for kind in ("int", "float", "bool", "str", "Tensor")},
     "aten::index.list_Tensor": lambda ev, *_: ev.b.cannot("comparing tensors for equality"),
-    "aten::index.str": _place_in,
-    "aten::count": _count_in,
     "aten::get": _get,
     "aten::update": _update,
     "aten::keys": lambda ev, x: ev.new_list(list(items_of(ev, x))),
@@ -448,8 +443,4 @@ CONTAINER: Rows = {
     "aten::FloatImplicit": _converted("aten::Float", float64),
     "aten::Bool": _converted("aten::Bool", bool_),
     "aten::ScalarImplicit": _item,
-    "aten::split.str": _string("split"),
-    "aten::join": _string("join"),
-    "aten::replace": _string("replace"),
-    "aten::strip": _string("strip"),
 }

@@ -37,6 +37,7 @@ from .grown import Hints, fill, joined, new_grown, of_type, of_values
 from .kinds import kind_text
 from .paths import SELF, below
 from .refusals import reason_of
+from .sizes import same_size
 from .values import (
     ComplexTensor,
     DictRef,
@@ -281,6 +282,8 @@ class Evaluator:
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
         plain = [self.plain(a) for a in arguments]
+        if "out" in name.partition(".")[2] and schema(name).is_out:
+            return self.with_out(name, base, plain)
         tensors = has_tensor(plain)
         if tensors:
             self.check_dtypes(name, plain)
@@ -302,6 +305,32 @@ class Evaluator:
         if base.endswith("_copy"):
             return self.view_copy(name, base, plain)
         return b.cannot(reason_of(name))
+
+    def with_out(self, name: str, base: str, arguments: list[Value]) -> Value:
+        """`op(..., out=x)`: the operator's results, written into tensors of their shapes."""
+        b = self.b
+        formals = schema(name).arguments
+        pairs = list(zip(formals, arguments, strict=False))
+        targets = [v for formal, v in pairs if formal.is_write]
+        given = [v for formal, v in pairs if not formal.is_write]
+        row = self.tensor_rows.get(name.removesuffix("_out")) or self.tensor_rows.get(base)
+        if row is None:
+            return b.cannot(reason_of(name))
+        found = row(b, *given)
+        results = list(found) if isinstance(found, list | tuple) else [found]
+        for target, new in zip(targets, results, strict=True):
+            if not isinstance(target, Tensor) or not isinstance(new, Tensor):
+                return b.cannot("`out=` of complex tensors")
+            same = target.rank == new.rank and all(map(same_size, target.shape, new.shape))
+            if not same:
+                return b.cannot("`out=` of another shape")
+            if new.dtype.category > target.dtype.category:
+                b.error(
+                    f"result type {new.dtype.word} can't be cast to the desired output type"
+                    f" {target.dtype.word}"
+                )
+            b.write(target, b.copied(b.cast(new, target.dtype)))
+        return targets[0] if len(targets) == 1 else tuple(targets)
 
     def view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
         """`view_copy` and its kind: the elements of a view in memory of their own."""
@@ -407,7 +436,9 @@ class Evaluator:
 _OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", "eq", "ne", "mul"))
 """Operators in which the second argument may be the only run-time list."""
 
-_OF_MESSAGES = frozenset({"aten::format", "aten::str", "aten::add", "aten::warn"})
+_OF_MESSAGES = frozenset(
+    f"aten::{name}" for name in ("format", "str", "add", "warn", "percentFormat")
+)
 """Operators on strings that messages are made of."""
 
 

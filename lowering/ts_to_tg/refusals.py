@@ -25,9 +25,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("this special function has no native code",
      "digamma gcd* i0* igamma* lcm* mvlgamma* polygamma* special_* gamma frexp"),
     ("strings are known when compiling, and this one is not folded",
-     "capitalize center chr expandtabs find hash hex is* ljust lstrip oct ord partition "
-     "percentFormat rfind rindex rjust rpartition rsplit rstrip splitlines swapcase title zfill "
-     "bin"),
+     "bin find hash hex is* oct"),
 )  # fmt: skip
 
 

@@ -20,18 +20,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 ALL = {**PROGRAMS, **MODELS}
 
-MAY_INTERPRET = {
-    "OptionalTensorState": "an attribute that becomes a tensor",
-    "TupleState": "an attribute that is a tuple",
-    "ChosenModules": "a module that a variable chooses",
-    "Window": "a list of self that changes",
-    "words": "strings that depend on the input",
-    "asserted": "a shape that depends on a number",
-    "slices": "a mask as an index",
-    "scripted_detector": "a mask as an index",
-}
-"""Programs that need not run natively as a whole, and why."""
-
 
 @functools.cache
 def archive_of(name: str) -> bytes:
@@ -114,7 +102,7 @@ def test_native(name: str) -> None:
     loaded = ts.jit.load(archive_of(name))
     compiled = ts.compile(loaded)
     run(name, compiled, loaded)
-    assert compiled.stats.is_native or name in MAY_INTERPRET, compiled.stats.fallbacks
+    assert compiled.stats.is_native, compiled.stats.fallbacks
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -10,7 +10,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript import Tensor
-from tensorscript.base.errors import ScriptError
+from tensorscript.base.errors import UserError
 from tensorscript.compiler.arguments import Taking, bind, rebuild
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.native import host_function
@@ -267,7 +267,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
 @pytest.mark.parametrize(
     ("program", "arguments", "message"),
     [
-        (made_of_numbers, (V, -1), "negative dimension"),
+        (made_of_numbers, (V, -1), "inconsistent with step sign"),
         (joined, (X, 0), "non-empty"),
         (shapes_of_numbers, (SIX, 4, 3), "is invalid for input of size 6"),
         (the_only_one, (SIX, 30.0), "cannot be converted to Scalar"),
@@ -276,7 +276,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
 )
 def test_errors(program: Any, arguments: tuple[Any, ...], message: str) -> None:
     compiled = native(program)
-    with pytest.raises(ScriptError, match=message):
+    with pytest.raises(UserError, match=message):
         compiled(*arguments)
 
 

@@ -12,7 +12,7 @@ from growing_programs import CASES, Case, beams, levenshtein, push
 
 import tensorscript as ts
 from tensorscript.backends.cpu.runtime import runtime_symbols
-from tensorscript.base.errors import ScriptError
+from tensorscript.base.errors import UserError
 from tensorscript.compiler.arguments import bind, rebuild
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.lowered import Lowered
@@ -114,7 +114,7 @@ def looked_up(xs: list[int], x: int):
 )
 def test_errors_show_the_line(program: Any, arguments: tuple[Any, ...], message: str) -> None:
     compiled = native(program)
-    with pytest.raises(ScriptError, match=message) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         compiled(*arguments)
     assert "<--- HERE" in str(caught.value)
     assert __file__ in str(caught.value)
@@ -140,7 +140,7 @@ def test_nothing_leaks() -> None:
     def run(times: int) -> None:
         for _ in range(times):
             good(2, 2)
-            with pytest.raises(ScriptError):
+            with pytest.raises(UserError):
                 bad(3)
 
     run(200)

@@ -96,7 +96,6 @@ UNPRINTED = {
 """Programs whose code PyTorch cannot print."""
 
 NATIVE_NOT_YET = {
-    "tensor_out_keyword": "`out=` of a tensor made in the function is not written",
     "class_lt_sort": "sorting objects natively",
     "cls_list_of": "sorting objects natively",
 }

@@ -62,8 +62,8 @@ def build(text: str, signature: Signature, release_gil: bool = False) -> tuple[o
     thunk = DECLARATIONS + thunk_text("thunk", "entry", signature, release_gil) + METADATA
     engine = load_object(compile_object(text + thunk), exports=["thunk"])
 
-    def fail(status: int) -> object:
-        raise RuntimeError(f"status {status}")
+    def fail(status: int, *arguments: object) -> object:
+        raise RuntimeError(f"status {status} of {len(arguments)}")
 
     return engine, Builtin("f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail)
 
@@ -128,7 +128,7 @@ def test_scalars_symbols_and_status(release_gil: bool) -> None:
     engine, builtin = build(SCALARS, mixed(), release_gil)
     out, z, w, q = builtin.call(np.ones(3, np.float32), 1.0, 2, True)
     assert out.shape == (4,) and (z, w, q) == (3, 1.5, True) and type(q) is bool
-    with pytest.raises(RuntimeError, match="status 7"):
+    with pytest.raises(RuntimeError, match="status 7 of 4"):
         builtin.call(np.ones(9, np.float32), 1.0, 2, True)
     assert builtin.call(np.ones(3, np.float32), 1, 2, True)[0] == "miss"
     assert builtin.call(np.ones(3, np.float32), 1.0, True, True)[0] == "miss"

@@ -163,6 +163,52 @@ def test_branches(program: Callable[..., Any]) -> None:
     assert compiled.stats.is_native and len(compiled.stats.native) == 1, compiled.stats
 
 
+def text_of_known(x: torch.Tensor, text: str) -> Tuple[str, Dict[str, int], torch.Tensor]:  # noqa: UP006
+    pairs = [(word.capitalize(), ord(word[0])) for word in text.split()]
+    codes = [ord(c) for c in text]
+    shown = "%s has %d words" % (text.title().rjust(16), len(pairs))  # noqa: UP031
+    return shown + chr(33), dict(pairs), x * sum(codes)
+
+
+def into(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    out = torch.zeros(2, 2)
+    torch.index_select(x, 0, at, out=out)
+    torch.add(out, 1, out=out[:])
+    return out
+
+
+def test_known_strings_and_out() -> None:
+    for program, arguments in (
+        (text_of_known, (X, "two words")),
+        (into, (X, torch.tensor([1, 0]))),
+    ):
+        scripted = jit.script(program)
+        compiled = torch.compile(scripted, fallback="error")
+        assert plain(compiled(*arguments)) == plain(scripted(*arguments))
+
+
+def checked(n: int) -> int:
+    if n < 1:
+        raise ValueError(f"n is {n}")
+    return n
+
+
+def calls(x: torch.Tensor, n: int) -> torch.Tensor:
+    return x * checked(n)
+
+
+def test_errors_have_values_and_the_call_stack() -> None:
+    scripted = jit.script(calls)
+    compiled = torch.compile(scripted, fallback="error")
+    assert plain(compiled(X, 2)) == plain(X * 2)
+    told: List[str] = []  # noqa: UP006
+    for function in (scripted, compiled, compiled):
+        with pytest.raises(torch.jit.Error, match="n is -3") as caught:
+            function(X, -3)
+        told.append(str(caught.value))
+    assert told[0] == told[1] == told[2] and "in calls" in told[0] and "in checked" in told[0]
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_loops(n: int) -> None:
     for program in (first_iteration, states):

@@ -1,0 +1,61 @@
+"""Rows on strings. All that is known of a string is computed now, as eager mode computes it; a
+string that depends on unknown values is only shown in messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.text import KERNELS
+from tensorscript.dialects.te.expr import Expr
+
+from .builder import Rows
+from .evaluator import Evaluator
+from .scalars import to_text
+from .values import Tensor, TupleValue, UnknownString, Value
+
+
+def _known(*values: Value) -> bool:
+    return not any(
+        isinstance(v, Expr | Tensor | UnknownString) or (isinstance(v, list) and not _known(*v))
+        for v in values
+    )
+
+
+def _folded(kernel: Callable[..., Any]) -> Callable[..., Value]:
+    """A row that computes with known strings and numbers."""
+
+    def run(ev: Evaluator, *arguments: Value) -> Value:
+        values = [ev.plain(a) for a in arguments]
+        if not _known(*values):
+            ev.b.cannot("a string that depends on unknown values")
+        try:
+            return ev.boxed(kernel(*values))
+        except OperatorError as error:
+            return ev.b.error(error.message)
+
+    return run
+
+
+def _percent_format(ev: Evaluator, text: Value, *arguments: Value) -> Value:
+    """`text % values`, where all specifiers are `%s` or `%d` of an int."""
+    given = arguments
+    if len(arguments) == 1 and isinstance(arguments[0], TupleValue):
+        given = arguments[0].elements
+    values = [ev.plain(a) for a in given]
+    pieces = text.replace("%d", "%s").split("%s") if isinstance(text, str) else []
+    if len(pieces) != len(values) + 1 or any("%" in piece for piece in pieces):
+        ev.b.cannot("this format of a string")
+    shown = [piece + to_text(v) for piece, v in zip(pieces, values, strict=False)]
+    out = "".join((*shown, pieces[-1]))
+    return out if _known(*values) else UnknownString(out)
+
+
+_FOR_MESSAGES = frozenset({"aten::add.str"})
+"""Rows of `scalars.py`, which also take what is known in part."""
+
+STRINGS: Rows = {
+    **{name: _folded(kernel) for name, kernel in KERNELS.items() if name not in _FOR_MESSAGES},
+    "aten::percentFormat": _percent_format,
+}
