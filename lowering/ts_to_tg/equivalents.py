@@ -129,8 +129,10 @@ def _is_in(
 
 def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
     """Repeated squaring; 0 gives the identity."""
-    if not isinstance(n, int) or n < 0:
-        b.cannot("an inverse, or a power that is not known")
+    if not isinstance(n, int):
+        b.cannot("a power that is not known")
+    if n < 0 and x.rank > 1:
+        x, n = b.apply("aten::linalg_inv", x), -n
     if x.rank < 2:
         b.error("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     b.require_same(

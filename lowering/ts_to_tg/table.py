@@ -12,6 +12,7 @@ from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
 from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
+from .bessel import BESSEL
 from .builder import Rows
 from .compaction import COMPACTION
 from .comparison import COMPARISON
@@ -21,6 +22,7 @@ from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
+from .decomposition import DECOMPOSITION
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
@@ -32,9 +34,11 @@ from .linalg import LINALG
 from .list_joining import LIST_JOINING
 from .lists import GROWN
 from .loss import LOSS
+from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
 from .order import ORDER
 from .pointwise import POINTWISE
+from .polynomial import POLYNOMIAL
 from .pooling import POOLING
 from .product import PRODUCT
 from .random_numbers import RANDOM
@@ -85,6 +89,10 @@ _ROWS: Rows = {
     **SCATTERED_VIEW,
     **SPECIAL,
     **RANDOM,
+    **DECOMPOSITION,
+    **MATRIX_NORM,
+    **BESSEL,
+    **POLYNOMIAL,
     **MAKES_COMPLEX,
     **SPECTRUM,
     **STFT,

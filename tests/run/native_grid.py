@@ -346,7 +346,8 @@ def disagreements(calls: Sequence[Call], random: frozenset[str]) -> list[Disagre
 
 def _sums(name: str) -> bool:
     """Whether each element is a sum over all of a line or of a matrix."""
-    return name.startswith(("aten::fft_", "aten::stft", "aten::istft", "aten::linalg_"))
+    starts = ("fft_", "stft", "istft", "linalg_", "cholesky", "inverse", "matrix_exp", "svd", "qr")
+    return name.removeprefix("aten::").startswith(starts)
 
 
 @dataclass(frozen=True)

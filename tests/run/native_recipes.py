@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from native_grid import Call, Known
 from native_rows_containers import CONTAINERS
 from native_rows_layout import LAYOUT
+from native_rows_matrices import MATRIX_ROWS
 from native_rows_numeric import NUMERIC
 from native_rows_random import RANDOM_ROWS
 from native_values import (
@@ -143,7 +144,7 @@ def _of_numbers(found: Schema) -> Iterator[Call]:
 
 # --- all of them ----------------------------------------------------------------------------------
 
-_TABLES = (NUMERIC, LAYOUT, CONTAINERS, RANDOM_ROWS)
+_TABLES = (NUMERIC, LAYOUT, CONTAINERS, RANDOM_ROWS, MATRIX_ROWS)
 ROWS: dict[str, list[Row]] = {
     name: rows for table in _TABLES for names, rows in table.items() for name in names.split()
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from native_values import FLOAT, Row, T, index, mask, t
 
+from tensorscript.lowering.ts_to_tg.polynomial import FAMILIES
+
 _CELL = [t(8, 2), t(8, 2), t(8), t(8)]
 
 
@@ -69,7 +71,13 @@ NUMERIC: dict[str, list[Row]] = {
     "tensordot": [(t(2, 3, 4), t(4, 3, 5), [1, 2], [1, 0]), (t(2), t(3), [], [])],
     "kron": [(t(2, 3), t(3, 2)), (t(2), t(3, 1, 2)), (t(), t(3))],
     "chain_matmul": [([t(2, 3), t(3, 4), t(4, 2)],), ([t(2, 3)],)],
-    "matrix_power linalg_matrix_power": [(t(3, 3), 3), (t(2, 3, 3), 0), (t(3, 3), 1), (t(2, 3), 2)],
+    "matrix_power linalg_matrix_power": [
+        (t(3, 3), 3),
+        (t(2, 3, 3), 0),
+        (t(3, 3), 1),
+        (t(2, 3), 2),
+        (T((3, 3), "f8"), -2),
+    ],
     "cross": [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0), (t(2, 4), t(2, 4))],
     "linalg_cross": [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0), (t(2, 4), t(2, 4))],
     "trace": [
@@ -88,6 +96,11 @@ NUMERIC: dict[str, list[Row]] = {
     "histc": [(t(9), 4, -2, 2), (T((9,), "f4"), 5)],
     "trapezoid.x trapz.x cumulative_trapezoid.x": [(t(3, 4), t(4)), (t(3, 4), t(3, 4), 0)],
     "trapezoid.dx trapz.dx cumulative_trapezoid.dx": [(t(3, 4),), (t(3, 4), 0.5, 0)],
+    # polynomials
+    **{
+        f"special_{name}.n_scalar": [(t(4, 3), 5), (T((4,), "f8"), 0), (T((4,), "f4"), -1)]
+        for name in FAMILIES
+    },
     # spectra
     "fft_fft fft_ifft": [(t(3, 12),), (t(3, 4), 6, 0), (t(2, 90), None, 1, "ortho"), (t(5), 3)],
     "fft_rfft fft_ihfft": [(t(3, 12),), (t(3, 5), 6, 0), (t(2, 9), None, 1, "forward")],

@@ -1,0 +1,462 @@
+"""Rows of linear algebra that factor matrices: systems, inverses, determinants, decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import float64, int32, int64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+from . import factors, rotations
+from .builder import Builder, Rows
+from .control import loop
+from .dims import literal
+from .elements import as_expr, known
+from .emission import Body
+from .factors import LU
+from .linalg import product_of
+from .matrices import Stack, beside, diagonal, identity, matrix, refuse, square, transposed
+from .sizes import product, same_size
+from .slicing import narrow
+from .values import Tensor, Value
+
+Row = Callable[..., Value]
+
+_SINGULAR = (
+    "{batch}The diagonal element {at} is zero, the inversion could not be completed because the"
+    " input matrix is singular."
+)
+_NO_SOLUTION = "{batch}The solver failed because the input matrix is singular."
+_NAN = float("nan")
+
+
+# --- systems --------------------------------------------------------------------------------------
+
+
+def _inverse(name: str) -> Row:
+    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+        a = square(b, x, name)
+        of = factors.lu(b, a.data)
+        refuse(b, of.info, a.rows, f"{name}: {_SINGULAR}", bool(a.lead))
+        return a.back(b, factors.lu_solved(b, of, identity(b, a.count, a.rows)))
+
+    return row
+
+
+def _inv_ex(b: Builder, x: Tensor, check: Value = False, *_: Value) -> Value:
+    a = square(b, x, "linalg.inv_ex")
+    of = factors.lu(b, a.data)
+    if check:
+        refuse(b, of.info, a.rows, f"linalg.inv_ex: {_SINGULAR}", bool(a.lead))
+    found = _unless(b, of.info, factors.lu_solved(b, of, identity(b, a.count, a.rows)))
+    return a.back(b, found), a.back(b, of.info, int32)
+
+
+def _unless(b: Builder, info: Tensor, x: Tensor) -> Tensor:
+    """The matrices of a stack, NaN where `info` is not 0."""
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        fine = body.read(info, i[:1], int64).equals(0)
+        return select(fine, body.read(x, i, float64), const(_NAN, float64))
+
+    return b.compute(x.shape, float64, make)
+
+
+def _system(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Stack, Stack, bool]:
+    """The stack of the matrices, as AX = B asks for them, and of the right sides; whether those
+    are vectors."""
+    square(b, x, "linalg.solve")
+    if x.dtype is not y.dtype:
+        b.error(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type"
+            f" {x.dtype.word} and B of type {y.dtype.word} instead"
+        )
+    batch = x.shape[:-1]
+    vector = y.rank == 1 or (y.rank == x.rank - 1 and all(map(same_size, y.shape, batch)))
+    right = b.apply("aten::unsqueeze", y, -1) if vector else y
+    inner = right.shape[-2] if left else right.shape[-1]
+    equation = "AX = B" if left else "XA = B"
+    b.require_same(
+        inner,
+        x.shape[-1],
+        f"linalg.solve: Incompatible shapes of A and B for the equation {equation}"
+        f" ({x.shape[-2]}x{x.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})",
+    )
+    if not left:
+        x, right = transposed(b, x), transposed(b, right)
+    a, sides = beside(b, x, right, "linalg.solve")
+    return a, sides, vector
+
+
+def _solved(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Tensor, Stack, LU]:
+    a, sides, vector = _system(b, x, y, left)
+    of = factors.lu(b, a.data)
+    found = sides.back(b, _unless(b, of.info, factors.lu_solved(b, of, sides.data)))
+    found = found if left else transposed(b, found)
+    return (b.apply("aten::squeeze", found, -1) if vector else found), a, of
+
+
+def _solve(b: Builder, x: Tensor, y: Tensor, left: Value = True, *_: Value) -> Tensor:
+    found, a, of = _solved(b, x, y, left)
+    message = f"torch.linalg.solve: {_NO_SOLUTION}"
+    refuse(b, of.info, a.rows, message, x.rank > 2)
+    return found
+
+
+def _solve_ex(
+    b: Builder, x: Tensor, y: Tensor, left: Value = True, check: Value = False, *_: Value
+) -> Value:
+    found, a, of = _solved(b, x, y, left)
+    if check:
+        refuse(b, of.info, a.rows, f"torch.linalg.solve: {_NO_SOLUTION}", x.rank > 2)
+    info = square(b, x, "linalg.solve")
+    own = of.info if len(info.lead) == len(a.lead) else factors.lu(b, info.data).info
+    return found, info.back(b, own, int32)
+
+
+def _triangular(
+    b: Builder, x: Tensor, y: Tensor, upper: Value, left: Value = True, unit: Value = False,
+    *_: Value,
+) -> Tensor:  # fmt: skip
+    if x.dtype is not y.dtype:
+        b.error(
+            "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type"
+            f" {x.dtype.word} and B of type {y.dtype.word} instead"
+        )
+    if not left:
+        x, y, upper = transposed(b, x), transposed(b, y), not upper
+    a, sides = beside(b, x, y, "linalg.solve_triangular")
+    found = factors.substituted(b, a.data, sides.data, lower=not upper, unit=bool(unit))
+    out = sides.back(b, found)
+    return out if left else transposed(b, out)
+
+
+def _triangular_solve(
+    b: Builder, y: Tensor, x: Tensor, upper: Value = True, turned: Value = False,
+    unit: Value = False, *_: Value,
+) -> Value:  # fmt: skip
+    """The older form: the right side first, and a copy of the matrix beside the solution."""
+    square(b, x, "triangular_solve"), matrix(b, y, "triangular_solve")
+    a = transposed(b, x) if turned else x
+    found = _triangular(b, a, y, bool(upper) != bool(turned), True, unit)
+    lead = found.shape[:-2]
+    return found, b.copied(b.apply("aten::expand", x, [*lead, *x.shape[-2:]]))
+
+
+def _tensor_inverse(b: Builder, x: Tensor, ind: Value = 2, *_: Value) -> Tensor:
+    """The inverse of the map from the dimensions behind `ind` to those before."""
+    if not isinstance(ind, int) or ind <= 0:
+        b.error("Expected a strictly positive integer for 'ind'")
+    before, behind = product(x.shape[:ind]), product(x.shape[ind:])
+    b.require_same(
+        before,
+        behind,
+        "Expected self to satisfy the requirement prod(self.shape[ind:]) =="
+        f" prod(self.shape[:ind]), but got {behind} != {before}",
+    )
+    found = _inverse("linalg.tensorinv")(b, b.apply("aten::reshape", x, [before, behind]))
+    return b.apply("aten::reshape", found, [*x.shape[ind:], *x.shape[:ind]])
+
+
+def _tensor_solution(b: Builder, x: Tensor, y: Tensor, dims: Value = None, *_: Value) -> Tensor:
+    if dims:
+        x = b.apply("aten::movedim", x, dims, list(range(x.rank - len(dims), x.rank)))
+    shape, total = x.shape[y.rank :], product(y.shape)
+    lead = product(x.shape[: y.rank])
+    b.require_same(
+        product(shape),
+        lead,
+        "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) =="
+        f" prod(self.shape[:other.ndim]), but got {product(shape)} != {lead}",
+    )
+    system = b.apply("aten::reshape", x, [total, product(shape)])
+    found = _solve(b, system, b.apply("aten::reshape", y, [total]))
+    return b.apply("aten::reshape", found, list(shape))
+
+
+# --- determinants ---------------------------------------------------------------------------------
+
+
+def _determinant(name: str) -> Row:
+    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+        a = square(b, x, name)
+        of = factors.lu(b, a.data)
+        total = b.apply("aten::prod.dim_int", diagonal(b, of.packed), 1)
+        return a.back(b, b.apply("aten::mul", total, of.sign))
+
+    return row
+
+
+def _sign_and_log(b: Builder, x: Tensor, name: str) -> tuple[Stack, Tensor, Tensor]:
+    a = square(b, x, name)
+    of = factors.lu(b, a.data)
+    entries = diagonal(b, of.packed)
+    signs = b.apply("aten::prod.dim_int", b.apply("aten::sign", entries), 1)
+    logs = b.apply("aten::log", b.apply("aten::abs", entries))
+    return a, b.apply("aten::mul", signs, of.sign), b.apply("aten::sum.dim_IntList", logs, [1])
+
+
+def _slogdet(b: Builder, x: Tensor, *_: Value) -> Value:
+    a, sign, log = _sign_and_log(b, x, "linalg.slogdet")
+    return a.back(b, sign), a.back(b, log)
+
+
+def _logdet(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    """NaN of a negative determinant."""
+    a, sign, log = _sign_and_log(b, x, "logdet")
+
+    def real(s: Expr, e: Expr) -> Expr:
+        return select(s < 0, const(_NAN, float64), e)
+
+    return a.back(b, b.pointwise(real, sign, log, dtype=float64, compute=float64))
+
+
+# --- factorisations -------------------------------------------------------------------------------
+
+
+def _pivoted(b: Builder, name: str, pivot: Value) -> None:
+    if not pivot:
+        b.error(f"{name}: LU without pivoting is not implemented on the CPU")
+
+
+def _lu_factor_ex(b: Builder, x: Tensor, pivot: Value = True, check: Value = False) -> Value:
+    _pivoted(b, "linalg.lu_factor", pivot)
+    a = matrix(b, x, "linalg.lu_factor")
+    of = factors.lu(b, a.data)
+    if check:
+        refuse(
+            b,
+            of.info,
+            a.columns,
+            "linalg.lu_factor: U[{at},{at}] is zero and using it on lu_solve would result in a"
+            " division by zero.",
+            bool(a.lead),
+        )
+    return a.back(b, of.packed), a.back(b, of.pivots, int32), a.back(b, of.info, int32)
+
+
+def _triangles(b: Builder, packed: Tensor) -> tuple[Tensor, Tensor]:
+    """L with ones on its diagonal, and U, of packed factors (.., m, n)."""
+    m, n = packed.shape[-2:]
+    one, zero = const(1, packed.dtype), const(0, packed.dtype)
+    inner = n if _known_less(n, m) else m
+
+    def lower(body: Body, i: list[Expr]) -> Expr:
+        below = select(i[-1] < i[-2], body.read(packed, i, packed.dtype), zero)
+        return select(i[-1].equals(i[-2]), one, below)
+
+    def upper(body: Body, i: list[Expr]) -> Expr:
+        return select(i[-1] < i[-2], zero, body.read(packed, i, packed.dtype))
+
+    lead = packed.shape[:-2]
+    parts = ((m, inner, lower), (inner, n, upper))
+    found = [b.compute([*lead, p, q], packed.dtype, make) for p, q, make in parts]
+    return found[0], found[1]
+
+
+def _known_less(p: Expr, q: Expr) -> bool:
+    return p.op == q.op == "const" and int(str(p.value)) < int(str(q.value))
+
+
+def _lu(b: Builder, x: Tensor, pivot: Value = True, *_: Value) -> Value:
+    _pivoted(b, "linalg.lu", pivot)
+    a = matrix(b, x, "linalg.lu")
+    of = factors.lu(b, a.data)
+    one, zero = const(1, float64), const(0, float64)
+
+    def moved(body: Body, i: list[Expr]) -> Expr:
+        """P has a 1 where row order[j] of the matrix is row j of the product."""
+        return select(body.read(of.order, [i[0], i[2]], int64).equals(i[1]), one, zero)
+
+    permutation = b.compute([a.count, a.rows, a.rows], float64, moved)
+    lower, upper = _triangles(b, of.packed)
+    return tuple(a.back(b, t) for t in (permutation, lower, upper))
+
+
+def _cholesky(b: Builder, x: Tensor, upper: Value) -> tuple[Stack, Tensor, Tensor]:
+    a = square(b, x, "linalg.cholesky")
+    given = transposed(b, a.data) if upper else a.data
+    factor, info = factors.cholesky(b, given)
+    found = a.back(b, factor)
+    return a, transposed(b, found) if upper else found, info
+
+
+_NOT_POSITIVE = (
+    "linalg.cholesky: {batch}The factorization could not be completed because the input is not"
+    " positive-definite (the leading minor of order {at} is not positive-definite)."
+)
+
+
+def _cholesky_row(b: Builder, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
+    a, found, info = _cholesky(b, x, upper)
+    refuse(b, info, a.rows, _NOT_POSITIVE, bool(a.lead))
+    return found
+
+
+def _cholesky_ex(b: Builder, x: Tensor, upper: Value = False, check: Value = False) -> Value:
+    a, found, info = _cholesky(b, x, upper)
+    if check:
+        refuse(b, info, a.rows, _NOT_POSITIVE, bool(a.lead))
+    return found, a.back(b, info, int32)
+
+
+def _cholesky_solve(b: Builder, y: Tensor, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
+    for name, t in (("b", y), ("u", x)):
+        if t.rank < 2:
+            b.error(
+                f"{name} should have at least 2 dimensions, but has {t.rank} dimensions instead"
+            )
+    a, sides = beside(b, transposed(b, x) if upper else x, y, "cholesky_solve")
+    half = factors.substituted(b, a.data, sides.data, lower=True)
+    return sides.back(b, factors.substituted(b, transposed(b, a.data), half, lower=False))
+
+
+def _cholesky_inverse(b: Builder, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
+    a = square(b, transposed(b, x) if upper and x.rank > 1 else x, "cholesky_solve")
+    half = factors.substituted(b, a.data, identity(b, a.count, a.rows), lower=True)
+    return a.back(b, factors.substituted(b, transposed(b, a.data), half, lower=False))
+
+
+def _qr(b: Builder, x: Tensor, mode: Value = "reduced", *_: Value) -> Value:
+    a = matrix(b, x, "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        b.error(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r',"
+            " or 'complete'"
+        )
+    q, r = factors.qr(b, a.data)
+    if mode != "complete" and _known_less(a.columns, a.rows):
+        q, r = narrow(b, q, 2, 0, a.columns), narrow(b, r, 1, 0, a.columns)
+    elif mode != "complete" and not all(s.op == "const" for s in (a.rows, a.columns)):
+        b.cannot("a reduced factorisation of matrices whose sizes are not known")
+    first = b.full([0], 0, x.dtype) if mode == "r" else a.back(b, q)
+    return first, a.back(b, r)
+
+
+# --- eigenvalues and singular values --------------------------------------------------------------
+
+
+def symmetric_parts(b: Builder, x: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
+    """Eigenvalues and vectors of the symmetric matrices that one triangle of a stack says."""
+
+    def whole(body: Body, i: list[Expr]) -> Expr:
+        inside = i[1] < i[2] if uplo == "L" else i[1] > i[2]
+        at = [i[0], select(inside, i[2], i[1]), select(inside, i[1], i[2])]
+        return body.read(x, at, float64)
+
+    return rotations.symmetric(b, b.compute(x.shape, float64, whole))
+
+
+def _symmetric(b: Builder, x: Tensor, uplo: Value, name: str) -> tuple[Stack, Tensor, Tensor]:
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
+        b.error(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    a = square(b, x, name)
+    return a, *symmetric_parts(b, a.data, uplo.upper())
+
+
+def _eigh(b: Builder, x: Tensor, uplo: Value = "L", *_: Value) -> Value:
+    a, values, vectors = _symmetric(b, x, uplo, "linalg.eigh")
+    return a.back(b, values), a.back(b, vectors)
+
+
+def _eigvalsh(b: Builder, x: Tensor, uplo: Value = "L", *_: Value) -> Tensor:
+    a, values, _vectors = _symmetric(b, x, uplo, "linalg.eigvalsh")
+    return a.back(b, values)
+
+
+def singular_parts(b: Builder, a: Stack) -> tuple[Tensor, Tensor, Tensor]:
+    """U (B, m, m), singular values (B, min(m, n)) and V (B, n, n)."""
+    m, n = (literal(b, s, "the size of a matrix") for s in (a.rows, a.columns))
+    if m >= n:
+        return rotations.singular(b, a.data)
+    right, values, left = rotations.singular(b, transposed(b, a.data))
+    return left, values, right
+
+
+def _svd(b: Builder, x: Tensor, full: Value = True, driver: Value = None, *_: Value) -> Value:
+    a = matrix(b, x, "linalg.svd")
+    left, values, right = singular_parts(b, a)
+    if not full:
+        count = values.shape[1]
+        left, right = narrow(b, left, 2, 0, count), narrow(b, right, 2, 0, count)
+    return tuple(a.back(b, t) for t in (left, values, transposed(b, right)))
+
+
+def _old_svd(b: Builder, x: Tensor, some: Value = True, compute: Value = True, *_: Value) -> Value:
+    """The older form: V and not its transpose; without vectors, zeros."""
+    a = matrix(b, x, "svd")
+    if not compute:
+        values = a.back(b, singular_parts(b, a)[1])
+        zeros = [b.full([*a.lead, n, n], 0, x.dtype) for n in (a.rows, a.columns)]
+        return zeros[0], values, zeros[1]
+    left, found, right = _svd(b, x, not some)
+    return left, found, transposed(b, right)
+
+
+def _svdvals(b: Builder, x: Tensor, driver: Value = None, *_: Value) -> Tensor:
+    a = matrix(b, x, "linalg.svdvals")
+    return a.back(b, singular_parts(b, a)[1])
+
+
+# --- the exponential ------------------------------------------------------------------------------
+
+
+def _exponential(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    """Scaling and squaring of the Taylor series, to the precision of float64."""
+    a = square(b, x, "linalg.matrix_exp")
+    if product(a.data.shape).is_int(0):
+        return b.copied(x)
+    rows = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", a.data), [2])
+    size = b.item(b.apply("aten::max", rows))
+    halved = call("ceil", call("log2", binary("max", size, 2.0**-1000))) + 1.0
+    halvings = b.scalar_of(b.scalar_operand(known(binary("max", halved, 0.0))))
+    scaled = b.pointwise(
+        lambda e, k: e * call("exp2", -k), a.data, halvings, dtype=float64, compute=float64
+    )
+
+    def term(arguments: Sequence[Value]) -> list[Value]:
+        number, last, total = arguments
+        divisor = b.full((), known(as_expr(number) + 1), float64)
+        following = b.apply("aten::div", product_of(b, last, scaled), divisor)
+        return [True, following, b.apply("aten::add", total, following)]
+
+    one = identity(b, a.count, a.rows)
+    _, series = loop(b, 19, True, [one, one], term, 64)
+
+    def squared(arguments: Sequence[Value]) -> list[Value]:
+        return [True, product_of(b, arguments[1], arguments[1])]
+
+    count = b.shortened(known(cast(halvings, int64)))
+    (found,) = loop(b, count, True, [series], squared, 64)
+    return a.back(b, found)
+
+
+DECOMPOSITION: Rows = {
+    **{f"aten::{name}": _inverse("linalg.inv") for name in ("inverse", "linalg_inv")},
+    "aten::linalg_inv_ex": _inv_ex,
+    "aten::linalg_solve": _solve,
+    "aten::linalg_solve_ex": _solve_ex,
+    "aten::linalg_solve_triangular": _triangular,
+    "aten::triangular_solve": _triangular_solve,
+    **{f"aten::{name}": _determinant("linalg.det") for name in ("det", "linalg_det")},
+    **{f"aten::{name}": _slogdet for name in ("slogdet", "linalg_slogdet")},
+    "aten::linalg_tensorinv": _tensor_inverse,
+    "aten::linalg_tensorsolve": _tensor_solution,
+    "aten::logdet": _logdet,
+    "aten::linalg_lu": _lu,
+    "aten::linalg_lu_factor": lambda b, x, pivot=True: _lu_factor_ex(b, x, pivot)[:2],
+    "aten::linalg_lu_factor_ex": _lu_factor_ex,
+    "aten::_lu_with_info": lambda b, x, pivot=True, check=True: _lu_factor_ex(b, x, pivot, check),
+    **{f"aten::{name}": _cholesky_row for name in ("cholesky", "linalg_cholesky")},
+    "aten::linalg_cholesky_ex": _cholesky_ex,
+    "aten::cholesky_solve": _cholesky_solve,
+    "aten::cholesky_inverse": _cholesky_inverse,
+    "aten::linalg_qr": _qr,
+    "aten::qr": lambda b, x, some=True: _qr(b, x, "reduced" if some else "complete"),
+    "aten::linalg_eigh": _eigh,
+    "aten::linalg_eigvalsh": _eigvalsh,
+    "aten::linalg_svd": _svd,
+    "aten::svd": _old_svd,
+    "aten::linalg_svdvals": _svdvals,
+    **{f"aten::{name}": _exponential for name in ("matrix_exp", "linalg_matrix_exp")},
+}

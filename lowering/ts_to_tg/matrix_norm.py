@@ -1,0 +1,242 @@
+"""Rows of matrices' norms, and of what is read off singular values: condition, rank,
+pseudo-inverse, least squares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tensorscript.base.dtypes import float32, float64, int64
+from tensorscript.dialects.te.expr import Expr, binary, const, select
+
+from .builder import Builder, Rows
+from .decomposition import singular_parts, symmetric_parts
+from .dims import dimension, dtype_of, literal
+from .emission import Body
+from .linalg import product_of
+from .matrices import Stack, matrix, square, transposed
+from .reduction import norm as vector_norm
+from .slicing import narrow, select_at
+from .values import Tensor, Value
+
+Row = Callable[..., Value]
+
+_EPSILON = {float32: 2.0**-23, float64: 2.0**-52}
+_WORDS = {"inf": math.inf, "-inf": -math.inf}
+
+
+def _matrix_norm(
+    b: Builder, x: Tensor, order: Value = "fro", dims: Value = (-2, -1), keepdim: Value = False,
+    dtype: Value = None, *_: Value,
+) -> Tensor:  # fmt: skip
+    """fro, nuc, 1, -1, 2, -2, inf, -inf of the matrices that two dimensions span."""
+    kind = dtype_of(dtype, x.dtype)
+    if not kind.is_floating_point:
+        b.error(
+            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
+            f"{x.dtype.word}"
+        )
+    rows, columns = (dimension(b, d, x.rank) for d in dims)
+    given = b.cast(x, kind)
+    if order == "fro":
+        return vector_norm(b, given, 2, [rows, columns], keepdim)
+    number = _WORDS.get(order, order) if isinstance(order, str) else order
+    if number in (1, -1, math.inf, -math.inf):
+        found = _sums(b, given, rows, columns, number)
+    elif number in ("nuc", 2, -2):
+        found = _of_values(b, given, rows, columns, number)
+    else:
+        b.error(f"linalg.matrix_norm: Order {order} not supported.")
+    if not keepdim:
+        return found
+    for d in sorted((rows, columns)):
+        found = b.apply("aten::unsqueeze", found, d)
+    return found
+
+
+def _sums(b: Builder, x: Tensor, rows: int, columns: int, order: float) -> Tensor:
+    """The largest or smallest sum of sizes of a row (inf) or a column (1)."""
+    summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
+    sums = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", x), [summed], True)
+    name = "aten::amax" if order > 0 else "aten::amin"
+    return b.apply("aten::squeeze", b.apply(name, sums, [kept], True), [rows, columns])
+
+
+def _of_values(b: Builder, x: Tensor, rows: int, columns: int, order: Value) -> Tensor:
+    a = matrix(b, b.apply("aten::movedim", x, [rows, columns], [-2, -1]), "linalg.svdvals")
+    values = singular_parts(b, a)[1]
+    if order == "nuc":
+        return a.back(b, b.apply("aten::sum.dim_IntList", values, [1]))
+    return a.back(b, select_at(b, values, 1, 0 if order == 2 else -1))
+
+
+def _norm(
+    b: Builder, x: Tensor, order: Value = None, dims: Value = None, keepdim: Value = False,
+    dtype: Value = None, *_: Value,
+) -> Tensor:  # fmt: skip
+    """The 2-norm of everything, or a vector or matrix norm by the number of dimensions."""
+    if order is None:
+        return _vector(b, x, 2, dims, keepdim, dtype)
+    over = list(range(x.rank)) if dims is None else dims
+    if len(over) == 2:
+        return _matrix_norm(b, x, order, over, keepdim, dtype)
+    if len(over) != 1 or order in ("fro", "nuc"):
+        b.error(
+            "linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got"
+            f" {x.rank}D."
+        )
+    return _vector(b, x, _WORDS.get(order, order), over, keepdim, dtype)
+
+
+def _vector(b: Builder, x: Tensor, *rest: Value) -> Tensor:
+    return b.apply("aten::linalg_vector_norm", x, *rest)
+
+
+# --- singular values ------------------------------------------------------------------------------
+
+
+def _spectrum(b: Builder, a: Stack, hermitian: Value) -> Tensor:
+    """Singular values in descending order, or sizes of eigenvalues."""
+    if hermitian:
+        return b.apply("aten::abs", symmetric_parts(b, a.data, "L")[0])
+    return singular_parts(b, a)[1]
+
+
+def _cutoff(b: Builder, a: Stack, values: Tensor, atol: Value, rtol: Value) -> Tensor:
+    """(B,): the size at and below which a singular value counts as zero."""
+    longest = binary("max", a.rows, a.columns)
+    least = _EPSILON[a.dtype] * literal(b, longest, "the size of a matrix")
+
+    def number(body: Body, value: Value, i: list[Expr]) -> Expr:
+        if not isinstance(value, Tensor):
+            return body.scalar(value, float64)
+        return body.broadcast(value, i, float64)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        absolute = const(0.0, float64) if atol is None else number(body, atol, i)
+        if rtol is not None:
+            relative = number(body, rtol, i)
+        else:
+            relative = const(least, float64)
+            if atol is not None:
+                relative = select(absolute > 0, const(0.0, float64), relative)
+        return binary("max", absolute, relative * body.read(largest, i, float64))
+
+    largest = b.apply("aten::amax", values, [1], False)
+    return b.compute([a.count], float64, make)
+
+
+def _scalar_tolerances(b: Builder, a: Stack, *tolerances: Value) -> None:
+    """Tolerances that are tensors are numbers, or one for each matrix."""
+    for t in tolerances:
+        if isinstance(t, Tensor) and t.rank and len(a.lead) != 1:
+            b.cannot("a tolerance for each matrix of a batch of several dimensions")
+
+
+def _rank(
+    b: Builder, x: Tensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
+) -> Tensor:
+    if x.rank < 2:
+        b.error("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    a = square(b, x, "linalg.matrix_rank") if hermitian else matrix(b, x, "linalg.matrix_rank")
+    _scalar_tolerances(b, a, atol, rtol)
+    values = _spectrum(b, a, hermitian)
+    limit = _cutoff(b, a, values, atol, rtol)
+    over = b.apply("aten::gt", values, b.apply("aten::unsqueeze", limit, 1))
+    return a.back(b, b.apply("aten::sum.dim_IntList", over, [1]), int64)
+
+
+def _pseudo_inverse(
+    b: Builder, x: Tensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
+) -> Tensor:
+    """Through the singular (hermitian: eigen) values above the cut-off."""
+    a = matrix(b, x, "linalg.pinv")
+    _scalar_tolerances(b, a, atol, rtol)
+    if any(s.is_int(0) for s in x.shape):
+        return b.full([*a.lead, a.columns, a.rows], 0, x.dtype)
+    if hermitian:
+        values, left = symmetric_parts(b, a.data, "L")
+        right = left
+    else:
+        left, values, right = singular_parts(b, a)
+        count = values.shape[1]
+        left, right = narrow(b, left, 2, 0, count), narrow(b, right, 2, 0, count)
+    limit = _cutoff(b, a, b.apply("aten::abs", values), atol, rtol)
+
+    def weight(body: Body, i: list[Expr]) -> Expr:
+        e = body.read(values, i, float64)
+        size = select(e < 0, -e, e)
+        kept = size > body.read(limit, i[:1], float64)
+        return select(kept, const(1.0, float64) / select(kept, e, 1.0), const(0.0, float64))
+
+    weights = b.compute(values.shape, float64, weight)
+    scaled = b.apply("aten::mul", right, b.apply("aten::unsqueeze", weights, 1))
+    return a.back(b, product_of(b, scaled, transposed(b, left)))
+
+
+def _condition(b: Builder, x: Tensor, order: Value = None, *_: Value) -> Tensor:
+    """The ratio of the extreme singular values, or |A| |A^-1| in another norm."""
+    if order not in (None, 2, -2):
+        return _condition_by_inverse(b, x, order)
+    a = matrix(b, x, "linalg.cond")
+    values = singular_parts(b, a)[1]
+    ends = [select_at(b, values, 1, k) for k in (0, -1)]
+    return a.back(b, b.apply("aten::div", *(ends[::-1] if order == -2 else ends)))
+
+
+def _condition_by_inverse(b: Builder, x: Tensor, order: Value) -> Tensor:
+    """Infinite where the matrix is singular."""
+    square(b, x, "linalg.cond")
+    inverse, info = b.call("aten::linalg_inv_ex", x, False)
+    sizes = [_matrix_norm(b, t, order) for t in (x, inverse)]
+    found = b.apply("aten::mul", *sizes)
+    return b.apply("aten::masked_fill", found, b.apply("aten::ne", info, 0), math.inf)
+
+
+def _least_squares(
+    b: Builder, x: Tensor, y: Tensor, rcond: Value = None, driver: Value = None, *_: Value
+) -> Value:
+    """Solution, residuals, rank and singular values; the default driver gives no residuals."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        b.error(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    if driver not in (None, "gelsy"):
+        b.cannot(f"least squares by {driver}, whose residuals depend on the rank")
+    matrix(b, x, "torch.linalg.lstsq")
+    vector = y.rank == x.rank - 1
+    right = b.apply("aten::unsqueeze", y, -1) if vector else y
+    inverse = _pseudo_inverse(b, x, None, 1e-15)
+    solution = b.apply("aten::matmul", inverse, right)
+    solution = b.apply("aten::squeeze", solution, -1) if vector else solution
+    empty = b.full([0], 0, x.dtype)
+    return solution, empty, _rank(b, x), empty
+
+
+def _older(fn: Callable[..., Tensor], is_relative: bool) -> Row:
+    """The overloads of one tolerance."""
+
+    def row(b: Builder, x: Tensor, tolerance: Value, hermitian: Value = False) -> Tensor:
+        pair = (None, tolerance) if is_relative else (tolerance, 0.0)
+        return fn(b, x, *pair, hermitian)
+
+    return row
+
+
+MATRIX_NORM: Rows = {
+    "aten::linalg_matrix_norm": _matrix_norm,
+    "aten::linalg_norm": _norm,
+    "aten::nuclear_norm": lambda b, x, keepdim=False: _matrix_norm(b, x, "nuc", (-2, -1), keepdim),
+    "aten::nuclear_norm.dim": lambda b, x, dims, keepdim=False: _matrix_norm(
+        b, x, "nuc", dims, keepdim
+    ),
+    "aten::linalg_cond": _condition,
+    "aten::linalg_matrix_rank": _older(_rank, is_relative=False),
+    "aten::linalg_matrix_rank.atol_rtol_float": _rank,
+    "aten::linalg_matrix_rank.atol_rtol_tensor": _rank,
+    "aten::linalg_pinv": _older(_pseudo_inverse, is_relative=True),
+    "aten::linalg_pinv.atol_rtol_float": _pseudo_inverse,
+    "aten::linalg_pinv.atol_rtol_tensor": _pseudo_inverse,
+    "aten::pinverse": lambda b, x, rcond=1e-15: _pseudo_inverse(b, x, None, rcond),
+    "aten::linalg_lstsq": _least_squares,
+}

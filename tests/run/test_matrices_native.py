@@ -1,0 +1,105 @@
+"""Decompositions of matrices in machine code: what they multiply to, and how they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.errors import TensorScriptError
+
+
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng([seed, *shape]).standard_normal(shape)
+
+
+def orthonormal(x: np.ndarray) -> None:
+    gram = np.swapaxes(x, -1, -2) @ x
+    np.testing.assert_allclose(
+        gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=1e-12
+    )
+
+
+def eigen(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.linalg.eigh(x)
+
+
+def singular(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+    return ts.linalg.svd(x)
+
+
+def reduced(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+    return ts.linalg.svd(x, full_matrices=False)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 8, 8), (1, 1)])
+def test_eigenvectors(shape: tuple[int, ...]) -> None:
+    x = numbers(*shape)
+    x = x + np.swapaxes(x, -1, -2)
+    values, vectors = ts.compile(eigen, fallback="error")(x)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(x), atol=1e-12)
+    turned = np.swapaxes(vectors, -1, -2)
+    np.testing.assert_allclose(vectors * values[..., None, :] @ turned, x, atol=1e-12)
+    np.testing.assert_allclose(
+        turned @ vectors, np.broadcast_to(np.eye(shape[-1]), shape), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (2, 3, 7), (5, 5)])
+@pytest.mark.parametrize("rank", [None, 2])
+def test_singular_vectors(shape: tuple[int, ...], rank: int | None) -> None:
+    x = numbers(*shape)
+    if rank is not None:
+        x[..., rank:] = x[..., :1]
+    m, n = shape[-2:]
+    k = min(m, n)
+    for fn in (singular, reduced):
+        left, values, right = ts.compile(fn, fallback="error")(x)
+        np.testing.assert_allclose(values, np.linalg.svd(x, compute_uv=False), atol=1e-12)
+        product = left[..., :k] * values[..., None, :] @ right[..., :k, :]
+        np.testing.assert_allclose(product, x, atol=1e-12)
+        gram = np.swapaxes(left, -1, -2) @ left
+        np.testing.assert_allclose(
+            gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=1e-12
+        )
+
+
+def test_singular_matrices_are_refused_by_place() -> None:
+    def inverse(x: ts.Tensor) -> ts.Tensor:
+        return ts.linalg.inv(x)
+
+    def solution(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+        return ts.linalg.solve(x, y)
+
+    def factor(x: ts.Tensor) -> ts.Tensor:
+        return ts.linalg.cholesky(x)
+
+    run = ts.compile(inverse, fallback="error")
+    assert run(np.eye(2)).tolist() == [[1, 0], [0, 1]]
+    with pytest.raises(TensorScriptError, match=r"linalg\.inv: The diagonal element 2 is zero"):
+        run(np.ones((2, 2)))
+    with pytest.raises(TensorScriptError, match=r"\(Batch element 1\): The diagonal element 1 is"):
+        run(np.stack([np.eye(2), np.zeros((2, 2))]))
+    with pytest.raises(TensorScriptError, match="the input matrix is singular"):
+        run(np.zeros((9, 9, 9)))
+    with pytest.raises(TensorScriptError, match=r"torch\.linalg\.solve: The solver failed"):
+        ts.compile(solution, fallback="error")(np.ones((2, 2)), np.ones(2))
+    with pytest.raises(TensorScriptError, match="the leading minor of order 2 is not positive"):
+        ts.compile(factor, fallback="error")(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_named_sizes() -> None:
+    def f(x: ts.Tensor, y: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+        whole = x @ x.t() + ts.eye(x.size(0), dtype=x.dtype)
+        return ts.linalg.solve(whole, y), ts.linalg.cholesky(whole), ts.linalg.det(whole)
+
+    specs = (ts.TensorSpec(("N", "N"), ts.float64), ts.TensorSpec(("N", 2), ts.float64))
+    run = ts.compile(f, specs, fallback="error")
+    for n in (2, 7):
+        x, y = numbers(n, n), numbers(n, 2)
+        whole = x @ x.T + np.eye(n)
+        found = run(x, y)
+        wanted = np.linalg.solve(whole, y), np.linalg.cholesky(whole), np.linalg.det(whole)
+        for got, want in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-10)
+    assert len(run.stats.native) == 1
