@@ -12,6 +12,7 @@ from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
 from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
+from .bag import BAG
 from .bessel import BESSEL
 from .builder import Rows
 from .compaction import COMPACTION
@@ -22,11 +23,13 @@ from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .creation import CREATION
+from .ctc import CTC
 from .decomposition import DECOMPOSITION
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
 from .evaluator import FOLDS_COMPLEX, functional_name
+from .gaussian import GAUSSIAN
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
@@ -54,7 +57,9 @@ from .selection import SELECTION
 from .slicing import SLICING
 from .special import SPECIAL
 from .spectrum import SPECTRUM
+from .statistic import STATISTIC
 from .stft import STFT
+from .systems import SYSTEM
 from .view import VIEW
 
 _ROWS: Rows = {
@@ -89,7 +94,12 @@ _ROWS: Rows = {
     **SCATTERED_VIEW,
     **SPECIAL,
     **RANDOM,
+    **STATISTIC,
+    **BAG,
+    **CTC,
+    **GAUSSIAN,
     **DECOMPOSITION,
+    **SYSTEM,
     **MATRIX_NORM,
     **BESSEL,
     **POLYNOMIAL,

@@ -19,6 +19,7 @@ def _recurrent(gates: int, layers: int, bidirectional: bool) -> list[T]:
     return out
 
 
+_BAGS = T((1,), "i8", 0, 1)
 _CELL_SHAPES = ((2, 4), (2, 3), (3, 4), (3, 3), (3,), (3,))
 
 NUMERIC: dict[str, list[Row]] = {
@@ -96,6 +97,15 @@ NUMERIC: dict[str, list[Row]] = {
     "histc": [(t(9), 4, -2, 2), (T((9,), "f4"), 5)],
     "trapezoid.x trapz.x cumulative_trapezoid.x": [(t(3, 4), t(4)), (t(3, 4), t(3, 4), 0)],
     "trapezoid.dx trapz.dx cumulative_trapezoid.dx": [(t(3, 4),), (t(3, 4), 0.5, 0)],
+    # order statistics
+    "quantile.scalar nanquantile.scalar": [
+        *((T((4, 5), "f4"), 0.3, 1, k, m) for k, m in ((False, "linear"), (True, "nearest"))),
+        *((T((6,), "f8"), q, None, False, m) for q, m in ((0.5, "midpoint"), (0.4, "lower"))),
+        (T((6,), "f8"), 0.35, None, True, "higher"),
+        (T((6,), "f8"), 1.5),
+    ],
+    "quantile nanquantile": [(T((4, 5), "f4"), T((), "f4")), (T((4,), "f8"), T((3,), "f8"), 0)],
+    "mode": [(t(4, 6),), (T((3, 9), "i8", 0, 3), 0, True), (T((3, 9), "i8", 0, 3),)],
     # polynomials
     **{
         f"special_{name}.n_scalar": [(t(4, 3), 5), (T((4,), "f8"), 0), (T((4,), "f4"), -1)]
@@ -238,6 +248,28 @@ NUMERIC: dict[str, list[Row]] = {
     "renorm": [(t(3, 4), 2, 0, 1.5), (t(3, 4), 1, 1, 1)],
     "_weight_norm": [(t(4, 3), t(4, 1)), (t(4, 3), t(1, 3), 1)],
     # losses
+    "ctc_loss.IntList": [
+        (T((6, 2, 4), "f4"), T((2, 3), "i8", 1, 4), [6, 5], [3, 2], 0, r) for r in (0, 1, 2)
+    ]
+    + [
+        (T((3, 2, 4), "f8"), T((6,), "i8", 1, 4), [3, 2], [3, 3], 0, 1, True),
+        (T((6, 4), "f8"), T((3,), "i8", 0, 3), [6], [3], 3, 0),
+    ],
+    "ctc_loss.Tensor": [
+        (T((6, 2, 4), "f8"), T((2, 3), "i8", 1, 4), T((2,), "i8", 5, 6), T((2,), "i8", 2, 4)),
+    ],
+    "embedding_bag _embedding_bag _embedding_bag_forward_only": [
+        (T((5, 3), "f4"), index(7, high=5), _BAGS, False, m) for m in (0, 1, 2)
+    ]
+    + [
+        (T((5, 3), "f8"), index(7, high=5), _BAGS, False, 0, False, T((7,), "f8")),
+        (T((5, 3), "f8"), index(7, high=5), T((2,), "i8", 0, 1), False, 2, False, None, True),
+        (T((5, 3), "f8"), index(7, high=6), _BAGS),
+    ],
+    "embedding_bag.padding_idx": [
+        (T((5, 3), "f8"), index(7, high=5), _BAGS, False, m, False, None, False, p)
+        for m, p in ((0, 1), (1, -1), (2, None))
+    ],
     "nll_loss nll_loss_nd": [
         (t(3, 4), index(3, high=4)),
         (t(3, 4), index(3, high=4), t(4), 0, 1),
