@@ -98,3 +98,29 @@ def test_adaptive_softmax_is_that_of_torch() -> None:
     for ours, theirs in zip(found[0][:3], found[1][:3], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
     assert found[0][3] == found[1][3]
+
+
+def test_batch_norms_fold_into_the_layer_before() -> None:
+    x = ts.randn(2, 3, 6, 6)
+    bn = ts.nn.BatchNorm2d(4)
+    bn(ts.randn(8, 4, 3, 3))
+    for conv, transpose in (
+        (ts.nn.Conv2d(3, 4, 3, bias=False), False), (ts.nn.ConvTranspose2d(3, 4, 3), True),
+    ):  # fmt: skip
+        both = ts.nn.Sequential(conv, bn).eval()
+        one = ts.nn.utils.fuse_conv_bn_eval(conv, bn, transpose)
+        np.testing.assert_allclose(one(x).numpy(), both(x).numpy(), atol=1e-5)
+    with pytest.raises(AssertionError, match="Fusion only for eval!"):
+        ts.nn.utils.fuse_conv_bn_eval(ts.nn.Conv2d(3, 4, 3), bn)
+
+
+def test_layers_remade_leave_the_random_stream() -> None:
+    ts.manual_seed(2)
+    first = ts.rand(1)
+    ts.manual_seed(2)
+    ts.nn.utils.skip_init(ts.nn.Linear, 3, 2)
+    assert (ts.rand(1) == first).all()
+    conv = ts.nn.utils.convert_conv2d_weight_memory_format(
+        ts.nn.Sequential(ts.nn.Conv2d(3, 4, 3)), ts.channels_last
+    )[0]
+    assert conv.weight.is_contiguous(memory_format=ts.channels_last)

@@ -1,5 +1,14 @@
 """`torch.nn.utils`: parameters as a vector, weight normalisation, packed sequences."""
 
+from tensorscript.eager.nn.fusion import (
+    convert_conv2d_weight_memory_format,
+    convert_conv3d_weight_memory_format,
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+    skip_init,
+)
 from tensorscript.eager.nn.parameters import (
     parameters_to_vector,
     remove_weight_norm,
@@ -9,9 +18,16 @@ from tensorscript.eager.nn.parameters import (
 from tensorscript.nn.utils import rnn
 
 __all__ = [
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
     "parameters_to_vector",
     "remove_weight_norm",
     "rnn",
+    "skip_init",
     "vector_to_parameters",
     "weight_norm",
 ]
