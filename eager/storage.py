@@ -44,10 +44,12 @@ class TensorBase:
         _computed: the flag comes from operands, not from the program.
         _base: the tensor that this one is a view of.
         _writes: how often the memory was written to, shared with views; None before the first.
+        _lengths: of a nested tensor, how many rows each entry has (`kernels/nested.py`).
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_computed", "_requires_grad", "_writes", "dtype",
+        "__weakref__", "_array", "_base", "_computed", "_lengths", "_requires_grad", "_writes",
+        "dtype",
     )  # fmt: skip
 
     _array: Array
@@ -56,12 +58,13 @@ class TensorBase:
     _computed: bool
     _base: TensorBase | None
     _writes: list[int] | None
+    _lengths: Array | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array
         self.dtype = dtype
         self._requires_grad = self._computed = False
-        self._base = self._writes = None
+        self._base = self._writes = self._lengths = None
 
     @property
     def requires_grad(self) -> bool:

@@ -21,8 +21,12 @@ class TensorFacts(TensorBase):
     __slots__ = ()
 
     is_cpu = True
-    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = is_nested = is_quantized = False
+    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = is_quantized = False
     is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = False
+
+    @property
+    def is_nested(self) -> bool:
+        return self._lengths is not None
 
     @property
     def shape(self) -> Size:

@@ -233,10 +233,16 @@ def _pair(a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
     return as_expr(a), as_expr(b)
 
 
+def _truncated_quotient(x: int, y: int) -> int:
+    return x // y if (x < 0) == (y < 0) else -(-x // y)
+
+
+_DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
 _FOLD: dict[str, Callable[[int, int], int | bool]] = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "min": min, "max": max,
     "floordiv": operator.floordiv, "mod": operator.mod, "lt": operator.lt, "le": operator.le,
     "eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "ge": operator.ge,
+    "truncdiv": _truncated_quotient, "truncmod": lambda x, y: x - y * _truncated_quotient(x, y),
 }  # fmt: skip
 
 
@@ -252,7 +258,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
     dtype = bool_ if op in COMPARISONS else left.dtype
     if left.op == "const" and right.op == "const" and left.dtype is int64 and op in _FOLD:
         x, y = left.value, right.value
-        if y != 0 or op not in ("floordiv", "mod"):
+        if y != 0 or op not in _DIVISIONS:
             folded = _FOLD[op](x, y)  # type: ignore[arg-type]  # i64 literals hold ints
             if -(2**63) <= folded < 2**63:
                 return const(folded, dtype)

@@ -52,7 +52,7 @@ def strides(self: Any) -> list[int]:
 _NEVER: Kernel = lambda self: False  # noqa: E731 - a table cell
 
 _ABSENT = (
-    "cuda", "meta", "quantized", "nested", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "cuda", "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
     "sparse_csr", "xpu", "xla",
 )  # fmt: skip
 KERNELS: dict[str, Kernel] = {

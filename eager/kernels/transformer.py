@@ -11,6 +11,7 @@ from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, compute, value, wrap
 from .activation import softmax_array
+from .nested import hidden_rows
 from .special import erf
 
 Kernel = Callable[..., Any]
@@ -95,20 +96,24 @@ def encoder_layer(
     norm_bias_1: Any, norm_weight_2: Any, norm_bias_2: Any, ffn_weight_1: Any, ffn_bias_1: Any,
     ffn_weight_2: Any, ffn_bias_2: Any, mask: Any = None, mask_type: int | None = None,
 ) -> Any:  # fmt: skip
-    """Self-attention and a feed-forward block, each with its residual and layer norm."""
+    """Self-attention and a feed-forward block, each with its residual and layer norm; of a nested
+    tensor a nested one."""
     _check(src, embed_dim, num_heads)
     first = compute(norm_weight_1), compute(norm_bias_1), eps
     second = compute(norm_weight_2), compute(norm_bias_2), eps
     weights = tuple(compute(w) for w in (qkv_weight, qkv_bias, proj_weight, proj_bias))
     x = compute(src)
     given = _norm(x, *first) if norm_first else x
-    mixed, _ = attend(given, given, given, num_heads, weights, _hidden(mask, mask_type))
+    hidden = _hidden(mask, mask_type) if src._lengths is None else hidden_rows(src)
+    mixed, _ = attend(given, given, given, num_heads, weights, hidden)
     x = x + mixed if norm_first else _norm(x + mixed, *first)
     given = _norm(x, *second) if norm_first else x
     inner = given @ compute(ffn_weight_1).T + compute(ffn_bias_1)
     inner = _gelu(inner) if use_gelu else np.maximum(inner, 0)
     x = x + inner @ compute(ffn_weight_2).T + compute(ffn_bias_2)
-    return wrap(x if norm_first else _norm(x, *second), src.dtype)
+    out = wrap(x if norm_first else _norm(x, *second), src.dtype)
+    out._lengths = src._lengths
+    return out
 
 
 def _gelu(x: Array) -> Array:

@@ -88,9 +88,11 @@ class BlockedProduct:
         tile = self.tile
         self.buffers = all_buffers(func)
         self.m, self.n, self.k = product.rows.size, product.columns.size, product.depth.size
-        blocks = ceil_div(self.k, blocking.depth)
-        self.depth_block = ceil_div(ceil_div(self.k, blocks), DEPTH_STEP) * DEPTH_STEP
-        self.depth_blocks = ceil_div(self.k, self.depth_block)
+        # A size that the program finds may be 0: one block of nothing still stores the sums.
+        depth = self.k if self.k.is_const else binary("max", self.k, 1)
+        blocks = ceil_div(depth, blocking.depth)
+        self.depth_block = ceil_div(ceil_div(depth, blocks), DEPTH_STEP) * DEPTH_STEP
+        self.depth_blocks = ceil_div(depth, self.depth_block)
         self.single = self.depth_blocks.is_int(1)
         self.lanes = tile.columns
         self.panels_n = ceil_div(self.n, tile.columns)
@@ -108,19 +110,19 @@ class BlockedProduct:
         self.hoisted = bool(batch) and not batch & product.x.free
         few = self.tasks > 1 and (known(self.blocks) or TASKS) < TASKS
         self.shared = self.hoisted or self.local_y or few
-        depth = self.k if self.single or self.shared else self.depth_block
+        packed = self.k if self.single or self.shared else self.depth_block
         panels = self.panels_m if self.shared else self.block_panels
         self.packer = RowPacker(
             product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
-        self.xp = make_buffer("xp", dtype, [panels, depth, self.packer.width])
+        self.xp = make_buffer("xp", dtype, [panels, packed, self.packer.width])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 
     def _block_panels(self) -> Expr:
         """The most row panels that a block has: all where the columns make enough tasks."""
         rows, columns = known(self.panels_m), known(self.panels_n)
         if rows is None:
-            return ceil_div(self.panels_m, TASKS)
+            return binary("max", ceil_div(self.panels_m, TASKS), 1)
         most = self.blocking.panels
         if rows <= most and columns is not None and columns >= LEAST_CHUNKS:
             return self.panels_m
@@ -344,12 +346,14 @@ class BlockedProduct:
         between: list[Operation] = [self.each("3t", add, True)]
         if self.depth_blocks.is_int(2):
             return [IfOp(first, [self.each("1t", keep, True)], [final])]
-        return [IfOp(first, [self.each("1t", keep, True)], [IfOp(last, [final], between)])]
+        return [IfOp(last, [final], [IfOp(first, [self.each("1t", keep, True)], between)])]
 
     def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
         total = load("tile", [var("i4t"), var("j4t")], self.dtype)
         if not self.single:
-            total = load("sums", [row, column], self.dtype) + total
+            added = load("sums", [row, column], self.dtype) + total
+            only = binary("eq", var("kb"), 0)  # of a depth that is not known, the last may be first
+            total = added if self.depth_blocks.is_const else select(only, total, added)
         total = cast(total, self.p.target.value.dtype)
         spots = self._spots((self.p.rows, row), (self.p.columns, column))
         target = self.p.target

@@ -42,6 +42,8 @@ class Builder(Emitter):
         self.bounds: dict[str, Expr] = {}
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
+        self.nested: dict[Tensor, Tensor] = {}
+        """Padded forms of nested tensors, and which of their rows (B, T) there are."""
 
     # --- tensors ----------------------------------------------------------------------------------
 

@@ -373,7 +373,7 @@ def _dict(ev: Evaluator, *given: Value) -> Value:
 
 
 _ABSENT = (
-    "cuda", "meta", "quantized", "nested", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "cuda", "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
     "sparse_csr", "xpu", "xla",
 )  # fmt: skip
 """What no tensor of a compiled program ever is."""
@@ -423,6 +423,7 @@ CONTAINER: Rows = {
     "prim::type": lambda ev, x: x.text.partition(":")[0],
     "prim::is_cpu": lambda ev, x: True,
     **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},
+    "prim::is_nested": lambda ev, x: x in ev.b.nested,
     "prim::data": lambda ev, x: x,
     "prim::unchecked_unwrap_optional": _unwrapped,
     "aten::is_floating_point": _is_category("is_floating_point"),

@@ -134,3 +134,37 @@ def test_chains_of_two_stages_are_vectors(shape: tuple[int, ...]) -> None:
     z = np.exp(-((np.tanh(x * y + x) - y * 0.5) ** 2)) + x
     text = check(two_stages, np.sqrt(z * z + 1) * y, x, y)
     assert " vector {" in text and "te.let" in text
+
+
+def product(a: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return a @ b
+
+
+def chosen_depth(a: ts.Tensor, b: ts.Tensor, chosen: ts.Tensor) -> ts.Tensor:
+    return a[:, chosen] @ b[chosen]
+
+
+def chosen_rows(a: ts.Tensor, b: ts.Tensor, chosen: ts.Tensor) -> ts.Tensor:
+    return a[chosen] @ b
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape, np.float32)
+
+
+def test_products_of_named_sizes_in_one_and_in_several_blocks() -> None:
+    specs = ts.TensorSpec(("M", "K")), ts.TensorSpec(("K", "N"))
+    compiled = ts.compile(product, specs, cache=False, fallback="error")
+    for m, k, n in ((3, 5, 4), (16, 33, 40), (3, 256, 5), (20, 257, 70), (20, 600, 9)):
+        a, b = normal(m, k), normal(k, n)
+        np.testing.assert_allclose(compiled(a, b), a @ b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("program", [chosen_depth, chosen_rows])
+def test_products_of_found_sizes_may_be_empty(program: Callable[..., ts.Tensor]) -> None:
+    a, b = normal(30, 30), normal(30, 40)
+    compiled = ts.compile(program, cache=False, fallback="error")
+    for count in (0, 1, 30):
+        chosen = np.arange(30) < count
+        wanted = a[:, chosen] @ b[chosen] if program is chosen_depth else a[chosen] @ b
+        np.testing.assert_allclose(compiled(a, b, chosen), wanted, rtol=1e-4, atol=1e-4)

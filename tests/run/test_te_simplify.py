@@ -179,3 +179,9 @@ def test_substitution_is_of_all_variables_at_once(
     before: Expr, values: dict[str, Expr], after: str
 ) -> None:
     assert text(substitute(before, values)) == after
+
+
+@pytest.mark.parametrize(("x", "y"), [(7, 2), (-7, 2), (7, -2), (-7, -2), (6, 3), (0, 5)])
+def test_division_towards_zero_folds(x: int, y: int) -> None:
+    quotient, rest = (binary(op, const(x), const(y)) for op in ("truncdiv", "truncmod"))
+    assert quotient.is_int(int(x / y)) and rest.is_int(x - y * int(x / y))
