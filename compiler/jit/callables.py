@@ -21,13 +21,14 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.signature import Formal, Signature
+from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.frontends.trace.calls import Callee, record_call
 from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, match_arguments, to_python
-from .failure import Origin, script_failure
+from .failure import script_failure
 from .graph import FunctionSchema, Graph
 from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
@@ -294,7 +295,7 @@ class ScriptFunction(_Callable):
 
     def _archived(self) -> Archived:
         entry = self._entry
-        return archived_function(entry.classes, entry.interpreter, entry.op)
+        return archived_function(entry.classes, entry.interpreter, entry.op, entry.origin)
 
     def __reduce__(self) -> Any:
         raise PickleError("ScriptFunction cannot be pickled")

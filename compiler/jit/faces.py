@@ -16,6 +16,7 @@ from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.ts import typing
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
+from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
@@ -26,10 +27,15 @@ MANGLED = "___torch_mangle_"
 
 
 class Home(Protocol):
-    """Where the classes of a module's objects are known."""
+    """Where the classes of a module's objects are known.
+
+    Attributes:
+        origin: tells where the text came from, if that is an archive's.
+    """
 
     interpreter: Interpreter
     classes: Classes
+    origin: Origin | None
 
     def linkable(self) -> Linkable:
         """All compiled classes and functions, to be taken into another program."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tensorscript.base.errors import ScriptError, UserError
 from tensorscript.base.source import Span
+from tensorscript.frontends.torchscript.debug_writer import Origin
 
 _HEAD = "The following operation failed in the TorchScript interpreter."
-
-
-Origin = Callable[[Span], Span | None]
-"""The place in the original source of a place in an archive's code."""
 
 
 def script_failure(error: UserError, origin: Origin | None) -> None:

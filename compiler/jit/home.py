@@ -17,6 +17,7 @@ from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.live_functions import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.text import TextLibrary, TextWorld
+from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
@@ -64,6 +65,7 @@ class ProgramHome:
         self.program = program
         self.world = World(program) if world is None else world
         self.interpreter = Interpreter(program.module, _PythonCalls(self))
+        self.origin: Origin | None = None
         self.classes = Classes(
             info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable
         )

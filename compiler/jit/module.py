@@ -254,7 +254,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
 
     def _archived(self) -> Archived:
         home = self._home
-        return archived_module(home.classes, home.interpreter, self._script_object)
+        return archived_module(home.classes, home.interpreter, self._script_object, home.origin)
 
     # -- Python's own ----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import BOOL
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo
+from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.frontends.torchscript.save import SavedObject, write_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
@@ -37,12 +38,14 @@ class Archived:
 
     Attributes:
         function: the `forward` of a saved function's placeholder module.
+        origin: where the text of an archive's program came from.
     """
 
     root: ScriptObject
     classes: Classes
     interpreter: Interpreter
     forward: FuncOp | None = None
+    origin: Origin | None = None
 
     def class_info(self, name: str) -> ClassInfo:
         if self.forward is not None and name == PLACEHOLDER:
@@ -73,16 +76,21 @@ class Archived:
             key: data.encode() if isinstance(data, str) else data
             for key, data in (extra_files or {}).items()
         }
-        saved = SavedObject(capturer.object(self.root), capturer.storages, self, extra)
+        root, origin = capturer.object(self.root), self.origin or (lambda span: span)
+        saved = SavedObject(root, capturer.storages, self, extra, origin)
         write_archive(file, name, saved)
 
 
-def archived_module(classes: Classes, interpreter: Interpreter, target: ScriptObject) -> Archived:
+def archived_module(
+    classes: Classes, interpreter: Interpreter, target: ScriptObject, origin: Origin | None
+) -> Archived:
     """A module as it is saved."""
-    return Archived(target, classes, interpreter)
+    return Archived(target, classes, interpreter, origin=origin)
 
 
-def archived_function(classes: Classes, interpreter: Interpreter, function: FuncOp) -> Archived:
+def archived_function(
+    classes: Classes, interpreter: Interpreter, function: FuncOp, origin: Origin | None
+) -> Archived:
     """A function as it is saved: the `forward` of a module; it loses its defaults, as in
     PyTorch."""
     forward = function.clone()
@@ -95,7 +103,7 @@ def archived_function(classes: Classes, interpreter: Interpreter, function: Func
         "is_method": UnitAttr(),
     }
     root = ScriptObject(PLACEHOLDER, {"training": True})
-    return Archived(root, classes, interpreter, forward)
+    return Archived(root, classes, interpreter, forward, origin)
 
 
 def save_to_path(

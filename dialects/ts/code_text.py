@@ -20,10 +20,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import Argument, Schema, schema
+from tensorscript.base.source import Span
 
 from .code_calls import operator_text, value_list
 from .code_constants import ConstantTable, constant_text, is_named
 from .code_inline import hint_of, inlined
+from .code_marks import marked, unmarked
 from .constants import ListLiteral, ValueAttr
 from .locations import span_of
 from .ops import (
@@ -109,11 +111,14 @@ class CodeState:
         table: collects the constants that the text calls `CONSTANTS.cN`.
         importable: the text is for an archive: `self` has a type, and Python cannot be called.
         next: the next suffix of each variable name; functions go on counting.
+        spans: collects where the expressions came from, which are marked with their numbers
+            (`code_marks`); None: they are not.
     """
 
     table: ConstantTable = field(default_factory=ConstantTable)
     importable: bool = False
     next: dict[str, int] = field(default_factory=dict)
+    spans: list[Span] | None = None
 
 
 class _Printer:
@@ -163,7 +168,7 @@ class _Printer:
         return ", ".join(map(self.text, values))
 
     def is_long(self, text: str) -> bool:
-        return len(text) + 2 * self.level >= LONG
+        return len(unmarked(text)) + 2 * self.level >= LONG
 
     def split_long(self, op: Operation) -> None:
         """Write out inlined operands that are too long, each behind what is evaluated before it."""
@@ -350,6 +355,13 @@ class _Printer:
     # Expressions
 
     def expression(self, op: Operation) -> str:
+        text, spans = self.plain(op), self.state.spans
+        if spans is None or (span := span_of(op)) is None:
+            return text
+        spans.append(span)
+        return marked(text, len(spans) - 1)
+
+    def plain(self, op: Operation) -> str:
         match op:
             case OperatorOp():
                 return self._operator(op)

@@ -23,7 +23,9 @@ from typing import Protocol
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.source import Span
 from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
+from tensorscript.dialects.ts.code_marks import places
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.constants import FunctionRef
 from tensorscript.dialects.ts.ops import (
@@ -64,6 +66,9 @@ class _File:
     parts: list[str] = field(default_factory=list)
 
 
+Places = Sequence[tuple[int, Span | None]]
+"""From which offsets of a text on it came from which places; None: from none."""
+
 Named = TupleType | EnumType | InterfaceType | ClassType
 
 
@@ -93,10 +98,12 @@ class CodeFiles:
             for name in waiting:
                 self._write(name, self._found[name])
 
-    def texts(self) -> Iterator[tuple[str, str]]:
-        """(qualified module name, text) of every file."""
+    def texts(self) -> Iterator[tuple[str, str, Places]]:
+        """(qualified module name, text, where the text came from) of every file."""
         for module, file in self._files.items():
-            yield module, "".join(file.parts)
+            text, found = places("".join(file.parts))
+            spans = file.state.spans or []
+            yield module, text, [(at, None if k is None else spans[k]) for at, k in found]
 
     def _write(self, name: str, write: Callable[[], None]) -> None:
         if name not in self._written:
@@ -106,7 +113,7 @@ class CodeFiles:
     def _file(self, name: str) -> _File:
         module = name.rpartition(".")[0]
         if module not in self._files:
-            self._files[module] = _File(CodeState(self.constants, importable=True))
+            self._files[module] = _File(CodeState(self.constants, importable=True, spans=[]))
         return self._files[module]
 
     # What a definition refers to

@@ -18,7 +18,7 @@ from .archive import Archive
 from .pickled import PickleLimits, TaggedList, Value
 from .unpickle import unpickle
 
-_FORMAT = "FORMAT_WITH_STRING_TABLE"
+FORMAT = "FORMAT_WITH_STRING_TABLE"
 _LIMITS = PickleLimits(size=1 << 26, opcodes=1 << 23)
 
 
@@ -59,7 +59,7 @@ class DebugInfo:
 
 def _origins(value: Value) -> _Origins:
     match value:
-        case (str(form), tuple(strings), tuple(entries)) if form == _FORMAT:
+        case (str(form), tuple(strings), tuple(entries)) if form == FORMAT:
             pass
         case _:
             return _Origins()

@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.constants import (
 
 from . import pickled
 from .code_files import CodeFiles, Definitions
+from .debug_writer import Origin, debug_record
 from .pickle_writer import pickle
 from .storages import StorageTable
 from .upgrade import CHANGED_IN
@@ -42,12 +43,14 @@ class SavedObject:
         storages: where its tensors are; they were referred to when `root` was made.
         definitions: the program of its classes.
         extra_files: name to contents of the user's files.
+        origin: the place in the original source of a place in the program's text.
     """
 
     root: pickled.ObjectState
     storages: StorageTable
     definitions: Definitions
     extra_files: Mapping[str, Bytes] = field(default_factory=dict)
+    origin: Origin = lambda span: span
 
 
 def write_archive(file: IO[bytes], name: str, saved: SavedObject) -> None:
@@ -70,8 +73,11 @@ def write_archive(file: IO[bytes], name: str, saved: SavedObject) -> None:
     for record, data in saved.storages.contents():
         out.add(record, data)
     out.add("data.pkl", pickle(saved.root))
-    for module, text in texts:
-        out.add(f"code/{module.replace('.', '/')}.py", text.encode(), deflate=True)
+    for module, text, places in texts:
+        record = f"code/{module.replace('.', '/')}.py"
+        out.add(record, text.encode(), deflate=True)
+        debug = debug_record(text, places, saved.origin)
+        out.add(f"{record}.debug_pkl", pickle(debug), deflate=True)
     for record, data in storages.contents():
         out.add(record, data)
     out.add("constants.pkl", pickle(constants))

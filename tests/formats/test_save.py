@@ -141,3 +141,20 @@ def test_classes_of_files_that_are_no_modules_have_names_that_code_can_say(home:
     Doubles.__module__ = home
     loaded = ts.jit.load(ts.jit.script(Doubles()).save_to_buffer())
     assert loaded(ts.ones(2)).tolist() == [2.0, 2.0]
+
+
+def multiplied(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    z = x + 1
+    return z @ y
+
+
+def test_errors_after_loading_point_at_the_original_source() -> None:
+    data = ts.jit.script(multiplied).save_to_buffer()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="original code") as failure:
+            ts.jit.load(data)(ts.ones(2), ts.ones(3))
+        told = str(failure.value)
+        original = told[told.index("original code") :]
+        assert Path(__file__).name in original
+        assert "    return z @ y\n           ~~~~~ <--- HERE" in original
+        data = ts.jit.load(data).save_to_buffer()

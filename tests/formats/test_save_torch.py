@@ -102,3 +102,19 @@ def test_layers_of_our_own(name: str, traced: bool) -> None:
     with torch.no_grad():
         found = torch.jit.load(io.BytesIO(data))(torch.from_numpy(x)).numpy()
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def multiplied(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    z = x + 1
+    return z @ y
+
+
+def test_pytorch_shows_the_original_source_of_what_we_wrote() -> None:
+    data = ts.jit.script(multiplied).save_to_buffer()
+    loaded = torch.jit.load(io.BytesIO(data))
+    with pytest.raises(RuntimeError, match="original code") as failure:
+        loaded(torch.ones(2), torch.ones(3))
+    told = str(failure.value)
+    original = told[told.index("original code") :]
+    assert "test_save_torch.py" in original
+    assert "    return z @ y\n           ~~~~~ <--- HERE" in original
