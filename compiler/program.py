@@ -14,12 +14,12 @@ from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral, V
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.device import device
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from .jit.boundary import Classes
-from .jit.failure import Origin
 from .stages import print_module
 
 
