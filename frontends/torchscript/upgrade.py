@@ -132,8 +132,8 @@ class Upgraded(Sugared):
                 return function.call(em, span, args, kwargs)
         elif self.name == "full":
             args, kwargs = _full(em, span, args, kwargs)
-        elif self.name in ("linspace", "logspace") and len(args) < 3 and "steps" not in kwargs:
-            kwargs = {**kwargs, "steps": em.integer(100)}
+        elif self.name in ("linspace", "logspace"):
+            args, kwargs = _steps(em, args, kwargs)
         return Builtin(f"aten::{self.name}").call(em, span, args, kwargs)
 
 
@@ -152,6 +152,17 @@ def _division_kind(args: Args, kwargs: Kwargs) -> str:
     if isinstance(operands[1].type, TensorType):
         return "tensor"
     return "float" if operands[1].type == FLOAT else "int"
+
+
+def _steps(em: FunctionEmitter, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """Without a number of steps, or with None, there were 100."""
+    if len(args) < 3:
+        if (given := kwargs.get("steps")) is None or given.type == NONE:
+            kwargs = {**kwargs, "steps": em.integer(100)}
+        return args, kwargs
+    if args[2].type == NONE:
+        args = [*args[:2], em.integer(100), *args[3:]]
+    return args, kwargs
 
 
 def _full(

@@ -288,6 +288,10 @@ def old_version(body: str, version: int) -> Any:
         (5, "return torch.full([2], 3)\n", [3, 3]),
         (4, "return torch.full([2], 3, dtype=4, layout=None, device=None)\n", [3, 3]),
         (7, "return torch.linspace(0, 99)[3:5]\n", [3.0, 4.0]),
+        (7, "return torch.linspace(0, 99, None)[3:5]\n", [3.0, 4.0]),
+        (7, "return torch.linspace(0, 99, steps=None)[3:5]\n", [3.0, 4.0]),
+        (7, "return torch.linspace(0, 2, 3)[1:]\n", [1.0, 2.0]),
+        (8, "return torch.logspace(0, 99, None, 2.)[3:5]\n", [8.0, 16.0]),
     ],
 )
 def test_operators_of_old_versions(version: int, body: str, wanted: list[float]) -> None:
