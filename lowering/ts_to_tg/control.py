@@ -70,6 +70,9 @@ UNROLL_LISTS = 2048
 UNROLL_TRIPS = 2048
 """A loop that cannot be a tg.loop is unrolled up to so many iterations."""
 
+MOST_OPTIONS = 16
+"""So many kinds of values, or known strings, a loop may carry in one place."""
+
 Evaluate = Callable[[Sequence[Value]], list[Value]]
 """Evaluates a block of ts with these block arguments and gives what it yields."""
 
@@ -391,6 +394,8 @@ class _LoopState:
         more = [v for v in options_of(new) if kind_of(v) not in kinds]
         if not more or not any(map(is_constant, (*options_of(old), *more))):
             return NOTHING
+        if len(kinds) + len(more) > MOST_OPTIONS:
+            self.b.cannot("a loop that makes ever more strings or kinds of values")
         added = [placeholder(self.b, heap, v) for v in more]
         if NOTHING in added:
             self.b.cannot(f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}")

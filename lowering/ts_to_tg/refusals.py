@@ -19,7 +19,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "_pack_padded_sequence _pad_packed_sequence pad_sequence"),
     ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
-     "bincount combinations histogram* index_reduce* nonzero_static segment_reduce unique_dim"),
+     "combinations histogram* index_reduce* nonzero_static segment_reduce unique_dim"),
     ("this special function has no native code",
      "digamma gcd* i0* igamma* lcm* mvlgamma* polygamma* special_* gamma frexp"),
     ("strings are known when compiling, and this one is not folded",

@@ -22,6 +22,7 @@ from .complex_pointwise import MAKES_COMPLEX
 from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
+from .counting import COUNTING
 from .creation import CREATION
 from .ctc import CTC
 from .decomposition import DECOMPOSITION
@@ -83,6 +84,7 @@ _ROWS: Rows = {
     **RESIZE,
     **RECURRENT,
     **ADAPTIVE_MAX,
+    **COUNTING,
     **DISTANCE,
     **EQUIVALENT,
     **ORDER,

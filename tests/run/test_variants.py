@@ -177,6 +177,18 @@ def into(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
     return out
 
 
+def spelled(x: torch.Tensor, n: int) -> str:
+    out = ""
+    for i in range(n):
+        out += "a" if float(x[0, 0]) > i else "b"
+    return out
+
+
+def test_strings_that_a_loop_makes_are_refused_in_time() -> None:
+    compiled = torch.compile(spelled, (X, torch.ScalarSpec("int")))
+    assert compiled.stats.fallbacks and compiled(X, 40) == "a" + "b" * 39
+
+
 def test_known_strings_and_out() -> None:
     for program, arguments in (
         (text_of_known, (X, "two words")),
