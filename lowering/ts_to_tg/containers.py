@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr import Expr, binary, select
 from tensorscript.dialects.ts.constants import Device
 
 from .builder import Rows
 from .control import branch
+from .elements import as_expr, known
 from .evaluator import Evaluator
+from .kinds import is_constant, variant
 from .lists import grow, list_of_tensor, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
@@ -87,8 +89,18 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
         return x[_position(ev, x, key, len(x))]
     items = ev.b.heap[x]
     if isinstance(key, Expr):
+        if items and all(map(is_constant, items)) and len(set(items)) == len(items):
+            return _one_of(ev, items, key)
         grow(ev, x, "a list index that is not known")
     return items[_position(ev, x, key, len(items))]
+
+
+def _one_of(ev: Evaluator, items: tuple[Value, ...], key: Expr) -> Value:
+    """One of several known strings, say: `names[k]`."""
+    at = select(key < 0, key + len(items), key)
+    inside = binary("and", binary("ge", at, 0), binary("lt", at, len(items)))
+    ev.b.check(known(inside), "list index out of range")
+    return variant(as_expr(ev.b.shortened(known(at))), items)
 
 
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:

@@ -126,6 +126,10 @@ def elements(x: torch.Tensor) -> List[Optional[torch.Tensor]]:  # noqa: UP006, U
     return [none_or_tensor(x), None, none_or_tensor(-x)]
 
 
+def label(x: torch.Tensor) -> str:
+    return ["first", "second"][int(x.sum(0).argmax()) - 2]
+
+
 def unwrapped(x: torch.Tensor) -> torch.Tensor:
     found = none_or_tensor(x)
     assert found is not None
@@ -134,7 +138,7 @@ def unwrapped(x: torch.Tensor) -> torch.Tensor:
 
 ON_TENSORS = [
     none_or_tensor, refined, none_or_number, strings, members, ranks, keys, made_dicts, tuples,
-    elements, unwrapped,
+    elements, unwrapped, label,
 ]  # fmt: skip
 
 
