@@ -449,7 +449,7 @@ def _to_list(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
     if not fits[kind]:
         raise OperatorError(
             "Output annotation element type and runtime tensor element type must match for "
-            f"tolist(): {found.word}"
+            f"tolist(): {('Long', 'Double', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
         )
     return tensor.detach().tolist()
 

@@ -50,6 +50,8 @@ from tensorscript.frontends.script.python_names import python_constant
 from tensorscript.frontends.script.signature import Formal, Signature, signature_text
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
+from .references import Reference
+
 
 class Mismatch(Exception):
     """A Python value that is not of the script type; the text says why."""
@@ -168,6 +170,10 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
         Mismatch: it is not one, and does not convert.
     """
     value = _own(value)
+    if isinstance(value, Reference) and isinstance(type_, ListType | DictType):
+        if value.type != type_:
+            raise _cannot(value, type_)
+        return value.held
     if (convert := _PLAIN.get(type_)) is not None:
         return convert(value, classes)
     match type_:

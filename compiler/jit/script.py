@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from tensorscript.base.errors import GuardError
+from tensorscript.base.errors import ArgumentError, GuardError
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.modules import ModuleTypes, is_compiled, is_module
@@ -17,12 +17,14 @@ from tensorscript.frontends.script.program import Program
 
 from .boundary import Mismatch, to_script
 from .callables import Entry, ScriptFunction
+from .containers import ScriptDict, ScriptList
 from .enabled import jit_enabled
 from .faces import RecursiveScriptClass
 from .home import ProgramHome
 from .instances import Instances
 from .language import is_tracing
 from .module import RecursiveScriptModule
+from .references import Reference
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -42,7 +44,8 @@ def script(
     Args:
         obj: a function or method (gives a ScriptFunction, the same each time), a module (a
             RecursiveScriptModule that shares its tensors), a class (compiled; the class itself is
-            given back), an instance of a plain class, or something scripted already.
+            given back), an instance of a plain class, a list or a dict (copied into one that
+            scripts and Python share), or something scripted already.
         example_inputs: not supported; annotate the arguments instead.
 
     Raises:
@@ -59,7 +62,8 @@ def script(
         )
     if example_inputs is not None:
         raise GuardError("example_inputs is not supported: annotate the arguments instead")
-    is_scripted = isinstance(obj, ScriptFunction | RecursiveScriptClass) or is_compiled(obj)
+    is_scripted = isinstance(obj, ScriptFunction | RecursiveScriptClass | Reference)
+    is_scripted = is_scripted or is_compiled(obj)
     if not jit_enabled() or is_scripted:
         return obj
     if isinstance(obj, type):
@@ -68,7 +72,13 @@ def script(
         return script_module(obj)
     if isinstance(obj, types.FunctionType | types.MethodType):
         return _script_function(obj)
-    if isinstance(obj, list | dict) or callable(obj) or not hasattr(obj, "__dict__"):
+    if isinstance(obj, list):
+        return ScriptList.of(obj)
+    if isinstance(obj, dict):
+        return ScriptDict.of(obj)
+    if type(obj).__module__ == "builtins":
+        raise ArgumentError(f"{type(obj)} is a built-in class")
+    if callable(obj) or not hasattr(obj, "__dict__"):
         raise GuardError(f"cannot script an object of type {type(obj).__name__}")
     return _script_instance(obj)
 

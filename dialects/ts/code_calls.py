@@ -9,10 +9,12 @@ from tensorscript.base.schema import Schema
 from .ops import OperatorOp
 from .typing import annotation_text
 
-_CASTS = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str",
-          "aten::Complex": "complex"}  # fmt: skip
-_IMPLICIT = {"aten::IntImplicit": "int", "aten::FloatImplicit": "float",
-             "aten::ComplexImplicit": "complex", "aten::ScalarImplicit": "number"}  # fmt: skip
+_CASTS = {
+    "aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str",
+}  # fmt: skip
+_IMPLICIT = {
+    "aten::IntImplicit": "int", "aten::FloatImplicit": "float", "aten::ScalarImplicit": "number",
+}  # fmt: skip
 _ENUM = {"prim::EnumName": "name", "prim::EnumValue": "value"}
 _AUTOGRAD = frozenset({"aten::backward", "aten::grad"})
 

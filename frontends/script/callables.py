@@ -54,10 +54,13 @@ class Form(Sugared):
 class Cast(Sugared):
     """`int`, `float`, `bool`, `str`, `complex` called on a value."""
 
-    kind = "builtin cast"
     name: str
     method: str
     type: Attribute
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # a cast is called by its method's name
+        return self.method
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         if len(args) == 1 and not kwargs:

@@ -141,6 +141,8 @@ class Calls(Subscripts):
             if isinstance(found.value.type, ClassType):
                 return self._object_len(found.value, span)
             return Simple(self.length(found.value, span))
+        if isinstance(found, Range | Zip):
+            found.as_value(self, span)
         length = found.iterate(self, span).length(self, span)
         if length is None:
             raise self.error(f"'{found.kind}' object has no len()", span)

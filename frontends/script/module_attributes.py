@@ -165,6 +165,10 @@ def _element_type(values: list[object], world: World) -> Attribute:
     return found[0]
 
 
+_SHARED = "tensorscript.compiler.jit.containers"
+"""Where lists and dicts that scripts share with Python are defined: no attribute is one."""
+
+
 def _infer_class(value: object, world: World) -> Attribute:
     """The type of an enum member, a NamedTuple or an object, whose class is compiled for it."""
     reason = (
@@ -174,7 +178,8 @@ def _infer_class(value: object, world: World) -> Attribute:
     )
     if is_module(value):
         reason = "Cannot infer concrete type of torch.nn.Module"
-    if is_module(value) or isinstance(value, type) or type(value).__module__ == "builtins":
+    home = type(value).__module__
+    if is_module(value) or isinstance(value, type) or home in ("builtins", _SHARED):
         raise NotInferable(reason)
     try:
         return world.type_of_class(type(value), None)

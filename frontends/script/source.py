@@ -114,7 +114,10 @@ def function_source(fn: Callable[..., object]) -> FunctionSource:
     text, name, first = source_lines(_unwrapped(fn))
     tree, where = _parse(text, name, first)
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
-        raise CompileError(f"Expected a single top-level function: {name}:{first}")
+        error = CompileError(f"Expected a single top-level function: {name}:{first}")
+        if getattr(fn, "__name__", "") == "<lambda>":
+            error.with_note("A lambda cannot be compiled: write it as a function with def", None)
+        raise error
     if isinstance(tree.body[0], ast.AsyncFunctionDef):
         raise FrontendError("async function definitions aren't supported", where.word(tree, 9))
     return FunctionSource(tree.body[0], where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, select
@@ -167,8 +168,18 @@ def _reverse(ev: Evaluator, x: ListRef) -> Value:
 
 
 def _sort(ev: Evaluator, x: ListRef, reverse: bool = False, *_: Value) -> Value:
-    _change(ev, x, tuple(sorted(_numbers(ev, x), reverse=reverse)))
+    keys = {id(v): _order_key(ev, v) for v in _numbers(ev, x)}
+    _change(ev, x, tuple(sorted(ev.b.heap[x], key=lambda v: keys[id(v)], reverse=reverse)))
     return None
+
+
+def _order_key(ev: Evaluator, value: Value) -> Any:
+    """What a known element of a list is ordered by."""
+    if isinstance(value, TupleValue):
+        return tuple(_order_key(ev, v) for v in value.elements)
+    if not isinstance(value, bool | int | float | str):
+        ev.b.cannot("the order of values that are no numbers or strings")
+    return value
 
 
 def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
@@ -181,7 +192,7 @@ def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
 
 
 def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
-    return ev.new_list(sorted(_numbers(ev, x)))
+    return ev.new_list(sorted(_numbers(ev, x), key=lambda v: _order_key(ev, v)))
 
 
 def _copy(ev: Evaluator, x: Value) -> Value:
@@ -348,7 +359,20 @@ def _implicit_int(ev: Evaluator, x: Value, *_: Value) -> Value:
     return _converted("aten::Int", int64)(ev, x)
 
 
-def _to_list(ev: Evaluator, x: Tensor, *_: Value) -> Value:
+def _to_list(ev: Evaluator, x: Tensor, depth: int, kind: int) -> Value:
+    """`x.tolist()`: the annotation said how deep the list is and what it is of."""
+    if depth != x.rank:
+        ev.b.error(
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
+        )
+    found = x.dtype
+    fits = (found is int64, found.is_floating_point, found is bool_, found.is_complex)
+    if not fits[kind]:
+        ev.b.error(
+            "Output annotation element type and runtime tensor element type must match for "
+            f"tolist(): {('Long', 'Double', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
+        )
+
     def part(t: Tensor) -> Value:
         if not t.rank:
             return _item(ev, t)

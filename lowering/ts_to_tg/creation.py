@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64
+from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64, promote_types
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -136,6 +137,12 @@ def _eye(b: Builder, n: Value, m: Value, dtype: Value = None) -> Tensor:
     )
 
 
+def _widest(b: Builder, numbers: list[Value]) -> DType:
+    """The dtype of a tensor of numbers of several kinds."""
+    kinds = {natural_dtype(b, v) for v in numbers}
+    return reduce(promote_types, kinds) if kinds else b.default_dtype
+
+
 def _tensor(b: Builder, data: Value, dtype: Value = None, *_: Value) -> Tensor:
     """torch.tensor of a number or nested lists."""
     if isinstance(data, Tensor):
@@ -155,10 +162,10 @@ def _tensor(b: Builder, data: Value, dtype: Value = None, *_: Value) -> Tensor:
 
     shape = collect(data)
     if any(isinstance(v, Expr | Tensor) for v in numbers):
-        kind = dtype_of(dtype, natural_dtype(b, numbers[0]))
+        kind = dtype_of(dtype, _widest(b, numbers))
         parts = [b.call("tg::view", b.full((), v, kind), [1]) for v in numbers]
         return b.apply("tg::view", b.apply("aten::cat", parts, 0), shape)
-    kind = dtype_of(dtype, natural_dtype(b, numbers[0]) if numbers else b.default_dtype)
+    kind = dtype_of(dtype, _widest(b, numbers))
     array = np.array(numbers).reshape(shape) if numbers else np.zeros(shape)
     if kind.name == "bfloat16":
         return b.cast(b.literal(array.astype(np.float32), BY_CODE[6]), kind)

@@ -231,4 +231,56 @@ def f(x: Tensor):
 def f(x: int, y: str):
     return x in y
 >>> f(1, "a")
+
+=== tolist_checked
+def f(x: Tensor):
+    a: List[int] = x.tolist()
+    b: List[List[int]] = x.view(1, -1).tolist()
+    return a, b
+>>> f(T([1, 2]))
+>>> f(T([1.5, 2]))
+
+=== tolist_f
+def f(x: Tensor):
+    a: List[float] = x.tolist()
+    return a
+>>> f(T([1.5, 2]))
+>>> f(T([[1.5, 2]]))
+
+=== cast_of_tensor
+def f(x: Tensor):
+    return int(x), float(x), bool(x), str(int(x)), complex(x)
+>>> f(T(3))
+>>> f(T(2.5))
+
+=== builtin_map
+def f(x: List[int]):
+    return list(map(str, x))
+>>> f([1])
+
+=== range_len
+def f(a: int):
+    return len(range(a))
+>>> f(3)
+
+=== enum_len
+def f(a: List[int]):
+    return len(enumerate(a)), len(zip(a, a))
+>>> f([3])
+
+=== str_startswith
+def f(s: str):
+    return s.startswith("he"), s.startswith("e", 1), s.startswith("l", 2, 3), s.endswith("lo", 3), s.endswith("l", 0, 4)
+>>> f("hello")
+
+=== list_sort_tuple
+def f(x: List[Tuple[int, str]]):
+    x.sort()
+    return x
+>>> f([(2, "a"), (1, "b")])
+
+=== sorted_tuple
+def f(x: List[Tuple[int, str]]):
+    return sorted(x)
+>>> f([(2, "a"), (1, "b")])
 """
