@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import Attribute
@@ -267,6 +267,17 @@ def _enum(value: Any, classes: Classes) -> EnumValue | None:
     return None
 
 
+def _enum_class(name: str, classes: Classes) -> type[enum.Enum]:
+    """The Python class of a script enum; that of an archive is made when it is first needed."""
+    if name not in classes.enums:
+        members = list(classes.info(name).constants.items())
+        classes.enums[name] = cast(
+            "type[enum.Enum]",
+            enum.Enum(name.rpartition(".")[2], members),
+        )
+    return classes.enums[name]
+
+
 def _object(value: Any, classes: Classes) -> ScriptObject | None:
     """The script object of a wrapper, or of an instance of a compiled Python class (copied)."""
     if isinstance(value, ScriptObject):
@@ -317,8 +328,7 @@ def to_python(value: Any, classes: Classes) -> Any:
         case ScriptObject():
             return classes.wrap(value)
         case EnumValue():
-            cls = classes.enums.get(value.class_name)
-            return value if cls is None else cls[value.name]
+            return _enum_class(value.class_name, classes)[value.name]
         case list():
             return [to_python(v, classes) for v in value]
         case dict():

@@ -14,7 +14,7 @@ from tensorscript.dialects.ts.ops import CallMethodOp
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.live import World
-from tensorscript.frontends.script.live_functions import NamedObjects
+from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.text import TextLibrary, TextWorld
 from tensorscript.frontends.torchscript.debug_writer import Origin

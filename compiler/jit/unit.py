@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tensorscript.base.errors import FrontendError, GuardError
-from tensorscript.frontends.script.live_functions import NamedObjects
+from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.source import parse_text
 from tensorscript.frontends.script.text import TextLibrary, TextWorld

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -113,12 +114,14 @@ class CodeState:
         next: the next suffix of each variable name; functions go on counting.
         spans: collects where the expressions came from, which are marked with their numbers
             (`code_marks`); None: they are not.
+        forked: finds the body of a forked task; by default in the module of the function.
     """
 
     table: ConstantTable = field(default_factory=ConstantTable)
     importable: bool = False
     next: dict[str, int] = field(default_factory=dict)
     spans: list[Span] | None = None
+    forked: Callable[[str], FuncOp] | None = None
 
 
 class _Printer:
@@ -340,7 +343,8 @@ class _Printer:
         self.level += 1
 
     def _fork(self, op: ForkOp) -> None:
-        body = _function(self.function, op.callee.data)
+        find = self.state.forked or partial(_function, self.function)
+        body = find(op.callee.data)
         inner = _Printer(body, self.state, self.level + 1)
         inner.inline = inlined(body)
         inner.used = self.used

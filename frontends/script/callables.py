@@ -269,9 +269,23 @@ class Class(Sugared):
         return Simple(made)
 
     def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
+        if name == "__new__":
+            return BareObject(self.type)
         found = em.static_attr(self.type, name, span)
         assert isinstance(found, Sugared)
         return found
+
+
+@dataclass
+class BareObject(Sugared):
+    """`C.__new__`: called with the class it makes an object without `__init__`."""
+
+    kind = "special form"
+    ignores_arguments = True
+    type: ClassType
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        return Simple(em.insert("prim::CreateObject", [], [self.type], span).output)
 
 
 @dataclass

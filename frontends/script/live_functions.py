@@ -228,18 +228,6 @@ class LiveResolver:
         return self.world.wrap(fn, em, None, "", name)
 
 
-class NamedObjects(LiveResolver):
-    """Resolves the names around a piece of text: those that its caller sees."""
-
-    def __init__(self, world: LiveFunctions, names: Mapping[str, object]) -> None:
-        super().__init__(world, _no_function)
-        self.names = dict(names)
-
-
-def _no_function() -> None:
-    """Stands for the function around which there is nothing."""
-
-
 def _cell_content(cell: types.CellType) -> object:
     try:
         return cell.cell_contents

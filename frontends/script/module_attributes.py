@@ -18,7 +18,7 @@ from tensorscript.dialects.ts.types import NONE, TENSOR, DictType, ListType, Tup
 
 from .annotations import type_of_object, type_of_syntax
 from .live import World
-from .live_functions import NamedObjects
+from .named_objects import NamedObjects
 from .overloads import stubs_of
 from .program import ClassInfo
 from .python_names import TORCH_ROOTS, find_operator, modifier_of, python_constant

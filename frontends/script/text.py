@@ -36,7 +36,7 @@ from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text, parse_text
 from .type_comments import comment_annotations
-from .values import Args, Kwargs, Simple, Sugared
+from .values import Simple, Sugared
 
 _FLOATS = {"inf": math.inf, "nan": math.nan}
 _COMPLEX = {"infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
@@ -91,7 +91,11 @@ class _Package(Sugared):
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
         path = f"{self.path}.{name}"
-        return self.world.value(path, em, span) or _Package(path, self.world)
+        if (found := self.world.value(path, em, span)) is not None:
+            return found
+        outer = self.world.outer
+        found = outer.qualified(path, em, span) if outer is not None else None
+        return found or _Package(path, self.world)
 
 
 @dataclass
@@ -130,7 +134,7 @@ class _Constants(Sugared):
 
 @dataclass
 class _TextClass(Class):
-    """A class of the text; `C.__new__(C)` makes an object without `__init__`.
+    """A class of the text.
 
     A hook of a module is named as a function (`__torch__.C.hook`), and called with the module.
     """
@@ -138,8 +142,6 @@ class _TextClass(Class):
     world: TextWorld
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
-        if name == "__new__":
-            return _New(self.type)
         info = self.world.program.classes[self.type.class_name.data]
         full = f"{info.name}.{name}"
         if full not in (*info.hooks, *info.pre_hooks):
@@ -148,25 +150,16 @@ class _TextClass(Class):
         return Function(full, signature)
 
 
-@dataclass
-class _New(Sugared):
-    kind = "class"
-    ignores_arguments = True
-    type: ClassType
-
-    def as_value(self, em: FunctionEmitter, span: Span | None) -> object:  # type: ignore[override]  # never a value
-        raise em.error("class cannot be used as a value", span)
-
-    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
-        return Simple(em.insert("prim::CreateObject", [], [self.type], span).output)
-
-
 class Outer(Protocol):
     """Where names are found that a text does not define: the Python around it."""
 
     def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
 
     def annotation_object(self, node: ast.expr) -> object: ...
+
+    def qualified(self, path: str, em: FunctionEmitter, span: Span | None) -> Sugared | None: ...
+
+    def qualified_object(self, path: str) -> object: ...
 
     def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None: ...
 
@@ -433,6 +426,9 @@ class TextResolver:
     def _object(self, node: ast.expr) -> object:
         path = ast.unparse(node)
         if path.startswith("__torch__."):
+            outer = self.world.outer
+            if outer is not None and self.world.library.find(path) is None:
+                return outer.qualified_object(path)
             return self.world.named_type(path)
         if self.world.library.find(f"__torch__.{path}") is not None:
             return self.world.named_type(f"__torch__.{path}")

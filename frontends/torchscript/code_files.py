@@ -113,7 +113,9 @@ class CodeFiles:
     def _file(self, name: str) -> _File:
         module = name.rpartition(".")[0]
         if module not in self._files:
-            self._files[module] = _File(CodeState(self.constants, importable=True, spans=[]))
+            find = self.definitions.function
+            state = CodeState(self.constants, importable=True, spans=[], forked=find)
+            self._files[module] = _File(state)
         return self._files[module]
 
     # What a definition refers to

@@ -126,8 +126,20 @@ class OpenArchive:
         symbol = f"{class_name}.{method}"
         if method not in info.compiled:
             guarded(info.methods[method], f"'{symbol}'")
+            self._compile_classes()
             self.program.declare_classes()
         return symbol
+
+    def _compile_classes(self) -> None:
+        """Compile all methods of the plain classes: an interface or a sort may call any of them."""
+        done = 0
+        while done < len(self.program.classes):
+            found = [*self.program.classes.values()][done:]
+            done = len(self.program.classes)
+            for info in (i for i in found if i.category == "class"):
+                for name, compile in info.methods.items():
+                    if name not in info.compiled:
+                        guarded(compile, f"'{info.name}.{name}'")
 
 
 def guarded(compile: Callable[[], T], what: str) -> T:
