@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Attribute
 
@@ -44,6 +44,20 @@ class Condition:
     def inverse(self, value: Value | None) -> Condition:
         known = None if self.static is None else not self.static
         return Condition(value, self.false, self.true, known)
+
+
+def path_of(node: ast.expr) -> str | None:
+    """`x`, `self.x` and `self.a.b` as text; None for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute) and (base := path_of(node.value)) is not None:
+        return f"{base}.{node.attr}"
+    return None
+
+
+def _of_variables(known: Refinements) -> Refinements:
+    """What is known of variables; attributes may have been written."""
+    return {name: type for name, type in known.items() if "." not in name}
 
 
 def _union(a: Refinements, b: Refinements) -> Refinements:
@@ -148,6 +162,7 @@ class Conditions(Emission):
             found = self.condition(right)
             return Condition(found.value, found.true, found.false, found.static)
         seen: list[Condition] = []
+        writes = self.writes
 
         def other() -> Value:
             seen.append(self.condition(right))
@@ -158,6 +173,8 @@ class Conditions(Emission):
 
         value = self.if_value(left, fixed if is_or else other, other if is_or else fixed, span)
         second = seen[0]
+        if self.writes != writes:
+            left = replace(left, true=_of_variables(left.true), false=_of_variables(left.false))
         static = second.static if second.static is not None and second.static == is_or else None
         if is_or:
             true, false = _intersection(left.true, second.true), _union(left.false, second.false)
@@ -179,10 +196,10 @@ class Conditions(Emission):
             operator = "aten::eq" if its_is else "aten::ne"
         value = self.builtin(operator, [a, b], span)
         name = None
-        if states[1] and isinstance(left, ast.Name):
-            name, type = left.id, a.type
-        elif states[0] and isinstance(right, ast.Name):
-            name, type = right.id, b.type
+        if states[1]:
+            name, type = self._place(left), a.type
+        elif states[0]:
+            name, type = self._place(right), b.type
         if name is None:
             return Condition(value)
         some = {name: typing.without_none(type)}
@@ -194,15 +211,23 @@ class Conditions(Emission):
         inside, outside = _partition(value.type, wanted)
         true: dict[str, Attribute] = {}
         false: dict[str, Attribute] = {}
-        if isinstance(object, ast.Name):
+        if (name := self._place(object)) is not None:
             if inside:
-                true[object.id] = typing.make_union(inside)
+                true[name] = typing.make_union(inside)
             if outside:
-                false[object.id] = typing.make_union(outside)
+                false[name] = typing.make_union(outside)
         if not outside or not inside:
             return Condition(None, true, false, not outside)
         result = self.insert("prim::isinstance", [value], [BOOL], span, classes=wanted).output
         return Condition(result, true, false)
+
+    def _place(self, node: ast.expr) -> str | None:
+        """The variable or attribute of which a condition proves something."""
+        path = path_of(node)
+        if path is None or "." not in path:
+            return path
+        self.tests_attributes = True
+        return path if self.refines_attributes else None
 
     def has_attribute(self, object: ast.expr, name: ast.expr, span: Span) -> Condition:
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
@@ -225,11 +250,27 @@ class Conditions(Emission):
     def refine(self, refinements: Refinements, span: Span | None) -> None:
         """Give variables the types that the condition proved."""
         for name, type in refinements.items():
+            if "." in name:
+                held = self._read(name, span).as_value(self, span)
+                self.frame.define_sugared(name, Simple(self.cast(held, type, span)))
+                continue
             known = self.frame.lookup(name)
             if isinstance(known, Attribute):
                 value = self.cast(self.load(name, known, span), type, span)
                 value.name = name
                 self.store(name, value, type, span)
+
+    def _read(self, path: str, span: Span | None) -> Sugared:
+        """The attribute at a path (`self.a.b`)."""
+        base, *parts = path.split(".")
+        known = self.frame.lookup(base)
+        assert isinstance(known, Attribute)
+        found: Sugared = Simple(self.load(base, known, span))
+        for part in parts:
+            made = self.object_attr(found.as_value(self, span), part, span)
+            assert isinstance(made, Sugared)
+            found = made
+        return found
 
     def if_value(
         self,

@@ -32,6 +32,12 @@ from .scope import Frame
 from .signature import Signature, constant_type, signature_of
 from .source import Text
 
+_MAY_WRITE = frozenset({
+    "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "prim::PythonOp", draft.FORK,
+    draft.ENTER, draft.EXIT, draft.LOOP, "aten::wait", "aten::sort", "aten::sorted",
+})  # fmt: skip
+"""Nodes behind which an attribute may hold something else; a loop's body runs again."""
+
 
 @dataclass(frozen=True)
 class Children:
@@ -43,13 +49,22 @@ class Children:
 
 
 class Emission:
-    """One function being emitted."""
+    """One function being emitted.
+
+    Attributes:
+        refines_attributes: what a condition proves of `self.x` is used until it may be written.
+        tests_attributes: a condition proved something of an attribute.
+        writes: counts the places behind which attributes may have changed.
+    """
 
     def __init__(self, text: Text) -> None:
         self.text = text
         self.draft = Draft()
         self.frame = Frame(self.draft.block)
         self.block = self.draft.block
+        self.refines_attributes = False
+        self.tests_attributes = False
+        self.writes = 0
 
     def span(self, node: ast.AST) -> Span:
         return self.text.span(node)
@@ -69,10 +84,21 @@ class Emission:
             self.block, self.frame = before
 
     def add(self, node: Node) -> Node:
+        if node.kind in _MAY_WRITE:
+            self.forget_attributes()
         self.block.nodes.append(node)
         for value in node.outputs:
             value.block = self.block
         return node
+
+    def forget_attributes(self, prefix: str = "") -> None:
+        """From here on nothing is known of attributes (of those whose path has a prefix)."""
+        self.writes += 1
+        frame: Frame | None = self.frame
+        while frame is not None:
+            for name in [n for n in frame.sugared if "." in n and n.startswith(prefix)]:
+                del frame.sugared[name]
+            frame = frame.parent
 
     def insert(
         self,

@@ -22,6 +22,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from .callables import method_call
+from .conditions import path_of
 from .displays import Displays
 from .draft import Value
 from .folding import fold
@@ -80,6 +81,10 @@ class Expressions(Displays):
             case ast.Name():
                 return self.name(node.id, self.span(node))
             case ast.Attribute():
+                if self.refines_attributes and (path := path_of(node)) is not None:
+                    refined = self.frame.lookup(path)
+                    if isinstance(refined, Sugared):
+                        return refined
                 base = self.sugared(node.value)
                 return self.attribute(base, node.attr, self.span(node))
             case ast.Call():

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import NotSupportedError
+from tensorscript.base.errors import CompileError, NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
@@ -281,14 +281,30 @@ def compile_definition(program: Program, definition: Definition) -> Compiled:
         CompileError: a type or name error.
         FrontendError: Python outside the language.
     """
-    emitter = FunctionEmitter(program, definition.resolver, definition.source.text, definition.name)
     program.compiling.add(definition.name)
     try:
-        compiled = emitter.run(definition)
+        compiled = _compiled(program, definition)
     finally:
         program.compiling.discard(definition.name)
     program.add(compiled)
     return compiled
+
+
+def _compiled(program: Program, definition: Definition) -> Compiled:
+    """What TorchScript makes of a function; where that fails, with attributes refined, too."""
+    text, name = definition.source.text, definition.name
+    emitter = FunctionEmitter(program, definition.resolver, text, name)
+    try:
+        return emitter.run(definition)
+    except CompileError as error:
+        if not emitter.tests_attributes:
+            raise
+        again = FunctionEmitter(program, definition.resolver, text, name)
+        again.refines_attributes = True
+        try:
+            return again.run(definition)
+        except CompileError:
+            raise error from None
 
 
 def declared_signature(program: Program, definition: Definition, self_type: Attribute) -> Signature:

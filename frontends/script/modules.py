@@ -23,9 +23,9 @@ from .annotations import type_of_object
 from .containers import KINDS, generated_methods
 from .function import class_type, compile_definition
 from .live import World
-from .live_functions import NamedObjects
 from .module_attributes import AttributeReader, class_hints, is_module, is_root, table
 from .module_hooks import compile_hooks, hooks_of
+from .named_objects import NamedObjects
 from .objects import incompatibility
 from .overloads import stubs_of
 from .program import ClassInfo

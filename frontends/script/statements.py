@@ -20,7 +20,7 @@ from .draft import Node, Value, Variable
 from .leaving import Leaving
 from .scope import Frame
 from .source import Text
-from .values import Sugared
+from .values import Simple, Sugared
 
 Body = Callable[[], None]
 
@@ -126,6 +126,13 @@ class Statements(Leaving):
         if all(exits):
             self.exited.add(self.block)
         node.attributes["variables"] = self._joined(node, frames, exits, span)
+        if exits.count(True) == 1:
+            # What the branch that goes on knows of attributes holds behind the statement.
+            known = frames[exits.index(False)].sugared
+            self.refine(
+                {n: v.value.type for n, v in known.items() if "." in n and isinstance(v, Simple)},
+                span,
+            )
 
     def _joined(
         self, node: Node, frames: list[Frame], exits: list[bool], span: Span | None
@@ -134,8 +141,8 @@ class Statements(Leaving):
         out: list[Variable] = []
         if all(exits):
             return out
-        names = sorted({n for f in frames for n in (*f.stored, *f.sugared, *f.errors)})
-        for name in names:
+        names = {n for f in frames for n in (*f.stored, *f.sugared, *f.errors)}
+        for name in sorted(n for n in names if "." not in n):
             types: list[Attribute | None] = []
             for frame, block, exited in zip(frames, node.blocks, exits, strict=True):
                 found = None if exited else frame.lookup(name)

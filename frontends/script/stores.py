@@ -114,6 +114,7 @@ class Stores(Calls):
             raise NotSupportedError(
                 "names of variables used in JIT-ed functions can't start with __jit", span
             )
+        self.forget_attributes(f"{name}.")
         outer = self.frame.outer(name)
         simple = value.as_value(self, span) if not _stays_sugared(value) else None
         if outer is not None:

@@ -58,11 +58,7 @@ def argument(value: Any, loaded: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return ts.from_numpy(value.numpy().copy())
     if isinstance(value, enum.Enum):
-        return (
-            loaded.color
-            if value.name == "BLUE"
-            else type(loaded.color)(loaded.color.class_name, value.name, value.value)
-        )
+        return loaded.color if value.name == "BLUE" else type(loaded.color)[value.name]
     if isinstance(value, dict):
         return {key: argument(item, loaded) for key, item in value.items()}
     return [argument(item, loaded) for item in value] if isinstance(value, list) else value

@@ -85,4 +85,25 @@ def f(a: int):
     b.put(a)
     return before, b.held, b.names
 >>> f(2)
+
+=== attribute_refined
+class Node:
+    def __init__(self, v: int):
+        self.v = v
+        self.w: Optional[int] = None
+def g(n: Node) -> int:
+    if n.w is None:
+        return -1
+    if n.w > 3 and n.v > 0:
+        return n.w + n.v
+    n.v = 7
+    return n.w * 2 if n.w is not None else 0
+def f(x: int):
+    n = Node(x)
+    a = g(n)
+    n.w = 5
+    b = g(n)
+    n.w = 2
+    return a, b, g(n), n.v
+>>> f(1)
 """

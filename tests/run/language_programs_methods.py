@@ -44,18 +44,6 @@ def f(a: int):
     return P(a).get(), P().get()
 >>> f(1)
 
-=== cls_attr_optional_refine
-class P:
-    def __init__(self, x: Optional[int]):
-        self.x = x
-    def get(self) -> int:
-        if self.x is not None:
-            return self.x + 1
-        return -1
-def f(a: int):
-    return P(a).get()
->>> f(1)
-
 === cls_missing_attr
 class P:
     def __init__(self, x: int):

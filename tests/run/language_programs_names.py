@@ -283,4 +283,75 @@ def f(x: List[Tuple[int, str]]):
 def f(x: List[Tuple[int, str]]):
     return sorted(x)
 >>> f([(2, "a"), (1, "b")])
+
+=== attribute_stale
+class M(nn.Module):
+    o: Optional[int]
+    def __init__(self):
+        super().__init__()
+        self.o = 1
+    def clear(self) -> bool:
+        self.o = None
+        return True
+    def forward(self, x: int):
+        if self.o is not None and self.clear():
+            return self.o + x
+        return x
+>>> f(1)
+
+=== attribute_stale2
+class M(nn.Module):
+    o: Optional[int]
+    def __init__(self):
+        super().__init__()
+        self.o = 1
+    def clear(self) -> bool:
+        self.o = None
+        return True
+    def forward(self, x: int):
+        if self.o is not None:
+            self.clear()
+            return self.o + x
+        return x
+>>> f(1)
+
+=== attribute_stale_loop
+class M(nn.Module):
+    o: Optional[int]
+    def __init__(self):
+        super().__init__()
+        self.o = 1
+    def forward(self, x: int):
+        if self.o is not None:
+            for i in range(x):
+                x += self.o
+                self.o = None
+        return x
+>>> f(1)
+
+=== attribute_base_changes
+class Node:
+    def __init__(self, w: Optional[int]):
+        self.w = w
+def f(x: int):
+    n = Node(x)
+    if n.w is not None:
+        n = Node(None)
+        return n.w + 1
+    return 0
+>>> f(1)
+
+=== attribute_stale_branch
+class M(nn.Module):
+    o: Optional[int]
+    def __init__(self):
+        super().__init__()
+        self.o = 1
+    def forward(self, x: int):
+        if self.o is None:
+            return 0
+        if x > 0:
+            self.o = None
+        return self.o + 1
+>>> f(1)
 """
