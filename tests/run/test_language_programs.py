@@ -91,8 +91,6 @@ OTHER_GRAPHS = {
 """Programs whose graph differs from PyTorch's, and in what."""
 
 NOT_READ = {
-    "ignored_function": "calls Python",
-    "typeof": "calls Python",
     "closure_function": "a function that no module holds",
     "fn_closure": "a function that no module holds",
     "fn_kwonly": "the text drops the `*` of keyword-only arguments",
@@ -166,8 +164,8 @@ def test_code_means_the_same(name: str, tmp_path: Path) -> None:
     """The printed code, read again, does what the program does."""
     program = PROGRAMS[name]
     scripted = script_program(program, tensorscript, tmp_path)
-    if isinstance(scripted, Refusal) or "CONSTANTS" in scripted.function.code:
-        return  # Refused, or the text names constants that stand beside it.
+    if isinstance(scripted, Refusal) or re.search(r"CONSTANTS|\^\w", scripted.function.code):
+        return  # Refused, or the text names constants that stand beside it, or calls Python.
     again = tensorscript.jit.CompilationUnit(scripted.function.code).f
     expected = call_program(program, tensorscript, scripted)
     got = call_program(program, tensorscript, Scripted(scripted.module, again))
