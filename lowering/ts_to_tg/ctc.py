@@ -11,6 +11,7 @@ from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
 from .builder import Builder, Rows
 from .control import loop
+from .elements import as_expr
 from .emission import Body
 from .factors import trips
 from .pointwise import logaddexp
@@ -71,7 +72,7 @@ def _ctc_loss(
 
     def step(arguments: Sequence[Value]) -> list[Value]:
         number, score = arguments
-        t = simplify(number + 1)
+        t = simplify(as_expr(number) + 1)
 
         def advanced(body: Body, i: list[Expr]) -> Expr:
             n, s = i
