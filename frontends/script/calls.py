@@ -22,6 +22,7 @@ from tensorscript.dialects.ts.types import (
     ClassType,
     DictType,
     FutureType,
+    InterfaceType,
     ListType,
     OptionalType,
     StringType,
@@ -31,6 +32,9 @@ from .callables import Builtin, Cast, Closure, Form, method_call
 from .draft import FORK, Value
 from .subscripts import Subscripts
 from .values import Iterable, Nothing, Range, Simple, Sugared, Zip
+
+_CALLED = (ClassType, InterfaceType)
+"""Types of objects that may have a `__call__`."""
 
 BUILTINS: dict[str, Sugared] = {
     "int": Cast("aten::Int", "__int__", INT),
@@ -97,7 +101,7 @@ class Calls(Subscripts):
         if callee.ignores_arguments:
             return callee.call(self, span, [], {})
         args, kwargs = self.arguments(node)
-        if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
+        if isinstance(callee, Simple) and isinstance(callee.value.type, _CALLED):
             return method_call(self, callee.value, "__call__", args, span, kwargs)
         return callee.call(self, span, args, kwargs)
 
@@ -333,7 +337,7 @@ class Calls(Subscripts):
             if isinstance(callee, Closure):
                 result = self.closure_body(callee.tree)
             else:
-                if isinstance(callee, Simple) and isinstance(callee.value.type, ClassType):
+                if isinstance(callee, Simple) and isinstance(callee.value.type, _CALLED):
                     called = method_call(self, callee.value, "__call__", args, span, kwargs)
                 else:
                     called = callee.call(self, span, args, kwargs)

@@ -69,7 +69,7 @@ class Objects(Statements):
     def _class_attr(
         self, value: Value, info: ClassInfo, name: str, span: Span | None
     ) -> Sugared | None:
-        if name == "__call__" and info.category == "module":
+        if name == "__call__" and (info.category == "module" or info.is_module_interface):
             forward = self._class_attr(value, info, "forward", span)
             if forward is None or not (info.hooks or info.pre_hooks):
                 return forward

@@ -15,6 +15,7 @@ _MODULES = frozenset(
         "autograd",
         "cuda",
         "fft",
+        "futures",
         "jit",
         "linalg",
         "masked",
@@ -24,6 +25,8 @@ _MODULES = frozenset(
         "safetensors",
         "signal",
         "special",
+        "testing",
+        "version",
     }
 )
 _EAGER = "tensorscript.eager"

@@ -318,6 +318,23 @@ class M(nn.Module):
         return self.stage.forward(x), self.stage.size(2)
 >>> f(T([1.0, -2.0]))
 
+=== interface_called
+@torch.jit.interface
+class Stage(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+class One(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+class M(nn.Module):
+    stage: Stage
+    def __init__(self):
+        super().__init__()
+        self.stage = One()
+    def forward(self, x: Tensor):
+        return self.stage(x) + torch.jit.fork(self.stage, x).wait()
+>>> f(T([1.0]))
+
 === interface_mismatch
 @torch.jit.interface
 class Stage(nn.Module):

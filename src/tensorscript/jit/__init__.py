@@ -59,7 +59,7 @@ from tensorscript.frontends.trace.cautions import TracerWarning
 from tensorscript.frontends.trace.check import TracingCheckError
 from tensorscript.runtime.values import Future
 
-from . import _state, frontend
+from . import _state, annotations, frontend
 
 _fork, _wait, _isinstance, _set_fusion_strategy = fork, wait, isinstance, set_fusion_strategy
 _overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
@@ -85,6 +85,7 @@ __all__ = [
     "TracingCheckError",
     "_state",
     "annotate",
+    "annotations",
     "enable_onednn_fusion",
     "executor",
     "export",

@@ -1,0 +1,9 @@
+"""`torch.version`: what this is a version of, and what it was built with."""
+
+from tensorscript import __version__
+
+cuda = None
+hip = None
+debug = False
+
+__all__ = ["__version__", "cuda", "debug", "hip"]
