@@ -18,6 +18,7 @@ from .control import Raised, branch, loop
 from .evaluator import Env, Evaluator
 from .kinds import narrowed
 from .lists import unpack
+from .paths import SELF, is_state
 from .scalars import to_text
 from .values import (
     UNINITIALIZED,
@@ -164,6 +165,9 @@ def _set_attr(ev: Evaluator, op: ts.SetAttrOp, env: Env) -> None:
     owner: ObjectRef = env[op.object]
     if owner.shared:
         ev.b.cannot("setting an attribute of an object that may be the same as another one")
+    if owner.path not in ("", SELF) and not is_state(owner.path):
+        # The caller may hold the object itself, as the module of a hook does.
+        ev.b.cannot("setting an attribute of an object that is an argument")
     old = ev.b.heap[owner]
     ev.b.heap[owner] = {k: old[k] for k in old} | {op.attribute.data: env[op.value]}
 
