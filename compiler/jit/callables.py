@@ -130,8 +130,11 @@ class Entry:
         _last.set(self)
         own = () if self.receiver is None else (self.receiver,)
         values = match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
-        if _executor.get() == "native" and active_tracer() is None:
-            return to_python(self.native().dispatch(*values[len(own) :]), self.classes)
+        given = values[len(own) :]
+        # Native code has copies of objects, so it could not change the module that a hook gets.
+        by_value = not any(isinstance(value, ScriptObject) for value in given)
+        if _executor.get() == "native" and by_value and active_tracer() is None:
+            return to_python(self.native().dispatch(*given), self.classes)
         tracer = active_tracer()
         try:
             with traced_by(None):
@@ -141,7 +144,7 @@ class Entry:
             raise
         if isinstance(tracer, Tracer):
             callee = Callee(self.symbol, self.signature, self.classes.linkable(), self.receiver)
-            record_call(tracer, callee, values[len(own) :], result)
+            record_call(tracer, callee, given, result)
         return to_python(result, self.classes)
 
     def _default(self, formal: Formal) -> Any:

@@ -3,9 +3,11 @@ string that depends on unknown values is only shown in messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.text import KERNELS
 from tensorscript.dialects.te.expr import Expr
@@ -44,9 +46,14 @@ def _percent_format(ev: Evaluator, text: Value, *arguments: Value) -> Value:
     if len(arguments) == 1 and isinstance(arguments[0], TupleValue):
         given = arguments[0].elements
     values = [ev.plain(a) for a in given]
-    pieces = text.replace("%d", "%s").split("%s") if isinstance(text, str) else []
-    if len(pieces) != len(values) + 1 or any("%" in piece for piece in pieces):
+    parts = re.split("%([sd])", text) if isinstance(text, str) else []
+    pieces, letters = parts[::2], parts[1::2]
+    if len(letters) != len(values) or any("%" in piece for piece in pieces):
         ev.b.cannot("this format of a string")
+    for letter, value in zip(letters, values, strict=True):
+        is_int = type(value) is int or (isinstance(value, Expr) and value.dtype is int64)
+        if letter == "d" and not is_int:
+            ev.b.cannot("%d of what is no int")
     shown = [piece + to_text(v) for piece, v in zip(pieces, values, strict=False)]
     out = "".join((*shown, pieces[-1]))
     return out if _known(*values) else UnknownString(out)

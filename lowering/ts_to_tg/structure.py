@@ -60,7 +60,8 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     if len(outputs) == 1:
         env[outputs[0]] = ev.boxed(value)
     elif outputs:
-        for out, v in zip(outputs, value, strict=True):
+        parts = value.elements if isinstance(value, TupleValue) else value
+        for out, v in zip(outputs, parts, strict=True):
             env[out] = ev.boxed(v)
 
 
