@@ -55,17 +55,18 @@ def check(nest: Nest, target: str, inner: str) -> str | None:
 
 def _used_as_value(op: Operation, names: Sequence[str]) -> bool:
     """A loop variable stands in a value or condition outside of a buffer index."""
-
-    def outside(e: Expr) -> bool:
-        if e.op == "var":
-            return str(e.value) in names
-        return e.op != "load" and any(outside(a) for a in e.args if not a.free.isdisjoint(names))
-
+    seen: set[Expr] = set()
     for inner in op.walk():
         own = expressions(inner)
-        values = own[:1] if isinstance(inner, StoreOp | UpdateOp) else own
-        if any(outside(e) for e in values):
-            return True
+        left = list(own[:1] if isinstance(inner, StoreOp | UpdateOp) else own)
+        while left:
+            e = left.pop()
+            if e in seen or e.op == "load" or e.free.isdisjoint(names):
+                continue
+            if e.op == "var":
+                return True
+            seen.add(e)
+            left.extend(e.args)
     return False
 
 

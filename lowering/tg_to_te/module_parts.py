@@ -1,10 +1,11 @@
-"""What the functions of one te module share: kernels (those with equal text once) and constants."""
+"""What the functions of one te module share: kernels (those with equal form once) and constants."""
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from operator import itemgetter
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
@@ -42,7 +43,7 @@ class ModuleParts:
     def __init__(self) -> None:
         self.kernels: list[FuncOp] = []
         self.constants: list[ConstantOp] = []
-        self.known: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self.known: dict[Hashable, tuple[str, tuple[str, ...]]] = {}
         self.names: set[str] = set()
 
     def add_constant(self, op: tg.ConstantOp) -> Buffer:
@@ -57,14 +58,14 @@ class ModuleParts:
         strides: Sequence[tuple[Expr, ...] | None],
         updated: int | None = None,
     ) -> tuple[str, tuple[str, ...]]:
-        """The name of the kernel's te.func (shared by kernels with the same text), its symbols."""
+        """The name of the kernel's te.func (shared by kernels of the same form), its symbols."""
         lowered = lower_kernel(op, strides, updated)
         return self._register(lowered.func, lowered.symbols)
 
     def _register(self, func: FuncOp, symbols: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         name = func.sym_name.data
         func.properties["sym_name"] = StringAttr("")
-        key = str(func)
+        key = _form(func)
         if key in self.known:
             return self.known[key]
         name = identifier(name, self.names)
@@ -89,3 +90,10 @@ class ModuleParts:
         func = FuncOp("copy", parameters, statements, category="pointwise")
         name, _ = self._register(func, symbols)
         return name, [source.name, target.name, *(var(s) for s in symbols)]
+
+
+def _form(op: Operation) -> Hashable:
+    """What a statement says, with its body. Expressions are compared as the shared nodes that they
+    are: as text, a chain of steps that use a value several times doubles with each."""
+    inside = tuple(tuple(map(_form, block.ops)) for region in op.regions for block in region.blocks)
+    return op.name, tuple(sorted(op.properties.items(), key=itemgetter(0))), inside
