@@ -1,6 +1,7 @@
-"""The kernel cache on disk: object bytes and JSON metadata under a hash of what made them.
+"""The kernel cache on disk: object bytes, JSON metadata and arrays under a hash of what made them.
 
-One file an entry: a header line (content hash, metadata length), the metadata, the object. Files
+One file an entry: a header (content hash, length of the text), the text (JSON: the metadata and
+the sizes of what follows), the object and the arrays, each at a multiple of 64 bytes. Files
 appear by atomic rename, are private to the user, and are checked on reading: a damaged entry is a
 miss and is removed. The oldest entries by last use go when the size bound is passed. Any number
 of processes may share a directory.
@@ -11,24 +12,35 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import io
 import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_MAGIC = b"tsk1"
+import numpy as np
+
+from .memory import ALIGNMENT, aligned_empty
+
+_MAGIC = b"tsk2"
 _DIGEST = 32
-_HEADER = len(_MAGIC) + _DIGEST + 8
+_HASHED = len(_MAGIC) + _DIGEST
+_HEADER = _HASHED + 8
+
+Piece = bytes | memoryview
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What a hit gives: the object and the metadata stored with it."""
+    """What a hit gives: the object, and the metadata and arrays stored with it. The arrays are
+    aligned and lie in one block of memory."""
 
     data: bytes
     metadata: dict[str, object]
+    arrays: tuple[np.ndarray, ...] = ()
 
 
 def cache_key(*parts: str | bytes) -> str:
@@ -79,10 +91,10 @@ class DiskCache:
 
     Args:
         directory: made (mode 0700) at the first write.
-        limit: bytes that all entries together may take.
+        limit: bytes that all entries together may take; one may take half of it.
     """
 
-    def __init__(self, directory: Path | None = None, limit: int = 1 << 30) -> None:
+    def __init__(self, directory: Path | None = None, limit: int = 2 << 30) -> None:
         self.directory = directory or default_directory()
         self.limit = limit
         self.hits = 0
@@ -96,8 +108,8 @@ class DiskCache:
         """The entry of `key`, or None; a damaged one is removed."""
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
-                raw = file.read()
+            with open(path, "rb", buffering=0) as file:
+                raw = _whole(file)
         except OSError:
             self.misses += 1
             return None
@@ -112,15 +124,25 @@ class DiskCache:
         self.hits += 1
         return entry
 
-    def store(self, key: str, data: bytes, metadata: dict[str, object] | None = None) -> bool:
-        """Write an entry; False where the directory cannot be written (the cache is optional)."""
-        raw = _encode(data, metadata or {})
+    def store(
+        self,
+        key: str,
+        data: bytes,
+        metadata: dict[str, object] | None = None,
+        arrays: Sequence[np.ndarray] = (),
+    ) -> bool:
+        """Write an entry; False where it is too large, or the directory cannot be written (the
+        cache is optional)."""
+        pieces = _encode(data, metadata or {}, arrays)
+        size = sum(map(len, pieces))
+        if size > self.limit // 2:
+            return False
         try:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(raw)
+                    file.writelines(pieces)
                 os.replace(temporary, self._path(key))
             except OSError:
                 with contextlib.suppress(OSError):
@@ -128,7 +150,7 @@ class DiskCache:
                 return False
         except OSError:
             return False
-        self._account(len(raw))
+        self._account(size)
         return True
 
     def _account(self, size: int) -> None:
@@ -163,21 +185,53 @@ class DiskCache:
         self._written = total
 
 
-def _encode(data: bytes, metadata: dict[str, object]) -> bytes:
-    text = json.dumps(metadata, sort_keys=True, separators=(",", ":")).encode()
-    body = len(text).to_bytes(8, "little") + text + data
-    return _MAGIC + hashlib.sha256(body).digest() + body
+def _padding(size: int) -> int:
+    return -size % ALIGNMENT
 
 
-def _decode(raw: bytes) -> Entry | None:
-    if len(raw) < _HEADER or raw[:4] != _MAGIC:
+def _bytes_of(array: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def _encode(data: bytes, metadata: dict[str, object], arrays: Sequence[np.ndarray]) -> list[Piece]:
+    kinds = [[a.dtype.str, list(a.shape)] for a in arrays]
+    head = {"metadata": metadata, "object": len(data), "arrays": kinds}
+    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+    text = text.ljust(len(text) + _padding(_HEADER + len(text)))
+    pieces: list[Piece] = [len(text).to_bytes(8, "little"), text]
+    bodies: list[Piece] = [data, *map(_bytes_of, arrays)]
+    for body in bodies:
+        pieces += [body, bytes(_padding(len(body)))]
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    start: list[Piece] = [_MAGIC, digest.digest()]
+    return start + pieces
+
+
+def _whole(file: io.FileIO) -> np.ndarray:
+    """The bytes of a file in aligned memory."""
+    raw = aligned_empty((os.fstat(file.fileno()).st_size,), np.dtype(np.uint8))
+    return raw[: file.readinto(raw.data)]
+
+
+def _decode(raw: np.ndarray) -> Entry | None:
+    view = raw.data
+    if len(view) < _HEADER or view[: len(_MAGIC)] != _MAGIC:
         return None
-    body = memoryview(raw)[len(_MAGIC) + _DIGEST :]
-    if hashlib.sha256(body).digest() != raw[len(_MAGIC) : len(_MAGIC) + _DIGEST]:
+    if hashlib.sha256(view[_HASHED:]).digest() != view[len(_MAGIC) : _HASHED]:
         return None
-    size = int.from_bytes(body[:8], "little")
+    at = _HEADER + int.from_bytes(view[_HASHED:_HEADER], "little")
     try:
-        metadata = json.loads(bytes(body[8 : 8 + size]))
-    except ValueError:
+        head = json.loads(bytes(view[_HEADER:at]))
+        size, kinds, metadata = head["object"], head["arrays"], head["metadata"]
+    except (ValueError, KeyError, TypeError):
         return None
-    return Entry(bytes(body[8 + size :]), metadata) if isinstance(metadata, dict) else None
+    data = bytes(view[at : at + size])
+    arrays = []
+    for kind, shape in kinds:
+        at += size + _padding(size)
+        dtype = np.dtype(kind)
+        size = math.prod(shape) * dtype.itemsize
+        arrays.append(raw[at : at + size].view(dtype).reshape(shape))
+    return Entry(data, metadata, tuple(arrays))

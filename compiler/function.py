@@ -34,6 +34,7 @@ from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 
+from . import kept
 from .arguments import (
     Bound,
     Taking,
@@ -45,7 +46,7 @@ from .arguments import (
     tensor_of,
     wrapper,
 )
-from .cache import DiskCache, cache_key, compiler_identity
+from .cache import DiskCache
 from .convert import convert, schema_of
 from .export import export_library, export_object
 from .folding import folded_program
@@ -69,7 +70,7 @@ from .specialisations import (
 )
 from .stages import print_module
 from .state import bind_state, store_state
-from .stored import CallPlan, from_metadata, to_metadata
+from .stored import CallPlan
 
 
 @dataclass
@@ -318,7 +319,7 @@ class CompiledFunction:
             return None
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
-        if isinstance(found.code, NativeCode) and found.code.constants:
+        if found.report is not None and isinstance(found.code, NativeCode) and found.code.constants:
             gc.collect()  # modules are cycles, and hold weights as they were before packing
         self.stats.native.append(spec_text(specs))
         self._known.add(specs, found)
@@ -376,24 +377,31 @@ class CompiledFunction:
     def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         if self._on_gpu:
             return self._compile_gpu(specs)
-        key = self._cache_key(specs)
-        if key is not None and (hit := self._cache.load(key)) is not None:
-            code, plan = from_metadata(hit.data, hit.metadata)
-            failed = self._failed if self._is_flat(specs, plan) else raise_as_is
-            loaded = Loaded(self.__name__, code, {}, self.dispatch, self._cache, failed)
-            return Specialisation(tuple(specs), plan, code, loaded, None)
+        place = kept.place_of(self.program, self.options, specs, self._fold, self.changing)
+        if place is not None and (hit := kept.load(self._cache, place)) is not None:
+            return self._loaded(specs, *hit, None)
         lowered = self.lower(specs)
         plan = CallPlan.of(lowered.specialised)
         native = NativeModule(lowered.module, self.options, plan.scalar_leaves)
-        cache = self._cache if self.options.cache else None
-        own = not plan.state_inputs and plan.random is None and not native.has_constants
-        stored = key is not None and own
-        code = native.compile(None if stored else cache)
-        if key is not None and stored:
-            self._cache.store(key, code.data, to_metadata(code, plan))
+        # Without weights the entry holds the code; else the code is one by itself.
+        whole = place is not None and plan.is_stateless and not native.has_constants
+        code = native.compile(self._cache if self.options.cache and not whole else None)
+        if place is not None and plan.is_stateless:
+            kept.store(self._cache, place, code, plan, native)
+        return self._loaded(specs, code, plan, native.arrays(), lowered.report)
+
+    def _loaded(
+        self,
+        specs: Sequence[ArgumentSpec],
+        code: NativeCode,
+        plan: CallPlan,
+        arrays: dict[str, np.ndarray],
+        report: Report | None,
+    ) -> Specialisation:
         failed = self._failed if self._is_flat(specs, plan) else raise_as_is
-        loaded = Loaded(self.__name__, code, native.arrays(), self.dispatch, cache, failed)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
+        cache = self._cache if self.options.cache else None
+        loaded = Loaded(self.__name__, code, arrays, self.dispatch, cache, failed)
+        return Specialisation(tuple(specs), plan, code, loaded, report)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         lowered = self.lower(specs)
@@ -402,15 +410,6 @@ class CompiledFunction:
         code = module.compile()
         loaded = GPULoaded(module, code)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
-
-    def _cache_key(self, specs: Sequence[ArgumentSpec]) -> str | None:
-        """The key in the disk cache; None for what is never stored (methods: their weights are
-        not in the object)."""
-        if not self.options.cache or self.program.receiver is not None:
-            return None
-        target = targets.parse(self.options.target, self.options.cpu)
-        parts = (compiler_identity(), self.program.digest, self.program.entry, repr(tuple(specs)))
-        return cache_key(*parts, self.options.key, target.key)
 
     def _is_flat(self, specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
         """Whether native code takes the program's arguments and gives its results as they are."""

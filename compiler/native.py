@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -34,6 +33,7 @@ from tensorscript.base.errors import InternalError, ScriptError, UserError
 from tensorscript.dialects.te.ops import FuncOp, WhileOp, constants, functions
 
 from .cache import DiskCache, cache_key, compiler_identity
+from .memory import aligned
 from .options import CompileOptions
 
 THUNK, ENTRY = "ts_thunk", "ts_entry"
@@ -132,6 +132,11 @@ class NativeModule(ScheduledModule):
         """The object needs weights, which are not in it."""
         return any(True for _ in constants(self.module))
 
+    @property
+    def object_key(self) -> str:
+        """The cache's key for the object."""
+        return object_key(self.llvm_text, self.target, self.optimization)
+
     def assembly(self) -> str:
         return compile_assembly(self.llvm_text, self.target, self.optimization)
 
@@ -140,32 +145,22 @@ class NativeModule(ScheduledModule):
         data = object_of(self.llvm_text, self.target, cache, self.optimization)
         return NativeCode(data, self.signature, kernels_of(self.module), names)
 
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The weights by symbol."""
-        found: dict[str, np.ndarray] = {}
+    def weights(self) -> Iterator[tuple[str, np.ndarray]]:
+        """Symbols and data of the constants."""
         for op in constants(self.module):
             array = op.data.data.array
             if array is None:
                 raise InternalError(f"the data of {op.buffer.name} is not at hand", "load")
-            found[op.buffer.name] = aligned(array)
-        return found
+            yield op.buffer.name, array
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The weights by symbol, aligned."""
+        return {name: aligned(array) for name, array in self.weights()}
 
 
-def aligned(array: np.ndarray, to: int = 64) -> np.ndarray:
-    """`array` itself if its data is aligned and contiguous, else a copy that is."""
-    if array.flags.c_contiguous and array.ctypes.data % to == 0:
-        return array
-    copy = aligned_empty(array.shape, array.dtype, to)
-    copy[...] = array
-    return copy
-
-
-def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any], to: int = 64) -> np.ndarray:
-    """A new contiguous array whose data is aligned."""
-    size = math.prod(shape) * dtype.itemsize
-    room = np.empty(size + to, np.uint8)
-    start = -room.ctypes.data % to
-    return room[start : start + size].view(dtype).reshape(shape)
+def object_key(text: str, target: targets.Target, optimization: Optimization) -> str:
+    """The cache's key for the object of LLVM text."""
+    return cache_key("object", compiler_identity(), text, target.key, repr(optimization))
 
 
 def object_of(
@@ -174,11 +169,11 @@ def object_of(
     cache: DiskCache | None,
     optimization: Optimization = VECTOR_CODE,
 ) -> bytes:
-    """The object of LLVM text, from the cache if it has it: for programs with weights, whose
-    specialisations are not kept."""
+    """The object of LLVM text, from the cache if it has it: programs that differ by their weights
+    share it."""
     if cache is None:
         return compile_object(text, target, optimization)
-    key = cache_key("object", compiler_identity(), text, target.key, repr(optimization))
+    key = object_key(text, target, optimization)
     if (hit := cache.load(key)) is not None:
         return hit.data
     data = compile_object(text, target, optimization)

@@ -13,7 +13,8 @@ from tensorscript.backends.cpu.runtime import runtime_symbols
 from tensorscript.lowering.schedules.prepack import hoist_packing, pack_constants
 
 from .cache import DiskCache
-from .native import aligned_empty, object_of, runtime_object
+from .memory import aligned_empty
+from .native import object_of, runtime_object
 
 
 def prepack(module: ModuleOp, cache: DiskCache | None = None) -> None:

@@ -53,6 +53,11 @@ class CallPlan:
         return _needs_classes(self.output)
 
     @property
+    def is_stateless(self) -> bool:
+        """A call needs nothing but its arguments."""
+        return not self.state_inputs and self.random is None
+
+    @property
     def has_effects(self) -> bool:
         """A call does more than compute new values from its arguments."""
         return bool(
@@ -136,8 +141,13 @@ def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
     }
 
 
-def from_metadata(data: bytes, raw: Any) -> tuple[NativeCode, CallPlan]:
+def from_metadata(
+    data: bytes, raw: Any, weights: tuple[str, ...] = ()
+) -> tuple[NativeCode, CallPlan]:
     """Inverse of `to_metadata`.
+
+    Args:
+        weights: symbols of constants.
 
     Raises:
         KeyError, TypeError, ValueError: not such metadata.
@@ -156,4 +166,4 @@ def from_metadata(data: bytes, raw: Any) -> tuple[NativeCode, CallPlan]:
         aliases=tuple((leaf, path) for leaf, path in own["aliases"]),
         sizes=tuple(own["sizes"]),
     )
-    return NativeCode(data, signature, kernels, ()), plan
+    return NativeCode(data, signature, kernels, weights), plan

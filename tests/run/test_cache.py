@@ -7,10 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import tensorscript as ts
 from tensorscript.compiler.cache import DiskCache, cache_key
+from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.holdings import holdings
 from tensorscript.compiler.options import CompileOptions
+from tensorscript.runtime.values import Future, ScriptObject
 
 
 def test_round_trip_and_private_files(tmp_path: Path) -> None:
@@ -86,17 +90,96 @@ def test_a_hit_is_fast(tmp_path: Path) -> None:
     assert best < 0.3e-3
 
 
-def test_objects_of_a_model_are_kept_without_its_weights(tmp_path: Path) -> None:
-    """Another model of the same layers finds the machine code of the first."""
-    x = np.ones((8, 64), np.float32)
+def test_arrays_come_back_aligned(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path)
+    arrays: list[np.ndarray] = [
+        np.arange(7, dtype=np.float64),
+        np.zeros((0, 3), np.float32),
+        np.array(True),
+        np.arange(6, dtype=np.int16).reshape(2, 3).T,
+    ]
+    assert cache.store("k", b"odd", {"n": 1}, arrays)
+    entry = cache.load("k")
+    assert entry is not None
+    assert (entry.data, entry.metadata) == (b"odd", {"n": 1})
+    for got, wanted in zip(entry.arrays, arrays, strict=True):
+        assert got.ctypes.data % 64 == 0
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+
+
+def test_an_entry_beyond_half_of_the_limit_is_not_written(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, limit=5000)
+    assert not cache.store("k", b"", {}, [np.zeros(1000, np.float32)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def compiled_linear(layer: ts.nn.Module, folder: Path) -> np.ndarray:
+    """The result of a layer of 64 inputs on ones, as compiled code gives it."""
+    compiled = ts.compile(layer, options=CompileOptions(cache_dir=folder, fallback="error"))
+    return np.asarray(compiled(np.ones((8, 64), np.float32)))
+
+
+def test_models_of_the_same_layers_share_machine_code(tmp_path: Path) -> None:
+    """Each keeps its own packed weights; the rest is the first one's."""
     found = []
     for seed in (0, 1):
         ts.manual_seed(seed)
         layer = ts.nn.Linear(64, 64)
-        compiled = ts.compile(layer, options=CompileOptions(cache_dir=tmp_path, fallback="error"))
-        result = compiled(x)
-        wanted = x @ np.asarray(layer.weight).T + np.asarray(layer.bias)
-        np.testing.assert_allclose(result, wanted, 1e-5, 1e-5)
+        wanted = np.asarray(layer.weight).sum(1) + np.asarray(layer.bias)
+        np.testing.assert_allclose(compiled_linear(layer, tmp_path)[0], wanted, 1e-5, 1e-5)
         found.append({file.name for file in tmp_path.iterdir()})
-    assert found[0] == found[1]
-    assert len(found[0]) >= 2  # the program and what packs its weights
+    (own,) = found[1] - found[0]
+    assert (tmp_path / own).stat().st_size > layer.weight.numel() * 4
+
+
+def test_a_model_from_the_cache_is_not_lowered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new process would find the model again; other weights, or another mode, are another."""
+
+    def made() -> ts.nn.Module:
+        ts.manual_seed(0)
+        layers = ts.nn.Linear(64, 64), ts.nn.Dropout(0.5), ts.nn.Tanh()
+        return ts.nn.Sequential(*layers).eval()
+
+    first = compiled_linear(made(), tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(CompiledFunction, "lower", None)
+        np.testing.assert_array_equal(compiled_linear(made(), tmp_path), first)
+    other = made()
+    other[0].bias.data[3] += 1
+    assert (compiled_linear(other, tmp_path)[0] != first[0]).sum() == 1
+    assert (compiled_linear(made().train(), tmp_path) == 0).any()
+
+
+def test_weights_that_are_used_as_they_are_stay_with_the_model(tmp_path: Path) -> None:
+    def result(layer: ts.nn.Module) -> np.ndarray:
+        compiled = ts.compile(layer, options=CompileOptions(cache_dir=tmp_path, fallback="error"))
+        return np.asarray(compiled(np.array([5, 3])))
+
+    layer = ts.nn.Embedding(1000, 64)
+    for _ in range(2):
+        np.testing.assert_array_equal(result(layer), np.asarray(layer.weight)[[5, 3]])
+    assert all(file.stat().st_size < 100_000 for file in tmp_path.iterdir())
+
+
+def test_holdings_tell_structures_and_values_apart() -> None:
+    weight = ts.ones(3)
+    kinds: list[dict[str, object]] = [
+        {"a": 1}, {"a": True}, {"a": 1.0}, {"a": "1"}, {"b": 1}, {"a": None}, {"a": 0.0},
+        {"a": -0.0}, {"a": [1, 2]}, {"a": (1, 2)}, {"a": [[1], 2]}, {"a": [[1, 2]]},
+        {"a": {"x": 1}}, {"a": ts.device("cpu")}, {"a": ScriptObject("A")}, {"a": weight},
+        {"a": ts.zeros(3)}, {"a": ts.ones(3, dtype=ts.float64)}, {"a": ts.ones(3, 1)},
+        {"a": weight, "b": weight}, {"a": weight, "b": ts.ones(3)}, {"a": ts.ones(3, 3)},
+        {"a": weight, "b": weight[:2]}, {"a": ts.ones(9)[::3]},
+    ]  # fmt: skip
+    found = [holdings(ScriptObject("C", attributes)) for attributes in kinds]
+    assert len({own.digest for own in found if own is not None}) == len(kinds)
+    again = holdings(ScriptObject("C", {"a": ts.ones(3)}))
+    assert again is not None
+    assert again.digest == getattr(found[15], "digest", "")
+
+
+def test_what_has_no_digest_is_not_kept() -> None:
+    assert holdings(ScriptObject("C", {"a": Future()})) is None
