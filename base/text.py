@@ -74,6 +74,15 @@ def index(text: Any, part: Any, start: int = 0, end: int = -1) -> int:
     return found
 
 
+def partition(text: Any, separator: Any) -> Any:
+    """Where Python refuses an empty separator, it stands before everything here."""
+    return text.partition(separator) if separator else (separator, separator, text)
+
+
+def rpartition(text: Any, separator: Any) -> Any:
+    return text.rpartition(separator) if separator else (text, separator, separator)
+
+
 def split(text: Any, separator: Any = None, limit: int = -1) -> Any:
     if separator is not None and not separator:
         raise OperatorError("ValueError: empty separator")
@@ -146,8 +155,8 @@ _TABLE: dict[str, Kernel] = {
     "rjust": lambda s, width, fill: s.rjust(width, fill),
     "zfill": zero_filled,
     "expandtabs": lambda s, size=8: s.expandtabs(size),
-    "partition": lambda s, separator: s.partition(separator),
-    "rpartition": lambda s, separator: s.rpartition(separator),
+    "partition": partition,
+    "rpartition": rpartition,
     "ord": code,
 }
 

@@ -77,10 +77,10 @@ def _first_bad_minor(a: Array) -> int:
 
 def _is_positive(a: Array) -> bool:
     try:
-        np.linalg.cholesky(a)
+        factor = np.linalg.cholesky(a)
     except np.linalg.LinAlgError:
         return False
-    return True
+    return not np.isnan(factor.diagonal()).any()  # NaN is no positive pivot
 
 
 def cholesky(self: Any, upper: bool = False) -> Any:

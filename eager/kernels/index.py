@@ -207,6 +207,8 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 
 def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
     at = array(self)
+    if at.ndim == 1 and at.dtype.kind not in "iu":
+        raise OperatorError(f"\"bincount_cpu\" not implemented for '{self.dtype.word}'")
     if at.ndim != 1 or (at.size and at.min() < 0):
         raise OperatorError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import int64, real_dtype
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, cast, compute, is_tensor, wrap, wrap_like
 from .matrices import matrix, square, turned
@@ -23,16 +23,35 @@ def matrix_norm(
 ) -> Any:
     """fro, nuc, 1, -1, 2, -2, inf, -inf of the matrices that two dimensions span."""
     source = dtype or self.dtype
+    if not (source.is_floating_point or source.is_complex):
+        raise OperatorError(
+            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
+            f"{source.word}"
+        )
+    if order in ("nuc", 2, -2) and self.dtype.bits < 32:
+        raise OperatorError(
+            f"linalg.matrix_norm: Low precision dtypes not supported. Got {self.dtype.word}"
+        )
     x = cast(self, source)
     rows, columns = normal_dims(dim, x.ndim)
     word: Any = (
         {"inf": np.inf, "-inf": -np.inf}.get(order, order) if isinstance(order, str) else order
     )
-    try:
-        found = np.linalg.norm(x, word, (rows, columns), keepdim)
-    except ValueError as error:
-        raise OperatorError(f"linalg.matrix_norm: Order {order} not supported.") from error
+    if word not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        raise OperatorError(f"linalg.matrix_norm: Order {order} not supported.")
+    if not x.shape[rows] * x.shape[columns]:
+        return wrap(_of_nothing(x, word, rows, columns, keepdim), real_dtype(source))
+    found = np.linalg.norm(x, word, (rows, columns), keepdim)
     return wrap(found, real_dtype(source))
+
+
+def _of_nothing(x: Array, order: Any, rows: int, columns: int, keepdim: bool) -> Array:
+    """Sums of nothing are 0, and so is the largest; there is no smallest of nothing."""
+    least_of = {-1: columns, -np.inf: rows}.get(order)
+    if order == -2 or (least_of is not None and not x.shape[least_of]):
+        at = -1 if order == -2 else least_of
+        raise DimensionError(f"amin(): Expected reduction dim {at} to have non-zero size.")
+    return np.zeros_like(x.real).sum((rows, columns), keepdims=keepdim)
 
 
 def norm(

@@ -127,15 +127,26 @@ def solve_triangular(
     self: Any, other: Any, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Any:
     kept = _triangle(square(self, "linalg.solve_triangular"), upper, unitriangular)
-    return wrap(_substituted(kept, compute(other), left), self.dtype)
+    return wrap(_substituted(kept, compute(other), upper, left), self.dtype)
 
 
-def _substituted(a: Array, b: Array, left: bool) -> Array:
-    """A zero on the diagonal gives infinities, as substitution does."""
-    singular = (np.diagonal(a, axis1=-2, axis2=-1) == 0).any(-1)[..., None, None]
-    safe = np.where(singular, np.eye(a.shape[-1], dtype=a.dtype), a)
-    out = _solved(safe, b, left, vector=False)
-    return np.where(singular, out.dtype.type(np.inf), out) if singular.any() else out
+def _substituted(a: Array, b: Array, upper: bool, left: bool) -> Array:
+    """By substitution: a zero on the diagonal gives infinities, and only where it is met."""
+    if not left:
+        flipped = _substituted(_flipped(a), _flipped(b), not upper, left=True)
+        return _flipped(flipped)
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    out = np.array(np.broadcast_to(b, (*lead, *b.shape[-2:])))
+    n = a.shape[-1]
+    for k in reversed(range(n)) if upper else range(n):
+        out[..., k, :] /= a[..., k, k, None]
+        rest = slice(k) if upper else slice(k + 1, n)
+        out[..., rest, :] -= a[..., rest, k, None] * out[..., k, None, :]
+    return out
+
+
+def _flipped(a: Array) -> Array:
+    return np.swapaxes(a, -1, -2)
 
 
 def _triangle(a: Array, upper: bool, unitriangular: bool) -> Array:
@@ -156,7 +167,8 @@ def triangular_solve(
     kept = np.swapaxes(kept, -1, -2) if transpose else kept
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     copied = np.array(np.broadcast_to(a, (*lead, *a.shape[-2:])))
-    return wrap(_substituted(kept, b, left=True), self.dtype), wrap(copied, matrix_.dtype)
+    found = _substituted(kept, b, upper is not transpose, left=True)
+    return wrap(found, self.dtype), wrap(copied, matrix_.dtype)
 
 
 def _factored(factor: Any, upper: bool) -> Array:
@@ -184,7 +196,9 @@ def det(name: str) -> Kernel:
 
 
 def slogdet(self: Any) -> Any:
-    return tuple(wrap_like(part) for part in np.linalg.slogdet(square(self, "linalg.slogdet")))
+    """Sign and logarithm of the size; the sign of NaN is 0, as `sign` has it."""
+    sign, log = np.linalg.slogdet(square(self, "linalg.slogdet"))
+    return wrap_like(np.where(np.isnan(log), sign.dtype.type(0), sign)), wrap_like(log)
 
 
 def logdet(self: Any) -> Any:
@@ -201,6 +215,11 @@ def least_squares(self: Any, b: Any, rcond: float | None = None, driver: str | N
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise OperatorError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    if self.dtype is not b.dtype:
+        raise OperatorError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {self.dtype.word} and other's dtype {b.dtype.word}"
         )
     vector = y.ndim == x.ndim - 1
     solution = np.linalg.pinv(x) @ (y[..., None] if vector else y)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.dtypes import float32, float64, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, array, compute, make, value, wrap
@@ -25,7 +25,9 @@ def quantile(fn: Callable[..., Any]) -> Kernel:
     def run(self: Any, q: Any, dim: int | None = None, keepdim: bool = False,
             interpolation: str = "linear") -> Any:  # fmt: skip
         x = compute(self)
-        if x.dtype.kind != "f":
+        if not x.size:
+            raise OperatorError("quantile() input tensor must be non-empty")
+        if self.dtype not in (float32, float64):
             raise OperatorError("quantile() input tensor must be either float or double dtype")
         at = np.asarray(compute(q) if hasattr(q, "dtype") else q, x.dtype)
         if ((at < 0) | (at > 1)).any():

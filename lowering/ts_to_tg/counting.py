@@ -17,8 +17,10 @@ from .values import Tensor, Value
 def _bincount(b: Builder, x: Tensor, weights: Tensor | None = None, minlength: Value = 0) -> Tensor:
     """How often each number stands in a vector; with weights, their sums."""
     message = "bincount only supports 1-d non-negative integral inputs."
-    if x.rank != 1 or x.dtype.is_floating_point:
+    if x.rank != 1:
         b.error(message)
+    if x.dtype.is_floating_point:
+        b.error(f"\"bincount_cpu\" not implemented for '{x.dtype.word}'")
     if isinstance(minlength, int) and minlength < 0:
         b.error("minlength should be >= 0")
 

@@ -36,6 +36,8 @@ def _matrix_norm(
             "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
             f"{x.dtype.word}"
         )
+    if order in ("nuc", 2, -2) and x.dtype.bits < 32:
+        b.error(f"linalg.matrix_norm: Low precision dtypes not supported. Got {x.dtype.word}")
     rows, columns = (dimension(b, d, x.rank) for d in dims)
     given = b.cast(x, kind)
     if order == "fro":
@@ -64,6 +66,8 @@ def _sums(b: Builder, x: Tensor, rows: int, columns: int, order: float) -> Tenso
 
 def _of_values(b: Builder, x: Tensor, rows: int, columns: int, order: Value) -> Tensor:
     a = matrix(b, b.apply("aten::movedim", x, [rows, columns], [-2, -1]), "linalg.svdvals")
+    if order == 2 and any(s.is_int(0) for s in (a.rows, a.columns)):
+        return b.full(a.lead, 0, x.dtype)
     values = singular_parts(b, a)[1]
     if order == "nuc":
         return a.back(b, b.apply("aten::sum.dim_IntList", values, [1]))
@@ -140,6 +144,8 @@ def _rank(
         b.error("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     a = square(b, x, "linalg.matrix_rank") if hermitian else matrix(b, x, "linalg.matrix_rank")
     _scalar_tolerances(b, a, atol, rtol)
+    if any(s.is_int(0) for s in x.shape):
+        return b.full(a.lead, 0, int64)
     values = _spectrum(b, a, hermitian)
     limit = _cutoff(b, a, values, atol, rtol)
     over = b.apply("aten::gt", values, b.apply("aten::unsqueeze", limit, 1))
@@ -200,6 +206,11 @@ def _least_squares(
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         b.error(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    if x.dtype is not y.dtype:
+        b.error(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
+            f"dtype {x.dtype.word} and other's dtype {y.dtype.word}"
         )
     if driver not in (None, "gelsy"):
         b.cannot(f"least squares by {driver}, whose residuals depend on the rank")

@@ -316,6 +316,7 @@ RANDOM: Rows = {
     "aten::randint": lambda b, high, size, dtype=None, *_: _randint(b, 0, high, size, dtype),
     "aten::randint.low": _randint,
     "aten::randint_like": lambda b, x, high, *rest: _randint_like(b, x, 0, high, *rest),
+    "aten::randint_like.Tensor": lambda b, x, high, *rest: _randint_like(b, x, 0, high, *rest),
     "aten::randint_like.low_dtype": _randint_like,
     "aten::randperm": _randperm,
     "aten::uniform": _checked(

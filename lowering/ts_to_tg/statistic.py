@@ -43,6 +43,7 @@ def _quantile(ignore_nan: bool) -> Callable[..., Tensor]:
         method: Value = "linear",
         *_: Value,
     ) -> Tensor:
+        b.check(b.call("aten::numel", x) > 0, "quantile() input tensor must be non-empty")
         if x.dtype.bits < 32 or not x.dtype.is_floating_point:
             b.error("quantile() input tensor must be either float or double dtype")
         if method not in _METHODS:

@@ -23,7 +23,8 @@ def _dicts() -> dict[str, list[Row]]:
         one, both = {first: 3}, {first: 3, second: 4}
         for name in ("keys", "values", "items", "clear"):
             out[f"{name}.{word}"] = [(both,), ({},)]
-        for name in ("len", "copy"):
+        out[f"dict.{word}"] = [([(first, 3), (second, 4)],), ([],)]
+        for name in ("len", "copy", "dict"):
             out[f"{name}.Dict_{word}"] = [(both,), ({},)]
         out[f"__contains__.{word}"] = [(one, first), (one, second)]
         out[f"__getitem__.Dict_{word}"] = [(both, second), (one, second)]

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Block, Region, SSAValue
 
-from tensorscript.base.dtypes import DType, from_numpy
+from tensorscript.base.dtypes import DType, complex_dtype, from_numpy
 from tensorscript.base.schema import Argument, Schema, schema
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -142,7 +142,12 @@ def _leaf(out: Specialised, results: Sequence[object], tree: OutputTree) -> obje
     value = np.asarray(results[tree.leaf])
     if tree.kind == "scalar":
         return value.item()
-    return out.function.return_op.values[tree.leaf].type.dtype, value
+    dtype = out.function.return_op.values[tree.leaf].type.dtype
+    if tree.leaf not in out.function.complex_numbers[1]:
+        return dtype, value
+    found = complex_dtype(dtype)
+    assert found.numpy is not None
+    return found, np.ascontiguousarray(value).view(found.numpy)[..., 0]
 
 
 def eager_values(name: str, arguments: Sequence[object]) -> list[object]:
@@ -160,7 +165,14 @@ def _eager_leaf(t: object) -> object:
     return t.code if isinstance(t, DType) else t  # programs hold a dtype as its number
 
 
-_BITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+_BITS = {
+    "float16": 11,
+    "bfloat16": 8,
+    "float32": 24,
+    "float64": 53,
+    "complex64": 24,
+    "complex128": 53,
+}
 
 
 def difference(left: Sequence[object], right: Sequence[object]) -> str:
@@ -179,7 +191,7 @@ def _unlike(a: object, b: object) -> str:
     if x.shape != y.shape:
         return f"shape {x.shape}, {y.shape} expected"
     x, y = to_wide(x, dtype), to_wide(y, dtype)
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point and not dtype.is_complex:
         return "" if np.array_equal(x, y) else f"{x.tolist()}, {y.tolist()} expected"
     limit = 64 * 2.0 ** -_BITS[dtype.name]
     ok = np.isclose(x, y, rtol=limit, atol=limit, equal_nan=True)

@@ -202,7 +202,7 @@ def test_process(programs: Path, tmp_path: Path) -> None:
     failed = run("run", f"{programs}:checked", "--input", "-1")
     assert failed.returncode == 1
     assert "n must be positive" in failed.stderr
-    assert "Traceback" not in failed.stderr
+    assert "Traceback (most recent call last)" not in failed.stderr
     assert run("compile").returncode == 2
 
 

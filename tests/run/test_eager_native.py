@@ -28,8 +28,10 @@ assert SPEC is not None and SPEC.loader is not None
 SAMPLES = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(SAMPLES)
 
-# Operators whose results are not a function of these arguments (random, strides, unsorted bounds).
+# Operators whose results are not a function of these arguments (random, strides, unsorted bounds,
+# signs of singular vectors).
 UNDETERMINED = {
+    "normal", "randint_like", "feature_alpha_dropout", "svd", "linalg_svd",
     "empty_like", "new_empty", "dropout", "dropout_", "feature_dropout", "feature_dropout_",
     "alpha_dropout", "alpha_dropout_", "bernoulli", "bernoulli_", "rand_like", "randn_like",
     "stride", "is_contiguous", "searchsorted", "bucketize",

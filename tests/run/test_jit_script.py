@@ -259,8 +259,8 @@ left\'\'\'
 
 
 def test_what_cannot_be_scripted() -> None:
-    for thing in (3, "text", [1], {"a": 1}):
-        with pytest.raises(GuardError, match="cannot script"):
+    for thing in (3, "text", (1, 2)):
+        with pytest.raises(TypeError, match="is a built-in class"):
             jit.script(thing)
     with pytest.raises(pickle.PickleError, match="cannot be pickled"):
         pickle.dumps(jit.script(chain))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, ClassVar
 
 from ...modes import no_grad
@@ -40,6 +41,7 @@ class _LazyLayer(LazyModuleMixin):
 
     _inferred: ClassVar[str] = "in_channels"
     _input_dims: ClassVar[tuple[int, int] | None] = None
+    __signature__: ClassVar[inspect.Signature]
     _sizes: dict[str, tuple[int, ...]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -52,6 +54,13 @@ class _LazyLayer(LazyModuleMixin):
                     self._parameters[name] = UninitializedParameter(dtype=tensor.dtype)
                 else:
                     self._buffers[name] = UninitializedBuffer(dtype=tensor.dtype)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the layer's own arguments, but for the number that is not known yet."""
+        super().__init_subclass__(**kwargs)
+        if cls.cls_to_become is not None and cls.__init__ is _LazyLayer.__init__:
+            whole = inspect.signature(cls.cls_to_become)
+            cls.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def reset_parameters(self) -> None:
         if getattr(self, self._inferred) != 0 and not self.has_uninitialized_params():
@@ -178,9 +187,10 @@ class _LazyInstanceNorm(_LazyNorm):
 
     def __init__(
         self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None,
+        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+        bias: bool = True,
     ) -> None:  # fmt: skip
-        super().__init__(eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm, InstanceNorm1d):
