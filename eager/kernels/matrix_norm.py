@@ -51,7 +51,7 @@ def _of_nothing(x: Array, order: Any, rows: int, columns: int, keepdim: bool) ->
     if order == -2 or (least_of is not None and not x.shape[least_of]):
         at = -1 if order == -2 else least_of
         raise DimensionError(f"amin(): Expected reduction dim {at} to have non-zero size.")
-    return np.zeros_like(x.real).sum((rows, columns), keepdims=keepdim)
+    return np.asarray(np.zeros_like(x.real).sum((rows, columns), keepdims=keepdim))
 
 
 def norm(
