@@ -408,10 +408,10 @@ class BlockedProduct:
         return self._block_start(self.block + 1) - self.first_panel
 
 
-def is_fixed(product: Product, fixed: frozenset[str]) -> bool:
-    """Y is made of one of the parameters `fixed`, which every call passes a constant for."""
-    y = memory_of(product.y)
-    return y is not None and str(y.value) in fixed
+def made_of(factor: Expr, fixed: frozenset[str]) -> bool:
+    """A factor is one of the parameters `fixed`, which every call passes a constant for."""
+    memory = memory_of(factor)
+    return memory is not None and str(memory.value) in fixed
 
 
 def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
@@ -420,7 +420,7 @@ def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
     sizes = [product.rows.size, product.columns.size, product.depth.size]
     rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
     enough = columns >= 8 and rows * columns * depth >= LEAST_WORK
-    return enough and (rows >= 4 or is_fixed(product, fixed))
+    return enough and (rows >= 4 or made_of(product.y, fixed))
 
 
 def blocking_for(product: Product, vector_bytes: int) -> Blocking:

@@ -24,7 +24,7 @@ from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
-from .contraction import BlockedProduct, is_fixed
+from .contraction import BlockedProduct, made_of
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, memory_of, product_of
 from .contraction_tile import Blocking, ceil_div
 
@@ -94,7 +94,7 @@ def worth_pairing(form: PairedProduct, fixed: frozenset[str]) -> bool:
     """Packing the columns is quick, done once for constants, or repaid by many rows."""
     rows = known(form.product.rows.size)
     many = rows is not None and rows >= LEAST_ROWS_ACROSS
-    return many or not form.across or is_fixed(form.product, fixed)
+    return many or not form.across or made_of(form.product.y, fixed)
 
 
 class _Pairs(BlockedProduct):

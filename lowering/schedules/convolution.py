@@ -51,9 +51,15 @@ def convolved_product(func: FuncOp) -> Convolution | None:
     return None if image is None else Convolution(p, image)
 
 
-def direct_convolution(func: FuncOp, form: Convolution, vector_bytes: int) -> list[Operation]:
-    """The nest of a convolution, in the cheaper of both forms."""
+def direct_convolution(
+    func: FuncOp, form: Convolution, vector_bytes: int, whole: bool = False
+) -> list[Operation]:
+    """The nest of a convolution, in the cheaper of both forms.
+
+    Args:
+        whole: pack all weights before, even where every panel is used by one task only.
+    """
     p, image, buffers = form.product, form.image, all_buffers(func)
-    columns = PixelColumns(p, image, vector_bytes, buffers)
-    rows = PixelRows.of(p, image, vector_bytes, buffers)
+    columns = PixelColumns(p, image, vector_bytes, buffers, whole)
+    rows = PixelRows.of(p, image, vector_bytes, buffers, whole)
     return rows.build() if rows is not None and rows.cost < columns.cost else columns.build()

@@ -8,9 +8,9 @@ start are computed too and left out when the results are copied to their places.
 plane[c][q] = image with its border                          (once)
 pack the weights X into panels weights[m / MR][k][MR]        (once)
 for each block of output rows (parallel):
-    for each row panel, for each column panel:
-        tile[MR][NR] in registers += weights[.., k, :] outer plane[c(k)][q + shift(k)]  over all k
-        sums[m][q] = tile                                    (stays in the L2 cache)
+    for each row panel, for each block of the depth, for each column panel:
+        tile[MR][NR] in registers = weights[.., k, :] outer plane[c(k)][q + shift(k)]  over its k
+        sums[m][q] += tile                                   (stays in the L2 cache)
     y[m, h, w] = epilogue(sums[m][h * pitch + w])
 ```
 A depthwise convolution is the case of one row.
@@ -22,15 +22,15 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import ForOp, StoreOp
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map
 from ..te.rebuild import substituting
 from .contraction_shape import Product
-from .contraction_tile import TASKS, ceil_div, loops_around, tile_for
+from .contraction_tile import ceil_div, loops_around, tile_for
 from .convolution_image import Image
-from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest
+from .convolution_nest import BLOCK_BYTES, ROWS_OF_UNKNOWN, ConvolutionNest, rows_of_blocks
 
 LEAST_PANELS = 4
 """Column panels of a block: what the last one wastes is then little."""
@@ -40,22 +40,23 @@ class PixelColumns(ConvolutionNest):
     """Rows of the tile are output channels, its columns pixels."""
 
     def __init__(
-        self, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]
+        self, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], whole: bool
     ) -> None:
         dtype = p.target.value.dtype
         lanes = vector_bytes // dtype.itemsize
         tile = tile_for(dtype, vector_bytes, p.rows.size)
-        super().__init__(p, image, lanes, buffers, tile, tile.rows)
+        super().__init__(p, image, lanes, buffers, tile, tile.rows, whole)
 
     def block_rows(self) -> int:
         """Enough blocks for the threads, sums that stay cached, full panels."""
         size, pitch = known(self.image.dims[0].size), known(self.pitches[0])
         if size is None or pitch is None:
             return ROWS_OF_UNKNOWN
-        rows = known(self.p.rows.size) or 1
+        rows = known(self.kept_rows) or 1
         cached = BLOCK_BYTES // (rows * pitch * self.dtype.itemsize)
         filled = -(-LEAST_PANELS * self.tile.columns // pitch)
-        return min(size, max(1, filled, min(-(-size // TASKS), cached)))
+        most = max(filled, min(-(-size // self.tasks), cached))
+        return rows_of_blocks(size, most, filled)
 
     @property
     def cost(self) -> float:
@@ -75,46 +76,30 @@ class PixelColumns(ConvolutionNest):
             columns = columns + mul(dim.size - 1, pitch)
         return ceil_div(columns, self.tile.columns)
 
-    def block_body(self, first: Expr, rows: Expr, kind: str) -> list[Operation]:
+    def sums(self) -> Buffer:
         columns = mul(self._panels(const(self.block)), const(self.tile.columns))
-        sums = make_buffer("sums", self.dtype, [mul(self.panels, const(self.tile.rows)), columns])
-        start = mul(first, self.pitches[0])
-        panels = ForOp("jp", self._panels(rows), self._micro_kernel(start))
-        return [
-            AllocOp(sums, "stack"),
-            self.over_panels([panels], kind),
-            *self._results(first, rows),
-        ]
+        return make_buffer("sums", self.dtype, [self.kept_rows, columns])
 
-    def _micro_kernel(self, first: Expr) -> list[Operation]:
-        """One tile of the block whose columns start at `first`."""
-        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
-        phase, shift = self.image.tap_place()
+    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
         column = var("jp") * self.tile.columns
-        a = load("weights", [var("iq"), self.p.depth.flat(), var("i1")], self.dtype)
-        position = first + column + shift + var("j1")
-        b = load("plane", [self.image.channels.flat(), phase, position], self.dtype)
-        step = UpdateOp("tile", [var("i1"), var("j1")], "add", a * b)
-        row = var("iq") * self.tile.rows + var("i2")
-        total = load("tile", [var("i2"), var("j2")], self.dtype)
-        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
-        return [
-            AllocOp(tile, "reg"),
-            self.over_tile("0", [clear]),
-            *self.over_taps([self.over_tile("1", [step])]),
-            self.over_tile("2", [StoreOp("sums", [row, column + var("j2")], total)]),
-        ]
+        start = mul(first, self.pitches[0])
+        value = self.weight(var("i1")) * self.pixel(start + column + var("j1"))
+        tile = self.micro_kernel(value, self.slot * self.tile.rows, column)
+        return [ForOp("jp", self._panels(rows), tile)]
 
-    def _results(self, first: Expr, rows: Expr) -> list[Operation]:
-        """The epilogue of a block: `rows` output rows from `first` on."""
+    def results(self, first: Expr, rows: Expr) -> list[Operation]:
         names = ["hr", *(d.column for d in self.image.dims[1:])]
         sizes = [rows, *(d.size for d in self.image.dims[1:])]
         column = const(0)
         for name, pitch in zip(names, self.pitches, strict=True):
             column = column + mul(var(name), pitch)
-        total = load("sums", [self.p.rows.flat(), column], self.dtype)
+        row = var("ir") if self.by_panel else self.p.rows.flat()
+        total = load("sums", [row, column], self.dtype)
         target = self.p.target
-        here = substituting({self.image.dims[0].column: first + var("hr")})
+        values = {self.image.dims[0].column: first + var("hr")}
+        if self.by_panel:
+            values |= self.p.rows.unflatten(self.first_channel + var("ir"))
+        here = substituting(values)
 
         def summed(e: Expr) -> Expr:
             return replace_loads(here(e), lambda n: total if n.value == target.buffer else None)
@@ -126,4 +111,6 @@ class PixelColumns(ConvolutionNest):
         nest = vectorize_map(ForOp(names[-1], sizes[-1], stores), self.lanes)
         for name, size in reversed(list(zip(names[:-1], sizes[:-1], strict=True))):
             nest = [ForOp(name, size, nest)]
+        if self.by_panel:
+            return [ForOp("ir", self.channels, nest)]
         return loops_around(self.p.rows, nest, least=2)

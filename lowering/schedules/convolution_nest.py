@@ -1,24 +1,46 @@
-"""What both forms of a convolution share: the plane, the packed weights, and the loops around."""
+"""What both forms of a convolution share: the plane, the packed weights, and the loops around.
+
+A task is one of two, whichever moves less through the caches:
+
+| task | reads | weights are packed |
+|---|---|---|
+| some output rows, all channels | all weights, a part of the image | once, before |
+| a panel of channels, some output rows | all of the image, a panel of weights | by the task |
+
+In a task a panel goes over its pixels once per block of the depth: the rounding errors of a sum
+grow with the length of its chains of additions.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import gcd
 
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, mul, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp
+from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 
 from ..te.affine import known
+from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
-from .contraction_shape import Product
-from .contraction_tile import Tile, ceil_div, loops_around
+from .contraction_shape import Axis, Product
+from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around
 from .convolution_image import Image, fill_plane
 
 BLOCK_BYTES = 1 << 18
 """Sums of a block of output rows: a part of the L2 cache."""
+KEPT_BYTES = 1 << 19
+"""What stays in the L2 cache from one task to the next."""
 ROWS_OF_UNKNOWN = 8
+
+
+def rows_of_blocks(size: int, most: int, least: int = 1) -> int:
+    """Rows of a block when `size` rows are cut into blocks of `least` to `most` rows: as many as
+    leave the smallest rest."""
+    most = max(1, min(size, most))
+    return min(range(min(least, most), most + 1), key=lambda rows: (-size % rows, -rows))
 
 
 class ConvolutionNest(ABC):
@@ -27,6 +49,7 @@ class ConvolutionNest(ABC):
     Attributes:
         tile: the register tile.
         packed: output channels of a panel of packed weights.
+        by_panel: a task is of one panel.
         block: output rows (of the first dimension) that are computed and stored together.
     """
 
@@ -38,73 +61,235 @@ class ConvolutionNest(ABC):
         buffers: dict[str, Buffer],
         tile: Tile,
         packed: int,
+        whole: bool,
     ) -> None:
         self.p, self.image, self.lanes, self.buffers = p, image, lanes, buffers
         self.tile, self.packed = tile, packed
-        self.dtype = dtype = p.target.value.dtype
+        self.dtype = p.target.value.dtype
         self.pitches = image.pitches
         self.panels = ceil_div(p.rows.size, packed)
         slack = max(tile.columns, tile.rows)
         self.slack = -(-slack // lanes) * lanes
-        positions = mul(image.dims[0].extent, self.pitches[0]) + self.slack
-        self.plane = make_buffer(
-            "plane", dtype, [image.channels.size, const(image.phase_count), positions]
-        )
-        self.packer = RowPacker(p.x, p.rows, p.depth, buffers, dtype, packed, lanes)
-        self.weights = make_buffer(
-            "weights", dtype, [self.panels, p.depth.size, const(self.packer.width)]
-        )
+        self.packer = RowPacker(p.x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
+        self.by_panel = self._moves_less_by_panel()
+        batch = set(p.batch.names)
+        self.hoisted = bool(batch) and not batch & p.x.free
+        self.local = self.by_panel and not self.hoisted and not whole
+        self.step = self._depth_step()
+        self.depth_blocks = ceil_div(p.depth.extents[0], self.step) if p.depth.names else const(1)
         self.block = self.block_rows()
         self.blocks = ceil_div(image.dims[0].size, self.block)
+
+    # --- sizes ----------------------------------------------------------------------------------
+
+    @property
+    def plane(self) -> Buffer:
+        positions = mul(self.image.dims[0].extent, self.pitches[0]) + self.slack
+        shape = [self.image.channels.size, const(self.image.phase_count), positions]
+        return make_buffer("plane", self.dtype, shape)
+
+    @property
+    def weights(self) -> Buffer:
+        """Of one panel and one block of the depth where a task packs them itself."""
+        panels, depth = (const(1), self._block_depth) if self.local else (
+            self.panels, self.p.depth.size)  # fmt: skip
+        return make_buffer("weights", self.dtype, [panels, depth, const(self.packer.width)])
+
+    @property
+    def _inner_depth(self) -> Expr:
+        """Steps of the depth for one of its outermost loop."""
+        return Axis(self.p.depth.names[1:], self.p.depth.extents[1:]).size
+
+    @property
+    def _block_depth(self) -> Expr:
+        return mul(self.step, self._inner_depth)
+
+    def _depth_step(self) -> Expr:
+        """Iterations of the outermost loop of the depth in a block: about `DEPTH_BLOCK` steps, in
+        whole squares of a transposing packer if they fit."""
+        count, inner = known(self.p.depth.extents[0]), known(self._inner_depth)
+        if count is None or inner is None:
+            return self.p.depth.extents[0]
+        blocks = max(1, round(count * inner / DEPTH_BLOCK))
+        step = -(-count // blocks)
+        square = self.lanes // gcd(inner, self.lanes)
+        return const(min(count, -(-step // square) * square if step >= square else step))
+
+    def _moves_less_by_panel(self) -> bool:
+        """Whether tasks of panels read less than tasks of output rows do."""
+        numbers = [known(e) for e in (self.p.rows.size, self.p.depth.size, self.panels,
+                                      *self.plane.shape)]  # fmt: skip
+        rows, depth, panels, *plane_shape = (0 if n is None else n for n in numbers)
+        if not all(numbers):
+            return False
+        weights = rows * depth * self.dtype.itemsize
+        plane = plane_shape[0] * plane_shape[1] * plane_shape[2] * self.dtype.itemsize
+        again_weights = TASKS if weights > KEPT_BYTES else 1
+        again_plane = panels if plane > KEPT_BYTES else 1
+        return weights + again_plane * plane < again_weights * weights + plane
 
     @abstractmethod
     def block_rows(self) -> int:
         """Output rows of a block."""
 
+    @property
+    def tasks(self) -> int:
+        """Blocks of output rows that the threads need."""
+        return -(-TASKS // (known(self.panels) or 1)) if self.by_panel else TASKS
+
+    @property
+    def kept_rows(self) -> Expr:
+        """Channels, padded to panels, whose sums a task keeps."""
+        return mul(const(1) if self.by_panel else self.panels, const(self.packed))
+
+    # --- loops ----------------------------------------------------------------------------------
+
     @abstractmethod
-    def block_body(self, first: Expr, rows: Expr, kind: str) -> list[Operation]:
-        """The sums and the results of `rows` output rows from `first` on; the loop over the panels
-        of weights is of the given kind."""
+    def sums(self) -> Buffer:
+        """Of a task."""
+
+    @abstractmethod
+    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
+        """The tiles of one panel and one block of the depth, for `rows` output rows from `first`
+        on."""
+
+    @abstractmethod
+    def results(self, first: Expr, rows: Expr) -> list[Operation]:
+        """The epilogue of a task."""
 
     def build(self) -> list[Operation]:
-        batch = set(self.p.batch.names)
-        shared = bool(batch) and not batch & self.p.x.free
-        pack: list[Operation] = [AllocOp(self.weights, "stack"), self._pack_weights()]
+        pack: list[Operation] = []
+        if not self.local:
+            pack = [AllocOp(self.weights, "stack"), self._pack_weights()]
         body: list[Operation] = [
-            *([] if shared else pack),
+            *([] if self.hoisted else pack),
             AllocOp(self.plane, "stack"),
             *fill_plane(self.p, self.image, self.slack, self.lanes),
-            self._blocks(),
+            self._tasks(),
         ]
         nest = loops_around(self.p.batch, body)
-        return [*pack, *nest] if shared else nest
+        return [*pack, *nest] if self.hoisted else nest
 
     def _pack_weights(self) -> Operation:
         panel = var("ip")
         body = self.packer.panel("weights", panel, panel * self.packed, const(0), self.p.depth.size)
         return ForOp("ip", self.panels, body, "parallel", grain=4)
 
-    def _blocks(self) -> Operation:
+    def _tasks(self) -> Operation:
         size, block = self.image.dims[0].size, const(self.block)
-        first, rows = var("hb") * self.block, block
+        task = var("hb")
+        here = task % self.blocks if self.by_panel else task
+        if self.blocks.is_int(1):
+            here = const(0)
+        first, rows = here * self.block, block
         if (count := known(size)) is None or count % self.block:
             rows = binary("min", block, size - first)
-        if self.blocks.is_int(1):  # the panels of weights take the threads
-            return ForOp("hb", self.blocks, self.block_body(first, rows, "parallel"))
-        body = self.block_body(first, rows, "serial")
-        return ForOp("hb", self.blocks, body, "parallel", grain=1)
+        panel = self._over_depth(self.panel_body(first, rows))
+        if not self.by_panel:
+            panel = [ForOp("iq", self.panels, panel)]
+        body = [AllocOp(self.sums(), "stack"), *panel, *self.results(first, rows)]
+        if self.local:
+            body.insert(0, AllocOp(self.weights, "stack"))
+        count_ = mul(self.panels, self.blocks) if self.by_panel else self.blocks
+        return ForOp("hb", count_, body, "parallel", grain=1)
 
-    def over_panels(self, body: list[Operation], kind: str) -> Operation:
-        return ForOp("iq", self.panels, body, kind, grain=1 if kind == "parallel" else None)
+    @property
+    def panel(self) -> Expr:
+        """The panel that a tile is of."""
+        return var("hb") // self.blocks if self.by_panel else var("iq")
+
+    @property
+    def first_channel(self) -> Expr:
+        """Of those that a task is of."""
+        return self.panel * self.packed if self.by_panel else const(0)
+
+    @property
+    def channels(self) -> Expr:
+        """How many a task is of."""
+        size = known(self.p.rows.size)
+        if not self.by_panel:
+            return self.p.rows.size
+        if size is not None and size % self.packed == 0:
+            return const(self.packed)
+        return binary("min", self.packed, self.p.rows.size - self.first_channel)
+
+    @property
+    def slot(self) -> Expr:
+        """Where the sums of the panel are kept."""
+        return const(0) if self.by_panel else self.panel
+
+    def _over_depth(self, body: list[Operation]) -> list[Operation]:
+        """A panel's tiles, block by block of the depth."""
+        if self.local:
+            first = var("kb") * self._block_depth
+            row = self.panel * self.packed
+            depth = mul(self._step_here, self._inner_depth)
+            body = [*self.packer.panel("weights", const(0), row, first, depth), *body]
+        return [ForOp("kb", self.depth_blocks, body)]
+
+    @property
+    def _step_here(self) -> Expr:
+        extent, step = self.p.depth.extents[0], known(self.step)
+        size = known(extent)
+        if self.depth_blocks.is_int(1) or (size is not None and step and size % step == 0):
+            return self.step
+        return binary("min", self.step, extent - var("kb") * self.step)
+
+    def weight(self, channel: Expr) -> Expr:
+        """The packed weight of a channel of the panel, at the loops of the depth."""
+        k = self.p.depth.flat()
+        if not self.local:
+            return load("weights", [self.panel, self._global_depth(k), channel], self.dtype)
+        return load("weights", [const(0), k, channel], self.dtype)
+
+    def pixel(self, position: Expr) -> Expr:
+        """The element of the plane `position` after the tap's shift, at the loops of the depth."""
+        phase, shift = self.image.tap_place()
+        place = [self.image.channels.flat(), phase, position + shift]
+        return load("plane", [self._global_depth(e) for e in place], self.dtype)
+
+    def _global_depth(self, e: Expr) -> Expr:
+        """`e` where the outermost loop of the depth runs over the block only."""
+        name = self.p.depth.names[0]
+        return substituting({name: var("kb") * self.step + var(name)})(e)
 
     def over_taps(self, body: list[Operation]) -> list[Operation]:
-        """The loops over channels and taps around a step of the sums."""
-        for name, extent in reversed(
-            list(zip(self.p.depth.names, self.p.depth.extents, strict=True))
-        ):
+        """The loops over a block's channels and taps around a step of the sums."""
+        extents = [self._step_here, *self.p.depth.extents[1:]]
+        for name, extent in reversed(list(zip(self.p.depth.names, extents, strict=True))):
             body = [ForOp(name, extent, body, reduction=True)]
         return body
 
     def over_tile(self, suffix: str, body: list[Operation]) -> Operation:
         columns = ForOp(f"j{suffix}", self.tile.columns, body, "vector")
         return ForOp(f"i{suffix}", self.tile.rows, [columns], "unroll")
+
+    def micro_kernel(self, value: Expr, row: Expr, column: Expr) -> list[Operation]:
+        """A tile over a block of the depth, added to the sums.
+
+        Args:
+            value: of a step, at row i1 and column j1 of the tile.
+            row, column: in the sums, of the tile's first element.
+        """
+        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
+        step = UpdateOp("tile", [var("i1"), var("j1")], "add", value)
+        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
+        return [
+            AllocOp(tile, "reg"),
+            self.over_tile("0", [clear]),
+            *self.over_taps([self.over_tile("1", [step])]),
+            *self._keep(row, column),
+        ]
+
+    def _keep(self, row: Expr, column: Expr) -> list[Operation]:
+        def kept(suffix: str, more: bool) -> Operation:
+            i, j = var(f"i{suffix}"), var(f"j{suffix}")
+            place = [row + i, column + j]
+            total = load("tile", [i, j], self.dtype)
+            if more:
+                total = load("sums", place, self.dtype) + total
+            return self.over_tile(suffix, [StoreOp("sums", place, total)])
+
+        if self.depth_blocks.is_int(1):
+            return [kept("2", False)]
+        return [IfOp(binary("eq", var("kb"), 0), [kept("2", False)], [kept("3", True)])]

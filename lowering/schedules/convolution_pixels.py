@@ -4,9 +4,9 @@
 plane[c][q] = image with its border                            (once)
 pack the weights into panels weights[m / NR][k][NR]            (once)
 for each block of output rows (parallel):
-    for each panel of channels, for each run of MR pixels:
-        tile[MR][NR] in registers += plane[c(k)][q + shift(k)] outer weights[.., k, :]  over all k
-        sums[pixel][m] = tile                                  (stays in the L2 cache)
+    for each panel of channels, for each block of the depth, for each run of MR pixels:
+        tile[MR][NR] in registers = plane[c(k)][q + shift(k)] outer weights[.., k, :]  over its k
+        sums[pixel][m] += tile                                 (stays in the L2 cache)
     y[m, pixel] = epilogue(sums[pixel][m])                     (by squares, across)
 ```
 A run of pixels lies in one row of the image, or covers whole rows of a narrow one, so that nothing
@@ -19,15 +19,15 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import ForOp, StoreOp
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map
 from ..te.squares import transpose_tiles
 from .contraction_shape import Axis, Product, Spots
-from .contraction_tile import TASKS, TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
+from .contraction_tile import TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
 from .convolution_image import Image
-from .convolution_nest import BLOCK_BYTES, ConvolutionNest
+from .convolution_nest import BLOCK_BYTES, ConvolutionNest, rows_of_blocks
 
 LEAST_RUN = 6
 """Pixels of a run that keep the units busy."""
@@ -40,7 +40,7 @@ class PixelRows(ConvolutionNest):
 
     @classmethod
     def of(
-        cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]
+        cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], whole: bool
     ) -> PixelRows | None:
         """None where the image's rows do not divide into runs, or sizes are not known."""
         width, channels = known(image.dims[-1].size), known(p.rows.size)
@@ -53,7 +53,7 @@ class PixelRows(ConvolutionNest):
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
         tile = Tile(max(runs), lanes * VECTORS_PER_ROW, lanes)
-        return cls(p, image, lanes, buffers, tile, tile.columns)
+        return cls(p, image, lanes, buffers, tile, tile.columns, whole)
 
     def _row_pixels(self) -> int:
         """Output pixels of one step along the first dimension."""
@@ -66,8 +66,8 @@ class PixelRows(ConvolutionNest):
         size = known(self.image.dims[0].size) or 1
         if len(self.image.dims) == 1:
             return size
-        row_bytes = self._row_pixels() * (known(self.p.rows.size) or 1) * self.dtype.itemsize
-        return min(size, max(1, min(-(-size // TASKS), BLOCK_BYTES // row_bytes)))
+        row_bytes = self._row_pixels() * (known(self.kept_rows) or 1) * self.dtype.itemsize
+        return rows_of_blocks(size, min(-(-size // self.tasks), BLOCK_BYTES // row_bytes))
 
     @property
     def cost(self) -> float:
@@ -76,23 +76,22 @@ class PixelRows(ConvolutionNest):
         used = (known(self.panels) or 1) * self.tile.columns
         return used / channels + TRANSPOSITION / depth
 
-    def block_body(self, first: Expr, rows: Expr, kind: str) -> list[Operation]:
-        pixels = self.block * self._row_pixels()
-        width = mul(self.panels, const(self.tile.columns))
-        sums = make_buffer("sums", self.dtype, [const(pixels), width])
+    def sums(self) -> Buffer:
+        pixels = const(self.block * self._row_pixels())
+        return make_buffer("sums", self.dtype, [pixels, self.kept_rows])
+
+    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
         names = [f"h{k}" for k in range(len(self.image.dims))]
         width_runs = ceil_div(self.image.dims[-1].size, self.tile.rows)
         sizes = [rows, *(d.size for d in self.image.dims[1:])]
         sizes[-1] = width_runs if len(sizes) > 1 else ceil_div(rows, self.tile.rows)
-        nest: list[Operation] = self._micro_kernel(first, names)
+        nest = self._run(first, names)
         for name, size in reversed(list(zip(names, sizes, strict=True))):
             nest = [ForOp(name, size, nest)]
-        return [AllocOp(sums, "stack"), self.over_panels(nest, kind), *self._results(first, rows)]
+        return nest
 
-    def _micro_kernel(self, first: Expr, names: list[str]) -> list[Operation]:
+    def _run(self, first: Expr, names: list[str]) -> list[Operation]:
         """One run of pixels: the loops `names` stand at its row, the last one at the run."""
-        tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
-        phase, shift = self.image.tap_place()
         places = [var(n) for n in names]
         places[-1] = places[-1] * self.tile.rows
         pixel = const(0)
@@ -101,27 +100,16 @@ class PixelRows(ConvolutionNest):
         start = mul(first, self.pitches[0])
         for place, pitch in zip(places, self.pitches, strict=True):
             start = start + mul(place, pitch)
-        position = start + shift + var("i1")
-        a = load("plane", [self.image.channels.flat(), phase, position], self.dtype)
-        b = load("weights", [var("iq"), self.p.depth.flat(), var("j1")], self.dtype)
-        step = UpdateOp("tile", [var("i1"), var("j1")], "add", a * b)
-        channel = var("iq") * self.tile.columns + var("j2")
-        total = load("tile", [var("i2"), var("j2")], self.dtype)
-        clear = StoreOp("tile", [var("i0"), var("j0")], const(0, self.dtype))
-        return [
-            AllocOp(tile, "reg"),
-            self.over_tile("0", [clear]),
-            *self.over_taps([self.over_tile("1", [step])]),
-            self.over_tile("2", [StoreOp("sums", [pixel + var("i2"), channel], total)]),
-        ]
+        value = self.pixel(start + var("i1")) * self.weight(var("j1"))
+        return self.micro_kernel(value, pixel, self.slot * self.tile.columns)
 
-    def _results(self, first: Expr, rows: Expr) -> list[Operation]:
+    def results(self, first: Expr, rows: Expr) -> list[Operation]:
         """Across: what lies together in the sums are channels, in the results pixels."""
-        (channel,) = self.p.rows.names
         per_row = self._row_pixels()
         columns = Axis([d.column for d in self.image.dims], [d.size for d in self.image.dims])
-        spots = Spots(self.buffers, ((columns, first * per_row + var("pixel")),))
-        total = load("sums", [var("pixel"), var(channel)], self.dtype)
+        channel = (self.p.rows, self.first_channel + var("channel"))
+        spots = Spots(self.buffers, ((columns, first * per_row + var("pixel")), channel))
+        total = load("sums", [var("pixel"), var("channel")], self.dtype)
         target = self.p.target
 
         def summed(e: Expr) -> Expr:
@@ -132,10 +120,8 @@ class PixelRows(ConvolutionNest):
             for s in self.p.epilogue
         ] or [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
         inner = ForOp("pixel", rows * per_row, stores)
-        nest = ForOp(channel, self.p.rows.size, [inner])
-        width = mul(self.panels, const(self.tile.columns))
-        sums = make_buffer("sums", self.dtype, [const(self.block * per_row), width])
-        squares = transpose_tiles(nest, {**self.buffers, "sums": sums})
+        nest = ForOp("channel", self.channels, [inner])
+        squares = transpose_tiles(nest, {**self.buffers, "sums": self.sums()})
         if squares is not None:
             return squares
-        return [ForOp(channel, self.p.rows.size, vectorize_map(inner, self.lanes))]
+        return [ForOp("channel", self.channels, vectorize_map(inner, self.lanes))]

@@ -33,7 +33,7 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
-from .contraction import blocking_for, is_fixed, worth_blocking
+from .contraction import blocking_for, made_of, worth_blocking
 from .contraction_pairs import paired_product, worth_pairing
 from .contraction_shape import product_of
 from .contraction_tile import Blocking
@@ -309,10 +309,12 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
 def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
     product = product_of(func)
-    if convolved_product(func) is not None:
-        _tensorize(scheduler, "convolution", parameters.vector_bytes)
+    if (convolution := convolved_product(func)) is not None:
+        constant = made_of(convolution.product.x, parameters.fixed)
+        kernel = "packed convolution" if constant else "convolution"
+        _tensorize(scheduler, kernel, parameters.vector_bytes)
     elif product is not None and worth_blocking(product, parameters.fixed):
-        constant = is_fixed(product, parameters.fixed)  # packed at compile time (prepack.py)
+        constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
         kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
         blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
         _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))

@@ -6,6 +6,7 @@
 | packed product | the same | the same, the second factor packed whole, before everything |
 | pairs | the same of 16-bit numbers | the same, two steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
+| packed convolution | the same | the same, the weights packed before everything |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | a merge sort or a selection a line |
 
@@ -32,7 +33,7 @@ from .contraction import blocked_product
 from .contraction_pairs import PairedProduct, paired_product, product_of_pairs
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking
-from .convolution import convolved_product, direct_convolution
+from .convolution import Convolution, convolved_product, direct_convolution
 from .order import ranking_of, sorted_lines
 
 MOST_SUMS = 2048
@@ -84,6 +85,10 @@ def _packed_pairs(func: FuncOp, form: PairedProduct, *parameters: int) -> list[O
     return product_of_pairs(func, form, Blocking(*parameters), whole=True)
 
 
+def _packed_convolution(func: FuncOp, form: Convolution, vector_bytes: int) -> list[Operation]:
+    return direct_convolution(func, form, vector_bytes, whole=True)
+
+
 def _product(
     recognise: Callable[[FuncOp], Any], write: Callable[..., list[Operation]], form: str
 ) -> Kernel:
@@ -98,6 +103,9 @@ KERNELS = {
     "packed pairs": _product(paired_product, _packed_pairs, "one product of 16-bit numbers"),
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"
+    ),
+    "packed convolution": Kernel(
+        convolved_product, _packed_convolution, "a product with an image that is read by windows"
     ),
     "attention": Kernel(recognise_attention, tiled_attention, "two products around a softmax"),
     "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),
