@@ -100,15 +100,6 @@ def linear_cross_entropy(
     )  # fmt: skip
 
 
-def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """An older name of `interpolate`."""
-    return lookup("interpolate")(input, size, scale_factor)
-
-
-def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    return lookup("interpolate")(input, size, scale_factor, "bilinear", True)
-
-
 def _written(family: types.ModuleType) -> dict[str, Face]:
     """The public functions that a family defines (not those it imports)."""
     own = (family.__name__, f"{family.__package__}.choice")
@@ -126,8 +117,6 @@ WRITTEN = {name: found for family in FAMILIES for name, found in _written(family
 FACES: dict[str, Face] = {
     **{f"avg_pool{n}d": with_out(_avg_pool(n)) for n in (1, 2, 3)},
     "linear_cross_entropy": linear_cross_entropy,
-    "upsample_nearest": upsample_nearest,
-    "upsample_bilinear": upsample_bilinear,
     "pad": pad,
     "scaled_dot_product_attention": scaled_dot_product_attention,
 }

@@ -64,6 +64,17 @@ def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]]) -> Ten
 def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:
   return torch.tensordot(a, b, dims[0], dims[1])
 """
+_CDIST = """
+def cdist(x1: Tensor, x2: Tensor, p: float=2., compute_mode: str="use_mm_for_euclid_dist_if_necessary") -> Tensor:
+  if compute_mode == "use_mm_for_euclid_dist_if_necessary":
+    return torch.cdist(x1, x2, p, None)
+  elif compute_mode == "use_mm_for_euclid_dist":
+    return torch.cdist(x1, x2, p, 1)
+  elif compute_mode == "donot_use_mm_for_euclid_dist":
+    return torch.cdist(x1, x2, p, 2)
+  else:
+    raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+"""  # noqa: E501  # lines of script text
 _STFT = """
 def stft(input: Tensor, n_fft: int, hop_length: Optional[int]=None, win_length: Optional[int]=None, window: Optional[Tensor]=None, center: bool=True, pad_mode: str="reflect", normalized: bool=False, onesided: Optional[bool]=None, return_complex: Optional[bool]=None, align_to_window: Optional[bool]=None) -> Tensor:
   return torch.stft(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window)
@@ -102,11 +113,11 @@ def composite_library() -> TextLibrary:
         "unique_consecutive(input, return_inverse, return_counts, dim)",
         "unique_consecutive(input, return_inverse, return_counts)",
     )  # fmt: skip
-    text = unique + consecutive + _norms() + _TENSORDOT + _STFT
+    text = unique + consecutive + _norms() + _TENSORDOT + _CDIST + _STFT
     return TextLibrary.parse(text, PREFIX, "functional.py")
 
 
-OVERLOADED = {"norm": 4, "tensordot": 3, "stft": 1}
+OVERLOADED = {"norm": 4, "tensordot": 3, "cdist": 1, "stft": 1}
 """Functions chosen by the types of their arguments, and how many there are of each."""
 
 FLAGGED = {"unique": 2, "unique_consecutive": 1}

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, complex_dtype, float32, float64, result_type
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, const, select, substitute, var
+from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import TensorType, tensor
 
@@ -89,6 +89,8 @@ class Builder(Emitter):
         kind: type[tg.ReductionOp] = tg.ReduceOp,
     ) -> Tensor:
         """Elements combined over r0 < extents[0], ...; `make(body, [i0, ..], [r0, ..])`."""
+        if kind is tg.ReduceOp and all(n.is_int(1) for n in extents):
+            return self._only_one(shape, len(extents), dtype, combiner, make)
         sizes = tuple(shape)
         body = Body(self)
         r = [const(0) if s.is_int(1) else var(f"r{d}") for d, s in enumerate(extents)]
@@ -96,6 +98,23 @@ class Builder(Emitter):
         key = (kind, combiner, e, sizes, tuple(extents), *body.inputs)
         op = self.once(key, lambda: kind(body.inputs, e, extents, combiner, tensor(dtype, sizes)))
         return self.fresh(op.result)
+
+    def _only_one(
+        self,
+        shape: Sequence[Expr],
+        count: int,
+        dtype: DType,
+        combiner: str,
+        make: Callable[[Body, list[Expr], list[Expr]], Expr],
+    ) -> Tensor:
+        """A reduction of one element each: that element (a sum is 0 + it, which tells -0 apart)."""
+
+        def element(body: Body, i: list[Expr]) -> Expr:
+            e = convert(make(body, i, [const(0)] * count), dtype)
+            is_sum = combiner == "add" and dtype.is_floating_point
+            return binary("add", tg.identity(combiner, dtype), e) if is_sum else e
+
+        return self.compute(shape, dtype, element)
 
     def contract(
         self,

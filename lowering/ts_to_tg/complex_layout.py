@@ -18,7 +18,7 @@ from .complex_tensors import (
     pairs_of,
     parts_of,
 )
-from .dims import dtype_of
+from .dims import dtype_asked, dtype_of
 from .sizes import simplify
 from .values import ComplexTensor, Tensor, Value
 from .view import is_contiguous, strides_of
@@ -119,15 +119,8 @@ def _contiguous(b: Builder, x: ComplexTensor, *_: Value) -> AnyTensor:
 
 
 def _to(b: Builder, x: AnyTensor, *arguments: Value) -> AnyTensor:
-    """All overloads of to: another tensor gives its dtype, an int is one."""
-    target = x.dtype
-    for a in arguments:
-        if isinstance(a, Tensor | ComplexTensor):
-            target = a.dtype
-            break
-        if isinstance(a, int) and not isinstance(a, bool):
-            target = dtype_of(a, target)
-            break
+    """All overloads of to."""
+    target = dtype_asked(x, arguments)
     flags = [a for a in arguments if isinstance(a, bool)]
     out = converted(b, x, target)
     return copied(b, out) if out is x and len(flags) > 1 and flags[1] else out

@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64, prom
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .dims import dtype_of, sizes_of
+from .dims import dtype_asked, dtype_of, sizes_of
 from .elements import as_expr, compute_dtype
 from .emission import Body
 from .sizes import simplify
@@ -180,18 +180,9 @@ def converted(b: Builder, x: Tensor, dtype: DType, copy: bool = False) -> Tensor
 
 
 def _to(b: Builder, x: Tensor, *arguments: Value) -> Tensor:
-    """All overloads of to: a dtype is an int, another tensor gives its dtype."""
-    target = x.dtype
+    """All overloads of to."""
+    target = dtype_asked(x, arguments)
     flags = [a for a in arguments if isinstance(a, bool)]
-    for a in arguments:
-        if isinstance(a, Expr):
-            b.cannot("a dtype that is not known")
-        if isinstance(a, Tensor):
-            target = a.dtype
-            break
-        if isinstance(a, int) and not isinstance(a, bool):
-            target = BY_CODE[a]
-            break
     if target.is_complex:
         b.cannot("complex numbers")
     return converted(b, x, target, len(flags) > 1 and flags[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from tensorscript.base.dtypes import BY_CODE, DType
 from tensorscript.base.errors import NotCompilable
@@ -11,7 +12,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const
 from .builder import Builder
 from .elements import as_expr
 from .sizes import product, simplify
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 
 
 def dimension(b: Builder, dim: Value, rank: int) -> int:
@@ -72,6 +73,17 @@ def dtype_of(code: Value, default: DType) -> DType:
     if isinstance(code, Expr):
         raise NotCompilable("a dtype that is not known")
     return default if code is None else BY_CODE[code]
+
+
+def dtype_asked(x: Tensor | ComplexTensor, arguments: Sequence[Value]) -> DType:
+    """The dtype that any overload of `to` gives `x`: that of another tensor, or a dtype's code; it
+    stands before the flags, behind which an int is a memory format."""
+    for a in takewhile(lambda a: not isinstance(a, bool), arguments):
+        if isinstance(a, Tensor | ComplexTensor):
+            return a.dtype
+        if isinstance(a, int | Expr):
+            return dtype_of(a, x.dtype)
+    return x.dtype
 
 
 def element_count(x: Tensor) -> Expr:

@@ -1,10 +1,12 @@
 """How far eager operators agree with PyTorch over its own operator database.
 
-    python tests/run/conformance.py [--limit 12] [--forms function,method,inplace,out] [NAME ...]
+    python tests/run/conformance.py [--limit 12] [--forms function,method,inplace,out]
+                                    [--through eager] [--dtypes float32,..] [NAME ...]
 
 runs samples of every entry (or of those whose name contains NAME) in eight dtypes through our
 functions and PyTorch's, prints each disagreement's first sample and the counts, and with
-`--errors` the arguments that PyTorch refuses. `test_conformance.py` runs a small part of it.
+`--errors` the arguments that PyTorch refuses. `--through` says how ours run: in eager mode, traced,
+scripted, or compiled from either (`opinfo_programs.py`). `test_conformance.py` runs a small part.
 """
 
 from __future__ import annotations
@@ -18,12 +20,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import opinfo_samples as samples_of
+from opinfo_programs import THROUGH, NoProgram
 from opinfo_samples import Missing, Sample, Unconvertible, difference, torch
 
 import tensorscript as ts
-from tensorscript.base.errors import MissingKernelError, TensorScriptError
+from tensorscript.base.errors import MissingKernelError, NotCompilable, TensorScriptError
 
 AGREES, DIFFERS, MISSING, SKIPPED = "agrees", "differs", "missing", "skipped"
+REFUSED = "refused"  # by native code, with its reason
 DTYPES = ("float32", "int64", "bool", "float64", "int32", "bfloat16", "float16", "complex64")
 
 OUT_OF_SCOPE = {
@@ -91,7 +95,7 @@ class Tally:
     @property
     def verdict(self) -> str:
         """The worst of what happened."""
-        return next((o for o in (MISSING, DIFFERS, AGREES) if self.counts[o]), SKIPPED)
+        return next((o for o in (MISSING, DIFFERS, REFUSED, AGREES) if self.counts[o]), SKIPPED)
 
 
 def in_scope() -> dict[str, Any]:
@@ -99,8 +103,10 @@ def in_scope() -> dict[str, Any]:
     return {n: op for n, op in found.items() if not n.startswith(tuple(OUT_OF_SCOPE))}
 
 
-def survey(op: Any, name: str, dtype: str, limit: int, form: str = "function") -> Tally:
-    """Run samples of one entry in one dtype and form."""
+def survey(
+    op: Any, name: str, dtype: str, limit: int, form: str = "function", through: str = "eager"
+) -> Tally:
+    """Run samples of one entry in one dtype and form, by one of the ways of `THROUGH`."""
     tally = Tally()
     found = getattr(torch, dtype)
     if found not in op.supported_dtypes("cpu") or samples_of.oracle(op, form) is None:
@@ -108,14 +114,14 @@ def survey(op: Any, name: str, dtype: str, limit: int, form: str = "function") -
     if form == "out" and not op.supports_out:
         return tally
     for sample in samples_of.samples(op, found, limit):
-        outcome, why = _compared(op, name, sample, form)
+        outcome, why = _compared(op, name, sample, form, through)
         tally.add(outcome, f"{why}  <- {_shown(sample)}" if why else "")
         if outcome == MISSING:
             break
     return tally
 
 
-def _compared(op: Any, name: str, sample: Sample, form: str) -> tuple[str, str]:
+def _compared(op: Any, name: str, sample: Sample, form: str, through: str) -> tuple[str, str]:
     try:
         args, kwargs = sample.all
         ours = samples_of.to_ours(args), samples_of.to_ours(kwargs)
@@ -126,7 +132,11 @@ def _compared(op: Any, name: str, sample: Sample, form: str) -> tuple[str, str]:
         return SKIPPED, ""  # PyTorch refuses; `refusals` compares that
     random = _is_random(op, name) or difference(_expected(op, sample, form, 4), expected)
     try:
-        found = _ours(op, form, *ours, expected)
+        found = _ours(op, form, *ours, expected, through)
+    except NoProgram:
+        return SKIPPED, ""
+    except NotCompilable as error:
+        return REFUSED, str(error).partition("\n")[0]
     except (Missing, MissingKernelError, AttributeError) as error:
         return MISSING, str(error).partition("\n")[0]
     except (TensorScriptError, ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -143,8 +153,10 @@ def _expected(op: Any, sample: Sample, form: str, seed: int) -> Any:
         return samples_of.oracle(op, form)(*args, **kwargs)
 
 
-def _ours(op: Any, form: str, args: Any, kwargs: Any, expected: Any) -> Any:
+def _ours(op: Any, form: str, args: Any, kwargs: Any, expected: Any, through: str) -> Any:
     ts.manual_seed(3)
+    if through != "eager":
+        return THROUGH[through](op, form, args, kwargs)
     run = samples_of.face(op, form)
     if form == "out":
         target = samples_of.to_ours(torch.empty(0, dtype=expected.dtype))
@@ -253,6 +265,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit", type=int, default=12, help="samples of an entry and dtype")
     parser.add_argument("--forms", default="function", help="function,method,inplace,out")
     parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--through", default="eager", choices=["eager", *THROUGH])
     parser.add_argument("--errors", action="store_true", help="look at refused arguments instead")
     options = parser.parse_args(arguments)
     verdicts, total = Counter[str](), Counter[str]()
@@ -266,12 +279,12 @@ def main(arguments: list[str]) -> int:
         else:
             for form in options.forms.split(","):
                 for dtype in options.dtypes.split(","):
-                    part = survey(op, name, dtype, options.limit, form)
+                    part = survey(op, name, dtype, options.limit, form, options.through)
                     tally.counts += part.counts
                     tally.why += [f"{form} {dtype} {w}" for w in part.why]
         verdicts[tally.verdict] += 1
         total += tally.counts
-        if tally.verdict in (DIFFERS, MISSING):
+        if tally.verdict in (DIFFERS, MISSING, REFUSED):
             _report(name, tally)
     print("entries", dict(verdicts), "samples", dict(total))
     return 0

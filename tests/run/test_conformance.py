@@ -13,7 +13,7 @@ if importlib.util.find_spec("torch") is None or importlib.util.find_spec("expect
     pytest.skip("needs PyTorch and expecttest", allow_module_level=True)
 
 import conformance as survey_of
-from conformance import AGREES, KNOWN, SKIPPED
+from conformance import AGREES, KNOWN, REFUSED, SKIPPED
 
 pytestmark = pytest.mark.torch
 LIMIT = 2
@@ -36,6 +36,26 @@ def test_known_difference(name: str, dtype: str) -> None:
     """Strict: an entry that agrees leaves the table."""
     tally = survey_of.survey(ENTRIES[name], name, dtype, limit=48)
     assert tally.verdict not in (AGREES, SKIPPED), "agrees by now: take it out of KNOWN"
+
+
+@pytest.mark.parametrize("name", list(ENTRIES)[::20])
+def test_compiled(name: str) -> None:
+    """A sample as machine code; what native code refuses it refuses with a reason."""
+    tally = survey_of.survey(ENTRIES[name], name, "float32", 1, through="native-trace")
+    assert tally.verdict in (AGREES, SKIPPED, REFUSED), tally.why
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("through", ["script", "trace", "native", "native-trace"])
+def test_way(through: str) -> None:
+    differing = {
+        f"{name} {dtype}": tally.why[:1]
+        for name, op in ENTRIES.items()
+        for dtype in WIDE
+        if (tally := survey_of.survey(op, name, dtype, 1, through=through)).verdict
+        not in (AGREES, SKIPPED, REFUSED)
+    }
+    assert not differing
 
 
 @pytest.mark.slow

@@ -48,3 +48,24 @@ def test_compiled_equals_eager(program: Callable[[Any], Any], layout: str) -> No
     got = ts.compile(program, example_inputs=(x,), fallback="error")(x).numpy()
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+def softmax_and_its_mean(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    scores = ts.softmax(x, 1)
+    return scores, scores.reshape(1, x.size(0), x.size(1)).mean(0)
+
+
+def as_complex(x: ts.Tensor) -> ts.Tensor:
+    return x.to(ts.complex128, memory_format=ts.contiguous_format)
+
+
+@pytest.mark.parametrize("program", [softmax_and_its_mean, as_complex])
+def test_reductions_of_one_and_conversions(program: Callable[[Any], Any]) -> None:
+    """A reduction over a single element inside a kernel of rows; a dtype before a memory format."""
+    x = ts.from_numpy(X)
+    traced = ts.jit.trace(program, (x,))
+    want = program(x)
+    got = ts.compile(traced, example_inputs=(x,), fallback="error")(x)
+    for g, w in zip(got, want, strict=True):
+        assert g.dtype == w.dtype
+        np.testing.assert_allclose(g.numpy(), w.numpy(), rtol=1e-5)

@@ -5,17 +5,14 @@ The traced function takes the tensors of a sample as inputs, its other arguments
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 import tensorscript as ts
 from tensorscript.base.errors import TensorScriptError
-from tensorscript.eager.tensor import Tensor
 
 pytestmark = pytest.mark.torch
 opinfo = pytest.importorskip("opinfo_samples", exc_type=ImportError)
+programs = pytest.importorskip("opinfo_programs", exc_type=ImportError)
 
 PREFERRED = ("float32", "int64", "bool", "complex64")
 NAMES = sorted(opinfo.entries())[::8]
@@ -27,41 +24,6 @@ RANDOM = frozenset({
     "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
 })  # fmt: skip
 """Their values differ from call to call, or are whatever memory held."""
-
-
-def program_of(face: Callable[..., Any], sample: Any) -> tuple[Callable[..., Any], list[Tensor]]:
-    """A function of the sample's tensors, and the tensors."""
-    tensors: list[Tensor] = []
-
-    def taken(value: Any) -> Callable[[tuple[Tensor, ...]], Any]:
-        if isinstance(value, Tensor):
-            tensors.append(value)
-            at = len(tensors) - 1
-            return lambda given: given[at]
-        if isinstance(value, list | tuple):
-            parts = [taken(v) for v in value]
-            return lambda given: type(value)(part(given) for part in parts)
-        if isinstance(value, dict):
-            entries = {k: taken(v) for k, v in value.items()}
-            return lambda given: {k: part(given) for k, part in entries.items()}
-        return lambda given: value
-
-    arguments, keywords = map(taken, opinfo.to_ours(sample.all))
-
-    def program(*given: Tensor) -> Any:
-        return face(*arguments(given), **keywords(given))
-
-    return program, tensors
-
-
-def copies(tensors: list[Tensor]) -> list[Tensor]:
-    return [Tensor(t._array.copy(), t.dtype) for t in tensors]
-
-
-def has_tensors(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(map(has_tensors, value))
-    return isinstance(value, Tensor)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,13 +39,13 @@ def test_an_operator_is_traced_and_replayed(name: str) -> None:
         pytest.skip("eager mode lacks it")
     for sample in opinfo.samples(entry, dtypes[0], 1):
         try:
-            program, tensors = program_of(face, sample)
-            expected = program(*copies(tensors))
+            program, tensors = programs.closed(face, *opinfo.to_ours(sample.all))
+            expected = program(*programs.own(tensors))
         except (opinfo.Unconvertible, AttributeError, TensorScriptError, TypeError):
             pytest.skip("eager mode refuses the sample")
-        if not tensors or not has_tensors(expected):
+        if not tensors or not programs.has_tensors(expected):
             pytest.skip("no tensors in, or none out")
-        traced = ts.jit.trace(program, tuple(copies(tensors)), check_trace=False)
-        found = traced(*copies(tensors))
+        traced = ts.jit.trace(program, tuple(programs.own(tensors)), check_trace=False)
+        found = traced(*programs.own(tensors))
         wanted = opinfo.to_torch(expected)
         assert opinfo.difference(opinfo.to_torch(found), wanted, name not in RANDOM) is None

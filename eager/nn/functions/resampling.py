@@ -229,3 +229,41 @@ def upsample(  # type: ignore[no-untyped-def]  # typed by its overloads
         stacklevel=2,
     )
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+@overload
+def upsample_nearest(
+    input: Tensor, size: int | None = None, scale_factor: float | None = None
+) -> Tensor: ...
+@overload
+def upsample_nearest(
+    input: Tensor, size: list[int] | None = None, scale_factor: float | None = None
+) -> Tensor: ...
+def upsample_nearest(  # type: ignore[no-untyped-def]  # typed by its overloads
+    input, size=None, scale_factor=None
+):
+    """`interpolate` of the nearest elements by its former name."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+@overload
+def upsample_bilinear(
+    input: Tensor, size: int | None = None, scale_factor: float | None = None
+) -> Tensor: ...
+@overload
+def upsample_bilinear(
+    input: Tensor, size: list[int] | None = None, scale_factor: float | None = None
+) -> Tensor: ...
+@overload
+def upsample_bilinear(
+    input: Tensor, size: int | None = None, scale_factor: list[float] | None = None
+) -> Tensor: ...
+@overload
+def upsample_bilinear(
+    input: Tensor, size: list[int] | None = None, scale_factor: list[float] | None = None
+) -> Tensor: ...
+def upsample_bilinear(  # type: ignore[no-untyped-def]  # typed by its overloads
+    input, size=None, scale_factor=None
+):
+    """`interpolate` in two dimensions, corner to corner, by its former name."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
