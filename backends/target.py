@@ -97,6 +97,11 @@ class Target:
         bfloat = "+avx512bf16" in features if self.features else self.cpu in _PAIRS_OF_BFLOAT16
         return frozenset((int16, bfloat16) if bfloat and self.vector_bytes == 64 else (int16,))
 
+    @property
+    def scale_bits(self) -> int:
+        """Bits of the vectors that one instruction scales by powers of two, 0 without one."""
+        return 512 if self.triple.startswith("x86_64") and self.vector_bytes == 64 else 0
+
     def allows(self, intrinsic: str) -> bool:
         """Whether `llvm.<intrinsic>` (without its type suffix) may be emitted."""
         return intrinsic in INTRINSICS[self.kind]

@@ -351,6 +351,8 @@ def combine(context: Context, dtype: DType, lanes: int, combiner: str, old: str,
     """One step of a reduction; float sums may be reordered unless the module is strict."""
     flags = "" if context.options.strict else " reassoc contract"
     site = Site(context.code, dtype, lanes, flags)
+    if combiner in ("min", "max"):
+        old, new = new, old  # an extremum tests its first operand for NaN: off the chain of results
     made = BINARY[combiner](site, old, new)
     return round_result(context.code, dtype, lanes, made) if is_half(dtype) else made
 

@@ -27,8 +27,9 @@ from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, funct
 from tensorscript.dialects.te.schedule import Schedule, record
 
 from ..schedule import Scheduler
-from ..te import stretch, vectorize_outer
+from ..te import search, stretch, vectorize_outer
 from ..te.affine import accesses, coefficient, expressions, flat_index, known
+from ..te.dependence import carried
 from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
@@ -161,11 +162,11 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
             _make_parallel(scheduler, loop, parameters)
 
 
-def _stores_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
+def _writes_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
     steps = [
         coefficient(flat_index(buffers[op.buffer], op.indices), loop.var)
         for op in loop.walk()
-        if isinstance(op, StoreOp)
+        if isinstance(op, (StoreOp, UpdateOp))
     ]
     return all(step is not None and step.is_int(1) for step in steps)
 
@@ -182,12 +183,18 @@ def _vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParamete
         scheduler.do("name_temporaries", loop.var)
     buffers = scheduler.nest.buffers
     lanes = _shrunk(_lanes(loop, buffers, parameters), loop.extent)
-    if any(isinstance(op, UpdateOp) for op in loop.block.ops):
+    if search.first_place(loop) is not None and (known(loop.extent) or lanes) >= lanes:
+        scheduler.do("search", loop.var, lanes)
+    elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):
         scheduler.do("accumulate", loop.var, lanes)
-    elif _stores_contiguous(loop, buffers):
-        for made in scheduler.do("split", loop.var, lanes, "rest"):
-            if _is_innermost(scheduler.nest.loops[made]):
-                scheduler.do("vectorize", made)
+    elif _writes_contiguous(loop, buffers):
+        _in_vectors(scheduler, loop, lanes)
+
+
+def _in_vectors(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
+    for made in scheduler.do("split", loop.var, lanes, "rest"):
+        if _is_innermost(scheduler.nest.loops[made]):
+            scheduler.do("vectorize", made)
 
 
 # --- reductions ---------------------------------------------------------------------------------
@@ -355,15 +362,36 @@ def _schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
     _schedule_lines(scheduler, parameters)
 
 
+COPY_FACTOR = 8
+"""What the base has to be larger than others to be copied by threads: one thread updates all of
+it, and finds what another one copied in that one's cache."""
+
+
 def _schedule_scatter(scheduler: Scheduler, parameters: CPUParameters) -> None:
-    """The copy of the base is a map; the updates stay in order."""
-    func = scheduler.func
-    if any(b.mode == "inout" for b in func.buffers):
-        return  # updates only
-    collapse_all(scheduler, func.block)
-    first = next(iter(_loops(func.block)), None)
-    if first is not None:
-        _vectorize_inside(scheduler, first, parameters)
+    """The copy of the base is a map; the updates stay in order, each as vectors where it can be."""
+    block = scheduler.func.block
+    collapse_all(scheduler, block)
+    for loop in _loops(block):
+        if carried(scheduler.nest, loop, reductions_commute=False) is None:
+            _vectorize_inside(scheduler, loop, parameters)
+        else:
+            _vectorize_updates(scheduler, loop, parameters)
+    copying = replace(parameters, grain=COPY_FACTOR * parameters.grain)
+    for loop in _loops(block):
+        if loop.kind.data == "serial" and carried(scheduler.nest, loop, False) is None:
+            _make_parallel(scheduler, loop, copying)
+
+
+def _vectorize_updates(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """Lanes along the innermost loops where updates go to neighbouring elements."""
+    for inner in _loops(loop.block):
+        _vectorize_updates(scheduler, inner, parameters)
+    nest = scheduler.nest
+    if not _is_innermost(loop) or not _writes_contiguous(loop, nest.buffers):
+        return
+    if carried(nest, loop, reductions_commute=False) is None:
+        lanes = _shrunk(_lanes(loop, nest.buffers, parameters), loop.extent)
+        _in_vectors(scheduler, loop, lanes)
 
 
 _SCHEDULES = {

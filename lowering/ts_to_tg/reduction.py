@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import DType, bool_, int64, uint8
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
 
 from .builder import Builder, Rows
 from .dims import dimension, dimensions, dtype_of, keep, rejoined
@@ -176,6 +176,16 @@ def extreme(op: str) -> Callable[..., Tensor]:
     return row
 
 
+def _next_best(op: str, best: Expr) -> Expr:
+    """A number that all elements but the extreme ones are at or within, so that one comparison
+    finds these: infinity where the extreme is NaN, NaN where every element is the worst there is.
+    """
+    infinity = math.inf if op == "max" else -math.inf
+    within = call("nextafter", best, const(-infinity, best.dtype))
+    other = select(best.equals(-infinity), const(math.nan, best.dtype), within)
+    return select(call("isnan", best), const(infinity, best.dtype), other)
+
+
 def arg_extreme(op: str) -> Callable[..., Tensor]:
     """The first index of the extreme element; NaN counts as extreme."""
 
@@ -190,15 +200,18 @@ def arg_extreme(op: str) -> Callable[..., Tensor]:
         _need_elements(b, x, [at], f"arg{op}")
         wide = compute_dtype(x.dtype)
         best = extreme(op)(b, x, [at], True)
+        if wide.is_floating_point:
+            best = b.pointwise(lambda e: _next_best(op, e), best, dtype=wide, compute=wide)
         size = x.shape[at]
 
         def first(body: Value, i: list[Expr], r: list[Expr]) -> Expr:
             index = rejoined(x.rank, [at], i, r, keepdim)
             e = body.read(x, index, wide)
             top = body.read(best, [const(0) if d == at else k for d, k in enumerate(index)], wide)
-            hit = e.equals(top)
             if wide.is_floating_point:
-                hit = binary("or", hit, call("isnan", e))
+                hit = unary("not", binary("le" if op == "max" else "ge", e, top))
+            else:
+                hit = e.equals(top)
             return select(hit, r[0], size - 1)
 
         return b.reduce(keep(x.shape, [at], keepdim), [size], int64, "min", first)

@@ -50,6 +50,13 @@ te.func @f kernel logical (x: f32[16], out y: f32[16]) {
     te.store y[j] = t.f32[j] / s.f32[()]
   }
 }"""
+FIRST = """
+te.func @f kernel logical (x: f32[N], N: i64, out y: i64[]) {
+  te.store y[] = 9223372036854775807
+  te.for k in 0 .. N serial reduce {
+    te.update y[] min= select(x.f32[k] > (0.0).f32, k, N - 1)
+  }
+}"""
 COPY = """
 te.func @f kernel logical (x: f32[8, 12], out y: f32[8, 12]) {
   te.for i in 0 .. 8 serial {
@@ -172,6 +179,35 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     te.for j_v_3 in 0 .. 4 vector {
       te.store y[j_o * 4 + j_v_3] = t.f32[j_v_3]
     }
+  }
+}""",
+    ),
+    "search": (
+        FIRST,
+        (step("search", "k", 16),),
+        """
+  te.store y[] = 9223372036854775807
+  te.var k_at: i64 = 0
+  te.var k_none: b1 = True
+  te.while k_none.b1 & (k_at + 16 < N) {
+    te.alloc reg k_any: b1[]
+    te.store k_any[] = False
+    te.for k_v in 0 .. 16 vector reduce {
+      te.update k_any[] or= x.f32[k_at + k_v] > (0.0).f32
+    }
+    te.assign k_none = ~k_any.b1[()]
+    te.assign k_at = k_at + 16
+  }
+  te.let k_last: i64 = select(k_none.b1, k_at, k_at - 16)
+  te.alloc reg k_place: i32[]
+  te.store k_place[] = (16).i32
+  te.for k_w in 0 .. 16 vector reduce {
+    te.if k_last + k_w < N {
+      te.update k_place[] min= select(x.f32[k_last + k_w] > (0.0).f32, i32(k_w), (16).i32)
+    }
+  }
+  te.if 0 < N {
+    te.update y[] min= min(k_last + i64(k_place.i32[()]), N - 1)
   }
 }""",
     ),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.llvm.math import closure, symbol
 from tensorscript.backends.llvm.math.library import BINARY
+from tensorscript.backends.target import Target
 
 _NUMPY = {"f32": np.float32, "f64": np.float64}
 _LLVM = {"f32": "float", "f64": "double"}
@@ -18,7 +19,7 @@ _kept: list[LoadedModule] = []
 
 
 @cache
-def native(fn: str, dtype: str, lanes: int) -> ctypes._FuncPointer:
+def native(fn: str, dtype: str, lanes: int, target: Target | None) -> ctypes._FuncPointer:
     """A loop over arrays (whose length is a multiple of `lanes`) around one function."""
     element = _LLVM[dtype]
     ty = element if lanes == 1 else f"<{lanes} x {element}>"
@@ -45,7 +46,7 @@ exit:
   ret void
 }}
 """
-    module = load_object(compile_object(closure([(fn, dtype, lanes)]) + text), ["run"])
+    module = load_object(compile_object(closure([(fn, dtype, lanes)], target) + text), ["run"])
     _kept.append(module)
     pointer = ctypes.c_void_p
     kind = ctypes.CFUNCTYPE(None, pointer, pointer, pointer, ctypes.c_int64)
@@ -58,15 +59,16 @@ def evaluate(
     x: NDArray[np.floating],
     y: NDArray[np.floating] | None = None,
     lanes: int = 16,
+    target: Target | None = None,
 ) -> NDArray[np.floating]:
-    """`fn` of every element, by the generated code."""
+    """`fn` of every element, by the generated code; with a target, by its own instructions."""
     room = -(-x.size // lanes) * lanes
     kind = _NUMPY[dtype]
     a, b, out = np.ones(room, kind), np.ones(room, kind), np.empty(room, kind)
     a[: x.size] = x
     if y is not None:
         b[: x.size] = y
-    native(fn, dtype, lanes)(a.ctypes.data, b.ctypes.data, out.ctypes.data, room)
+    native(fn, dtype, lanes, target)(a.ctypes.data, b.ctypes.data, out.ctypes.data, room)
     return out[: x.size]
 
 

@@ -7,6 +7,8 @@ import pytest
 from math_measure import evaluate
 from numpy.typing import NDArray
 
+from tensorscript.backends.target import host
+
 UNARY = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "tanh": np.tanh, "sinh": np.sinh, "cosh": np.cosh,
@@ -44,6 +46,16 @@ def test_special_values(fn: str, dtype: str, lanes: int) -> None:
     with np.errstate(all="ignore"):
         wanted = UNARY[fn](x.astype(wide))
     agree(evaluate(fn, dtype, x, lanes=lanes), wanted)
+
+
+@pytest.mark.parametrize("lanes", [16, 64])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", ["exp", "exp2", "sigmoid", "tanh"])
+def test_instructions_of_this_machine_give_the_same_bits(fn: str, dtype: str, lanes: int) -> None:
+    edges = np.linspace(-800, 800, 4001)
+    x = np.concatenate([SPECIAL, edges, edges / 8]).astype(KINDS[dtype])
+    plain = evaluate(fn, dtype, x, lanes=lanes)
+    np.testing.assert_array_equal(evaluate(fn, dtype, x, lanes=lanes, target=host()), plain)
 
 
 @pytest.mark.parametrize("lanes", [1, 8])

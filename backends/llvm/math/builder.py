@@ -8,8 +8,8 @@ fast-math flags: the formulas rely on exact rounding steps.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from . import reduction
@@ -32,6 +32,12 @@ def float_literal(value: float, dtype: str) -> str:
 def round_to_f32(value: float) -> float:
     """The float32 nearest to `value`, as a Python float."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def _picks(lanes: Iterable[int]) -> str:
+    """The mask of a shufflevector."""
+    numbers = [f"i32 {lane}" for lane in lanes]
+    return f"<{len(numbers)} x i32> <{', '.join(numbers)}>"
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,7 @@ class Builder:
         declarations: module-level lines needed: intrinsics, tables, shared functions.
         block: label of the current basic block.
         has_loops: whether there are branches, so that inlining is left to LLVM.
+        scale_bits: bits of the vectors that one instruction scales by powers of two; 0 for none.
     """
 
     dtype: str
@@ -142,6 +149,7 @@ class Builder:
     declarations: dict[str, None] = field(default_factory=dict)
     block: str = "entry"
     has_loops: bool = False
+    scale_bits: int = 0
 
     @property
     def mantissa(self) -> int:
@@ -238,14 +246,14 @@ class Builder:
         arguments = ", ".join(f"{ty} {v.name}" for v in operands)
         return self.emit(f"call {ty} @ts_{fn}_{self.suffix}({arguments})", "f")
 
-    def round_magic(self, x: Value) -> tuple[Value, Value]:
-        """Nearest integer of |x| < 2^(mantissa-2), as a float and as an integer.
+    def round_magic(self, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
+        """Nearest integer of |x factor| < 2^(mantissa-2), as a float and as an integer.
 
         Adding 1.5 * 2^mantissa leaves the integer in the low bits; NaN gives an unspecified
         integer and a NaN float, never undefined behaviour.
         """
         magic = 1.5 * 2.0**self.mantissa
-        shifted = x + magic
+        shifted = x + magic if factor == 1.0 else self.fma(x, factor, magic)
         whole = self.bits_of(shifted) - self.bits_of(self.constant(magic))
         return shifted - magic, whole
 
@@ -253,10 +261,42 @@ class Builder:
         """2^n for n in the normal exponent range."""
         return self.float_of((n + self.bias) << self.mantissa)
 
-    def scale(self, x: Value, n: Value) -> Value:
-        """x * 2^n in two steps, so that results may overflow or become subnormal properly."""
-        half = n.sar(1)
-        return x * self.power_of_two(half) * self.power_of_two(n - half)
+    def scale(self, x: Value, n: Value, whole: Value) -> Value:
+        """x * 2^n, n as a float and as an integer. Two steps where no instruction does it, so that
+        results may overflow or become subnormal properly; both ways round once."""
+        if self.scale_bits and self.lanes * self.bits % self.scale_bits == 0:
+            return self._scale_vectors(x, n)
+        half = whole.sar(1)
+        return x * self.power_of_two(half) * self.power_of_two(whole - half)
+
+    def _scale_vectors(self, x: Value, n: Value) -> Value:
+        """AVX-512's vscalefps and vscalefpd, a register at a time."""
+        width = self.scale_bits // self.bits
+        ty, mask = f"<{width} x {self.scalar}>", f"i{max(width, 8)}"
+        symbol = f"@llvm.x86.avx512.mask.scalef.p{'s' if self.dtype == 'f32' else 'd'}.512"
+        self.declarations[f"declare {ty} {symbol}({ty}, {ty}, {ty}, {mask}, i32)"] = None
+        parts = []
+        for first in range(0, self.lanes, width):
+            a, b = (self._part(v, first, width) for v in (x, n))
+            parts.append(
+                self.emit(f"call {ty} {symbol}({ty} {a}, {ty} {b}, {ty} zeroinitializer, "
+                          f"{mask} -1, i32 4)", "f").name
+            )  # fmt: skip
+        while len(parts) > 1:
+            kind, picks = f"<{width} x {self.scalar}>", _picks(range(2 * width))
+            parts = [
+                self.emit(f"shufflevector {kind} {a}, {kind} {b}, {picks}", "f").name
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            width *= 2
+        return Value(self, parts[0], "f")
+
+    def _part(self, x: Value, first: int, width: int) -> str:
+        """`width` lanes of a vector."""
+        if width == self.lanes:
+            return x.name
+        kind, picks = self.type_of("f"), _picks(range(first, first + width))
+        return self.emit(f"shufflevector {kind} {x.name}, {kind} poison, {picks}", "f").name
 
     def widened(self, fn: str, *operands: Value) -> Value:
         """Compute `fn` in float64 and round; for an f32 builder."""
@@ -277,7 +317,7 @@ class Builder:
 
     def _wide(self) -> Builder:
         """A float64 builder that appends to the same function."""
-        return Builder("f64", self.lanes, self.lines, self.depends, self.declarations, self.block)
+        return replace(self, dtype="f64")
 
     def _narrow(self, x: Value) -> Value:
         ty = x.builder.type_of("f")

@@ -1,7 +1,7 @@
 """exp, exp2, expm1, sigmoid, tanh, sinh, cosh.
 
-Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), a
-polynomial in r, then scaling by 2^n.
+Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), or
+x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 from .builder import Builder, Value
 from .coefficients import EXP, EXP2, TANH
 
+LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
+# log2(e) less its nearest number of the dtype.
+LOG2E_LOW = {"f32": 1.9259629911266175e-8, "f64": 2.0355273740931033e-17}
 # ln2 = high + low; the high part is short enough for n*high to be exact.
 LN2_HIGH = {"f32": 0.693145751953125, "f64": 0.6931471803691238}
 LN2_LOW = {"f32": 1.42860682030941723212e-6, "f64": 1.9082149292705877e-10}
@@ -30,11 +33,17 @@ def reduce_ln2(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     return b.fma(n, -LN2_LOW[b.dtype], r), n, whole
 
 
+def bounded_exp(b: Builder, x: Value) -> Value:
+    """e^x as 2^f 2^n, f = x log2(e) - n, for x within the range that `exp` clamps to."""
+    n, whole = b.round_magic(x, LOG2E)
+    f = b.fma(x, LOG2E_LOW[b.dtype], b.fma(x, LOG2E, -n))
+    power = b.fma(f, b.polynomial(f, (LN2, *EXP2[b.dtype])), b.constant(1.0))
+    return b.scale(power, n, whole)
+
+
 def exp(b: Builder, x: Value) -> Value:
     low, high = _EXP_RANGE[b.dtype]
-    r, _, n = reduce_ln2(b, clamp(b, x, low, high))
-    tail = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
-    return b.scale(tail + 1.0, n)
+    return bounded_exp(b, clamp(b, x, low, high))
 
 
 def exp2(b: Builder, x: Value) -> Value:
@@ -42,8 +51,8 @@ def exp2(b: Builder, x: Value) -> Value:
     x = clamp(b, x, low, high)
     n, whole = b.round_magic(x)
     f = x - n
-    tail = b.fma(f, 0.6931471805599453, f * f * b.polynomial(f, EXP2[b.dtype]))
-    return b.scale(tail + 1.0, whole)
+    tail = b.fma(f, LN2, f * f * b.polynomial(f, EXP2[b.dtype]))
+    return b.scale(tail + 1.0, n, whole)
 
 
 def expm1(b: Builder, x: Value) -> Value:
@@ -62,9 +71,8 @@ def expm1(b: Builder, x: Value) -> Value:
 
 def sigmoid(b: Builder, x: Value) -> Value:
     """a/(1+a) for x < 0, else 1/(1+a), with a = e^-|x|: never overflows, no cancellation."""
-    r, _, n = reduce_ln2(b, clamp(b, -b.abs(x), *_EXP_RANGE[b.dtype]))
-    tail = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
-    a = b.scale(tail + 1.0, n)
+    least, negative = _EXP_RANGE[b.dtype][0], -b.abs(x)
+    a = bounded_exp(b, b.select(negative < least, least, negative))
     return b.select(x < 0.0, a, 1.0) / (a + 1.0)
 
 

@@ -2,7 +2,8 @@
 
 `definition("exp", "f32", 16)` is the LLVM text of `@ts_exp_v16f32`; `closure` gives every needed
 function once. The formulas use only arithmetic, comparisons, bit casts and the intrinsics that
-every target allows, so a GPU thread (one lane) computes what a CPU lane does.
+every target allows, so a GPU thread (one lane) computes what a CPU lane does. One step, scaling by
+a power of two, is an instruction where the target has it; it gives the same bits.
 """
 
 from __future__ import annotations
@@ -83,10 +84,10 @@ def symbol(fn: str, dtype: str, lanes: int) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _definition(fn: str, dtype: str, lanes: int) -> MathFunction:
+def _definition(fn: str, dtype: str, lanes: int, scale_bits: int) -> MathFunction:
     if fn not in NAMES or dtype not in ("f32", "f64"):
         raise InternalError(f"no math function {fn!r} for {dtype}", stage="llvm")
-    b = Builder(dtype, lanes)
+    b = Builder(dtype, lanes, scale_bits=scale_bits)
     arity = 2 if fn in BINARY else 1
     operands = [Value(b, f"%{letter}", "f") for letter in "xy"[:arity]]
     if (fn, dtype) in WIDENED:
@@ -111,7 +112,7 @@ def _definition(fn: str, dtype: str, lanes: int) -> MathFunction:
 
 
 def definition(fn: str, dtype: str, lanes: int, target: Target | None = None) -> MathFunction:
-    """The text of one function; the formulas are the same for every target.
+    """The text of one function; the formulas, and results, are the same for every target.
 
     Args:
         fn: a name in `NAMES`.
@@ -123,7 +124,7 @@ def definition(fn: str, dtype: str, lanes: int, target: Target | None = None) ->
     """
     if target is not None and target.is_ptx and lanes != 1:
         raise InternalError(f"{lanes} lanes of {fn!r} on a GPU thread", stage="llvm")
-    return _definition(fn, dtype, lanes)
+    return _definition(fn, dtype, lanes, 0 if target is None else target.scale_bits)
 
 
 def closure(needed: Iterable[Key], target: Target | None = None) -> str:

@@ -52,7 +52,7 @@ def _exp_two_words(b: Builder, high: Value, low: Value) -> Value:
     total, rest = _fast_two_sum(r, r_low)
     rest = b.select(b.abs(r) > b.abs(r_low), rest, 0.0)
     tail = b.fma(total * total, b.polynomial(total, EXP["f64"]), rest)
-    return b.scale((total + tail) + 1.0, whole)
+    return b.scale((total + tail) + 1.0, n, whole)
 
 
 def _special(b: Builder, x: Value, y: Value, ax: Value, result: Value) -> Value:
