@@ -88,6 +88,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     _program(parser)
     _run_options(parser)
+    parser.add_argument("--kernels", action="store_true", help="also time each kernel")
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:

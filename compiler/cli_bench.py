@@ -7,6 +7,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ def run_bench(arguments: Namespace, options: CompileOptions) -> Report:
         with progress(f"timing {name}"):
             rows.append((name, _time(call)))
     sys.stdout.write(f"first call: {_time_text(first)}\n" + _table(rows))
+    if arguments.kernels and isinstance(program, CompiledFunction) and not interpreted:
+        with progress("timing kernels"):
+            sys.stdout.write(
+                _kernel_table(program.with_options(replace(options, timed=True)), values)
+            )
     return report_of(program)
 
 
@@ -103,6 +109,31 @@ def _time_text(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
+
+
+def _kernel_table(program: CompiledFunction, values: Sequence[Any]) -> str:
+    """One line a kernel, the longest first: time in a call of the program, its share, how often it
+    runs, name and category."""
+    program(*values)  # compiles, and fills the caches
+    before = {t.kernel: t for t in program.kernel_times}
+    start = time.perf_counter()
+    count = 0
+    while count == 0 or time.perf_counter() - start < ROUNDS * ROUND_SECONDS:
+        program(*values)
+        count += 1
+    whole = time.perf_counter() - start
+    rows: list[tuple[float, int, object]] = []
+    for now in program.kernel_times:
+        calls = now.calls - before[now.kernel].calls
+        rows.append((now.seconds - before[now.kernel].seconds, calls, now.kernel))
+    rows.sort(key=lambda row: row[0], reverse=True)
+    rows.append((whole - sum(seconds for seconds, _, _ in rows), count, "outside of kernels"))
+    lines = [
+        f"{_time_text(seconds / count):>10}  {100 * seconds / whole:5.1f} %"
+        f"  {calls / count:6g} x  {kernel}"
+        for seconds, calls, kernel in rows
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _table(rows: Sequence[tuple[str, float | str]]) -> str:

@@ -55,7 +55,7 @@ from .jit.boundary import to_python
 from .jit.failure import script_failure
 from .lists import list_spec
 from .lowered import Lowered
-from .native import Kernel, Loaded, NativeCode, NativeModule, raise_as_is
+from .native import Kernel, KernelTime, Loaded, NativeCode, NativeModule, raise_as_is
 from .observe import Report, dump, run_passes
 from .options import CompileOptions
 from .pipeline import PASSES
@@ -400,7 +400,8 @@ class CompiledFunction:
     ) -> Specialisation:
         failed = self._failed if self._is_flat(specs, plan) else raise_as_is
         cache = self._cache if self.options.cache else None
-        loaded = Loaded(self.__name__, code, arrays, self.dispatch, cache, failed)
+        timed = self.options.timed
+        loaded = Loaded(self.__name__, code, arrays, self.dispatch, cache, failed, timed)
         return Specialisation(tuple(specs), plan, code, loaded, report)
 
     def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
@@ -439,6 +440,13 @@ class CompiledFunction:
     def kernels(self) -> tuple[Kernel, ...]:
         """The kernels of the latest specialisation."""
         return self._one().code.kernels
+
+    @property
+    def kernel_times(self) -> tuple[KernelTime, ...]:
+        """Calls and seconds of the kernels of the latest specialisation since it was made; empty
+        without `CompileOptions(timed=True)`, and on a GPU."""
+        loaded = self._one().loaded
+        return loaded.kernel_times() if isinstance(loaded, Loaded) else ()
 
     def ir(self, stage: str = "tg") -> str:
         """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled,

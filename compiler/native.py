@@ -27,6 +27,7 @@ from tensorscript.backends.cpu.thunk import (
     thunk_text,
 )
 from tensorscript.backends.llvm.emit import emit_module
+from tensorscript.backends.llvm.emit_clock import TIMES
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
 from tensorscript.base.errors import InternalError, ScriptError, UserError
@@ -48,6 +49,15 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.category}"
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """How often a kernel was called, and the seconds that these calls took."""
+
+    kernel: Kernel
+    calls: int
+    seconds: float
 
 
 def host_function(module: ModuleOp) -> FuncOp:
@@ -110,7 +120,8 @@ class NativeModule(ScheduledModule):
     def llvm_text(self) -> str:
         """LLVM text of kernels, host code, entry and thunk."""
         entries = {self.entry.sym_name.data: ENTRY}
-        emit = EmitOptions(strict=self.options.strict, external_constants=True)
+        timed = tuple(k.name for k in kernels_of(self.module)) if self.options.timed else ()
+        emit = EmitOptions(strict=self.options.strict, external_constants=True, timed=timed)
         body = emit_module(self.module, self.target, entries, emit)
         long = any(
             k.category in ("contraction", "attention", "sort") for k in kernels_of(self.module)
@@ -208,6 +219,7 @@ class Loaded:
         failed: called with the error that native code left behind and the arguments; raises an
             error. By default that error.
         cache: keeps the object of the run-time support.
+        timed: the code counts the calls of its kernels.
     """
 
     def __init__(
@@ -218,11 +230,14 @@ class Loaded:
         miss: Callable[..., Any],
         cache: DiskCache | None = None,
         failed: Callable[..., Any] | None = None,
+        timed: bool = False,
     ) -> None:
         self._arrays = arrays
         support = runtime_symbols(lambda part: runtime_object(part, cache), code.data)
         symbols = support | {n: a.ctypes.data for n, a in arrays.items()}
-        self._module: LoadedModule = load_object(code.data, [THUNK], symbols)
+        exports = [THUNK, TIMES] if timed else [THUNK]
+        self._module: LoadedModule = load_object(code.data, exports, symbols)
+        self._timed = code.kernels if timed else ()
         raising = failed or raise_as_is
         self._builtin = Builtin(
             name,
@@ -232,6 +247,14 @@ class Loaded:
             lambda status, *arguments: raising(error_of(status), *arguments),
         )
         self.call = self._builtin.call
+
+    def kernel_times(self) -> tuple[KernelTime, ...]:
+        """What has run since the code was loaded; empty if it was not made to be timed."""
+        if not self._timed:
+            return ()
+        counted = self._module.integers(TIMES, 2 * len(self._timed))
+        pairs = zip(self._timed, counted[::2], counted[1::2], strict=True)
+        return tuple(KernelTime(kernel, calls, 1e-9 * time) for kernel, calls, time in pairs)
 
 
 def raise_as_is(error: UserError, *arguments: Any) -> Any:

@@ -26,6 +26,7 @@ class CompileOptions:
         cache: use the on-disk object cache.
         cache_dir: its folder, None for the user's cache folder.
         dump_dir: folder that receives every stage's text.
+        timed: count the calls of kernels and the time they take, for `f.kernel_times`.
         schedules: steps for the kernels of these names, instead of those that heuristics choose.
     """
 
@@ -38,6 +39,7 @@ class CompileOptions:
     cache: bool = True
     cache_dir: Path | None = None
     dump_dir: Path | None = None
+    timed: bool = False
     schedules: tuple[tuple[str, Schedule], ...] = ()
 
     @property

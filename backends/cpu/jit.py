@@ -94,6 +94,10 @@ class LoadedModule:
             raise InternalError(f"symbol {name!r} was not exported at load time", stage="load")
         return int(self._tracker[name])
 
+    def integers(self, name: str, count: int) -> list[int]:
+        """What an exported array of 64-bit integers holds now."""
+        return list((ctypes.c_int64 * count).from_address(self.address(name)))
+
 
 @cache
 def _engine() -> llvm.LLJIT:

@@ -37,6 +37,7 @@ from tensorscript.dialects.te.ops import (
 
 from .emit_alloc import allocate, arena_size, emit_alloc
 from .emit_call import INTEGER_POWER
+from .emit_clock import declare_times
 from .emit_context import Context, EmitOptions, Row
 from .emit_entry import emit_entry
 from .emit_expr import evaluate_scalar
@@ -111,6 +112,8 @@ def emit_module(
     places = {}
     for op in constants(module):
         places[op.buffer.name] = _emit_constant(text, op, options)
+    if options.timed:
+        declare_times(text, len(options.timed))
     funcs = {f.sym_name.data: f for f in functions(module)}
     parameters = {name: f.params for name, f in funcs.items()}
     taken = set(entries.values())

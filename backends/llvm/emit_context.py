@@ -30,6 +30,7 @@ class EmitOptions:
         block: where the large te.constants lie, else.
         pairs: dtypes of which the target adds products of pairs in one instruction.
         lanes: 32-bit lanes of the target's vectors.
+        timed: kernels whose calls are counted and timed (`emit_clock.py`).
     """
 
     strict: bool = False
@@ -37,6 +38,7 @@ class EmitOptions:
     block: Block | None = None
     pairs: frozenset[DType] = frozenset()
     lanes: int = 4
+    timed: tuple[str, ...] = ()
 
 
 Row = Callable[["Context", Operation], None]

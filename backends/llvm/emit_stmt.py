@@ -20,6 +20,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
 )
 
+from .emit_clock import clock, count_call
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
 from .emit_memory import any_lane, emit_store, emit_update, locate
@@ -210,7 +211,11 @@ def emit_call_op(context: Context, op: Operation) -> None:
             arguments.append(f"{register_type(parameter.dtype)} {text}")
     code = context.code
     symbol = context.symbols.get(op.callee, op.callee)
+    timed = op.callee in context.options.timed
+    start = clock(context) if timed else ""
     status = code.let(f"call i32 @{symbol}({', '.join(arguments)})")
+    if timed:
+        count_call(context, context.options.timed.index(op.callee), start)
     good, bad = code.name("good"), code.name("bad")
     code.branch(code.let(f"icmp eq i32 {status}, 0"), good, bad)
     code.start(bad)

@@ -179,6 +179,14 @@ def test_bench(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1].endswith("1.00x")
 
 
+def test_bench_of_kernels(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = "bench", f"{programs}:softmax", "--input", "64x64:f32", "--kernels"
+    *_, kernel, rest = said(capsys, *command).splitlines()
+    assert kernel.split()[-1] == "rows"
+    assert kernel.split("%")[1].startswith("       1 x")
+    assert rest.endswith("outside of kernels")
+
+
 def test_timings(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", f"{programs}:collatz", "--input", "7", "--timings", "--no-cache"]
     assert main(command) == 0
