@@ -287,6 +287,11 @@ def scalar_leaves(tree: OutputTree) -> frozenset[int]:
     return own.union(*(scalar_leaves(child) for child in tree.children))
 
 
+def has_tensors(tree: OutputTree) -> bool:
+    """Whether there is a tensor among the results."""
+    return tree.kind == "tensor" or any(map(has_tensors, tree.children))
+
+
 def is_plain(tree: OutputTree) -> bool:
     """The native builtin's result is the user's result: one leaf, or a tuple of all in order."""
     if tree.kind in ("tensor", "scalar"):

@@ -32,7 +32,7 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec, TensorSpec
 
 from . import kept
 from .arguments import (
@@ -40,6 +40,7 @@ from .arguments import (
     Taking,
     bind,
     fill_defaults,
+    has_tensors,
     is_array,
     is_plain,
     rebuild,
@@ -415,8 +416,9 @@ class CompiledFunction:
     def _is_flat(self, specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
         """Whether native code takes the program's arguments and gives its results as they are."""
         flat = len(plan.inputs) == len(self._names)
-        # With no input nothing tells the builtin in which kind results are wanted.
-        if self._on_gpu or plan.has_effects or not flat or not plan.inputs:
+        # Without an array nothing tells the builtin in which kind tensors are wanted.
+        told = any(isinstance(spec, TensorSpec) for spec in specs) or not has_tensors(plan.output)
+        if self._on_gpu or plan.has_effects or not flat or not told or not plan.inputs:
             return False
         return not _has_lists(specs) and is_plain(plan.output)
 

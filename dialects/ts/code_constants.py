@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
-from .constants import Device, EnumRef, FunctionRef, ListLiteral, TensorLiteral
+from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from .graph_text import float_text
-from .types import ListType, OptionalType, TupleType
+from .types import DictType, ListType, OptionalType, TupleType
 from .typing import annotation_text, without_none
 
 
@@ -71,6 +71,8 @@ def constant_text(value: object, type: Attribute, table: ConstantTable) -> str:
             return _tuple_text(value, type, table)
         case ListLiteral():
             return _list_text(value, type, table)
+        case DictLiteral():
+            return _dict_text(value, type, table)
     return str(value)
 
 
@@ -91,4 +93,14 @@ def _list_text(value: ListLiteral, type: Attribute, table: ConstantTable) -> str
         not value.elements or isinstance(inner.element, OptionalType)
     ):
         return f"annotate({annotation_text(inner)}, {text})"
+    return text
+
+
+def _dict_text(value: DictLiteral, type: Attribute, table: ConstantTable) -> str:
+    known = without_none(type)
+    types = (known.key, known.value) if isinstance(known, DictType) else (type, type)
+    pairs = (tuple(map(constant_text, pair, types, (table, table))) for pair in value.items)
+    text = "{" + ", ".join(f"{key}: {item}" for key, item in pairs) + "}"
+    if isinstance(known, DictType) and (not value.items or isinstance(known.value, OptionalType)):
+        return f"annotate({annotation_text(known)}, {text})"
     return text

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int8, int32, uint8
+from tensorscript.base.dtypes import float32, int8, int32, uint8
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, value, wrap
@@ -143,14 +143,6 @@ def _blend(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return wrap(scaled + (bias if beta == 1 else bias * np.asarray(beta, x.dtype)), product.dtype)
 
 
-def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _blend(self, mm(mat1, mat2), beta, alpha)
-
-
-def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _blend(self, bmm(batch1, batch2), beta, alpha)
-
-
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     total = wrap(compute(bmm(batch1, batch2)).sum(0), batch1.dtype)
     return _blend(self, total, beta, alpha)
@@ -160,8 +152,17 @@ def mv(self: Any, vec: Any) -> Any:
     return matmul(self, vec)
 
 
-def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _blend(self, mv(mat, vec), beta, alpha)
+def _blended(product: Callable[[Any, Any], Any]) -> Kernel:
+    """beta * self + alpha * product; of half types the product is rounded with the sum, once."""
+
+    def run(self: Any, left: Any, right: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+        is_half = left.dtype.is_floating_point and left.dtype.bits == 16
+        if not is_half or left.dtype is not right.dtype:
+            return _blend(self, product(left, right), beta, alpha)
+        wide = [wrap(compute(t), float32) for t in (left, right)]
+        return wrap(array(_blend(self, product(*wide), beta, alpha)), left.dtype)
+
+    return run
 
 
 def _vectors(name: str, **given: Any) -> None:
@@ -417,10 +418,10 @@ KERNELS: dict[str, Kernel] = {
     "aten::vdot": vdot,
     "aten::inner": inner,
     "aten::mv": mv,
-    "aten::addmm": addmm,
-    "aten::addmv": addmv,
+    "aten::addmm": _blended(mm),
+    "aten::addmv": _blended(mv),
     "aten::addbmm": addbmm,
-    "aten::baddbmm": baddbmm,
+    "aten::baddbmm": _blended(bmm),
     "aten::addr": addr,
     "aten::outer": outer,
     "aten::ger": outer,

@@ -12,12 +12,14 @@ position is (y + pad - ky*dilation) / stride where that divides.
 
 from __future__ import annotations
 
+from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
 from .builder import Builder, Rows
 from .dims import literal
 from .elements import compute_dtype
 from .emission import Body
+from .linalg import with_bias
 from .normalization import per_channel
 from .sizes import simplify
 from .values import Tensor, Value
@@ -86,14 +88,13 @@ def convolve(
         return guarded * body.read(weight, [i[1], r[0], *r[1:]], wide)
 
     shape = (x.shape[0], channels, *sizes)
-    out = b.contract(shape, [weight.shape[1], *weight.shape[2:]], x.dtype, make)
-    return _with_bias(b, out, bias)
+    out = b.contract(shape, [weight.shape[1], *weight.shape[2:]], wide, make)
+    return _with_bias(b, out, bias, x.dtype)
 
 
-def _with_bias(b: Builder, out: Tensor, bias: Tensor | None) -> Tensor:
-    if bias is None:
-        return out
-    return b.apply("aten::add", out, per_channel(b, bias, out.rank))
+def _with_bias(b: Builder, out: Tensor, bias: Tensor | None, dtype: DType) -> Tensor:
+    spread_out = None if bias is None else per_channel(b, bias, out.rank)
+    return with_bias(b, out, spread_out, dtype)
 
 
 def _padding(padding: Value, kernel: list[int], dilation: list[int]) -> tuple[list[int], list[int]]:
@@ -138,7 +139,7 @@ def transposed(
     wide = compute_dtype(x.dtype)
     if all(d == 1 for d in dilations):
         out = _phased(b, x, weight, sizes, steps, pads, kernel, groups)
-        return _with_bias(b, out, bias)
+        return _with_bias(b, out, bias, x.dtype)
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         group = const(0) if groups == 1 else i[1] // per_group
@@ -158,8 +159,8 @@ def transposed(
         )
 
     shape = (x.shape[0], simplify(per_group * groups), *sizes)
-    out = b.contract(shape, [inner, *weight.shape[2:]], x.dtype, make)
-    return _with_bias(b, out, bias)
+    out = b.contract(shape, [inner, *weight.shape[2:]], wide, make)
+    return _with_bias(b, out, bias, x.dtype)
 
 
 def _phased(
@@ -206,15 +207,15 @@ def _phased(
 
     channels = simplify(per_group * groups)
     shape = (x.shape[0], channels, *(const(steps[d]) for d in split), *places)
-    phased = b.contract(shape, [inner, *map(const, taps)], x.dtype, make)
+    phased = b.contract(shape, [inner, *map(const, taps)], wide, make)
 
     def joined(body: Body, i: list[Expr]) -> Expr:
         moved = [i[2 + d] + pads[d] for d in range(spatial)]
         phases = [moved[d] % steps[d] for d in split]
         place = [moved[d] // steps[d] if d in split else moved[d] for d in range(spatial)]
-        return body.read(phased, [i[0], i[1], *phases, *place], x.dtype)
+        return body.read(phased, [i[0], i[1], *phases, *place], wide)
 
-    return b.compute((x.shape[0], channels, *sizes), x.dtype, joined)
+    return b.compute((x.shape[0], channels, *sizes), wide, joined)
 
 
 def _conv(

@@ -32,8 +32,9 @@ def cpp_name(dtype: DType) -> str:
     return words.get(dtype.word, dtype.word.lower())
 
 
-def product_of(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """(..., n, k) @ (..., k, m) with broadcast batch dimensions."""
+def product_of(b: Builder, x: Tensor, y: Tensor, dtype: DType | None = None) -> Tensor:
+    """(..., n, k) @ (..., k, m) with broadcast batch dimensions; rounded to `dtype`, theirs if
+    that is not given."""
     check_types(b, x, y)
     n, k, m = x.shape[-2], x.shape[-1], y.shape[-1]
     if x.rank == 2 and y.rank == 2:
@@ -55,10 +56,18 @@ def product_of(b: Builder, x: Tensor, y: Tensor) -> Tensor:
         left = body.read(x, [*lead(x), i[-2], r[0]], wide)
         return left * body.read(y, [*lead(y), r[0], i[-1]], wide)
 
-    return b.contract((*batch, n, m), [k], x.dtype, make)
+    return b.contract((*batch, n, m), [k], dtype or x.dtype, make)
 
 
-def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
+def with_bias(b: Builder, sums: Tensor, bias: Tensor | None, dtype: DType) -> Tensor:
+    """Sums of products, as wide as they were accumulated, plus a bias: rounded to `dtype` once, as
+    PyTorch rounds half types."""
+    if bias is None:
+        return b.cast(sums, dtype)
+    return b.cast(b.call("aten::add", sums, bias), dtype)
+
+
+def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value, dtype: DType | None = None) -> Tensor:
     """All rank combinations of torch.matmul."""
     if not x.rank or not y.rank:
         b.error(
@@ -66,7 +75,7 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
         )
     left = unsqueeze(b, x, 0) if x.rank == 1 else x
     right = unsqueeze(b, y, 1) if y.rank == 1 else y
-    out = product_of(b, left, right)
+    out = product_of(b, left, right, dtype)
     if x.rank == 1 and y.rank == 1:
         return b.apply("tg::view", out, [])
     if x.rank == 1:
@@ -74,33 +83,34 @@ def matmul(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     return b.call("aten::squeeze", out, -1) if y.rank == 1 else out
 
 
-def _mm(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
+def _mm(b: Builder, x: Tensor, y: Tensor, *_: Value, dtype: DType | None = None) -> Tensor:
     if x.rank != 2:
         b.error("self must be a matrix")
     if y.rank != 2:
         b.error("mat2 must be a matrix")
-    return product_of(b, x, y)
+    return product_of(b, x, y, dtype)
 
 
-def _bmm(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
+def _bmm(b: Builder, x: Tensor, y: Tensor, *_: Value, dtype: DType | None = None) -> Tensor:
     if x.rank != 3:
         b.error("batch1 must be a 3D tensor")
     if y.rank != 3:
         b.error("batch2 must be a 3D tensor")
-    return product_of(b, x, y)
+    return product_of(b, x, y, dtype)
 
 
 def linear(b: Builder, x: Tensor, weight: Tensor, bias: Tensor | None = None, *_: Value) -> Tensor:
+    wide = x.dtype if bias is None else compute_dtype(x.dtype)
     if weight.rank == 1:
-        out = matmul(b, x, weight)
+        out = matmul(b, x, weight, dtype=wide)
     elif x.rank == 1:
-        out = matmul(b, weight, x)
+        out = matmul(b, weight, x, dtype=wide)
     else:
-        out = _linear(b, x, weight)
-    return out if bias is None else b.call("aten::add", out, bias)
+        out = _linear(b, x, weight, wide)
+    return with_bias(b, out, bias, x.dtype)
 
 
-def _linear(b: Builder, x: Tensor, weight: Tensor) -> Tensor:
+def _linear(b: Builder, x: Tensor, weight: Tensor, dtype: DType) -> Tensor:
     """x @ weight.T with the leading dimensions kept; no view is taken."""
     check_types(b, x, weight)
     rows = x.shape[-2] if x.rank == 2 else b.call("aten::numel", x) // x.shape[-1]
@@ -115,12 +125,15 @@ def _linear(b: Builder, x: Tensor, weight: Tensor) -> Tensor:
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         return body.read(x, [*i[:-1], r[0]], wide) * body.read(weight, [i[-1], r[0]], wide)
 
-    return b.contract((*x.shape[:-1], weight.shape[0]), [x.shape[-1]], x.dtype, make)
+    return b.contract((*x.shape[:-1], weight.shape[0]), [x.shape[-1]], dtype, make)
 
 
-def scaled_sum(b: Builder, base: Tensor, product: Tensor, beta: Value, alpha: Value) -> Tensor:
-    """beta * base + alpha * product; base is not read if beta is 0."""
-    dtype = product.dtype
+def scaled_sum(
+    b: Builder, base: Tensor, product: Tensor, beta: Value, alpha: Value, dtype: DType | None = None
+) -> Tensor:
+    """beta * base + alpha * product, rounded to `dtype` (by default the product's); base is not
+    read if beta is 0."""
+    dtype = dtype or product.dtype
     wide = compute_dtype(dtype)
     if beta == 0:
         return b.pointwise(lambda p, a: p * a, product, alpha, dtype=dtype, compute=wide)
@@ -134,19 +147,22 @@ def scaled_sum(b: Builder, base: Tensor, product: Tensor, beta: Value, alpha: Va
 def _addmm(
     b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
 ) -> Tensor:
-    return scaled_sum(b, base, _mm(b, x, y), beta, alpha)
+    wide = compute_dtype(x.dtype)
+    return scaled_sum(b, base, _mm(b, x, y, dtype=wide), beta, alpha, x.dtype)
 
 
 def _baddbmm(
     b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
 ) -> Tensor:
-    return scaled_sum(b, base, _bmm(b, x, y), beta, alpha)
+    wide = compute_dtype(x.dtype)
+    return scaled_sum(b, base, _bmm(b, x, y, dtype=wide), beta, alpha, x.dtype)
 
 
 def _addmv(
     b: Builder, base: Tensor, x: Tensor, y: Tensor, beta: Value = 1, alpha: Value = 1, *_: Value
 ) -> Tensor:
-    return scaled_sum(b, base, matmul(b, x, y), beta, alpha)
+    wide = compute_dtype(x.dtype)
+    return scaled_sum(b, base, matmul(b, x, y, dtype=wide), beta, alpha, x.dtype)
 
 
 def _inner(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:

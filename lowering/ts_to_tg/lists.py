@@ -256,22 +256,25 @@ def _sliced(b: Builder, x: Grown, start: Expr, step: int, count: Expr) -> Grown:
 def _slice(
     ev: Evaluator, x: ListRef, start: Value = None, stop: Value = None, step: Value = 1
 ) -> Value:
-    if not isinstance(step, int) or step < 1:
-        ev.b.cannot("a slice of a list with such a step")
+    if not isinstance(step, int) or step == 0:
+        ev.b.cannot("a slice of a list with a step that is not known")
     content = _content(ev, x)
     size = length(ev.b, content)
+    least, most = (const(0), size) if step > 0 else (const(-1), size - 1)
 
     def end(value: Value, default: Expr) -> Expr:
         if value is None:
             return default
         e = named(ev.b, value)
         counted = select(e < 0, e + size, e)
-        return binary("min", binary("max", counted, 0), size)
+        return binary("min", binary("max", counted, least), most)
 
-    first = named(ev.b, end(start, const(0)))
-    span = end(stop, size) - first
-    count = binary("max", span if step == 1 else (span + (step - 1)) // step, 0)
-    return fresh_list(ev, _sliced(ev.b, content, first, step, count))
+    first, last = (least, most) if step > 0 else (most, least)
+    begin = named(ev.b, end(start, first))
+    span = end(stop, last) - begin if step > 0 else begin - end(stop, last)
+    width = abs(step)
+    count = binary("max", span if width == 1 else (span + (width - 1)) // width, 0)
+    return fresh_list(ev, _sliced(ev.b, content, begin, step, count))
 
 
 def _copied(b: Builder, x: Grown) -> Grown:

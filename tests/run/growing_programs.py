@@ -196,6 +196,10 @@ def constant_table(i: int):
     return table[i], table[-i - 1]
 
 
+def slices_backwards(xs: list[int], i: int, j: int):
+    return xs[::-1], xs[i:j:-1], xs[i::-2], xs[:j:-3], xs[i:j:2]
+
+
 def slices(xs: list[int], i: int, j: int):
     return xs[i:], xs[:j], xs[i:j], xs[::2], xs[i:j:3], (xs * i)[:4]
 
@@ -294,5 +298,9 @@ CASES: tuple[Case, ...] = (
     Case(product, (([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.5], [2.0, 1.0]]),)),
     Case(bubble_sort, (([3.0, 1.0, 2.0],), ([],))),
     Case(constant_table, ((0,), (1,), (2,))),
+    Case(
+        slices_backwards,
+        (([1, 2, 3, 4, 5], 4, 0), ([1, 2, 3, 4], -1, -9), ([7], 9, 3), ([], 0, 0)),
+    ),
     Case(slices, (([1, 2, 3, 4, 5], 1, 4), ([1, 2], -1, 9), ([7], 3, -3))),
 )

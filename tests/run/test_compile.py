@@ -239,6 +239,16 @@ def test_each_kind_of_tensor_comes_back() -> None:
     np.testing.assert_allclose(result.numpy(), f(x, x))
 
 
+def count_up(n: int):
+    return ts.arange(n) * 2
+
+
+def test_without_an_array_tensors_come_back_each_time() -> None:
+    f = native(count_up)
+    assert [f(n).tolist() for n in (2, 3, 3)] == [[0, 2], [0, 2, 4], [0, 2, 4]]
+    assert all(isinstance(f(n), ts.Tensor) for n in (2, 3))
+
+
 def test_wrong_arguments() -> None:
     f = native(chain)
     x = array(4)

@@ -103,3 +103,20 @@ def test_pytorch_loads_what_was_frozen(tmp_path: Path) -> None:
     with torch.no_grad():
         torch.testing.assert_close(loaded(x), theirs(x), rtol=1e-4, atol=1e-5)
     assert not list(loaded.parameters())
+
+
+class Vocabulary(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: dict[str, int] = {"a": 1, "b'": 2}
+        self.spans: dict[int, list[int]] = {0: [1, 2], 3: [4]}
+
+    def forward(self, words: list[str]) -> torch.Tensor:
+        found = [self.ids.get(word, 9) for word in words]
+        return torch.tensor(found + self.spans[0])
+
+
+def test_dicts_that_became_constants_are_written() -> None:
+    frozen = ts.jit.freeze(ts.jit.script(Vocabulary().eval()))
+    again = torch.jit.load(io.BytesIO(frozen.save_to_buffer()))
+    assert again(["b'", "c"]).tolist() == frozen(["b'", "c"]).tolist() == [2, 9, 1, 2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,40 @@ def test_halves_are_summed_in_float32(kind: str, layout: str) -> None:
         unit = 2.0 ** (-8 if kind == "bfloat16" else -11)
         limit = unit * np.abs(exact) + size[1] * 2.0**-22
         assert (np.abs(found - exact) <= limit).all()
+
+
+def linear(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.linear(x, w, b)
+
+
+def blended(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return ts.addmm(b, x, w.t(), beta=3, alpha=0.5)
+
+
+def of_vector(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return ts.addmv(b, w, x[0])
+
+
+def convolved(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.conv1d(x.unsqueeze(-1), w.unsqueeze(-1), b)
+
+
+def spread(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.conv_transpose1d(x.unsqueeze(-1), w.t().unsqueeze(-1), b)
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16"])
+@pytest.mark.parametrize("program", [linear, blended, of_vector, convolved, spread])
+def test_halves_with_a_bias_are_rounded_once(program: Callable[..., ts.Tensor], kind: str) -> None:
+    """All sums are exact in float32, and few of them are half numbers."""
+    dtype, random = getattr(ts, kind), np.random.default_rng(0)
+    shapes = ((6, 24), (10, 24), (10,))
+    whole = [random.integers(-100, 100, s).astype(np.float64) for s in shapes]
+    whole[2] *= 2.0**6
+    given = [ts.from_numpy(a).to(dtype) for a in whole]
+    wanted = program(*(t.to(ts.float64) for t in given)).to(dtype).tolist()
+    assert program(*given).tolist() == wanted
+    assert ts.compile(program, fallback="error")(*given).tolist() == wanted
 
 
 @pytest.mark.parametrize(
