@@ -48,7 +48,7 @@ from xdsl.irdl import (
 from xdsl.traits import IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import DType, bool_, float32, float64
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, as_expr, const, walk
@@ -323,7 +323,8 @@ class ContractOp(ReductionOp):
 
 @irdl_op_definition
 class ScanOp(TGOp):
-    """Inclusive scan along `axis`."""
+    """Inclusive scan along `axis`. Sums and products of float32 run in float64, as PyTorch's do: an
+    error made early is in all results that follow."""
 
     name = "tg.scan"
     input = operand_def(TensorType)
@@ -338,6 +339,14 @@ class ScanOp(TGOp):
             properties={"axis": IntAttr(axis), "combiner": StringAttr(combiner)},
             result_types=[input.type],
         )
+
+    @property
+    def running_dtype(self) -> DType:
+        """The dtype of the value that runs along."""
+        assert isinstance(self.input.type, TensorType)
+        dtype = self.input.type.dtype
+        widens = dtype is float32 and self.combiner.data in ("add", "mul")
+        return float64 if widens else dtype
 
 
 @irdl_op_definition

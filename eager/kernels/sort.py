@@ -45,12 +45,21 @@ def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     return make(np.take_along_axis(array(self), at, axis), self.dtype), wrap(at, int64)
 
 
+_RUNNING = {"f": np.float64, "c": np.complex128}
+
+
 def scan(fn: Callable[..., Any]) -> Kernel:
+    """cumsum and cumprod; of floats the running value is wide, and rounded where it is stored."""
+
     def run(self: Any, dim: int, dtype: Any = None) -> Any:
         out = dtype or sum_dtype(self.dtype)
         x = cast(self, out)
         axis = normal_dim(dim, x.ndim)
-        return wrap(fn(x, axis=axis, dtype=x.dtype) if x.ndim else x, out)
+        if not x.ndim:
+            return wrap(x, out)
+        wide = fn(x, axis=axis, dtype=_RUNNING.get(x.dtype.kind, x.dtype))
+        with np.errstate(over="ignore"):
+            return wrap(wide.astype(x.dtype), out)
 
     return run
 

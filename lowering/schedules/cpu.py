@@ -226,7 +226,7 @@ def _gathers(step: Expr | None) -> bool:
     return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
 
 
-STRETCH, STRETCH_ROWS = 2048, 8
+STRETCH, STRETCH_ROWS = 2048, 4
 """Elements of a partial row: a few pages of reading, well inside the first cache; and the rows
 added to it at once, so that it is read and written that much less often."""
 LEAST_STRETCH = 256
@@ -261,10 +261,10 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
     block = loop.parent
     assert block is not None  # a loop of the function
     if _is_long_column(loop):
-        scheduler.do("stretch", loop.var, lanes, STRETCH, STRETCH_ROWS)
+        scheduler.do("stretch", loop.var, lanes, STRETCH, STRETCH_ROWS, _partial_sums(loop))
     else:
         scheduler.do("vectorize_outer", loop.var, lanes)
-    _write_out_taps(scheduler, block)
+        _write_out_taps(scheduler, block)
 
 
 def _is_long_column(loop: ForOp) -> bool:
@@ -273,6 +273,17 @@ def _is_long_column(loop: ForOp) -> bool:
         return False
     sizes = (known(loop.extent), known(column.reduction.extent))
     return all(size is None or size >= LEAST_STRETCH for size in sizes)
+
+
+def _partial_sums(loop: ForOp) -> int:
+    """Groups of rows in a partial sum: as many as there are partial sums. None are needed where
+    rounding does not add up."""
+    column = stretch.column_of(loop)
+    assert column is not None  # the caller asked
+    if column.update.combiner != "add" or not column.update.value.dtype.is_floating_point:
+        return 0
+    groups = (known(column.reduction.extent) or LEAST_STRETCH**2) // STRETCH_ROWS
+    return 1 << max(3, groups.bit_length() // 2)
 
 
 def _write_out_taps(scheduler: Scheduler, block: Block) -> None:

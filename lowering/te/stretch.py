@@ -4,27 +4,34 @@
 stretch("i", 16, 2048, 8):
 for i in 0 .. n {                            for i_b in 0 .. n / 2048 {
   t[] = 0                                      t[0:2048] = 0
-  for r in 0 .. m { t[] += x[r, i] }   -->     for r_o in 0 .. m / 8 { for i_s in 0 .. 2048 {
-  y[i] = t[]                                     t[i_s] += x[8 r_o, ..] + x[8 r_o + 1, ..] ... } }
-}                                              y[i_b*2048 + i_y] = t[i_y]
+  for r in 0 .. m { t[] += x[r, i] }   -->     for r_p in 0 .. m / 64 {
+  y[i] = t[]                                     t_p[0:2048] = 0
+}                                                for r_o in 0 .. 8 { for i_s in 0 .. 2048 {
+                                                   r = (8 r_p + r_o) 8
+                                                   t_p[i_s] += (x[r, ..] + x[r+1, ..]) + ... } }
+                                                 for i_p in 0 .. 2048 { t[i_p] += t_p[i_p] }
+                                               }
+                                               y[i_b*2048 + i_y] = t[i_y]
                                              }
 ```
 
-Arguments: lanes of the vector loops over a stretch, its length, and the rows that are added at
-once. Lanes that each follow a column (`vectorize_outer`) touch a few cache lines of every page in
-turn; this walks pages from end to end. The iterations must not depend on each other.
+Arguments: lanes of the vector loops over a stretch, its length, the rows that are added at once (in
+pairs), and how many times before their sum is added to the whole one; 0 to add all in one go. Sums
+of sums keep what a long chain of additions loses (Higham, "The accuracy of floating point
+summation", 1993). Lanes that each follow a column (`vectorize_outer`) touch a few cache lines of
+every page in turn; this walks pages from end to end. The iterations must not depend on each other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, replace_loads, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.tg.ops import identity
 
 from .affine import known
 from .dependence import carried
@@ -33,8 +40,12 @@ from .nest import Nest, detach, insert_before
 from .rebuild import substituting
 
 
-def check(nest: Nest, target: str, lanes: int, length: int, rows: int) -> str | None:
+def check(
+    nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0
+) -> str | None:
     loop = nest.loops[target]
+    if times < 0:
+        return "the times that rows are added are 0 or more"
     if min(lanes, length, rows) < 1:
         return "lanes, length and rows are positive integers"
     if loop.kind.data != "serial" or loop.is_reduction:
@@ -76,11 +87,11 @@ def column_of(loop: ForOp) -> Column | None:
     return Column(alloc.buffer, start.value, reduction, update, stores)
 
 
-def apply(nest: Nest, target: str, lanes: int, length: int, rows: int) -> None:
+def apply(nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0) -> None:
     loop = nest.loops[target]
     column = column_of(loop)
     assert column is not None  # check passed
-    made = _Stretches(loop, column, lanes, length, rows).build()
+    made = _Stretches(loop, column, lanes, length, rows, times).build()
     made.location = loop.location
     insert_before(loop, [made])
     detach(loop)
@@ -89,9 +100,12 @@ def apply(nest: Nest, target: str, lanes: int, length: int, rows: int) -> None:
 class _Stretches:
     """Writes the loop over the stretches of one row of results."""
 
-    def __init__(self, loop: ForOp, column: Column, lanes: int, length: int, rows: int) -> None:
+    def __init__(
+        self, loop: ForOp, column: Column, lanes: int, length: int, rows: int, times: int
+    ) -> None:
         self.loop, self.lanes, self.length, self.rows = loop, lanes, length, rows
-        self.total, self.start, self.stores = column.total, column.start, column.stores
+        self.times, self.stores = times, column.stores
+        self.total, self.start = column.total, column.start
         self.reduction, self.update = column.reduction, column.update
         self.first = var(f"{loop.var}_b") * length
 
@@ -100,21 +114,45 @@ class _Stretches:
         longest = min(self.length, known(n) or self.length)
         row = Buffer(self.total.name, self.total.dtype, (const(longest),))
         clear = StoreOp(row.name, [var(f"{name}_c")], self.start)
-        depth, whole = self.reduction.extent, self.reduction.extent // self.rows
-        r = self.reduction.var
-        steps = [var(f"{r}_o") * self.rows + k for k in range(self.rows)]
-        body: list[Operation] = [
-            AllocOp(row, "stack"),
-            *self._along("c", [clear]),
-            ForOp(f"{r}_o", whole, self._along("s", [self._add("s", steps)]), reduction=True),
-        ]
+        body: list[Operation] = [AllocOp(row, "stack"), *self._along("c", [clear])]
+        body += self._partial_sums(row) if self.times else [self._groups(row.name)]
+        depth = self.reduction.extent
         if (known(depth) or 1) % self.rows:
-            last = whole * self.rows + var(f"{r}_r")
-            rest = self._along("t", [self._add("t", [last])])
-            body.append(ForOp(f"{r}_r", depth - whole * self.rows, rest, reduction=True))
+            r, done = self.reduction.var, depth // self.rows * self.rows
+            rest = self._along("t", [self._add(row.name, "t", [done + var(f"{r}_r")])])
+            body.append(ForOp(f"{r}_r", depth - done, rest, reduction=True))
         body += self._along("y", [self._result(s, "y") for s in self.stores])
         blocks = (n + (self.length - 1)) // self.length
         return ForOp(f"{name}_b", blocks, body)
+
+    def _groups(self, row: str, first: Expr | None = None, count: Expr | None = None) -> Operation:
+        """Groups of rows added to `row`: all of them, or `count` from `first` on."""
+        r = self.reduction.var
+        group = var(f"{r}_o") if first is None else first + var(f"{r}_o")
+        steps = [group * self.rows + k for k in range(self.rows)]
+        inside = self._along("s", [self._add(row, "s", steps)])
+        whole = self.reduction.extent // self.rows if count is None else count
+        return ForOp(f"{r}_o", whole, inside, reduction=True)
+
+    def _partial_sums(self, row: Buffer) -> list[Operation]:
+        """As many groups as are added in one go, then their sum to the whole one."""
+        name, r, combiner = self.loop.var, self.reduction.var, self.update.combiner
+        partial = Buffer(f"{row.name}_p", row.dtype, row.shape)
+        groups = self.reduction.extent // self.rows
+        first = var(f"{r}_p") * self.times
+        count = const(self.times)
+        if (known(groups) or 1) % self.times:
+            count = binary("min", count, groups - first)
+        start, place = var(f"{name}_q"), var(f"{name}_p")
+        clear = StoreOp(partial.name, [start], identity(combiner, row.dtype))
+        value = load(partial.name, [place], row.dtype)
+        body = [
+            *self._along("q", [clear]),
+            self._groups(partial.name, first, count),
+            *self._along("p", [UpdateOp(row.name, [place], combiner, value)]),
+        ]
+        parts = (groups + (self.times - 1)) // self.times
+        return [AllocOp(partial, "stack"), ForOp(f"{r}_p", parts, body, reduction=True)]
 
     def _along(self, suffix: str, statements: list[Operation]) -> list[Operation]:
         """A loop over the stretch."""
@@ -129,14 +167,16 @@ class _Stretches:
         place = var(f"{self.loop.var}_{suffix}")
         return place, {self.loop.var: self.first + place}
 
-    def _add(self, suffix: str, steps: list[Expr]) -> Operation:
+    def _add(self, row: str, suffix: str, steps: list[Expr]) -> Operation:
         place, values = self._here(suffix)
         terms = [
             substituting({**values, self.reduction.var: step})(self.update.value) for step in steps
         ]
         combiner = self.update.combiner
-        value = reduce(lambda a, b: binary(combiner, a, b), terms)
-        return UpdateOp(self.total.name, [place], combiner, value)
+        while len(terms) > 1:
+            pairs = [binary(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+            terms = pairs + terms[2 * len(pairs) :]
+        return UpdateOp(row, [place], combiner, terms[0])
 
     def _result(self, op: StoreOp, suffix: str) -> Operation:
         place, values = self._here(suffix)

@@ -275,7 +275,8 @@ def _scan(f: _Frame, op: tg.ScanOp) -> None:
     dtype = op.input.type.dtype
     wide = to_wide(f.values[op.input], dtype)
     ufunc = _COMBINE[op.combiner.data]
-    out = ufunc.accumulate(wide, axis=op.axis.data, dtype=wide.dtype) if wide.size else wide
+    running = _wide_type(op.running_dtype)
+    out = ufunc.accumulate(wide, axis=op.axis.data, dtype=running) if wide.size else wide
     f.values[op.result] = to_storage(out, dtype)
 
 

@@ -42,15 +42,15 @@ def lower_scan(builder: KernelBuilder, op: Operation) -> list[Operation]:
     type_, axis = _type(op), op.axis.data
     source, out = builder.places[op.input], builder.places[op.result]
     indices = [var(f"i{d}") for d in range(type_.rank)]
-    running = Buffer("running", type_.dtype, ())
-    combiner = op.combiner.data
+    wide, combiner = op.running_dtype, op.combiner.data
+    running = Buffer("running", wide, ())
     step: list[Operation] = [
-        UpdateOp("running", (), combiner, source.read(indices)),
-        StoreOp(out.buffer.name, indices, load("running", (), type_.dtype)),
+        UpdateOp("running", (), combiner, cast(source.read(indices), wide)),
+        StoreOp(out.buffer.name, indices, cast(load("running", (), wide), type_.dtype)),
     ]
     line: list[Operation] = [
         AllocOp(running, "stack"),
-        StoreOp("running", (), identity(combiner, type_.dtype)),
+        StoreOp("running", (), identity(combiner, wide)),
         ForOp(f"i{axis}", type_.shape[axis], step),
     ]
     return _nest(type_.shape, axis, line)

@@ -237,6 +237,45 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",
     ),
+    "stretch in partial sums": (
+        COLUMNS,
+        (step("stretch", "j", 64, 128, 1, 4),),
+        """
+  te.for j_b in 0 .. 1 serial {
+    te.alloc stack t: f32[128]
+    te.for j_c_o in 0 .. 2 serial {
+      te.for j_c_v in 0 .. 64 vector {
+        te.store t[j_c_o * 64 + j_c_v] = (0.0).f32
+      }
+    }
+    te.alloc stack t_p: f32[128]
+    te.for k_p in 0 .. 2 serial reduce {
+      te.for j_q_o in 0 .. 2 serial {
+        te.for j_q_v in 0 .. 64 vector {
+          te.store t_p[j_q_o * 64 + j_q_v] = (0.0).f32
+        }
+      }
+      te.for k_o in 0 .. 4 serial reduce {
+        te.for j_s_o in 0 .. 2 serial {
+          te.for j_s_v in 0 .. 64 vector {
+            te.update t_p[j_s_o * 64 + j_s_v] add= a.f32[k_p * 4 + k_o, j_b * 128 + (j_s_o * 64 + j_s_v)]
+          }
+        }
+      }
+      te.for j_p_o in 0 .. 2 serial {
+        te.for j_p_v in 0 .. 64 vector {
+          te.update t[j_p_o * 64 + j_p_v] add= t_p.f32[j_p_o * 64 + j_p_v]
+        }
+      }
+    }
+    te.for j_y_o in 0 .. 2 serial {
+      te.for j_y_v in 0 .. 64 vector {
+        te.store y[j_b * 128 + (j_y_o * 64 + j_y_v)] = t.f32[j_y_o * 64 + j_y_v]
+      }
+    }
+  }
+}""",  # noqa: E501 (a te statement is one line)
+    ),
     "squares": (
         TRANSPOSED,
         (step("squares", "i", "j", 8),),
