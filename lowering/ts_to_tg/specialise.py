@@ -13,7 +13,7 @@ Assumptions the caller guards: dtype, rank and sizes of each tensor argument; a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -34,6 +34,7 @@ from .grown import (
     ListGrows,
 )
 from .paths import RANDOM, SELF, is_state, of_receiver
+from .shared_memory import view_of
 from .specs import (
     ArgumentSpec,
     OutputTree,
@@ -102,7 +103,7 @@ def _run(
     entry: str,
     arguments: Sequence[ArgumentSpec],
     options: Options,
-    state: Mapping[str, ArgumentSpec],
+    state: State,
     hints: Hints,
     draws: bool,
 ) -> tuple[Boundary, Value]:
@@ -124,8 +125,10 @@ def _run(
             waiting.append((k, spec))
         else:
             values[k] = own.argument(spec, name)
-    for path, state_spec in state.items():
+    for path, state_spec in state.specs.items():
         evaluator.state[path] = own.argument(state_spec, path)
+    for path, alias in state.aliases.items():
+        evaluator.state[path] = view_of(builder, alias, own.tensors[alias.owner])
     for k, spec in waiting:
         values[k] = own.argument(spec, SELF)
     if draws:
@@ -142,7 +145,7 @@ def _settled(
     entry: str,
     arguments: Sequence[ArgumentSpec],
     options: Options,
-    state: Mapping[str, ArgumentSpec],
+    state: State,
     hints: Hints,
 ) -> tuple[Boundary, Value]:
     """`_run`, again and again until every list that has to be a run-time list is one, and the
@@ -180,8 +183,9 @@ def specialise(
     """
     options = options or Options()
     receiver = next((a for a in arguments if isinstance(a, ObjectValue)), None)
-    state = State(receiver, {f"{SELF}.{path}": None for path in changing})
+    state = State(receiver)
     try:
+        state.others_change([f"{SELF}.{path}" for path in changing])
         return _with_state(module, entry, arguments, options, state)
     except NotCompilable:
         if not state.has_numbers:
@@ -200,12 +204,11 @@ def _with_state(
     """Specialise, again until all is known that the program changes of self."""
     hints = Hints()
     while True:
-        specs = state.specs
-        own, result = _settled(module, entry, arguments, options, specs, hints)
-        changed = [*(attribute_of(own, path) for path in written(own)), *assigned(own)]
-        before = len(state.paths)
-        state.paths.update(dict.fromkeys(changed))
-        if len(state.paths) == before:
+        own, result = _settled(module, entry, arguments, options, state, hints)
+        in_place, replaced = written(own), assigned(own)
+        holders = (attribute_of(own, path) for path in in_place)
+        if not state.learn(in_place, (*holders, *replaced)):
+            state.refuse_replaced(replaced)
             return _finish(own, entry, result, state)
 
 

@@ -7,10 +7,11 @@ elements a list has, the keys of a dict, strings, enums and None are part of the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.ts.constants import TensorLiteral
 
 from .boundary import Boundary, whole
@@ -18,6 +19,7 @@ from .complex_tensors import AnyTensor
 from .heap import Heap
 from .merge import changed_refs, same_value
 from .paths import SELF, is_state, parts
+from .shared_memory import Alias, aliases_of, tensors_of
 from .specs import (
     ArgumentSpec,
     ConstantSpec,
@@ -108,11 +110,45 @@ class State:
         receiver: the caller's object; None if there is none.
         paths: of the attributes.
         known: ints and bools are constants.
+        in_place: paths of tensors that are written in place.
+        aliases: the other tensors that share memory with these.
     """
 
     receiver: object
-    paths: dict[str, None]
+    paths: dict[str, None] = field(default_factory=dict)
     known: bool = False
+    in_place: dict[str, None] = field(default_factory=dict)
+    aliases: dict[str, Alias] = field(default_factory=dict)
+
+    def others_change(self, paths: Collection[str]) -> None:
+        """Note attributes that other methods change, in whatever way."""
+        held = [p for p in paths if isinstance(_given(p, self.receiver), TensorLiteral)]
+        self.learn(held, paths)
+
+    def learn(self, in_place: Iterable[str], paths: Iterable[str]) -> bool:
+        """Note tensors that are written in place and attributes that change; whether that is news.
+
+        Raises:
+            NotCompilable: tensors share memory in a way that native code does not know.
+        """
+        before = len(self.paths), len(self.in_place)
+        self.paths.update(dict.fromkeys(paths))
+        self.in_place.update(dict.fromkeys(in_place))
+        if self.in_place:
+            self.aliases = aliases_of(tensors_of(self.receiver), self.in_place)
+        for path, alias in self.aliases.items():
+            self.paths.pop(path, None)
+            if any(path.startswith(f"{p}.") for p in self.paths):
+                raise NotCompilable(f"{path} shares memory with {alias.owner}, which changes")
+            self.paths[alias.owner] = self.in_place[alias.owner] = None
+        return before != (len(self.paths), len(self.in_place))
+
+    def refuse_replaced(self, paths: Iterable[str]) -> None:
+        """Raise NotCompilable if one of `paths`, which get new values, shares memory with what is
+        written in place: it would have to stop doing so."""
+        shared = self.aliases.keys() | {alias.owner for alias in self.aliases.values()}
+        if found := next((p for p in paths if p in shared), None):
+            raise NotCompilable(f"{found} shares memory with what changes, and gets a new value")
 
     @property
     def specs(self) -> dict[str, ArgumentSpec]:

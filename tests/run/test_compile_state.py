@@ -397,3 +397,76 @@ def test_export_refuses_what_changes_state() -> None:
     function = torch.compile(jit.script(Numbers()), (X,))
     with pytest.raises(NotCompilable, match="it updates the attribute 'n'"):
         function.export_object("never_written.o")
+
+
+class Tied(nn.Module):
+    """One buffer under two names, and a module that is held twice."""
+
+    a: torch.Tensor
+    b: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("a", torch.zeros(2))
+        self.register_buffer("b", self.a)
+        self.part = Numbers()
+        self.again = self.part
+
+    def forward(self, x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:  # noqa: UP006
+        self.a.add_(x)
+        return self.again(self.part(self.b * 2)), self.a + self.part.t
+
+
+class Views(nn.Module):
+    """Buffers that are parts of another one."""
+
+    table: torch.Tensor
+    row: torch.Tensor
+    column: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("row", torch.zeros(3, 2)[1])
+        self.register_buffer("table", torch.zeros(3, 2))
+        self.register_buffer("column", self.table[:, 1])
+        self.row = self.table[1]
+
+    def forward(self, x: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:  # noqa: UP006
+        self.row.copy_(x)
+        self.column.add_(1.0)
+        self.table[0] += self.row
+        return self.table.clone(), self.column * self.row[1]
+
+
+class Overlapping(nn.Module):
+    """Buffers of which none holds the memory of both."""
+
+    a: torch.Tensor
+    b: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        memory = torch.zeros(3)
+        self.register_buffer("a", memory[:2])
+        self.register_buffer("b", memory[1:])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.a.add_(x)
+        return self.b.clone()
+
+
+@pytest.mark.parametrize("make", [Tied, Views])
+def test_attributes_that_share_memory(make: Callable[[], nn.Module]) -> None:
+    interpreted, compiled = jit.script(make()), jit.script(make())
+    function = torch.compile(compiled, fallback="error")
+    for k in range(3):
+        assert plain(function(X + k)) == plain(interpreted(X + k))
+        assert state(compiled) == state(interpreted)
+
+
+def test_attributes_that_overlap_are_refused_natively_and_interpreted() -> None:
+    first, second = jit.script(Overlapping()), jit.script(Overlapping())
+    function = torch.compile(second)
+    for _ in range(2):
+        assert plain(function(X)) == plain(first(X))
+    assert any("self.a, self.b share memory" in f for f in function.stats.fallbacks)
