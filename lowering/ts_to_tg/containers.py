@@ -168,7 +168,7 @@ def _reverse(ev: Evaluator, x: ListRef) -> Value:
 
 
 def _sort(ev: Evaluator, x: ListRef, reverse: bool = False, *_: Value) -> Value:
-    keys = {id(v): _order_key(ev, v) for v in _numbers(ev, x)}
+    keys = {id(v): _order_key(ev, v) for v in _known_elements(ev, x)}
     _change(ev, x, tuple(sorted(ev.b.heap[x], key=lambda v: keys[id(v)], reverse=reverse)))
     return None
 
@@ -182,17 +182,21 @@ def _order_key(ev: Evaluator, value: Value) -> Any:
     return value
 
 
-def _numbers(ev: Evaluator, x: ListRef) -> list[Value]:
+def _known_elements(ev: Evaluator, x: ListRef) -> list[Value]:
     items = list(ev.b.heap[x])
-    if any(isinstance(v, Expr | Tensor) for v in items):
+    if any(map(_has_unknown, items)):
         grow(ev, x, "the order of values that are not known")
-    if not all(isinstance(v, str | int | float) for v in items):
-        ev.b.cannot("the order of tuples and objects")
     return items
 
 
+def _has_unknown(value: Value) -> bool:
+    if isinstance(value, TupleValue):
+        return any(map(_has_unknown, value.elements))
+    return isinstance(value, Expr | Tensor)
+
+
 def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
-    return ev.new_list(sorted(_numbers(ev, x), key=lambda v: _order_key(ev, v)))
+    return ev.new_list(sorted(_known_elements(ev, x), key=lambda v: _order_key(ev, v)))
 
 
 def _copy(ev: Evaluator, x: Value) -> Value:

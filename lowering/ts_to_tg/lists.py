@@ -31,6 +31,7 @@ from .grown import (
     perform,
 )
 from .list_access import check, fetch, length, named, position
+from .list_order import has_order, sort_tuples
 from .scalars import SCALAR
 from .values import Grown, ListRef, Tensor, Value
 
@@ -229,8 +230,13 @@ def _add_in_place(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
 
 
 def _sort(ev: Evaluator, x: ListRef, reverse: Value = False, *_: Value) -> Value:
-    _changed(ev, x)
-    perform(ev.b, "sort", [_numbers(ev, x), ev.b.scalar_operand(reverse)])
+    content = _changed(ev, x)
+    if isinstance(content.element, NumberElement):
+        perform(ev.b, "sort", [content.columns[0], ev.b.scalar_operand(reverse)])
+    elif has_order(content.element) and isinstance(reverse, bool):
+        sort_tuples(ev.b, content, reverse)
+    else:
+        ev.b.cannot("the order of such elements")
     return None
 
 

@@ -196,6 +196,18 @@ def constant_table(i: int):
     return table[i], table[-i - 1]
 
 
+def order_of_tuples(xs: list[float], n: int):
+    scored: list[tuple[float, int]] = []
+    nested: list[tuple[bool, tuple[int, float]]] = []
+    for i in range(len(xs)):
+        scored.append((xs[i], -i))
+        nested.append((i % 3 == 0, (i % n, xs[i])))
+    ordered = sorted(scored)
+    scored.sort(reverse=True)
+    nested.sort()
+    return ordered, scored, nested
+
+
 def slices_backwards(xs: list[int], i: int, j: int):
     return xs[::-1], xs[i:j:-1], xs[i::-2], xs[:j:-3], xs[i:j:2]
 
@@ -298,6 +310,7 @@ CASES: tuple[Case, ...] = (
     Case(product, (([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.5], [2.0, 1.0]]),)),
     Case(bubble_sort, (([3.0, 1.0, 2.0],), ([],))),
     Case(constant_table, ((0,), (1,), (2,))),
+    Case(order_of_tuples, (([2.5, 1.0, 2.5, -1.0, 9.0, 1.0, 4.0], 2), ([1.0], 1), ([], 1))),
     Case(
         slices_backwards,
         (([1, 2, 3, 4, 5], 4, 0), ([1, 2, 3, 4], -1, -9), ([7], 9, 3), ([], 0, 0)),
