@@ -20,6 +20,8 @@ from .dtypes import (
     DType,
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -237,6 +239,13 @@ WHOLE_NUMBERS = {
 }
 """Integers only."""
 
+NOT_COMPLEX = {
+    "maximum": "maximum not implemented for complex tensors.",
+    "minimum": "minimum not implemented for complex tensors.",
+    "heaviside": "heaviside is not yet implemented for complex tensors.",
+}
+"""Anything but complex numbers, of those that NumPy orders by themselves."""
+
 _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING, _INTEGERS | _BOOL),
     (FLOATING_OR_BYTE, (_INTEGERS | _BOOL) - {uint8}),
@@ -244,6 +253,7 @@ _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING_OR_BOOL, _INTEGERS),
     (NOT_BOOL, _BOOL),
     (WHOLE_NUMBERS, _FLOATS | _BOOL),
+    (NOT_COMPLEX, frozenset((complex64, complex128))),
 )
 
 

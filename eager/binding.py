@@ -23,7 +23,15 @@ from .storage import TensorBase, value
 from .tracing import number_of
 
 _MISS: Any = object()
-_ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "axes": "dims"}
+_ALIASES = {
+    "input": "self",
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "self",
+    "x1": "self",
+    "x2": "other",
+    "axes": "dims",
+}
 
 
 def _int(v: Any, convert: bool) -> Any:
@@ -226,6 +234,22 @@ def _on_tensors(name: str) -> tuple[Schema, ...]:
     return kept or every
 
 
+_FORMER: dict[str, tuple[tuple[str, ...], ...]] = {
+    **{
+        f"aten::{name}{end}": (("self", "alpha", "other"),)
+        for name in ("add", "sub")
+        for end in ("", "_")
+    },
+    **{
+        f"aten::{name}{end}": (("self", "value", "tensor1", "tensor2"),)
+        for name in ("addcmul", "addcdiv")
+        for end in ("", "_")
+    },
+}
+"""Orders of positional arguments that PyTorch's functions and methods still take: a factor stood
+before the tensor that it multiplies."""
+
+
 def resolve(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], public: bool = False
 ) -> tuple[Schema, Any]:
@@ -237,11 +261,16 @@ def resolve(
     """
     every = _on_tensors(name) if public else overloads(name)
     candidates = sorted(every, key=_python_order(name))
+    if kwargs.get("out", _MISS) is None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     for convert in (False, True):
         for candidate in candidates:
             bound = match(candidate, args, kwargs, convert)
             if not isinstance(bound, str):
                 return candidate, bound
+    for spelling in _FORMER.get(name, ()):
+        if public and len(args) == len(spelling) and not isinstance(args[1], TensorBase):
+            return resolve(name, (), {**dict(zip(spelling, args, strict=True)), **kwargs})
     if any(map(has_foreign, (*args, *kwargs.values()))):
         named = {k: converted(v) for k, v in kwargs.items()}
         return resolve(name, tuple(map(converted, args)), named, public)

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_
+from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import DimensionError
 
 from .demand import Demand, Ints, each, require, sizes_of
 from .kernels.shapes import broadcast, normal_dim
 from .storage import array
 from .window_demands import WINDOWS
+from .written_demands import WRITTEN
 
 
 # -- products and matrices ------------------------------------------------------------------------
@@ -246,7 +247,53 @@ def _narrow(self: Any, dim: int, start: Any, length: int) -> None:
     )
 
 
+def _tensor_split(self: Any, *_: Any) -> None:
+    require(
+        array(self).ndim > 0,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+    )
+
+
+def _along_something(name: str, dim_at: int) -> Demand:
+    """An element of every row along a dimension that is not empty."""
+
+    def check(self: Any, *rest: Any) -> None:
+        a = array(self)
+        axis = normal_dim(rest[dim_at], a.ndim)
+        if a.ndim and not a.shape[axis]:
+            raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+    return check
+
+
+def _probabilities(self: Any, *_: Any) -> None:
+    a = array(self)
+    require(
+        bool(((a >= 0) & (a <= 1)).all()) if a.dtype.kind == "f" else True,
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+    )
+
+
+def _floating_window(name: str) -> Demand:
+    def check(*bound: Any) -> None:
+        for v in bound:
+            fits = not isinstance(v, DType) or v.is_floating_point or v.is_complex
+            require(fits, f"{name} expects floating point dtypes, got: {v}")
+
+    return check
+
+
 DEMANDS: dict[str, Demand] = {
+    **WRITTEN,
+    **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
+    **each(_along_something("mode", 0), "mode"),
+    **each(_along_something("kthvalue", 1), "kthvalue"),
+    **each(_probabilities, "bernoulli"),
+    **{
+        f"aten::{name}_window{overload}": _floating_window(f"{name}_window")
+        for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")
+        for overload in ("", ".periodic", ".periodic_alpha", ".periodic_alpha_beta", ".beta")
+    },
     **each(_dot, "dot", "vdot"),
     **each(_cov, "cov"),
     **each(_diag, "diag"),

@@ -290,6 +290,15 @@ def store(target: TensorBase, source: TensorBase) -> TensorBase:
     return target
 
 
+def _store_each(target: Any, source: Any) -> None:
+    """`store`, or of a list of results each into the tensor of the same place."""
+    if not isinstance(target, list):
+        store(target, source)
+        return
+    for one, result in zip(target, source, strict=True):
+        store(one, result)
+
+
 def _overlaps_itself(target: TensorBase) -> bool:
     """Elements share memory by a stride of 0."""
     a = target._array
@@ -338,12 +347,15 @@ def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
         targets = [bound[i] for i in written]
         read = [v for i, v in enumerate(bound) if i not in written]
         for target in targets:
-            _check_out(target, read if apart else ())
+            for one in target if isinstance(target, list) else [target]:
+                _check_out(one, read if apart else ())
         result = pure(*read)
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True
         ):
-            store(target, source)
+            _store_each(target, source)
+        if not wanted.returns:
+            return None
         return targets[0] if len(targets) == 1 else tuple(targets)
 
     return run

@@ -7,6 +7,7 @@ dimensions elsewhere, so the two steps stay apart.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,9 @@ def _plain(item: Any) -> Any:
     if isinstance(item, (int, np.integer)):
         return int(item)
     if isinstance(item, slice):
-        return slice(*(None if s is None else int(s) for s in (item.start, item.stop, item.step)))
+        return slice(
+            *(None if s is None else _bound(s) for s in (item.start, item.stop, item.step))
+        )
     if isinstance(item, TensorBase):
         found = item._array.astype(bool) if item.dtype is uint8 else item._array
         if found.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8:
@@ -115,6 +118,12 @@ def _width(item: Any) -> int:
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+
+
+def _bound(value: Any) -> int:
+    if not hasattr(value, "__index__"):
+        raise ArgumentError("slice indices must be integers or None or have an __index__ method")
+    return operator.index(value)
 
 
 def _checked(item: slice) -> slice:

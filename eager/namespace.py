@@ -152,6 +152,33 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     return _entered("as_tensor", made)
 
 
+def asarray(
+    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    """A tensor of numbers, nested sequences, an array, a tensor, or the bytes of a buffer.
+
+    Arrays, tensors and buffers share memory unless `copy` is True or the dtype differs.
+
+    Raises:
+        ValueRangeError: `copy` is False, and there is nothing to share.
+    """
+    held = obj._array if isinstance(obj, Tensor) else obj
+    is_buffer = isinstance(obj, (bytes, bytearray, memoryview))
+    made: Any = (
+        frombuffer(obj, dtype=dtype or MODES.default_dtype) if is_buffer else as_tensor(obj, dtype)
+    )
+    shares = is_buffer or (isinstance(held, np.ndarray) and np.may_share_memory(made._array, held))
+    if copy is False and not shares and made.numel():
+        raise ValueRangeError(f"can't alias {type(obj).__name__} with dtype '{made.dtype}'")
+    if copy and shares:
+        made = made.clone()
+    if made.requires_grad is not requires_grad:
+        made = made.detach()
+        made.requires_grad = requires_grad
+    return made  # type: ignore[no-any-return]  # a Tensor
+
+
 def einsum(*args: Any) -> Any:
     """`einsum("ij,jk->ik", a, b)`, or subscript lists: `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
     if len(args) < 2:
@@ -240,8 +267,9 @@ def result_type(a: Any, b: Any) -> DType:
     return call("aten::result_type", (a, b))  # type: ignore[no-any-return]  # always a DType
 
 
-def factory(face: Face) -> Face:
-    """A function that makes tensors: it takes `requires_grad`, and `out=` beside a dtype.
+def factory(face: Face, fills_in_order: bool = False) -> Face:
+    """A function that makes tensors: it takes `requires_grad`, and `out=` beside a dtype; one that
+    `fills_in_order` leaves the shape of an `out` with as many elements.
 
     Raises (the function made):
         OperatorError: the dtype is not that of `out`.
@@ -256,7 +284,10 @@ def factory(face: Face) -> Face:
             raise OperatorError(
                 f"dtype {wanted.word} does not match dtype of out parameter ({out.dtype.word})"
             )
-        return store(out, face(*args, dtype=wanted, **options))
+        made = face(*args, dtype=wanted, **options)
+        if fills_in_order and made.numel() == out.numel():
+            made = made.view(out.shape)
+        return store(out, made)
 
     return run
 
@@ -280,15 +311,16 @@ FACTORIES = frozenset((
     "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
     "range", "zeros",
 ))  # fmt: skip
+RANGES = frozenset(("linspace", "logspace", "range"))
 FACES: dict[str, Face] = {
     **composites.FACES,
     "tensor": tensor,
     "as_tensor": as_tensor,
-    "asarray": as_tensor,
+    "asarray": asarray,
     "from_numpy": from_numpy,
     "from_dlpack": from_dlpack,
     "frombuffer": frombuffer,
-    "arange": factory(range_face),
+    "arange": factory(range_face, fills_in_order=True),
     "einsum": einsum,
     "where": composites.with_out(where),
     "broadcast_shapes": broadcast_shapes,
@@ -334,7 +366,7 @@ def lookup(name: str) -> Face:
         return result.requires_grad_() if grad else result
 
     if name in FACTORIES:
-        run = factory(run)
+        run = factory(run, fills_in_order=name in RANGES)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"The operator {full}."

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorscript.base.dtypes import uint8
 from tensorscript.base.errors import ValueRangeError
+
+from .storage import TensorBase, make
 
 DEFAULT_SEED = 67280421310721
 _SMALL_NORMAL = 16
@@ -33,7 +36,7 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream again from `seed` (any 64-bit integer; the low 32 bits count)."""
-        self._seed = seed
+        self._seed = seed & _MASK64
         self._bits: Any = None  # made at the first draw: importing numpy.random takes a while
         self._cached: float | None = None
         return self
@@ -52,6 +55,23 @@ class Generator:
             self._bits = np.random.RandomState(self._seed & 0xFFFFFFFF)._bit_generator
         return self._bits
 
+    def get_state(self) -> Any:
+        """The state as a tensor of bytes (`state_bytes`)."""
+        return make(np.frombuffer(bytearray(self.state_bytes()), np.uint8), uint8)
+
+    def set_state(self, new_state: TensorBase) -> Generator:
+        """Go on from a state that `get_state` gave, here or in PyTorch.
+
+        Raises:
+            ValueRangeError: it has another size.
+        """
+        self.set_state_bytes(new_state._array.tobytes())
+        return self
+
+    def clone_state(self) -> Generator:
+        """Another generator that goes on from here."""
+        return Generator(self.device).set_state(self.get_state())
+
     def state_bytes(self) -> bytes:
         """The state as PyTorch's CPU generator lays it out (`CPUGeneratorImpl`, 5056 bytes): the
         seed, the words left before the next twist, the place of the next word, 624 words of 8
@@ -60,7 +80,7 @@ class Generator:
         place = int(inner["pos"])
         normal = 0.0 if self._cached is None else self._cached
         return _STATE.pack(
-            self._seed & _MASK64, 625 - place, 1, place, *map(int, inner["key"]), 0.0, normal, 0.0,
+            self._seed, 625 - place, 1, place, *map(int, inner["key"]), 0.0, normal, 0.0,
             self._cached is not None, 0.0, False,
         )  # fmt: skip
 

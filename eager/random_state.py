@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from .exchange import from_numpy
 from .random import DEFAULT_GENERATOR, Generator
 from .storage import TensorBase
 
@@ -17,7 +14,7 @@ default_generator: Generator = DEFAULT_GENERATOR
 
 def get_rng_state() -> Any:
     """The state of the default generator: a tensor of bytes."""
-    return from_numpy(np.frombuffer(bytearray(DEFAULT_GENERATOR.state_bytes()), np.uint8))
+    return DEFAULT_GENERATOR.get_state()
 
 
 def set_rng_state(new_state: TensorBase) -> None:
@@ -26,7 +23,7 @@ def set_rng_state(new_state: TensorBase) -> None:
     Raises:
         ValueRangeError: it has another size.
     """
-    DEFAULT_GENERATOR.set_state_bytes(new_state._array.tobytes())
+    DEFAULT_GENERATOR.set_state(new_state)
 
 
 def initial_seed() -> int:

@@ -7,7 +7,7 @@ method that dispatches to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,11 +43,18 @@ class _Operators(type):
     def __getattr__(cls, name: str) -> Callable[..., Any]:
         if name.startswith("__") or not _is_method(name):
             raise AttributeError(f"type object 'Tensor' has no attribute '{name}'")
-        return partial(_unbound, name)
+        return _unbound(name)
 
 
-def _unbound(name: str, self: Tensor, *args: Any, **kwargs: Any) -> Any:
-    return getattr(self, name)(*args, **kwargs)
+@cache
+def _unbound(name: str) -> Callable[..., Any]:
+    """The method as a function; one object a name, as programs compare them by identity."""
+
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, name)(*args, **kwargs)
+
+    run.__name__, run.__qualname__ = name, f"Tensor.{name}"
+    return run
 
 
 def _is_method(name: str) -> bool:
@@ -135,8 +142,10 @@ class Tensor(
         made.requires_grad = requires_grad
         return made
 
-    def new(self, *data: Any) -> Tensor:
+    def new(self, *data: Any, size: Any = None) -> Tensor:
         """PyTorch's old constructor in the dtype of this tensor."""
+        if size is not None:
+            return Tensor(*size).to(self.dtype)
         return Tensor(*data).to(self.dtype)
 
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:
@@ -150,6 +159,13 @@ class Tensor(
         """Put a Python function of each element and that of `other` in its place."""
         theirs = iter(np.broadcast_to(value(other), self._array.shape).reshape(-1).tolist())
         return self.apply_(lambda x: function(x, next(theirs)))
+
+    def map2_(self, x: Tensor, y: Tensor, function: Callable[[Any, Any, Any], Any]) -> Tensor:
+        """Put a Python function of each element and those of `x` and `y` in its place."""
+        shape = self._array.shape
+        pairs = zip(*(np.broadcast_to(value(t), shape).reshape(-1).tolist() for t in (x, y)),
+                    strict=True)  # fmt: skip
+        return self.apply_(lambda own: function(own, *next(pairs)))
 
     def __delitem__(self, index: Any) -> None:
         raise ArgumentError("Tensor does not support deleting items")
@@ -217,6 +233,10 @@ def _old_constructor(data: Any, more: tuple[Any, ...]) -> tuple[Array, DType]:
 
 
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
-    """A generated method: the operator on `self` and the arguments."""
-    result = call(name, (self, *args), kwargs)
+    """A generated method: the operator on `self` and the arguments; those that make tensors
+    (`new_zeros`) take `requires_grad`."""
+    grad = kwargs.pop("requires_grad", False) if name.startswith("aten::new_") else False
+    result = call(name, (self, *args), kwargs, public=True)
+    if grad:
+        return result.requires_grad_()
     return tuple(result) if type(result) is list else result

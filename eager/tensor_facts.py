@@ -11,8 +11,23 @@ from .device import CPU, Layout, device, strided
 from .dispatch import call
 from .memory_format import element_strides, owner
 from .size import Size
-from .storage import TensorBase, make
+from .storage import Array, TensorBase, make
 from .tracing import active_tracer
+
+
+class UntypedStorage:
+    """A piece of memory that tensors view; it is asked, not changed."""
+
+    def __init__(self, memory: Array) -> None:
+        self._memory = memory
+
+    def data_ptr(self) -> int:
+        return int(self._memory.__array_interface__["data"][0])
+
+    def nbytes(self) -> int:
+        return self._memory.nbytes
+
+    size = __len__ = nbytes
 
 
 class TensorFacts(TensorBase):
@@ -84,9 +99,17 @@ class TensorFacts(TensorBase):
     def real(self) -> Any:
         return call("aten::real", (self,))
 
+    @real.setter
+    def real(self, value: Any) -> None:
+        call("aten::real", (self,))[...] = value
+
     @property
     def imag(self) -> Any:
         return call("aten::imag", (self,))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        call("aten::imag", (self,))[...] = value
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dimension."""
@@ -124,6 +147,10 @@ class TensorFacts(TensorBase):
     def data_ptr(self) -> int:
         return int(self._array.__array_interface__["data"][0])
 
+    def untyped_storage(self) -> UntypedStorage:
+        """The memory that this tensor is a view of."""
+        return UntypedStorage(owner(self._array))
+
     def get_device(self) -> int:
         return -1
 
@@ -131,7 +158,8 @@ class TensorFacts(TensorBase):
         """The type's name (`torch.FloatTensor`), or a conversion to `dtype`."""
         if dtype is None:
             return f"torch.{self.dtype.word}Tensor"
-        return call("aten::to", (self, _named_type(dtype) if isinstance(dtype, str) else dtype))
+        wanted = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
+        return call("aten::to", (self, wanted))
 
     def dim_order(self) -> tuple[int, ...]:
         """The dimensions from the one whose neighbours lie farthest apart to the closest."""

@@ -31,7 +31,7 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
     """`x += y` as the operator `name`."""
 
     def run(self: Any, other: Any) -> Any:
-        return call(name, (self, other))
+        return self._binary(other, name)
 
     return run
 
@@ -102,6 +102,8 @@ class TensorOperators(TensorBase):
     __iand__ = _in_place("aten::__iand__")
     __ior__ = _in_place("aten::__ior__")
     __ixor__ = _in_place("aten::__ixor__")
+    __ilshift__ = _in_place("aten::__ilshift__")
+    __irshift__ = _in_place("aten::__irshift__")
 
     def __eq__(self, other: object) -> Any:
         return self._binary(other, "aten::eq")

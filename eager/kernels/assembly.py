@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
+from ..modes import MODES
 from ..storage import (
     Array,
     array,
@@ -71,6 +72,8 @@ def diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: 
 
 
 def block_diag(tensors: Sequence[Any]) -> Any:
+    if not tensors:
+        return wrap(np.zeros((1, 0), MODES.default_dtype.numpy), MODES.default_dtype)
     dtype = promoted(*tensors)
     blocks = [np.atleast_2d(cast(t, dtype)) for t in tensors]
     out = np.zeros(np.sum([b.shape for b in blocks], axis=0, dtype=int), blocks[0].dtype)
@@ -91,6 +94,8 @@ def cartesian_prod(tensors: Sequence[Any]) -> Any:
 def combined(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     pick = combinations_with_replacement if with_replacement else combinations
     x = array(self)
+    if r == 0:
+        return make(x[:0].copy(), self.dtype)
     at = np.array(list(pick(range(x.size), r)), np.int64).reshape(-1, r)
     return make(x[at], self.dtype)
 

@@ -25,7 +25,9 @@ def cat(tensors: Sequence[Any], dim: int = 0) -> Any:
         raise ValueRangeError("torch.cat(): expected a non-empty list of Tensors")
     dtype = promoted(*tensors)
     arrays = [_converted(x, dtype) for x in tensors]
-    kept = [a for a in arrays if a.shape != (0,)] or arrays[:1]
+    kept = [a for a in arrays if a.shape != (0,)]
+    if not kept:
+        return make(arrays[0].copy(), dtype)
     axis = normal_dim(dim, kept[0].ndim)
     for k, a in enumerate(kept):
         if a.ndim == 0:

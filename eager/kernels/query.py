@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_CODE, bfloat16, promote_types, scalar_dtype
-from tensorscript.base.errors import DimensionError
+from tensorscript.base.dtypes import BY_CODE, bfloat16, bool_, promote_types, scalar_dtype
+from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..device import CPU, contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
@@ -47,6 +47,25 @@ def strides(self: Any) -> list[int]:
     if not a.size:  # NumPy has no strides for these
         return [int(np.prod([max(n, 1) for n in a.shape[d + 1 :]])) for d in range(a.ndim)]
     return [s // a.itemsize for s in a.strides]
+
+
+def assert_nonzero(self: Any, assert_msg: str) -> None:
+    """Raise unless a tensor of one element is not 0."""
+    a = array(self)
+    if a.size != 1:
+        word = "no values" if not a.size else "more than one value"
+        raise OperatorError(f"Boolean value of Tensor with {word} is ambiguous")
+    if not a.reshape(()):
+        raise OperatorError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+def is_set_to(self: Any, tensor: Any) -> bool:
+    """Whether both are the same elements of the same memory."""
+    ours, theirs = array(self), array(tensor)
+    return (
+        (ours.shape, ours.strides) == (theirs.shape, theirs.strides)
+        and ours.__array_interface__["data"][0] == theirs.__array_interface__["data"][0]
+    )  # fmt: skip
 
 
 _NEVER: Kernel = lambda self: False  # noqa: E731 - a table cell
@@ -99,6 +118,14 @@ KERNELS: dict[str, Kernel] = {
     "aten::result_type.Tensor": lambda a, b: promoted(a, b),
     "aten::result_type.Scalar": lambda a, b: promoted(a, b),
     "aten::result_type.Scalar_Tensor": lambda a, b: promoted(a, b),
+    "aten::result_type.Scalar_Scalar": lambda a, b: promoted(
+        number_to_tensor(a), number_to_tensor(b)
+    ),
+    "aten::is_signed": lambda self: self.dtype is not bool_ and self.dtype.signed,
+    "aten::is_pinned": lambda self, device=None: False,
+    "aten::is_set_to": is_set_to,
+    "aten::_assert_async": lambda self: assert_nonzero(self, ""),
+    "aten::_assert_async.msg": assert_nonzero,
     "aten::device": device,
     "aten::device.with_index": device,
     "aten::is_grad_enabled": lambda: MODES.grad_enabled,

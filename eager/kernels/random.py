@@ -50,17 +50,38 @@ def sampler_like(kind: str) -> Kernel:
     return run
 
 
+def sampler_like_with(kind: str) -> Kernel:
+    def run(self: Any, generator: Any, dtype: DType | None = None, *_: Any) -> Any:
+        out = dtype or self.dtype
+        return wrap(_draw(kind, array(self).shape, out, generator), out)
+
+    return run
+
+
 def randint(low: int, high: int, size: Sequence[int], dtype: DType | None = None, *_: Any) -> Any:
+    return randint_with(low, high, size, None, dtype)
+
+
+def randint_with(
+    low: int, high: int, size: Sequence[int], generator: Any, dtype: DType | None = None, *_: Any
+) -> Any:
     if low >= high:
         raise OperatorError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
         )
     count = int(np.prod(size, dtype=np.int64))
-    return wrap(DEFAULT_GENERATOR.integers(low, high, count).reshape(tuple(size)), dtype or int64)
+    source = generator or DEFAULT_GENERATOR
+    return wrap(source.integers(low, high, count).reshape(tuple(size)), dtype or int64)
 
 
 def randperm(n: int, dtype: DType | None = None, *_: Any) -> Any:
-    return wrap(DEFAULT_GENERATOR.permutation(n), dtype or int64)
+    return randperm_with(n, None, dtype)
+
+
+def randperm_with(n: int, generator: Any, dtype: DType | None = None, *_: Any) -> Any:
+    if n < 0:
+        raise OperatorError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    return wrap((generator or DEFAULT_GENERATOR).permutation(n), dtype or int64)
 
 
 def _store(self: Any, values: Array) -> Any:
@@ -244,9 +265,14 @@ KERNELS: dict[str, Kernel] = {
     "aten::randn.generator": sampler_with("normal"),
     "aten::rand_like": sampler_like("uniform"),
     "aten::randn_like": sampler_like("normal"),
+    "aten::rand_like.generator": sampler_like_with("uniform"),
+    "aten::randn_like.generator": sampler_like_with("normal"),
     "aten::randint": lambda high, size, dtype=None, *_: randint(0, high, size, dtype),
     "aten::randint.low": randint,
+    "aten::randint.generator": lambda high, *rest: randint_with(0, high, *rest),
+    "aten::randint.low_generator": randint_with,
     "aten::randperm": randperm,
+    "aten::randperm.generator": randperm_with,
     "aten::uniform_": uniform_,
     "aten::normal_": normal_,
     "aten::normal.Tensor_float": normal_tensors,

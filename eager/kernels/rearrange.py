@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import array, make
+from ..storage import array, make, to_storage
 from .shapes import normal_dims
 
 Kernel = Callable[..., Any]
@@ -36,6 +36,23 @@ def repeat_interleave(
     return make(np.repeat(array(self), count, dim), self.dtype)
 
 
+def repeated_places(repeats: Any, output_size: int | None = None) -> Any:
+    """0, 1, ... each as often as `repeats` says."""
+    counts = array(repeats)
+    return make(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts), repeats.dtype)
+
+
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """The main diagonal set to a number; `wrap` starts it again below the end of tall matrices."""
+    a = array(self)
+    if a.ndim < 2:
+        raise OperatorError("dimensions must larger than 1")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise OperatorError("all dimensions of input must be of equal length")
+    np.fill_diagonal(a, to_storage(np.asarray(fill_value), self.dtype), wrap)
+    return self
+
+
 def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     if not shifts:
         raise OperatorError("`shifts` required")
@@ -50,7 +67,8 @@ def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
 
 def flip(self: Any, dims: Sequence[int]) -> Any:
     a = array(self)
-    return make(np.flip(a, normal_dims(dims, a.ndim)).copy(), self.dtype)
+    axes = normal_dims(dims, a.ndim)
+    return make((np.flip(a, axes) if a.ndim else a).copy(), self.dtype)
 
 
 def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
@@ -92,6 +110,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::tile": tile,
     "aten::repeat_interleave.self_int": repeat_interleave,
     "aten::repeat_interleave.self_Tensor": repeat_interleave,
+    "aten::repeat_interleave.Tensor": repeated_places,
+    "aten::fill_diagonal_": fill_diagonal_,
     "aten::roll": roll,
     "aten::flip": flip,
     "aten::fliplr": lambda self: flip(self, [1]),

@@ -250,6 +250,8 @@ def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
+    "aten::_aminmax": aminmax,
+    "aten::_aminmax.dim": aminmax,
     "aten::sum": sum_all,
     "aten::sum.dim_IntList": reduce_sum,
     "aten::nansum": nansum,

@@ -161,7 +161,7 @@ def _slices(fn: Put, name: str, wraps: bool = False) -> Kernel:
         new = compute(make(source_of(source, self), self.dtype))
         if hasattr(source, "dtype") and new.ndim:
             _check_slices(target, axis, at, new, name)
-        new = new if alpha == 1 else (new * new.dtype.type(alpha)).astype(new.dtype)
+        new = new if alpha == 1 else (new * np.asarray(alpha).astype(new.dtype)).astype(new.dtype)
         fn(np.moveaxis(target, axis, 0), at, np.moveaxis(new, axis, 0) if new.ndim else new)
         return wrap(target.reshape(a.shape), self.dtype)
 

@@ -130,11 +130,15 @@ def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
 
 
 def _writable_broadcast(a: Any, shape: Sequence[int]) -> Any:
+    """A view of `a` repeated along sizes of 1; a new size of 1 has the stride of what it holds."""
     lead = len(shape) - a.ndim
-    strides = [0] * lead + [
+    strides = [
         0 if n == 1 and m != 1 else s
         for n, m, s in zip(a.shape, shape[lead:], a.strides, strict=True)
     ]
+    for n in reversed(shape[:lead]):
+        inner = shape[len(shape) - len(strides)] * strides[0] if strides else a.itemsize
+        strides.insert(0, inner if n == 1 else 0)
     return strided_view(a, tuple(shape), strides)
 
 
@@ -143,12 +147,6 @@ def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     out = np.diagonal(a, offset, normal_dim(dim1, a.ndim), normal_dim(dim2, a.ndim))
     out.setflags(write=a.flags.writeable)
     return make(out, self.dtype)
-
-
-def adjoint(self: Any) -> Any:
-    """The conjugate transpose of the last two dimensions."""
-    turned = transpose(self, -2, -1)
-    return make(np.conj(array(turned)), self.dtype) if self.dtype.is_complex else turned
 
 
 def broadcast_tensors(tensors: Sequence[Any]) -> list[Any]:
@@ -197,9 +195,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::swapdims": transpose,
     "aten::t": t,
     "aten::numpy_T": lambda self: make(array(self).T, self.dtype),
-    "aten::adjoint": adjoint,
-    "aten::mH": adjoint,
-    "aten::mT": lambda self: transpose(self, -2, -1),
     "aten::movedim.intlist": movedim,
     "aten::movedim.int": movedim,
     "aten::moveaxis.intlist": movedim,

@@ -21,7 +21,7 @@ from .complex_tensors import (
 from .dims import dtype_asked, dtype_of
 from .sizes import simplify
 from .values import ComplexTensor, Tensor, Value
-from .view import is_contiguous, strides_of
+from .view import is_contiguous, matrix_h, matrix_transpose, strides_of
 
 Row = Callable[..., Value]
 
@@ -139,13 +139,14 @@ def _truth(name: str) -> Row:
     return lambda b, x, *rest: b.call(name, b.call("aten::ne", x, 0), *rest)
 
 
-def _adjoint(b: Builder, x: ComplexTensor, *_: Value) -> Value:
-    if x.rank < 2:
-        b.error(
-            "tensor.mH is only supported on matrices or batches of matrices. Got"
-            f" {x.rank}-D tensor."
-        )
-    return b.call("aten::transpose", b.call("aten::conj_physical", x), -2, -1)
+def _adjoint(row: Row) -> Row:
+    """A transposition, of the conjugate numbers."""
+
+    def run(b: Builder, x: ComplexTensor, *_: Value) -> ComplexTensor:
+        turned = b.call("aten::conj_physical", x)
+        return ComplexTensor(row(b, turned.real), row(b, turned.imag))
+
+    return run
 
 
 COMPLEX_LAYOUT: Rows = {
@@ -167,8 +168,7 @@ COMPLEX_LAYOUT: Rows = {
             ("int", int32), ("bool", bool_),
         )
     },
-    **{f"aten::{name}": _adjoint for name in ("mH", "adjoint")},
-    "aten::matrix_H": lambda b, x, *_: _adjoint(b, x)
-    if x.rank
-    else b.call("aten::conj_physical", x),
+    "aten::mH": _adjoint(matrix_transpose("mH")),
+    "aten::adjoint": _adjoint(matrix_transpose("adjoint()")),
+    "aten::matrix_H": _adjoint(matrix_h),
 }  # fmt: skip

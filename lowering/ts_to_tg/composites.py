@@ -308,18 +308,7 @@ def _histogram(
     return b.reduce((const(bins),), flat.shape, x.dtype, "add", inside)
 
 
-def _adjoint(b: Builder, x: Tensor, *_: Value) -> Tensor:
-    if x.rank < 2:
-        b.error(
-            "tensor.mH is only supported on matrices or batches of matrices. Got"
-            f" {x.rank}-D tensor."
-        )
-    return transpose(b, x, -2, -1)
-
-
 COMPOSITE: Rows = {
-    "aten::mH": _adjoint,
-    "aten::matrix_H": lambda b, x, *_: _adjoint(b, x) if x.rank else x,
     **{f"aten::{n}": lambda b, x, *_: x for n in ("conj", "conj_physical", "_conj")},
     "aten::logspace": _logspace,
     "aten::diagflat": _diagflat,

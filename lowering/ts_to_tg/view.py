@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
@@ -72,6 +72,30 @@ def transpose(b: Builder, x: Tensor, first: Value, second: Value, *_: Value) -> 
     p, q = dimension(b, first, x.rank), dimension(b, second, x.rank)
     order[p], order[q] = q, p
     return permute(b, x, order)
+
+
+def matrix_transpose(name: str) -> Callable[..., Value]:
+    """`mT` and its kind: the last two dimensions exchanged; a scalar stays as it is."""
+
+    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+        if x.rank == 1:
+            b.error(
+                f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D"
+                " tensor."
+            )
+        return transpose(b, x, -2, -1)
+
+    return row
+
+
+def matrix_h(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    """`H`, of one matrix or a scalar."""
+    if x.rank not in (0, 2):
+        more = " For batches of matrices, consider using tensor.mH" if x.rank > 2 else ""
+        b.error(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {x.rank}-D tensor.{more}"
+        )
+    return transpose(b, x, -2, -1)
 
 
 def _t(b: Builder, x: Tensor, *_: Value) -> Tensor:
@@ -226,8 +250,10 @@ VIEW: Rows = {
     "aten::moveaxis": _movedim,
     "aten::t": _t,
     "aten::numpy_T": lambda b, x: permute(b, x, list(range(x.rank))[::-1]),
-    "aten::mT": lambda b, x: transpose(b, x, -2, -1),
-    "aten::adjoint": lambda b, x: transpose(b, x, -2, -1),
+    "aten::mT": matrix_transpose("mT"),
+    "aten::mH": matrix_transpose("mH"),
+    "aten::adjoint": matrix_transpose("adjoint()"),
+    "aten::matrix_H": matrix_h,
     "aten::squeeze": _squeeze,
     "aten::unsqueeze": unsqueeze,
     "aten::expand": expand,
