@@ -14,6 +14,7 @@ if importlib.util.find_spec("torch") is None or importlib.util.find_spec("expect
 
 import conformance as survey_of
 from conformance import AGREES, KNOWN, REFUSED, SKIPPED
+from opinfo_programs import THROUGH
 
 pytestmark = pytest.mark.torch
 LIMIT = 2
@@ -38,24 +39,13 @@ def test_known_difference(name: str, dtype: str) -> None:
     assert tally.verdict not in (AGREES, SKIPPED), "agrees by now: take it out of KNOWN"
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("through", THROUGH)
 @pytest.mark.parametrize("name", list(ENTRIES)[::20])
-def test_compiled(name: str) -> None:
-    """A sample as machine code; what native code refuses it refuses with a reason."""
-    tally = survey_of.survey(ENTRIES[name], name, "float32", 1, through="native-trace")
+def test_program(name: str, through: str) -> None:
+    """A sample traced, scripted and compiled; what native code refuses it refuses with a reason."""
+    tally = survey_of.survey(ENTRIES[name], name, "float32", 1, through=through)
     assert tally.verdict in (AGREES, SKIPPED, REFUSED), tally.why
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("through", ["script", "trace", "native", "native-trace"])
-def test_way(through: str) -> None:
-    differing = {
-        f"{name} {dtype}": tally.why[:1]
-        for name, op in ENTRIES.items()
-        for dtype in WIDE
-        if (tally := survey_of.survey(op, name, dtype, 1, through=through)).verdict
-        not in (AGREES, SKIPPED, REFUSED)
-    }
-    assert not differing
 
 
 @pytest.mark.slow
