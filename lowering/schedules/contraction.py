@@ -2,16 +2,19 @@
 Matrix Multiplication" (2008), and BLIS.
 
 ```
-pack Y into panels yp[n / NR][k][NR]                                  (once, all threads)
-for each block of rows (parallel), for each block of depth KC:
-    pack X into panels xp[m / MR][k][MR]                              (stays in the L2 cache)
-    for each column panel, for each row panel:
-        tile[MR][NR] in registers = xp[.., k, :] outer yp[.., k, :]   over the depth block
-        add the tile to the sums, on the last depth block through the epilogue
+for each task, a block of rows and a run of column panels (parallel):
+    for each block of depth KC:
+        pack the rows of X into panels xp[m / MR][k][MR]          (stays in the L2 cache)
+        for each column panel:
+            pack it from Y into yp[k][NR]                         (stays in the L1 cache)
+            for each row panel:
+                tile[MR][NR] in registers = xp[.., k, :] outer yp[k, :]   over the depth block
+                add the tile to the sums, on the last depth block through the epilogue
 ```
-A tile starts at zero in each depth block: the rounding errors of a sum grow with the length of its
-chains of additions. Blocks differ by a panel at most, so that no thread waits for another's larger
-one; where there are few blocks of rows, X is packed before and the columns are cut up as well.
+Either packing may be done once before the tasks, or left out where a factor can be read as it lies
+(`contraction_plan.py`). A tile starts at zero in each depth block: the rounding errors of a sum
+grow with the length of its chains of additions. Blocks differ by a panel at most, so that no thread
+waits for another's larger one.
 Panels are padded with zeros, so the inner loop has no edges; stores are guarded where a size does
 not divide. The tile uses all vector registers but those for one row of Y and the broadcast of X.
 """
@@ -43,17 +46,14 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction_pack import RowPacker
+from .contraction_plan import Lie, Packing, Plan, Sizes, best_plan
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, at, memory_of
-from .contraction_tile import TASKS, Blocking, block_for, ceil_div, loops_around
+from .contraction_tile import TASKS, Blocking, block_for, ceil_div, loops_around, takes_threads
 
 DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
-LEAST_CHUNKS = 4
-"""Column panels that make tasks enough for a product of one block of rows."""
-SUMS_BYTES = 1 << 19
-"""Of the sums that a task goes over in each depth block, so that they stay in the L2 cache."""
-LEAST_SHARED_WORK = 1 << 22
-"""Multiply-adds that repay threads: what they pack for each other crosses between caches."""
+LEAST_SHARED_WORK = 1 << 20
+"""Multiply-adds that repay threads, about 20 us."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 LEAST_WORK = 1 << 15
@@ -80,6 +80,9 @@ def part(number: Expr, size: Expr, parts: Expr) -> Expr:
 class BlockedProduct:
     """Writes the blocked nest of one product."""
 
+    reads_plainly = True
+    """A tile takes factors as they lie in memory."""
+
     def __init__(
         self, func: FuncOp, product: Product, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
@@ -97,45 +100,58 @@ class BlockedProduct:
         self.lanes = tile.columns
         self.panels_n = ceil_div(self.n, tile.columns)
         self.panels_m = ceil_div(self.m, tile.rows)
-        many = self._many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
-        self.tasks = TASKS if many else 1
-        self.block_panels = self._block_panels()
-        self.blocks = ceil_div(self.panels_m, self.block_panels)
-        self.chunks = self._column_chunks()
-        self.local_y = self.blocks.is_int(1) and self._y_is_even() and not whole
-        kept = const(1) if self.local_y else self.panels_n
-        self.yp = make_buffer("yp", dtype, [kept, self.k, tile.columns])
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
         self.hoisted = bool(batch) and not batch & product.x.free
-        few = self.tasks > 1 and (known(self.blocks) or TASKS) < TASKS
-        self.shared = self.hoisted or self.local_y or few
-        packed = self.k if self.single or self.shared else self.depth_block
-        panels = self.panels_m if self.shared else self.block_panels
+        many = self._many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
+        self.tasks = TASKS if many and not takes_threads(product.batch) else 1
+        self.plan = self._plan(whole)
+        self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
+        self.chunks = self.plan.chunks
+        x_kept = self.panels_m if self.plan.x == "before" else ceil_div(self.panels_m, self.blocks)
+        y_kept = self.panels_n if self.plan.y == "before" else const(1)
+        x_depth, y_depth = (
+            self.k if self.single or way == "before" else self.depth_block
+            for way in (self.plan.x, self.plan.y)
+        )
         self.packer = RowPacker(
             product.x, product.rows, product.depth, self.buffers, dtype, tile.rows, tile.lanes
         )
-        self.xp = make_buffer("xp", dtype, [panels, packed, self.packer.width])
+        self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
+        self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
         self.sums = make_buffer("sums", dtype, [self.m, self.n])
 
-    def _block_panels(self) -> Expr:
-        """The most row panels that a block has: all where the columns make enough tasks."""
-        rows, columns = known(self.panels_m), known(self.panels_n)
-        if rows is None:
-            return binary("max", ceil_div(self.panels_m, TASKS), 1)
-        most = self.blocking.panels
-        if rows <= most and columns is not None and columns >= LEAST_CHUNKS:
-            return self.panels_m
-        return const(min(most, -(-rows // self.tasks)))
+    def _plan(self, whole: bool) -> Plan:
+        numbers = [known(e) for e in (self.m, self.n, self.k)]
+        rows, columns, depth = (n or 0 for n in numbers)
+        if not all(numbers):
+            return Plan(None, 1, "before" if self.hoisted else "task", "before")
+        plain = self._plain_factors() if self.reads_plainly else []
+        free = [*(["x"] if self.hoisted else []), *(["y"] if whole else [])]
+        kept = 0 if self.single else self.dtype.itemsize
+        sizes = Sizes(
+            rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
+            frozenset(plain), frozenset(free), frozenset([] if self._y_is_even() else ["y"]),
+        )  # fmt: skip
+        return best_plan(sizes)
 
-    def _column_chunks(self) -> int:
-        """Into how many tasks the columns of a block of rows are cut."""
-        blocks, panels, rows = known(self.blocks), known(self.panels_n), known(self.block_panels)
-        if blocks is None or panels is None or rows is None:
-            return 1
-        panel_bytes = rows * self.tile.rows * self.tile.columns * self.dtype.itemsize
-        cached = 1 if self.single else -(-panels * panel_bytes // SUMS_BYTES)
-        return min(panels, max(cached, -(-self.tasks // blocks)))
+    def _plain_factors(self) -> list[str]:
+        """Those that can be read as they lie. The last panel of a side that does not divide is
+        moved back to its end, so a side has a whole panel at least."""
+        p, found = self.p, []
+        x = Lie.of(p.x, self.buffers, p.rows, p.depth)
+        y = Lie.of(p.y, self.buffers, p.columns, p.depth)
+        if x is not None and x.serves_rows(self.tile):
+            found.append("x")
+        whole_panel = (known(self.n) or 0) >= self.tile.columns
+        steps, row_panels = known(self.depth_block) or 0, known(self.panels_m) or 0
+        if y is not None and whole_panel and y.serves_columns(steps, row_panels):
+            found.append("y")
+        return found
+
+    def _unknown_blocks(self) -> Expr:
+        block = binary("max", ceil_div(self.panels_m, TASKS), 1)
+        return ceil_div(self.panels_m, block)
 
     def _many(self, *sizes: Expr, least: int) -> bool:
         """Sizes whose product is not known to be less than that."""
@@ -154,28 +170,40 @@ class BlockedProduct:
 
     @property
     def block(self) -> Expr:
-        """The block of rows of a task."""
-        return const(0) if self.blocks.is_int(1) else var("tb") // self.chunks
+        """The block of rows of a task: neighbouring tasks, which one thread does, read the same
+        columns."""
+        return const(0) if self.blocks.is_int(1) else var("tb") % self.blocks
+
+    @property
+    def chunk(self) -> Expr:
+        """The run of column panels of a task."""
+        return const(0) if self.chunks == 1 else var("tb") // self.blocks
 
     @property
     def first_panel(self) -> Expr:
         return self._block_start(self.block)
 
-    def pack_y(self) -> list[Operation]:
+    @property
+    def first_k(self) -> Expr:
+        """Of the block of the depth."""
+        return var("kb") * self.depth_block
+
+    def pack_all_y(self) -> list[Operation]:
         if not self._y_is_even():
             return [self.pack_y_by_rows()]
-        panel = self.pack_panel(var("jp"), var("jp"))
+        panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
         return [self.shared_packing("jp", self.panels_n, panel, self.n, 2)]
 
-    def pack_panel(self, panel: Expr, slot: Expr) -> list[Operation]:
-        """Fill `yp[slot]` with a column panel."""
+    def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
+        """Fill `yp[slot]` with `depth` steps of a column panel from `first` on."""
         if not self._y_lies_across():
-            return [self._pack_rows(panel, slot, "p", const(0))]
-        across = self._pack_squares(panel, slot)
+            return [self._pack_rows(panel, slot, "p", first, const(0), depth)]
+        across = self._pack_squares(panel, slot, first, depth)
         if _divides(self.n, self.tile.columns):
             return across
         whole = panel < self.n // self.tile.columns
-        return [IfOp(whole, across, [self._pack_rows(panel, slot, "l", const(0))])]
+        plain = self._pack_rows(panel, slot, "l", first, const(0), depth)
+        return [IfOp(whole, across, [plain])]
 
     def _y_at(self, column: Expr, k: Expr) -> Expr:
         return self._spots((self.p.columns, column), (self.p.depth, k)).expression(self.p.y)
@@ -183,16 +211,18 @@ class BlockedProduct:
     def _spots(self, *places: tuple[Axis, Expr]) -> Spots:
         return Spots(self.buffers, places)
 
-    def _pack_rows(self, panel: Expr, slot: Expr, suffix: str, start: Expr) -> ForOp:
-        """A panel from depth `start` on, a row of it at a time; `suffix` names its loops."""
+    def _pack_rows(
+        self, panel: Expr, slot: Expr, suffix: str, first: Expr, start: Expr, depth: Expr
+    ) -> ForOp:
+        """Steps `start` to `depth` of a panel, a row of it at a time; `suffix` names its loops."""
         k, lane = start + var(f"k{suffix}"), var(f"j{suffix}v")
         column = panel * self.tile.columns + lane
-        value = self._y_at(column, k)
+        value = self._y_at(column, first + k)
         if not _divides(self.n, self.tile.columns):
             value = select(column < self.n, value, const(0, self.dtype))
         store = StoreOp("yp", [slot, k, lane], value)
         inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
-        return ForOp(f"k{suffix}", self.k - start, [inner])
+        return ForOp(f"k{suffix}", depth - start, [inner])
 
     def _y_is_even(self) -> bool:
         """All columns follow one another in Y's memory."""
@@ -210,19 +240,19 @@ class BlockedProduct:
         step = coefficient(position, self.p.depth.names[-1])
         return step is not None and step.is_int(1)
 
-    def _pack_squares(self, panel: Expr, slot: Expr) -> list[Operation]:
+    def _pack_squares(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
         the depth goes the plain way."""
         side = self.tile.lanes
         column = panel * self.tile.columns + var("js") * side
         k = var("ks") * side + var("ku")
         store = StoreOp("yp", [slot, k, var("js") * side + var("jv")],
-                        self._y_at(column + var("jv"), k))  # fmt: skip
+                        self._y_at(column + var("jv"), first + k))  # fmt: skip
         square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
         squares = ForOp("js", self.tile.columns // side, [square], "unroll")
-        out: list[Operation] = [ForOp("ks", self.k // side, [squares])]
-        if not _divides(self.k, side):
-            out.append(self._pack_rows(panel, slot, "r", self.k // side * side))
+        out: list[Operation] = [ForOp("ks", depth // side, [squares])]
+        if not _divides(depth, side):
+            out.append(self._pack_rows(panel, slot, "r", first, depth // side * side, depth))
         return out
 
     def pack_y_by_rows(self) -> Operation:
@@ -261,8 +291,7 @@ class BlockedProduct:
     def pack_x(self) -> Operation:
         """Pack the row panels of a block over a block of the depth."""
         first = (self.first_panel + var("ip")) * self.tile.rows
-        k = var("kb") * self.depth_block
-        body = self.packer.panel("xp", var("ip"), first, k, self.depth_extent())
+        body = self.packer.panel("xp", var("ip"), first, self.first_k, self.depth_extent())
         return ForOp("ip", self.panels_here(), body)
 
     def depth_extent(self) -> Expr:
@@ -270,25 +299,35 @@ class BlockedProduct:
             return self.k
         if (known_block := known(self.depth_block)) and _divides(self.k, known_block):
             return self.depth_block
-        return binary("min", self.depth_block, self.k - var("kb") * self.depth_block)
+        return binary("min", self.depth_block, self.k - self.first_k)
 
-    def _row(self, suffix: str) -> Expr:
-        return (self.first_panel + var("iq")) * self.tile.rows + var("i" + suffix)
+    def _side(self, way: Packing, start: Expr, size: Expr, tile: int) -> tuple[Expr, Expr | None]:
+        """Where a tile starts along a side, and the first position that it stores, None for all
+        that there are: where a factor is read as it lies, the last tile is moved back."""
+        if way != "none" or _divides(size, tile):
+            return start, None
+        return binary("min", start, size - tile), start
 
-    def _column(self, suffix: str) -> Expr:
-        return var("jq") * self.tile.columns + var("j" + suffix)
+    def _rows(self) -> tuple[Expr, Expr | None]:
+        start = (self.first_panel + var("iq")) * self.tile.rows
+        return self._side(self.plan.x, start, self.m, self.tile.rows)
+
+    def _columns(self) -> tuple[Expr, Expr | None]:
+        return self._side(self.plan.y, var("jq") * self.tile.columns, self.n, self.tile.columns)
 
     def each(
         self, suffix: str, body: Callable[[Expr, Expr], list[Operation]], guarded: bool
     ) -> Operation:
         """Loop over the tile, rows unrolled and columns as vectors."""
-        row, column = self._row(suffix), self._column(suffix)
+        (row, first_row), (column, first_column) = self._rows(), self._columns()
+        row, column = row + var("i" + suffix), column + var("j" + suffix)
         inner = body(row, column)
         if guarded and not _divides(self.n, self.tile.columns):
-            inner = [IfOp(column < self.n, inner)]
+            new = column < self.n if first_column is None else column >= first_column
+            inner = [IfOp(new, inner)]
         rows: list[Operation] = [ForOp("j" + suffix, self.tile.columns, inner, "vector")]
         if guarded and not _divides(self.m, self.tile.rows):
-            rows = [IfOp(row < self.m, rows)]
+            rows = [IfOp(row < self.m if first_row is None else row >= first_row, rows)]
         return ForOp("i" + suffix, self.tile.rows, rows, "unroll")
 
     def micro_kernel(self) -> list[Operation]:
@@ -315,19 +354,31 @@ class BlockedProduct:
 
     def steps(self) -> tuple[Expr, Expr]:
         """How many steps a tile takes over a block of the depth, and what each adds to it."""
-        k = var("kb") * self.depth_block + var("kt")
-        a = load("xp", [self.x_slot, k if self.shared else var("kt"), var("i2t")], self.dtype)
-        return self.depth_extent(), a * load("yp", [self.y_slot, k, var("j2t")], self.dtype)
+        k = self.first_k + var("kt")
+        if self.plan.x == "none":
+            place = (self.p.rows, self._rows()[0] + var("i2t")), (self.p.depth, k)
+            a = self._spots(*place).expression(self.p.x)
+        else:
+            a = load("xp", [self.x_slot, self.packed_k(self.plan.x), var("i2t")], self.dtype)
+        if self.plan.y == "none":
+            b = self._y_at(self._columns()[0] + var("j2t"), k)
+        else:
+            b = load("yp", [self.y_slot, self.packed_k(self.plan.y), var("j2t")], self.dtype)
+        return self.depth_extent(), a * b
+
+    def packed_k(self, way: Packing) -> Expr:
+        """The step of the depth in a packed factor."""
+        return self.first_k + var("kt") if way == "before" else var("kt")
 
     @property
     def x_slot(self) -> Expr:
         """Where the panel of the tile's rows is packed."""
-        return self.first_panel + var("iq") if self.shared else var("iq")
+        return self.first_panel + var("iq") if self.plan.x == "before" else var("iq")
 
     @property
     def y_slot(self) -> Expr:
         """Where the panel of the tile's columns is packed."""
-        return const(0) if self.local_y else var("jq")
+        return var("jq") if self.plan.y == "before" else const(0)
 
     def _finish(self) -> list[Operation]:
         def keep(row: Expr, column: Expr) -> list[Operation]:
@@ -373,32 +424,34 @@ class BlockedProduct:
         ]
 
     def build(self) -> list[Operation]:
-        panels = self.panels_n
-        chunk = const(0) if self.chunks == 1 else var("tb") % self.chunks
-        start = part(chunk, panels, const(self.chunks))
-        count = part(chunk + 1, panels, const(self.chunks)) - start
+        panels, chunks = self.panels_n, const(self.chunks)
+        start = part(self.chunk, panels, chunks)
+        count = part(self.chunk + 1, panels, chunks) - start
         tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
-        yp = AllocOp(self.yp, "stack")
-        if self.local_y:
-            depth = ForOp("kb", self.depth_blocks, [tiles])
-            own = [*self.pack_panel(var("jq"), const(0)), depth]
-            task: list[Operation] = [yp, ForOp("jq", count, own, start=start)]
-        else:
-            sweep = ForOp("jq", count, [tiles], start=start)
-            own = [] if self.shared else [self.pack_x()]
-            task = [ForOp("kb", self.depth_blocks, [*own, sweep])]
-        if not self.shared:
-            task.insert(0, AllocOp(self.xp, "stack"))
-        body: list[Operation] = [] if self.local_y else [yp, *self.pack_y()]
+        xp, yp = AllocOp(self.xp, "stack"), AllocOp(self.yp, "stack")
+        task: list[Operation] = []
+        block: list[Operation] = []
+        sweep: list[Operation] = [tiles]
+        before: list[Operation] = []
+        hoisted: list[Operation] = []
+        if self.plan.y == "before":
+            before += [yp, *self.pack_all_y()]
+        elif self.plan.y == "task":
+            task.append(yp)
+            panel = self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
+            sweep = [*panel, tiles]
+        if self.plan.x == "before":
+            (hoisted if self.hoisted else before).extend([xp, self.pack_all_x()])
+        elif self.plan.x == "task":
+            task.append(xp)
+            block.append(self.pack_x())
+        block.append(ForOp("jq", count, sweep, start=start))
+        task.append(ForOp("kb", self.depth_blocks, block))
         if not self.single:
-            body.append(AllocOp(self.sums, "stack"))
+            before.append(AllocOp(self.sums, "stack"))
         kind, grain = ("serial", None) if self.tasks == 1 else ("parallel", 1)
-        tasks = ForOp("tb", mul(self.blocks, const(self.chunks)), task, kind, grain=grain)
-        pack_x: list[Operation] = [AllocOp(self.xp, "stack"), self.pack_all_x()]
-        if self.shared and not self.hoisted:
-            body += pack_x
-        body.append(tasks)
-        return [*(pack_x if self.hoisted else []), *loops_around(self.p.batch, body)]
+        before.append(ForOp("tb", mul(self.blocks, chunks), task, kind, grain=grain))
+        return [*hoisted, *loops_around(self.p.batch, before)]
 
     def panels_here(self) -> Expr:
         """Row panels of a task's block."""

@@ -100,6 +100,8 @@ def worth_pairing(form: PairedProduct, fixed: frozenset[str]) -> bool:
 class _Pairs(BlockedProduct):
     """Writes the blocked nest of one product of pairs, of known depth."""
 
+    reads_plainly = False
+
     def __init__(
         self, func: FuncOp, form: PairedProduct, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
@@ -109,8 +111,8 @@ class _Pairs(BlockedProduct):
         panels, depth, _ = self.xp.shape
         stride = ceil_div(depth, PAD) * PAD + PAD
         self.xp = make_buffer("xp", form.dtype, [panels, tile.rows, stride])
-        kept = self.yp.shape[0]
-        self.yp = make_buffer("yp", form.dtype, [kept, ceil_div(self.k, 2), tile.columns, 2])
+        kept, depth, _ = self.yp.shape
+        self.yp = make_buffer("yp", form.dtype, [kept, ceil_div(depth, 2), tile.columns, 2])
 
     def _at(self, e: Expr, axis: Axis, index: Expr, k: Expr) -> Expr:
         return Spots(self.buffers, ((axis, index), (self.p.depth, k))).expression(e)
@@ -123,9 +125,9 @@ class _Pairs(BlockedProduct):
         """The last pair has one number only; 0 is the other."""
         return (known(self.k) or 0) % 2 == 1
 
-    def pack_panel(self, panel: Expr, slot: Expr) -> list[Operation]:
+    def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         column = panel * self.tile.columns + var("jv")
-        k = var("kp") * 2 + var("ku")
+        k = first + var("kp") * 2 + var("ku")
         value = self._at(self.form.y, self.p.columns, column, k)
         size = known(self.n)
         if size is None or size % self.tile.columns:
@@ -134,15 +136,14 @@ class _Pairs(BlockedProduct):
             value = self._if_inside(k < self.k, value)
         store = StoreOp("yp", [slot, var("kp"), var("jv"), var("ku")], value)
         lanes = ForOp("jv", self.tile.columns, [ForOp("ku", 2, [store], "vector")], "vector")
-        return [ForOp("kp", ceil_div(self.k, 2), [lanes])]
+        return [ForOp("kp", ceil_div(depth, 2), [lanes])]
 
     def pack_all_x(self) -> Operation:
         rows = self._copy_rows(var("ip"), const(0), self.k)
         return self.shared_packing("ip", self.panels_m, [rows], self.m, 4)
 
     def pack_x(self) -> Operation:
-        first = var("kb") * self.depth_block
-        rows = self._copy_rows(self.first_panel + var("ip"), first, self.depth_extent())
+        rows = self._copy_rows(self.first_panel + var("ip"), self.first_k, self.depth_extent())
         return ForOp("ip", self.panels_here(), [rows])
 
     def _copy_rows(self, panel: Expr, first: Expr, depth: Expr) -> Operation:
@@ -157,11 +158,11 @@ class _Pairs(BlockedProduct):
         return ForOp("iw", self.tile.rows, vectorize_map(copy, 2 * self.tile.lanes))
 
     def steps(self) -> tuple[Expr, Expr]:
-        first = var("kb") * self.depth_block
-        pair = first // 2 + var("kt")
+        pair = var("kt") + (self.first_k // 2 if self.plan.y == "before" else const(0))
+        start = self.first_k if self.plan.x == "before" else const(0)
         terms = []
         for u in range(2):
-            k = (first if self.shared else const(0)) + var("kt") * 2 + u
+            k = start + var("kt") * 2 + u
             a = load("xp", [self.x_slot, var("i2t"), k], self.form.dtype)
             b = load("yp", [self.y_slot, pair, var("j2t"), const(u)], self.form.dtype)
             terms.append(cast(a, self.dtype) * cast(b, self.dtype))

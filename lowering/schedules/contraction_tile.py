@@ -10,6 +10,7 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, binary
 from tensorscript.dialects.te.ops import ForOp
 
+from ..te.affine import known
 from .contraction_shape import Axis
 
 TILE_ROWS = {64: 14, 32: 6, 16: 6}
@@ -21,7 +22,7 @@ BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
 """Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
-MOST_PANELS = 16
+MOST_PANELS = 20
 """Row panels of a block, so that they stay in the L2 cache."""
 TASKS = 8
 """Blocks a product is cut into for the threads."""
@@ -80,10 +81,15 @@ def ceil_div(size: Expr, by: Expr | int) -> Expr:
     return binary("floordiv", size + (by - 1), by)
 
 
+def takes_threads(axis: Axis, least: int = BATCH_TASKS) -> bool:
+    """Whether the outermost of independent loops has turns enough for the threads."""
+    return bool(axis.extents) and (known(axis.extents[0]) or least) >= least
+
+
 def loops_around(axis: Axis, body: list[Operation], least: int = BATCH_TASKS) -> list[Operation]:
     """Independent loops around `body`; the outermost takes the threads if it has `least` turns."""
     for position, extent in reversed(list(enumerate(axis.extents))):
-        several = position == 0 and (not extent.is_const or int(str(extent)) >= least)
+        several = position == 0 and takes_threads(axis, least)
         kind, grain = ("parallel", 1) if several else ("serial", None)
         body = [ForOp(axis.names[position], extent, body, kind, grain=grain)]
     return body

@@ -72,6 +72,14 @@ MATMUL = function(
     '%x: !tg.tensor<"f32[64, 128]">, %w: !tg.tensor<"f32[128, 96]">',
     '"x", "w"',
 )
+LONG_MATMUL = function(
+    """
+  %c = tg.contract %x, %w "add" <"a0.f32[i0, r0] * a1.f32[r0, i1]"> over <"1024"> : \
+(!tg.tensor<"f32[280, 1024]">, !tg.tensor<"f32[1024, 96]">) -> !tg.tensor<"f32[280, 96]">
+  tg.return %c : !tg.tensor<"f32[280, 96]">""",
+    '%x: !tg.tensor<"f32[280, 1024]">, %w: !tg.tensor<"f32[1024, 96]">',
+    '"x", "w"',
+)
 ATTENTION = function(
     """
   %s = tg.contract %q, %k "add" <"a0.f32[i0, r0] * a1.f32[i1, r0]"> over <"32"> : \
@@ -255,18 +263,29 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
             "te.update s0_sum[i0_v_2] add= p0.f32[s0_r0, i0_o * 64 + i0_v_2]",
         ],
     ),
-    "cpu: a product is packed and tiled": (
+    "cpu: a small product is tiled as it lies": (
         MATMUL,
         "cpu",
         [
-            "te.alloc stack xp: f32[5, 128, 16]",
-            "te.alloc stack yp: f32[1, 128, 32]",
             "te.alloc reg tile: f32[13, 32]",
             "te.for kt in 0 .. 128 serial reduce {",
             "te.for i2t in 0 .. 13 unroll {",
             "te.for j2t in 0 .. 32 vector {",
-            "te.update tile[i2t, j2t] add= xp.f32[iq, kb * 128 + kt, i2t] * yp.f32[0,",
+            "add= p0.f32[min(iq * 13, 51) + i2t, kb * 128 + kt] * p1.f32[kb * 128 + kt, jq * 32 +",
+            "te.if min(iq * 13, 51) + i4t >= iq * 13 {",
             "max(tile.f32[i4t, j4t], (0.0).f32)",
+        ],
+    ),
+    "cpu: rows and columns that crowd in the caches are packed": (
+        LONG_MATMUL,
+        "cpu",
+        [
+            "te.alloc stack yp: f32[3, 1024, 32]",
+            "te.store yp[jp, kp, jpv] = p1.f32[kp, jp * 32 + jpv]",
+            "te.alloc stack xp: f32[3, 256, 16]",
+            "te.store xp[ip, kq * 16 + kv, kw * 16 + iu] = p0.f32[",
+            "te.update tile[i2t, j2t] add= xp.f32[iq, kt, i2t] * yp.f32[jq, kb * 256 + kt, j2t]",
+            "te.store sums[",
         ],
     ),
     "gpu: a row is a block with a tree reduction": (

@@ -1,0 +1,215 @@
+"""How a product is cut into tasks, and who packs its factors.
+
+A task is a block of rows times a run of column panels. Of packing each factor there are three ways:
+
+| packing | a factor is | costs |
+|---|---|---|
+| none | read as it lies | nothing, if its rows do not push each other out of the cache |
+| task | packed by each task, a block of the depth at a time | once per task that reads a part |
+| before | packed before the tasks, by all threads | once; what another thread packed is far away |
+
+Costs are in cycles per step of the depth, as measured for float32 on a Zen 4 core: they need not be
+exact, for they only choose between ways that differ by much, and other dtypes and cores change all
+of them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr
+
+from ..te.affine import coefficient, flat_index, known
+from .contraction_shape import Axis
+from .contraction_tile import Tile
+
+Packing = Literal["none", "task", "before"]
+
+PACK = 0.4
+"""Of packing an element."""
+READ = 0.05
+"""Of reading an element once more."""
+SCATTERED = 0.02
+"""Of an element of a column panel that is read as it lies, for each row panel."""
+SHARE = 1.0
+"""Of an element that another thread has packed."""
+BARRIER = 5000
+"""Of threads that wait for each other, in all."""
+MULTIPLY = 1 / 16
+"""Of an element of the output."""
+UNEVEN = 0.25
+"""How much of what blocks differ by remains where every thread has several of them."""
+SUMS_BYTES = 5 << 17
+"""Of the sums that a task goes over in each depth block, so that they stay in the L2 cache."""
+
+LINE, L1_SETS, L2_SETS = 64, 64, 2048
+"""Of the caches: bytes of a line, and the sets of them; each set has 8 lines."""
+MOST_WAYS = 7
+FEW_PANELS = 2
+"""Row panels that read a factor so few times that it need not stay in a cache."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a product is cut, and packed.
+
+    Attributes:
+        blocks: of rows; None where the program finds the number of rows.
+        chunks: runs of column panels.
+    """
+
+    blocks: int | None
+    chunks: int
+    x: Packing
+    y: Packing
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What a plan depends on: rows, columns and depth (all known), and the most row panels of a
+    block.
+
+    Attributes:
+        tasks: at least so many, 1 without threads.
+        sum_bytes: of an element of the sums that are kept from one block of the depth to the next.
+        plain: the factors that may be read as they lie.
+        free: those whose packing before the tasks costs nothing, for it is done elsewhere.
+        whole: those that cannot be packed in parts.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    tile: Tile
+    most_panels: int
+    tasks: int
+    sum_bytes: int = 0
+    plain: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+
+    @property
+    def row_panels(self) -> int:
+        return -(-self.rows // self.tile.rows)
+
+    @property
+    def column_panels(self) -> int:
+        return -(-self.columns // self.tile.columns)
+
+
+def best_plan(sizes: Sizes) -> Plan:
+    """The cheapest plan."""
+    return min(_plans(sizes), key=lambda found: found[0])[1]
+
+
+def _plans(sizes: Sizes) -> Iterator[tuple[float, Plan]]:
+    least = -(-sizes.row_panels // sizes.most_panels)
+    most = max(least, min(sizes.row_panels, sizes.tasks))
+    for block in _counts(least, most):
+        for chunk in _counts(_least_chunks(sizes, block), min(sizes.column_panels, sizes.tasks)):
+            if block * chunk >= min(sizes.tasks, most * sizes.column_panels):
+                yield _cost(sizes, block, chunk)
+
+
+def _least_chunks(sizes: Sizes, blocks: int) -> int:
+    """Runs of columns, so that the sums of a task stay cached."""
+    rows = -(-sizes.row_panels // blocks) * sizes.tile.rows
+    sums = rows * sizes.columns * sizes.sum_bytes
+    return min(sizes.column_panels, max(1, -(-sums // SUMS_BYTES)))
+
+
+def _counts(least: int, most: int) -> list[int]:
+    """`least`, `most`, and the powers of two between."""
+    powers = [1 << e for e in range(most.bit_length()) if least < 1 << e < most]
+    return sorted({least, *powers, max(least, most)})
+
+
+def _cost(sizes: Sizes, block: int, chunk: int) -> tuple[float, Plan]:
+    """Of so many blocks of rows and chunks of columns, with the plan."""
+    x_cost, x = _packing("x", sizes, chunk, block)
+    y_cost, y = _packing("y", sizes, block, chunk)
+    work = MULTIPLY * sizes.rows * sizes.columns
+    return x_cost + y_cost + work * _idle(sizes, block, chunk), Plan(block, chunk, x, y)
+
+
+def _idle(sizes: Sizes, blocks: int, chunks: int) -> float:
+    """The share of the work that threads wait in addition, for tasks differ by a panel or are not
+    a whole number for each."""
+    if sizes.tasks == 1:
+        return 0.0
+    uneven = sum(
+        -(-size // parts) * parts / size - 1
+        for size, parts in ((sizes.row_panels, blocks), (sizes.column_panels, chunks))
+    )
+    tasks = blocks * chunks
+    return UNEVEN * uneven + -(-tasks // 4) * 4 / tasks - 1
+
+
+def _packing(factor: str, sizes: Sizes, readers: int, parts: int) -> tuple[float, Packing]:
+    """What a factor costs that `readers` tasks read each part of, and how it is packed; what other
+    threads have packed is the less of it, the more `parts` the first half of the tasks leaves."""
+    count = sizes.rows if factor == "x" else sizes.columns
+    again = READ * readers * count
+    if factor in sizes.free:
+        return again, "before"
+    if factor in sizes.plain:
+        scattered = SCATTERED * sizes.row_panels if factor == "y" else 0.0
+        plain = again + scattered * count
+        if plain <= PACK * count or factor == "x":
+            return plain, "none"
+    crossing = 0.0
+    if sizes.tasks > 1:
+        crossing = SHARE * count / (parts if factor == "y" else 1) + BARRIER / sizes.depth
+    before, by_task = PACK * count + crossing + again, PACK * count * readers
+    if factor in sizes.whole or before < by_task:
+        return before, "before"
+    return by_task, "task"
+
+
+def _crowds(step: int, count: int, sets: int) -> int:
+    """The most lines in one set of a cache, of `count` of them `step` bytes apart."""
+    lines = {k * step // LINE for k in range(count)}
+    found: dict[int, int] = {}
+    for line in lines:
+        found[line % sets] = found.get(line % sets, 0) + 1
+    return max(found.values(), default=0)
+
+
+@dataclass(frozen=True)
+class Lie:
+    """How a factor lies in memory: bytes from one row or column to the next, and of the depth."""
+
+    along: int
+    depth: int
+    itemsize: int
+
+    @classmethod
+    def of(cls, factor: Expr, buffers: dict[str, Buffer], along: Axis, depth: Axis) -> Lie | None:
+        """None where it is no plain memory, or not even."""
+        if factor.op != "load" or not along.names or not depth.names:
+            return None
+        position = flat_index(buffers[str(factor.value)], factor.args)
+        if not along.is_even(position) or not depth.is_even(position):
+            return None
+        steps = [coefficient(position, axis.names[-1]) for axis in (along, depth)]
+        numbers = [None if step is None else known(step) for step in steps]
+        if numbers[0] is None or numbers[1] is None or min(numbers[0], numbers[1]) < 0:
+            return None
+        size = factor.dtype.itemsize
+        return cls(numbers[0] * size, numbers[1] * size, size)
+
+    def serves_rows(self, tile: Tile) -> bool:
+        """Whether the rows of a tile stay in the first cache while the depth goes over a line."""
+        if self.depth == self.itemsize:
+            return _crowds(self.along, tile.rows, L1_SETS) <= MOST_WAYS
+        return self.along == self.itemsize
+
+    def serves_columns(self, depth: int, panels: int) -> bool:
+        """Whether a column panel stays in the second cache until all row panels have read it."""
+        few = panels <= FEW_PANELS
+        return self.along == self.itemsize and (
+            few or _crowds(self.depth, depth, L2_SETS) < MOST_WAYS
+        )

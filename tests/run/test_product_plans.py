@@ -1,0 +1,92 @@
+"""Are products cut into tasks, and their factors packed, as their sizes and layout suggest?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.lowering.schedules.contraction_plan import Lie, Plan, Sizes, best_plan
+from tensorscript.lowering.schedules.contraction_tile import Tile
+
+TILE = Tile(14, 32, 16)
+
+
+def sizes(rows: int, columns: int, depth: int, **more: object) -> Sizes:
+    """Of a product with tiles of 14 x 32 elements, for threads."""
+    return replace(Sizes(rows, columns, depth, TILE, 20, 8), **more)  # type: ignore[arg-type]  # fields
+
+
+@pytest.mark.parametrize(
+    ("case", "plan"),
+    [
+        # Every thread packs its own columns, and nothing is packed twice.
+        (sizes(256, 256, 256, plain=frozenset("x")), Plan(1, 8, "none", "task")),
+        # Rows a power of two apart are packed, by two tasks each; the columns once.
+        (sizes(1024, 1024, 1024), Plan(4, 2, "task", "before")),
+        # Weights are packed at compile time.
+        (sizes(64, 512, 512, plain=frozenset("x"), free=frozenset("y")),
+         Plan(1, 8, "none", "before")),
+        # Few rows read every column once or twice.
+        (sizes(16, 1024, 1024, plain=frozenset("y")), Plan(1, 8, "before", "none")),
+        # One thread packs everything once.
+        (sizes(256, 256, 256, tasks=1), Plan(1, 1, "task", "task")),
+        (sizes(512, 512, 512, tasks=1), Plan(2, 1, "task", "before")),
+    ],
+)  # fmt: skip
+def test_the_cheapest_plan(case: Sizes, plan: Plan) -> None:
+    assert best_plan(case) == plan
+
+
+@pytest.mark.parametrize(
+    ("bytes_apart", "serves"),
+    [(256, True), (1024, True), (2048, True), (4096, False), (4160, True)],
+)
+def test_rows_that_share_sets_of_the_cache_are_packed(bytes_apart: int, serves: bool) -> None:
+    assert Lie(bytes_apart, 4, 4).serves_rows(TILE) == serves
+
+
+def test_columns_that_stay_cached_are_read_as_they_lie() -> None:
+    assert Lie(4, 256, 4).serves_columns(64, 30)
+    assert not Lie(4, 4096, 4).serves_columns(256, 30)
+    assert Lie(4, 4096, 4).serves_columns(256, 2)
+    assert not Lie(256, 4, 4).serves_columns(64, 2)
+
+
+def product(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x @ w
+
+
+def transposed(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x.t() @ w
+
+
+PACKED = re.compile(r"te\.alloc stack (xp|yp)")
+
+
+@pytest.mark.parametrize(
+    ("rows", "depth", "columns", "packed"),
+    [
+        (64, 64, 64, set()), (330, 100, 97, {"yp"}), (30, 1100, 65, set()), (17, 300, 70, set()),
+        (16, 1024, 96, {"xp"}), (300, 1024, 90, {"xp", "yp"}), (29, 520, 200, set()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("program", [product, transposed])
+def test_sides_that_do_not_divide(
+    program: object, rows: int, depth: int, columns: int, packed: set[str]
+) -> None:
+    """The last tile of a side that is read as it lies is moved back, and stores what is left."""
+    random = np.random.default_rng(0)
+    x, w = (
+        random.standard_normal((rows, depth), "f4"),
+        random.standard_normal((depth, columns), "f4"),
+    )
+    given = np.ascontiguousarray(x.T) if program is transposed else x
+    compiled = ts.compile(program, (given, w), fallback="error")  # type: ignore[arg-type]  # a function
+    if program is product:
+        assert set(PACKED.findall(compiled.ir("scheduled"))) == packed
+    wanted = x.astype("f8") @ w
+    np.testing.assert_allclose(compiled(given, w), wanted, rtol=0, atol=depth * 1e-6)
