@@ -31,7 +31,6 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import make_buffer
 from tensorscript.dialects.te.expr import (
     Expr,
-    all_of,
     binary,
     cast,
     const,
@@ -43,12 +42,20 @@ from tensorscript.dialects.te.expr import (
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
-from ..te.affine import all_buffers, coefficient, flat_index, known
-from ..te.lanes import vectorize_map
+from ..te.affine import all_buffers, known
+from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
 from .contraction_plan import Lie, Packing, Plan, Sizes, best_plan
-from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, at, memory_of
-from .contraction_tile import TASKS, Blocking, block_for, ceil_div, loops_around, takes_threads
+from .contraction_shape import SUM_DTYPES, Product, Spots
+from .contraction_tile import (
+    TASKS,
+    Blocking,
+    block_for,
+    ceil_div,
+    divides,
+    loops_around,
+    takes_threads,
+)
 
 DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
@@ -56,17 +63,6 @@ LEAST_SHARED_WORK = 1 << 20
 """Multiply-adds that repay threads, about 20 us."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
-LEAST_WORK = 1 << 15
-"""Products below this many multiply-adds do not repay packing."""
-
-
-def _guard(conditions: list[Expr], body: list[Operation]) -> list[Operation]:
-    condition = all_of(conditions)
-    return body if condition.is_const else [IfOp(condition, body)]
-
-
-def _divides(size: Expr, by: int) -> bool:
-    return size.is_const and int(str(size)) % by == 0
 
 
 def part(number: Expr, size: Expr, parts: Expr) -> Expr:
@@ -97,12 +93,14 @@ class BlockedProduct:
         self.depth_block = ceil_div(ceil_div(depth, blocks), DEPTH_STEP) * DEPTH_STEP
         self.depth_blocks = ceil_div(depth, self.depth_block)
         self.single = self.depth_blocks.is_int(1)
-        self.lanes = tile.columns
         self.panels_n = ceil_div(self.n, tile.columns)
         self.panels_m = ceil_div(self.m, tile.rows)
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
         self.hoisted = bool(batch) and not batch & product.x.free
+        self.columns = ColumnPacker(
+            product.y, product.columns, product.depth, self.buffers, dtype, tile
+        )
         many = self._many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
         self.tasks = TASKS if many and not takes_threads(product.batch) else 1
         self.plan = self._plan(whole)
@@ -131,7 +129,7 @@ class BlockedProduct:
         kept = 0 if self.single else self.dtype.itemsize
         sizes = Sizes(
             rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            frozenset(plain), frozenset(free), frozenset([] if self._y_is_even() else ["y"]),
+            frozenset(plain), frozenset(free), frozenset([] if self.columns.is_even else ["y"]),
         )  # fmt: skip
         return best_plan(sizes)
 
@@ -188,99 +186,16 @@ class BlockedProduct:
         """Of the block of the depth."""
         return var("kb") * self.depth_block
 
-    def pack_all_y(self) -> list[Operation]:
-        if not self._y_is_even():
-            return [self.pack_y_by_rows()]
-        panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
-        return [self.shared_packing("jp", self.panels_n, panel, self.n, 2)]
+    def pack_all_y(self) -> Operation:
+        if self.columns.is_even:
+            panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
+            return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
+        step = self.columns.step("yp", var("kp"))
+        return self.shared_packing("kp", self.k, step, self.n, 8)
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         """Fill `yp[slot]` with `depth` steps of a column panel from `first` on."""
-        if not self._y_lies_across():
-            return [self._pack_rows(panel, slot, "p", first, const(0), depth)]
-        across = self._pack_squares(panel, slot, first, depth)
-        if _divides(self.n, self.tile.columns):
-            return across
-        whole = panel < self.n // self.tile.columns
-        plain = self._pack_rows(panel, slot, "l", first, const(0), depth)
-        return [IfOp(whole, across, [plain])]
-
-    def _y_at(self, column: Expr, k: Expr) -> Expr:
-        return self._spots((self.p.columns, column), (self.p.depth, k)).expression(self.p.y)
-
-    def _spots(self, *places: tuple[Axis, Expr]) -> Spots:
-        return Spots(self.buffers, places)
-
-    def _pack_rows(
-        self, panel: Expr, slot: Expr, suffix: str, first: Expr, start: Expr, depth: Expr
-    ) -> ForOp:
-        """Steps `start` to `depth` of a panel, a row of it at a time; `suffix` names its loops."""
-        k, lane = start + var(f"k{suffix}"), var(f"j{suffix}v")
-        column = panel * self.tile.columns + lane
-        value = self._y_at(column, first + k)
-        if not _divides(self.n, self.tile.columns):
-            value = select(column < self.n, value, const(0, self.dtype))
-        store = StoreOp("yp", [slot, k, lane], value)
-        inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
-        return ForOp(f"k{suffix}", depth - start, [inner])
-
-    def _y_is_even(self) -> bool:
-        """All columns follow one another in Y's memory."""
-        y, columns = memory_of(self.p.y), self.p.columns
-        if sum(not extent.is_int(1) for extent in columns.extents) < 2:
-            return True
-        return y is not None and columns.is_even(flat_index(self.buffers[str(y.value)], y.args))
-
-    def _y_lies_across(self) -> bool:
-        """Memory runs along the depth, not along the columns, and squares of it fit."""
-        y, side = memory_of(self.p.y), self.tile.lanes
-        if y is None or side < 4 or (known(self.k) or side) < side or len(self.p.depth.names) > 1:
-            return False
-        position = flat_index(self.buffers[str(y.value)], y.args)
-        step = coefficient(position, self.p.depth.names[-1])
-        return step is not None and step.is_int(1)
-
-    def _pack_squares(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
-        """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
-        the depth goes the plain way."""
-        side = self.tile.lanes
-        column = panel * self.tile.columns + var("js") * side
-        k = var("ks") * side + var("ku")
-        store = StoreOp("yp", [slot, k, var("js") * side + var("jv")],
-                        self._y_at(column + var("jv"), first + k))  # fmt: skip
-        square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
-        squares = ForOp("js", self.tile.columns // side, [square], "unroll")
-        out: list[Operation] = [ForOp("ks", depth // side, [squares])]
-        if not _divides(depth, side):
-            out.append(self._pack_rows(panel, slot, "r", first, depth // side * side, depth))
-        return out
-
-    def pack_y_by_rows(self) -> Operation:
-        """Columns of several loops (an image): walk them as they lie in memory into one row, then
-        cut the row into panels. Indices stay affine, so that the walk is vector loads."""
-        place = self.p.depth.unflatten(var("kp"))
-        flat = const(0)
-        for name, extent in zip(self.p.columns.names, self.p.columns.extents, strict=True):
-            flat = mul(flat, extent) + var(name)
-        walk: list[Operation] = [StoreOp("row", [flat], at(self.p.y, place))]
-        loops = list(zip(self.p.columns.names, self.p.columns.extents, strict=True))
-        for depth, (name, extent) in enumerate(reversed(loops)):
-            loop = ForOp(name, extent, walk)
-            lanes = self.lanes
-            while lanes > 4 and extent.is_const and lanes // 2 >= int(str(extent)):
-                lanes //= 2
-            walk = vectorize_map(loop, lanes) if depth == 0 else [loop]
-        column = var("jp") * self.tile.columns + var("jv")
-        value = load("row", [column], self.dtype)
-        if not _divides(self.n, self.tile.columns):
-            value = select(column < self.n, value, const(0, self.dtype))
-        cut = ForOp(
-            "jv", self.tile.columns, [StoreOp("yp", [var("jp"), var("kp"), var("jv")], value)],
-            "vector",
-        )  # fmt: skip
-        row = AllocOp(make_buffer("row", self.dtype, [self.n]), "stack")
-        panels = ForOp("jp", self.panels_n, [cut])
-        return self.shared_packing("kp", self.k, [row, *walk, panels], self.n, 8)
+        return self.columns.panel("yp", slot, panel, first, depth)
 
     def pack_all_x(self) -> Operation:
         """Pack every row panel over the whole depth."""
@@ -297,14 +212,14 @@ class BlockedProduct:
     def depth_extent(self) -> Expr:
         if self.single:
             return self.k
-        if (known_block := known(self.depth_block)) and _divides(self.k, known_block):
+        if (known_block := known(self.depth_block)) and divides(self.k, known_block):
             return self.depth_block
         return binary("min", self.depth_block, self.k - self.first_k)
 
     def _side(self, way: Packing, start: Expr, size: Expr, tile: int) -> tuple[Expr, Expr | None]:
         """Where a tile starts along a side, and the first position that it stores, None for all
         that there are: where a factor is read as it lies, the last tile is moved back."""
-        if way != "none" or _divides(size, tile):
+        if way != "none" or divides(size, tile):
             return start, None
         return binary("min", start, size - tile), start
 
@@ -322,11 +237,11 @@ class BlockedProduct:
         (row, first_row), (column, first_column) = self._rows(), self._columns()
         row, column = row + var("i" + suffix), column + var("j" + suffix)
         inner = body(row, column)
-        if guarded and not _divides(self.n, self.tile.columns):
+        if guarded and not divides(self.n, self.tile.columns):
             new = column < self.n if first_column is None else column >= first_column
             inner = [IfOp(new, inner)]
         rows: list[Operation] = [ForOp("j" + suffix, self.tile.columns, inner, "vector")]
-        if guarded and not _divides(self.m, self.tile.rows):
+        if guarded and not divides(self.m, self.tile.rows):
             rows = [IfOp(row < self.m if first_row is None else row >= first_row, rows)]
         return ForOp("i" + suffix, self.tile.rows, rows, "unroll")
 
@@ -356,12 +271,11 @@ class BlockedProduct:
         """How many steps a tile takes over a block of the depth, and what each adds to it."""
         k = self.first_k + var("kt")
         if self.plan.x == "none":
-            place = (self.p.rows, self._rows()[0] + var("i2t")), (self.p.depth, k)
-            a = self._spots(*place).expression(self.p.x)
+            a = self.packer.value(self._rows()[0] + var("i2t"), k)
         else:
             a = load("xp", [self.x_slot, self.packed_k(self.plan.x), var("i2t")], self.dtype)
         if self.plan.y == "none":
-            b = self._y_at(self._columns()[0] + var("j2t"), k)
+            b = self.columns.value(self._columns()[0] + var("j2t"), k)
         else:
             b = load("yp", [self.y_slot, self.packed_k(self.plan.y), var("j2t")], self.dtype)
         return self.depth_extent(), a * b
@@ -406,7 +320,7 @@ class BlockedProduct:
             only = binary("eq", var("kb"), 0)  # of a depth that is not known, the last may be first
             total = added if self.depth_blocks.is_const else select(only, total, added)
         total = cast(total, self.p.target.value.dtype)
-        spots = self._spots((self.p.rows, row), (self.p.columns, column))
+        spots = Spots(self.buffers, ((self.p.rows, row), (self.p.columns, column)))
         target = self.p.target
         if not self.p.epilogue:
             return [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
@@ -435,7 +349,7 @@ class BlockedProduct:
         before: list[Operation] = []
         hoisted: list[Operation] = []
         if self.plan.y == "before":
-            before += [yp, *self.pack_all_y()]
+            before += [yp, self.pack_all_y()]
         elif self.plan.y == "task":
             task.append(yp)
             panel = self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
@@ -459,21 +373,6 @@ class BlockedProduct:
         if size is not None and blocks is not None and size % blocks == 0:
             return const(size // blocks)
         return self._block_start(self.block + 1) - self.first_panel
-
-
-def made_of(factor: Expr, fixed: frozenset[str]) -> bool:
-    """A factor is one of the parameters `fixed`, which every call passes a constant for."""
-    memory = memory_of(factor)
-    return memory is not None and str(memory.value) in fixed
-
-
-def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
-    """The product is large enough, and square enough, to repay packing; one with few rows is if its
-    other factor is a constant, which is packed once (`prepack.py`)."""
-    sizes = [product.rows.size, product.columns.size, product.depth.size]
-    rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
-    enough = columns >= 8 and rows * columns * depth >= LEAST_WORK
-    return enough and (rows >= 4 or made_of(product.y, fixed))
 
 
 def blocking_for(product: Product, vector_bytes: int) -> Blocking:

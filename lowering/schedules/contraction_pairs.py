@@ -24,8 +24,8 @@ from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
-from .contraction import BlockedProduct, made_of
-from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, memory_of, product_of
+from .contraction import BlockedProduct
+from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, made_of, memory_of, product_of
 from .contraction_tile import Blocking, ceil_div
 
 PAIRED: dict[DType, tuple[DType, DType]] = {

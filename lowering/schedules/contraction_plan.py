@@ -23,10 +23,13 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 
 from ..te.affine import coefficient, flat_index, known
-from .contraction_shape import Axis
+from .contraction_shape import Axis, Product, made_of
 from .contraction_tile import Tile
 
 Packing = Literal["none", "task", "before"]
+
+LEAST_WORK = 1 << 15
+"""Products below this many multiply-adds do not repay packing."""
 
 PACK = 0.4
 """Of packing an element."""
@@ -50,6 +53,15 @@ LINE, L1_SETS, L2_SETS = 64, 64, 2048
 MOST_WAYS = 7
 FEW_PANELS = 2
 """Row panels that read a factor so few times that it need not stay in a cache."""
+
+
+def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
+    """The product is large enough, and square enough, to repay packing; one with few rows is if its
+    other factor is a constant, which is packed once (`prepack.py`)."""
+    sizes = [product.rows.size, product.columns.size, product.depth.size]
+    rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
+    enough = columns >= 8 and rows * columns * depth >= LEAST_WORK
+    return enough and (rows >= 4 or made_of(product.y, fixed))
 
 
 @dataclass(frozen=True)

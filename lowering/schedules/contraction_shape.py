@@ -197,6 +197,12 @@ def memory_of(factor: Expr) -> Expr | None:
     return factor if factor.op == "load" else None
 
 
+def made_of(factor: Expr, fixed: frozenset[str]) -> bool:
+    """A factor is one of the parameters `fixed`, which every call passes a constant for."""
+    memory = memory_of(factor)
+    return memory is not None and str(memory.value) in fixed
+
+
 def at(e: Expr, *values: dict[str, Expr]) -> Expr:
     """`e` with loop variables replaced."""
     merged: dict[str, Expr] = {}

@@ -77,6 +77,11 @@ def block_for(dtype: DType, vector_bytes: int, size: Expr) -> Blocking:
     return Blocking(tile.rows, tile.columns, tile.lanes, DEPTH_BLOCK, MOST_PANELS)
 
 
+def divides(size: Expr, by: int) -> bool:
+    count = known(size)
+    return count is not None and count % by == 0
+
+
 def ceil_div(size: Expr, by: Expr | int) -> Expr:
     return binary("floordiv", size + (by - 1), by)
 

@@ -34,9 +34,10 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
-from .contraction import blocking_for, made_of, worth_blocking
+from .contraction import blocking_for
 from .contraction_pairs import paired_product, worth_pairing
-from .contraction_shape import product_of
+from .contraction_plan import worth_blocking
+from .contraction_shape import made_of, product_of
 from .contraction_tile import Blocking
 from .convolution import convolved_product
 from .iterations import vectorize_iterations

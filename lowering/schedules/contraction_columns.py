@@ -1,0 +1,131 @@
+"""Packing of the second factor of a product: panels yp[panel][k][column], a row of them per step
+of k.
+
+Where memory runs along the depth, squares of it are transposed in registers. Columns of several
+loops that do not follow one another (an image) are walked as they lie in memory into one row, which
+is then cut into panels. Columns beyond the last one are zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.buffers import Buffer, make_buffer
+from tensorscript.dialects.te.expr import Expr, const, load, select, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
+
+from ..te.affine import coefficient, flat_index, known
+from ..te.lanes import vectorize_map
+from .contraction_shape import Axis, Spots, at, memory_of
+from .contraction_tile import Tile, ceil_div, divides
+
+
+@dataclass(frozen=True)
+class ColumnPacker:
+    """Packs panels of columns of a factor of a product.
+
+    Attributes:
+        factor: its value, at the variables of `along` (the columns) and `depth`.
+        buffers: those of the function, by name.
+    """
+
+    factor: Expr
+    along: Axis
+    depth: Axis
+    buffers: dict[str, Buffer]
+    dtype: DType
+    tile: Tile
+
+    @property
+    def is_even(self) -> bool:
+        """All columns follow one another in memory."""
+        memory = memory_of(self.factor)
+        if sum(not extent.is_int(1) for extent in self.along.extents) < 2:
+            return True
+        if memory is None:
+            return False
+        return self.along.is_even(flat_index(self.buffers[str(memory.value)], memory.args))
+
+    def value(self, column: Expr, k: Expr) -> Expr:
+        spots = Spots(self.buffers, ((self.along, column), (self.depth, k)))
+        return spots.expression(self.factor)
+
+    def panel(
+        self, name: str, slot: Expr, panel: Expr, first: Expr, depth: Expr
+    ) -> list[Operation]:
+        """Statements that fill `name[slot]` with `depth` steps of a panel from `first` on."""
+        if not self._lies_across():
+            return [self._rows(name, slot, panel, "p", first, const(0), depth)]
+        across = self._squares(name, slot, panel, first, depth)
+        if divides(self.along.size, self.tile.columns):
+            return across
+        whole = panel < self.along.size // self.tile.columns
+        plain = self._rows(name, slot, panel, "l", first, const(0), depth)
+        return [IfOp(whole, across, [plain])]
+
+    def _lies_across(self) -> bool:
+        """Memory runs along the depth, not along the columns, and squares of it fit."""
+        memory, side = memory_of(self.factor), self.tile.lanes
+        size = known(self.depth.size) or side
+        if memory is None or side < 4 or size < side or len(self.depth.names) > 1:
+            return False
+        position = flat_index(self.buffers[str(memory.value)], memory.args)
+        step = coefficient(position, self.depth.names[-1])
+        return step is not None and step.is_int(1)
+
+    def _padded(self, column: Expr, value: Expr) -> Expr:
+        if divides(self.along.size, self.tile.columns):
+            return value
+        return select(column < self.along.size, value, const(0, self.dtype))
+
+    def _rows(
+        self, name: str, slot: Expr, panel: Expr, suffix: str, first: Expr, start: Expr, depth: Expr
+    ) -> ForOp:
+        """Steps `start` to `depth` of a panel, a row of it at a time; `suffix` names its loops."""
+        k, lane = start + var(f"k{suffix}"), var(f"j{suffix}v")
+        column = panel * self.tile.columns + lane
+        value = self._padded(column, self.value(column, first + k))
+        store = StoreOp(name, [slot, k, lane], value)
+        inner = ForOp(f"j{suffix}v", self.tile.columns, [store], "vector")
+        return ForOp(f"k{suffix}", depth - start, [inner])
+
+    def _squares(
+        self, name: str, slot: Expr, panel: Expr, first: Expr, depth: Expr
+    ) -> list[Operation]:
+        """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
+        the depth goes the plain way."""
+        side = self.tile.lanes
+        column = panel * self.tile.columns + var("js") * side
+        k = var("ks") * side + var("ku")
+        store = StoreOp(name, [slot, k, var("js") * side + var("jv")],
+                        self.value(column + var("jv"), first + k))  # fmt: skip
+        square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
+        squares = ForOp("js", self.tile.columns // side, [square], "unroll")
+        out: list[Operation] = [ForOp("ks", depth // side, [squares])]
+        if not divides(depth, side):
+            rest = depth // side * side
+            out.append(self._rows(name, slot, panel, "r", first, rest, depth))
+        return out
+
+    def step(self, name: str, k: Expr) -> list[Operation]:
+        """Statements that fill one step of the depth of every panel, by a row of all columns.
+        Indices stay affine, so that the walk is vector loads."""
+        flat = self.along.flat()
+        row = AllocOp(make_buffer("row", self.dtype, [self.along.size]), "stack")
+        walk: list[Operation] = [StoreOp("row", [flat], at(self.factor, self.depth.unflatten(k)))]
+        loops = list(zip(self.along.names, self.along.extents, strict=True))
+        for depth, (loop_name, extent) in enumerate(reversed(loops)):
+            loop = ForOp(loop_name, extent, walk)
+            lanes = self.tile.columns
+            while lanes > 4 and extent.is_const and lanes // 2 >= int(str(extent)):
+                lanes //= 2
+            walk = vectorize_map(loop, lanes) if depth == 0 else [loop]
+        column = var("jp") * self.tile.columns + var("jv")
+        value = self._padded(column, load("row", [column], self.dtype))
+        store = StoreOp(name, [var("jp"), k, var("jv")], value)
+        cut = ForOp("jv", self.tile.columns, [store], "vector")
+        panels = ceil_div(self.along.size, self.tile.columns)
+        return [row, *walk, ForOp("jp", panels, [cut])]
