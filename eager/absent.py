@@ -11,7 +11,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "optim", "set_anomaly_enabled", "vmap",
     ),
     "operators run in the dtypes they are given": (
-        "amp", "autocast", "autocast_decrement_nesting", "autocast_increment_nesting",
+        "autocast_decrement_nesting", "autocast_increment_nesting",
         "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_gpu_dtype",
         "is_autocast_cache_enabled", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
         "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled",
@@ -44,8 +44,8 @@ ABSENT: dict[str, tuple[str, ...]] = {
     ),
     "programs run in one process": ("distributed", "multiprocessing"),
     "it is another package's work: data sets, samplers, profilers, exporters": (
-        "distributions", "export", "fx", "hub", "library", "monitor", "nested", "onnx", "package",
-        "profiler", "quasirandom", "utils",
+        "distributions", "export", "hub", "library", "monitor", "nested", "onnx", "package",
+        "profiler", "quasirandom",
     ),
     "the types of graphs are this project's own": (
         "AnyType", "BoolType", "ClassType", "CompilationUnit", "DictType", "FloatType", "Graph",

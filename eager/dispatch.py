@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base import overlap
-from tensorscript.base.dtypes import bool_
+from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import (
     DimensionError,
     LinearAlgebraError,
@@ -29,11 +29,13 @@ from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
 
+from .autocast import autocast, cast_arguments
 from .binding import resolve
 from .demands import DEMANDS
 from .device import device
 from .kernels import KERNELS
 from .layouts import laid_out_kernel
+from .modes import MODES
 from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
@@ -79,12 +81,19 @@ def call_overload(full_name: str, bound: tuple[Any, ...]) -> Any:
 
 
 def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
+    if MODES.autocast_enabled and (fit := cast_arguments(found, bound, _cast)) is not None:
+        with autocast("cpu", enabled=False):
+            return _run(found, fit)
     if (tracer := active_tracer()) is None:
         return _computed(found, bound)
     with traced_by(None):
         result = _computed(found, bound)
     tracer.ran(found, bound, result)
     return result
+
+
+def _cast(tensor: Any, dtype: DType) -> Any:
+    return call_overload("aten::to.dtype", (tensor, dtype, False, False, None))
 
 
 def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:

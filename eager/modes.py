@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from tensorscript.base.dtypes import DType, float32
+from tensorscript.base.dtypes import DType, bfloat16, float32
 from tensorscript.base.errors import ArgumentError
 
 
@@ -18,6 +18,7 @@ class Modes:
     default_dtype: DType = float32
     grad_enabled: bool = True
     autocast_enabled: bool = False
+    autocast_dtype: DType = bfloat16
     inference: bool = False
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_CODE, bfloat16, bool_, promote_types, scalar_dtype
+from tensorscript.base.dtypes import BY_CODE, bool_, promote_types, scalar_dtype
 from tensorscript.base.errors import DimensionError, OperatorError
 
+from ..autocast import get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from ..device import CPU, contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
 from ..modes import MODES
@@ -130,9 +131,9 @@ KERNELS: dict[str, Kernel] = {
     "aten::device.with_index": device,
     "aten::is_grad_enabled": lambda: MODES.grad_enabled,
     "aten::set_grad_enabled": switch_grad,
-    "aten::is_autocast_enabled": lambda: MODES.autocast_enabled,
-    "aten::is_autocast_cpu_enabled": lambda: MODES.autocast_enabled,
-    "aten::get_autocast_dtype": lambda device_type: bfloat16,
+    "aten::is_autocast_enabled": is_autocast_enabled,
+    "aten::is_autocast_cpu_enabled": is_autocast_cpu_enabled,
+    "aten::get_autocast_dtype": get_autocast_dtype,
     "aten::is_scripting": lambda: True,
     "aten::has_torch_function": lambda *_: False,
     "aten::promote_types": promote_types,

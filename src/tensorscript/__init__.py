@@ -12,10 +12,12 @@ __version__ = "0.1.0"
 
 _MODULES = frozenset(
     {
+        "amp",
         "autograd",
         "cuda",
         "fft",
         "futures",
+        "fx",
         "jit",
         "linalg",
         "masked",
@@ -26,6 +28,7 @@ _MODULES = frozenset(
         "signal",
         "special",
         "testing",
+        "utils",
         "version",
     }
 )
@@ -86,6 +89,10 @@ _NAMES: dict[str, str] = {
     "is_inference_mode_enabled": f"{_EAGER}.modes",
     "enable_grad": f"{_EAGER}.modes",
     "set_printoptions": f"{_EAGER}.printing",
+    **dict.fromkeys(
+        ("autocast", "get_autocast_dtype", "is_autocast_cpu_enabled", "is_autocast_enabled"),
+        f"{_EAGER}.autocast",
+    ),
     "compile": "tensorscript.compiler.api",
     "schedule": "tensorscript.compiler.schedule",
     "TensorSpec": "tensorscript.compiler.specs",

@@ -142,8 +142,13 @@ def _leaf(out: Specialised, results: Sequence[object], tree: OutputTree) -> obje
     value = np.asarray(results[tree.leaf])
     if tree.kind == "scalar":
         return value.item()
-    dtype = out.function.return_op.values[tree.leaf].type.dtype
-    if tree.leaf not in out.function.complex_numbers[1]:
+    return tensor_leaf(out, tree.leaf, value)
+
+
+def tensor_leaf(out: Specialised, leaf: int, value: np.ndarray) -> tuple[DType, np.ndarray]:
+    """Dtype and values of a tensor among the results; pairs of parts as complex numbers."""
+    dtype = out.function.return_op.values[leaf].type.dtype
+    if leaf not in out.function.complex_numbers[1]:
         return dtype, value
     found = complex_dtype(dtype)
     assert found.numpy is not None

@@ -16,6 +16,7 @@ from operator_samples import (
     lowered_values,
     one_operator,
     samples,
+    tensor_leaf,
 )
 
 from tensorscript.backends.ptx.ptxas import check_with_ptxas, find_ptxas
@@ -65,7 +66,6 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
     arrays = [v for v in arguments if isinstance(v, np.ndarray)]
     specs = [TensorSpec(from_numpy(a.dtype), a.shape) for a in arrays]
     out = specialise(one_operator(name, arguments), "f", specs, Options(lists=False))
-    dtypes = [getattr(v.type, "dtype", None) for v in out.function.return_op.values]
     scheduled = run_passes(out.module, PASSES, OPTIONS, Report())
     module = GPUModule(scheduled, OPTIONS, scalar_leaves(out.output))
     code = module.compile()
@@ -82,7 +82,8 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
             case "scalar":
                 found.append(results[leaf.leaf])
             case _:
-                found.append((dtypes[leaf.leaf], np.asarray(results[leaf.leaf])))
+                value = np.asarray(results[leaf.leaf])
+                found.append(tensor_leaf(out, leaf.leaf, value))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from tensorscript.eager.nn.lazy import UninitializedBuffer, UninitializedParameter
 from tensorscript.eager.nn.parameter import Buffer, Parameter
-from tensorscript.nn import functional, init, modules, parameter, utils
+from tensorscript.nn import attention, functional, init, modules, parameter, utils
 from tensorscript.nn.modules import *  # noqa: F403 - the classes of `modules.__all__`, listed there
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Parameter",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "attention",
     "functional",
     "init",
     "modules",

@@ -1,5 +1,6 @@
 """`torch.cuda` as programs ask it: there is no device."""
 
+from tensorscript.cuda import amp
 from tensorscript.eager.cuda import (
     current_device,
     device_count,
@@ -13,6 +14,7 @@ from tensorscript.eager.cuda import (
 )
 
 __all__ = [
+    "amp",
     "current_device",
     "device_count",
     "empty_cache",

@@ -1,0 +1,5 @@
+"""`torch.utils`, as far as modules need it to run."""
+
+from tensorscript.utils import checkpoint
+
+__all__ = ["checkpoint"]

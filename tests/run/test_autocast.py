@@ -1,0 +1,87 @@
+"""`autocast`: the dtypes that operators choose, and modules that stand for parts of PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+CASES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "product": (lambda t, x: x @ x, "bfloat16"),
+    "linear": (lambda t, x: t.nn.functional.linear(x, x), "bfloat16"),
+    "einsum": (lambda t, x: t.einsum("ij,jk->ik", x, x), "bfloat16"),
+    "float64": (lambda t, x: x.double() @ x.double(), "float64"),
+    "integers": (lambda t, x: x.long() @ x.long(), "int64"),
+    "half": (lambda t, x: x.half() @ x.half(), "bfloat16"),
+    "sum of both": (lambda t, x: x @ x + x, "float32"),
+    "cat": (lambda t, x: t.cat([x @ x, x]), "float32"),
+    "loss": (lambda t, x: t.nn.functional.mse_loss(x @ x, x @ x), "float32"),
+    "prod": (lambda t, x: (x @ x).prod(), "float32"),
+    "softmax": (lambda t, x: t.softmax(x @ x, -1), "bfloat16"),
+    "attention": (
+        lambda t, x: t.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+        "bfloat16",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_dtypes(name: str) -> None:
+    run, dtype = CASES[name]
+    with ts.autocast("cpu"):
+        assert str(run(ts, ts.ones(2, 2)).dtype) == f"torch.{dtype}"
+    assert not ts.is_autocast_enabled("cpu")
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", CASES)
+def test_dtypes_are_pytorchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    run, dtype = CASES[name]
+    with torch.autocast("cpu"):
+        assert str(run(torch, torch.ones(2, 2)).dtype) == f"torch.{dtype}"
+
+
+def test_inner_blocks_and_decorators() -> None:
+    x = ts.ones(2, 2)
+    with ts.amp.autocast("cpu", dtype=ts.float16):
+        assert (x @ x).dtype is ts.float16
+        with ts.autocast("cpu", enabled=False):
+            assert (x @ x).dtype is ts.float32
+        assert ts.get_autocast_dtype("cpu") is ts.float16
+    assert ts.autocast("cpu")(lambda: x @ x)().dtype is ts.bfloat16
+
+
+def test_without_a_device_it_is_disabled() -> None:
+    with pytest.warns(UserWarning, match="Disabling autocast"):
+        mode = ts.cuda.amp.autocast()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ts.cuda.amp.autocast(enabled=False)
+    x = ts.ones(2, 2)
+    with mode:
+        assert (x @ x).dtype is ts.float32
+    with pytest.raises(RuntimeError, match="unsupported autocast device_type 'tpu'"):
+        ts.autocast("tpu")
+
+
+def test_traces_record_the_casts() -> None:
+    x = ts.ones(2, 2)
+    with ts.autocast("cpu"):
+        traced = ts.jit.trace(lambda a: ts.relu(a @ a), x, check_trace=False)
+    assert str(traced.graph).count("aten::to") == 2
+    assert traced(x).dtype is ts.bfloat16
+    assert ts.compile(traced)(x).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_modules_that_only_stand_in() -> None:
+    x = ts.ones(2)
+    assert ts.utils.checkpoint.checkpoint(ts.neg, x, use_reentrant=False).tolist() == [-1, -1]
+    assert ts.utils.checkpoint.checkpoint_sequential([ts.neg, ts.neg], 2, x).tolist() == [1, 1]
+    assert ts.fx.wrap(len) is len
+    with ts.nn.attention.sdpa_kernel([ts.nn.attention.SDPBackend.MATH]):
+        assert ts.relu(x).tolist() == [1, 1]
