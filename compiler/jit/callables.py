@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -149,6 +149,15 @@ class Entry:
 
     def _default(self, formal: Formal) -> Any:
         return self.interpreter.constant(formal.default)
+
+    def takes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether these Python values match the signature."""
+        own = () if self.receiver is None else (self.receiver,)
+        try:
+            match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
+        except GuardError:
+            return False
+        return True
 
     def flush(self) -> None:
         """Forget native code."""
@@ -325,3 +334,18 @@ class ScriptMethod(_Callable):
 
     def __repr__(self) -> str:
         return f"<tensorscript.jit.ScriptMethod {self.qualified_name}>"
+
+
+class OverloadedMethod(ScriptMethod):
+    """An overloaded method: a call runs the first overload that takes its arguments.
+
+    Its graph, code and schema are those of the first overload.
+    """
+
+    def __init__(self, entries: Sequence[Entry], owner: Any = None) -> None:
+        super().__init__(entries[0], owner)
+        self._entries = entries
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = next((e for e in self._entries if e.takes(args, kwargs)), self._entry)
+        return found.call(args, kwargs)

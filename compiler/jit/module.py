@@ -20,7 +20,7 @@ from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import ScriptObject
 
 from . import faces
-from .callables import ConstMap, ScriptFunction, ScriptMethod
+from .callables import ConstMap, OverloadedMethod, ScriptFunction, ScriptMethod
 from .copying import deep_copy, shallow_copy
 from .faces import Home
 from .graph import Graph
@@ -106,9 +106,16 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         """The compiled `forward`."""
         return self._method("forward")
 
+    def _has_method(self, name: str) -> bool:
+        info = self._info
+        return name in info.methods or name in info.compiled or name in info.overloads
+
     def _method(self, name: str) -> ScriptMethod:
-        if name not in self._info.methods and name not in self._info.compiled:
+        if not self._has_method(name):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        if overloads := self._info.overloads.get(name):
+            entries = [self._home.entry(self._script_object, each) for each in overloads]
+            return OverloadedMethod(entries, self)
         return ScriptMethod(self._home.entry(self._script_object, name), self)
 
     def __getattr__(self, name: str) -> Any:
@@ -116,8 +123,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
             raise GuardError(
                 "ScriptModule has not been initialized, did you forget to call super's init?"
             )
-        info = self._info
-        if name in info.methods or name in info.compiled:
+        if self._has_method(name):
             return self._method(name)
         try:
             return faces.read(self._home, self._script_object, name)
@@ -209,7 +215,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         return self._required("forward").graph_for(*args, **kwargs)
 
     def _required(self, name: str) -> ScriptMethod:
-        if name not in self._info.methods and name not in self._info.compiled:
+        if not self._has_method(name):
             raise GuardError(f"Method '{name}' is not defined.")
         return self._method(name)
 
@@ -234,7 +240,8 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         if not (info.hooks or info.pre_hooks):
             return "forward"
         if HOOKED_CALL not in info.compiled:
-            self._home.define(info.name, hooked_call_text(info.compiled["forward"]), {})
+            called = info.compiled[info.overloads.get("forward", ["forward"])[0]]
+            self._home.define(info.name, hooked_call_text(called), {})
         return HOOKED_CALL
 
     # -- saving ----------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
-"""Sequences of different lengths: padded, packed, and back (`nn.utils.rnn`)."""
+"""Sequences of different lengths: padded, packed, and back (`nn.utils.rnn`).
+
+The functions are written in the language of scripts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
@@ -55,12 +57,15 @@ class PackedSequence(_Parts):
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`."""
-    return None if permutation is None else ts.argsort(permutation)
+    if permutation is None:
+        return None
+    inverse: Tensor = ts.argsort(permutation)
+    return inverse
 
 
 def pack_padded_sequence(
     input: Tensor,
-    lengths: Tensor | Sequence[int],
+    lengths: Tensor | list[int],
     batch_first: bool = False,
     enforce_sorted: bool = True,
 ) -> PackedSequence:
@@ -69,13 +74,17 @@ def pack_padded_sequence(
     Raises:
         OperatorError: lengths that do not fit, or that are not sorted as they must be.
     """
-    sizes = ts.as_tensor(lengths).to(ts.tensor(0).dtype)
-    order = None
-    if not enforce_sorted:
+    if isinstance(lengths, Tensor):
+        sizes = lengths.to(ts.int64)
+    else:
+        sizes = ts.as_tensor(lengths, dtype=ts.int64)
+    if enforce_sorted:
+        order = None
+    else:
         sizes, order = ts.sort(sizes, descending=True)
         input = input.index_select(0 if batch_first else 1, order)
     data, batch_sizes = ts._pack_padded_sequence(input, sizes, batch_first)
-    return PackedSequence(data, batch_sizes, order, None)
+    return PackedSequence(data, batch_sizes, order, invert_permutation(order))
 
 
 def pad_packed_sequence(
@@ -100,21 +109,25 @@ def pad_packed_sequence(
     padded, lengths = ts._pad_packed_sequence(
         sequence.data, sequence.batch_sizes, batch_first, padding_value, longest
     )
-    if sequence.unsorted_indices is None:
-        return padded, lengths
     back = sequence.unsorted_indices
+    if back is None:
+        return padded, lengths
     return padded.index_select(0 if batch_first else 1, back), lengths[back]
 
 
 def pad_sequence(
-    sequences: Iterable[Tensor],
+    sequences: Tensor | list[Tensor],
     batch_first: bool = False,
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Sequences (length, *) as one batch (longest length, B, *)."""
-    found: Tensor = ts.pad_sequence(list(sequences), batch_first, padding_value, padding_side)
-    return found
+    """Sequences (length, *), in Python any iterable of them, as one batch (longest, B, *)."""
+    if isinstance(sequences, Tensor):
+        parts = sequences.unbind(0)
+    else:
+        parts = list(sequences)
+    padded: Tensor = ts.pad_sequence(parts, batch_first, padding_value, padding_side)
+    return padded
 
 
 def unpad_sequence(
@@ -122,12 +135,12 @@ def unpad_sequence(
 ) -> list[Tensor]:
     """The sequences of a padded batch."""
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
-    return [row[: int(n)] for row, n in zip(rows, lengths, strict=True)]
+    return [rows[at][: int(lengths[at])] for at in range(rows.size(0))]
 
 
-def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences of different lengths."""
-    lengths = [len(s) for s in sequences]
+    lengths = [s.size(0) for s in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

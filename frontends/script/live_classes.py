@@ -51,7 +51,8 @@ class LiveClasses(LiveFunctions):
     def _declare(self, cls: type, span: Span | None) -> Attribute:
         name = qualified_name(cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            hints: Mapping[str, object] = getattr(cls, "__annotations__", {})
+            # A class derived from a NamedTuple has the fields of its base.
+            hints: Mapping[str, object] = cls.__annotations__ or cls.__base__.__annotations__
             names: tuple[str, ...] = cls._fields
             elements = [
                 type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names

@@ -211,7 +211,7 @@ def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
         return Builtin(f"aten::{name}")
     operator = f"aten::{_PREFIXES.get(last, '')}{name}"
     is_python = isinstance(value, types.FunctionType) and value.__module__.startswith("torch.")
-    if last in ("functional", "parallel") and is_python and "nn" in module:
+    if last in ("functional", "parallel", "rnn") and is_python and "nn" in module:
         return None
     return Builtin(operator) if has_operator(operator) else None
 

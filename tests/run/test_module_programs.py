@@ -13,6 +13,7 @@ import module_programs_attributes
 import module_programs_containers
 import module_programs_hooks
 import module_programs_models
+import module_programs_sequences
 import module_programs_structure
 import pytest
 from language_harness import LanguageProgram, Refusal, close, load_program, parse_table, refusal
@@ -27,6 +28,7 @@ PROGRAMS: dict[str, LanguageProgram] = {
         module_programs_containers,
         module_programs_hooks,
         module_programs_models,
+        module_programs_sequences,
     )
     for name, program in parse_table(table.TEXT).items()
 }
@@ -53,6 +55,10 @@ EXTENSIONS = {
 INLINED_OTHERWISE = {
     "multihead_attention": "PyTorch keeps two values that nothing initializes and nothing reads",
     "transformer_encoder": "PyTorch knows the lengths of the empty dicts of `has_torch_function`",
+    "packed_gru": "PyTorch takes what asks for the tracing state for a constant",
+    "packed_lstm_unsorted": "PyTorch takes what asks for the tracing state for a constant",
+    "packed_rnn": "PyTorch takes what asks for the tracing state for a constant",
+    "recurrent_both_ways": "PyTorch takes what asks for the tracing state for a constant",
 }
 """Programs whose inlined graph has other dead or constant operations, and which."""
 
@@ -132,7 +138,7 @@ def test_equals_torch(name: str, tmp_path: Path) -> None:
 
 def _needs(program: LanguageProgram) -> None:
     """Skip a program with layers that our own nn lacks."""
-    for name in re.findall(r"nn\.(\w+)", program.source):
+    for name in re.findall(r"\bnn\.(\w+)", program.source):
         if not hasattr(tensorscript.nn, name):
             pytest.skip(f"tensorscript.nn has no {name}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Number
-from typing import Any
+from typing import Any, overload
 
 from ... import namespace as ts
 from ...tensor import Tensor
@@ -135,9 +135,7 @@ class RNNBase(Module):
             raise RuntimeError(f"Expected {name} size {expected}, got {list(hx.size())}")
 
     def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
-        if permutation is None:
-            return hx
-        return hx.index_select(1, permutation)
+        return self._permuted(hx, permutation)
 
     def _batched(self, input: Tensor) -> Tensor:
         """(T, B, I) or, with `batch_first`, (B, T, I) of a sequence alone as well."""
@@ -166,6 +164,26 @@ class RNNBase(Module):
         state = hx.unsqueeze(1) if alone else hx
         self.check_hidden_size(state, expected, name)
         return state
+
+
+    def _packed_hidden(
+        self, sequence: PackedSequence, hx: Tensor | None, size: int, name: str
+    ) -> Tensor:
+        """The first state of a packed batch in the order of packing, of zeros if none is given."""
+        data, batch_sizes, order, _ = sequence
+        self.check_input(data, batch_sizes)
+        expected = self._state_size(data, batch_sizes, size)
+        if hx is None:
+            return ts.zeros(expected, dtype=data.dtype, device=data.device)
+        state = self._permuted(hx, order)
+        self.check_hidden_size(state, expected, name)
+        return state
+
+    def _permuted(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
+        """States in another order of the batch."""
+        if permutation is None:
+            return hx
+        return hx.index_select(1, permutation)
 
 
 def _check_options(bias: Any, batch_first: Any, dropout: Any, num_layers: int) -> None:
@@ -227,9 +245,28 @@ class RNN(RNNBase):
         )  # fmt: skip
         self.nonlinearity = nonlinearity
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    @overload
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: Tensor | None = None
+    ) -> tuple[PackedSequence, Tensor]: ...
+    def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
-            return _run_packed(self, getattr(ts, self.mode.lower()), input, hx)
+            data, batch_sizes, order, back = input
+            state = self._packed_hidden(input, hx, self.hidden_size, "hidden")
+            if self.mode == "RNN_TANH":
+                output, hidden = ts.rnn_tanh(
+                    data, batch_sizes, state, self._flat_weights, self.bias, self.num_layers,
+                    self.dropout, self.training, self.bidirectional,
+                )  # fmt: skip
+            else:
+                output, hidden = ts.rnn_relu(
+                    data, batch_sizes, state, self._flat_weights, self.bias, self.num_layers,
+                    self.dropout, self.training, self.bidirectional,
+                )  # fmt: skip
+            packed = PackedSequence(output, batch_sizes, order, back)
+            return packed, self.permute_hidden(hidden, back)
         alone = input.dim() == 2
         batch = self._batched(input)
         state = self._hidden(batch, hx, alone, "hidden")
@@ -261,9 +298,22 @@ class GRU(RNNBase):
             0, device, dtype,
         )  # fmt: skip
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    @overload
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]: ...
+    @overload
+    def forward(
+        self, input: PackedSequence, hx: Tensor | None = None
+    ) -> tuple[PackedSequence, Tensor]: ...
+    def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
-            return _run_packed(self, ts.gru, input, hx)
+            data, batch_sizes, order, back = input
+            state = self._packed_hidden(input, hx, self.hidden_size, "hidden")
+            output, hidden = ts.gru(
+                data, batch_sizes, state, self._flat_weights, self.bias, self.num_layers,
+                self.dropout, self.training, self.bidirectional,
+            )  # fmt: skip
+            packed = PackedSequence(output, batch_sizes, order, back)
+            return packed, self.permute_hidden(hidden, back)
         alone = input.dim() == 2
         batch = self._batched(input)
         state = self._hidden(batch, hx, alone, "hidden")
@@ -301,11 +351,33 @@ class LSTM(RNNBase):
         self.check_hidden_size(cells, expected, "hidden[1]")
         return cells
 
+    def permute_hidden(  # type: ignore[override]  # its states are pairs
+        self, hx: tuple[Tensor, Tensor], permutation: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        return self._permuted(hx[0], permutation), self._permuted(hx[1], permutation)
+
+    @overload
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+    @overload
     def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[PackedSequence, tuple[Tensor, Tensor]]: ...
+    def forward(self, input, hx=None):  # type: ignore[no-untyped-def]  # typed by its overloads
         if isinstance(input, PackedSequence):
-            return _run_packed(self, ts.lstm, input, hx)
+            data, batch_sizes, order, back = input
+            size = self.proj_size if self.proj_size > 0 else self.hidden_size
+            if hx is None:
+                state = self._packed_hidden(input, None, size, "hidden[0]")
+                cells = self._packed_hidden(input, None, self.hidden_size, "hidden[1]")
+            else:
+                state = self._packed_hidden(input, hx[0], size, "hidden[0]")
+                cells = self._packed_hidden(input, hx[1], self.hidden_size, "hidden[1]")
+            output, hidden, cell = ts.lstm(
+                data, batch_sizes, [state, cells], self._flat_weights, self.bias, self.num_layers,
+                self.dropout, self.training, self.bidirectional,
+            )  # fmt: skip
+            packed = PackedSequence(output, batch_sizes, order, back)
+            return packed, self.permute_hidden((hidden, cell), back)
         alone = input.dim() == 2
         batch = self._batched(input)
         if hx is None:
@@ -322,27 +394,3 @@ class LSTM(RNNBase):
             hidden, cell = hidden.squeeze(1), cell.squeeze(1)
             output = output.squeeze(0 if self.batch_first else 1)
         return output, (hidden, cell)
-
-
-def _run_packed(layer: RNNBase, operator: Any, sequence: PackedSequence, hx: Any) -> Any:
-    """A layer over a packed batch; its states are in the order before packing."""
-    batch, sizes = sequence.data, sequence.batch_sizes
-    layer.check_input(batch, sizes)
-    kinds = [layer.proj_size or layer.hidden_size]
-    if layer.mode == "LSTM":
-        kinds.append(layer.hidden_size)
-    expected = [layer._state_size(batch, sizes, size) for size in kinds]
-    if hx is None:
-        states = [ts.zeros(size, dtype=batch.dtype) for size in expected]
-    else:
-        given = hx if layer.mode == "LSTM" else (hx,)
-        states = [layer.permute_hidden(h, sequence.sorted_indices) for h in given]
-    for state, size in zip(states, expected, strict=True):
-        layer.check_hidden_size(state, size, "hidden")
-    output, *last = operator(
-        batch, sizes, states if layer.mode == "LSTM" else states[0], layer._flat_weights,
-        layer.bias, layer.num_layers, layer.dropout, layer.training, layer.bidirectional,
-    )  # fmt: skip
-    back = [layer.permute_hidden(h, sequence.unsorted_indices) for h in last]
-    packed = PackedSequence(output, sizes, sequence.sorted_indices, sequence.unsorted_indices)
-    return packed, (tuple(back) if layer.mode == "LSTM" else back[0])
