@@ -34,12 +34,9 @@ from tensorscript.dialects.ts.constants import (
 )
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import (
-    BOOL,
     FLOAT,
-    INT,
     ClassType,
     InterfaceType,
-    ListType,
     TupleType,
 )
 from tensorscript.eager.device import device
@@ -49,6 +46,7 @@ from tensorscript.eager.tensor import Tensor
 
 from .codes import decode, encode
 from .instances import is_instance
+from .list_tensors import tensor_of_list
 from .values import EnumValue, Future, ScriptObject, named_tuple
 
 UNINITIALIZED = object()
@@ -425,15 +423,10 @@ def _fork(i: Interpreter, op: Operation, env: Environment) -> None:
 
 
 def _tensor(i: Interpreter, arguments: tuple[Any, ...], op: Operation) -> Any:
-    """`torch.tensor(list)`: an empty list has the dtype of its element type, which Python lost."""
     assert isinstance(op, ts.OperatorOp)
     data, dtype, *rest = decode(op.schema.data, arguments)
-    if dtype is None and isinstance(data, list):
-        element = op.arguments[0].type
-        while isinstance(element, ListType):
-            element = element.element
-        if element in (INT, BOOL):
-            dtype = int64 if element == INT else bool_
+    if isinstance(data, list):
+        return tensor_of_list(op.arguments[0].type, data, dtype, rest)
     return call_overload(op.schema.data, (data, dtype, *rest))
 
 

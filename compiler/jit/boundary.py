@@ -7,7 +7,8 @@ both ways. An int does for a float, a bool for an int, a 0-dim tensor for a numb
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -91,8 +92,8 @@ def _cannot(value: Any, type_: Attribute) -> Mismatch:
 
 
 def _number_of(value: Any) -> Any:
-    """A 0-dim tensor or NumPy scalar as a Python number; everything else unchanged."""
-    if isinstance(value, Tensor) and value.ndim == 0:
+    """A tensor of one element or NumPy scalar as a Python number; everything else unchanged."""
+    if isinstance(value, Tensor) and value.numel() == 1:
         return value.item()
     return value.item() if isinstance(value, np.generic) else value
 
@@ -113,10 +114,13 @@ _TORCH_CODES = ("dtype", "layout", "memory_format")
 def _int(value: Any, classes: Classes) -> int:
     if isinstance(value, DType | Layout | MemoryFormat):
         return value.code
-    value = _number_of(value)
-    if not isinstance(value, int) or not -(1 << 63) <= value < 1 << 63:
+    number = _number_of(value)
+    if isinstance(number, float) and not isinstance(value, float) and math.isfinite(number):
+        # Tensors and NumPy scalars (np.float64 is a float) are cut off.
+        number = int(number)
+    if not isinstance(number, int) or not -(1 << 63) <= number < 1 << 63:
         raise _cannot(value, INT)
-    return int(value)
+    return int(number)
 
 
 def _float(value: Any, classes: Classes) -> float:
@@ -186,8 +190,7 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
         case OptionalType():
             return None if value is None else to_script(value, type_.element, classes)
         case ListType():
-            if isinstance(value, list | tuple):
-                return [to_script(v, type_.element, classes) for v in value]
+            return _list(value, type_, classes)
         case DictType():
             if isinstance(value, Mapping):
                 return {
@@ -205,10 +208,31 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
     raise _cannot(value, type_)
 
 
-def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
-    if not isinstance(value, list | tuple) or len(value) != len(type_.elements):
+def _list(value: Any, type_: ListType, classes: Classes) -> list[Any]:
+    """Whatever gives elements; what is no plain row of them makes no list of numbers or tensors."""
+    element = type_.element
+    is_tensors = isinstance(element, TensorType)
+    if not isinstance(value, Iterable) or isinstance(value, Tensor):
         raise _cannot(value, type_)
-    parts = [to_script(v, t, classes) for v, t in zip(value, type_.elements, strict=True)]
+    if (is_tensors or element in _NUMBERS) and isinstance(value, Mapping | str | bytes):
+        raise _cannot(value, type_)
+    items = list(value)
+    if is_tensors and any(item is None for item in items):
+        raise _cannot(value, type_)
+    return [to_script(item, element, classes) for item in items]
+
+
+_NUMBERS = (INT, FLOAT, COMPLEX, BOOL)
+
+
+def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
+    """Whatever gives as many elements as the tuple has."""
+    if not isinstance(value, Iterable) or (isinstance(value, Tensor) and value.ndim == 0):
+        raise _cannot(value, type_)
+    items = list(value)
+    if len(items) != len(type_.elements):
+        raise _cannot(value, type_)
+    parts = [to_script(v, t, classes) for v, t in zip(items, type_.elements, strict=True)]
     if type_.field_names:
         made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*parts)
         return made

@@ -122,10 +122,7 @@ def pad_sequence(
     padding_side: str = "right",
 ) -> Tensor:
     """Sequences (length, *), in Python any iterable of them, as one batch (longest, B, *)."""
-    if isinstance(sequences, Tensor):
-        parts = sequences.unbind(0)
-    else:
-        parts = list(sequences)
+    parts = sequences.unbind(0) if isinstance(sequences, Tensor) else list(sequences)
     padded: Tensor = ts.pad_sequence(parts, batch_first, padding_value, padding_side)
     return padded
 

@@ -30,6 +30,7 @@ from tensorscript.dialects.ts.types import (
 
 from .callables import Builtin, Cast, Closure, Form, method_call
 from .draft import FORK, Value
+from .hints import constructed_dict, constructed_list
 from .subscripts import Subscripts
 from .values import Iterable, Nothing, Range, Simple, Sugared, Zip
 
@@ -202,6 +203,7 @@ class Calls(Subscripts):
 
     def _list(self, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
         if not node.args:
+            constructed_list(hint, span)
             return Simple(self.list_display([], span, hint))
         self._count("list", node, span, 1)
         source = self.sugared(node.args[0])
@@ -223,14 +225,16 @@ class Calls(Subscripts):
             key = ast.copy_location(ast.Constant(keyword.arg), keyword)
             pair = ast.Tuple([key, keyword.value], ast.Load())
             pairs.append(ast.copy_location(pair, keyword))
-        if not node.args and not pairs:
-            return Simple(self.dict_display(ast.copy_location(ast.Dict([], []), node), span, hint))
         source: ast.expr = node.args[0] if node.args else ast.List([], ast.Load())
+        wanted = constructed_dict(hint, source if not pairs else None, span)
+        if not pairs and isinstance(source, ast.List) and not source.elts:
+            display = ast.copy_location(ast.Dict([], []), node)
+            return Simple(self.dict_display(display, span, wanted))
         if isinstance(source, ast.List):
             # Keywords are more pairs of a list that is written out.
             source = ast.copy_location(ast.List([*source.elts, *pairs], ast.Load()), node)
             pairs = []
-        made = self._dict_of(source, span, hint)
+        made = self._dict_of(source, span, wanted)
         for pair in pairs:
             inputs = [made, *(self.expr(part) for part in pair.elts)]
             self.builtin("aten::_set_item", inputs, span)
@@ -238,7 +242,7 @@ class Calls(Subscripts):
 
     def _dict_of(self, node: ast.expr, span: Span, hint: Attribute | None) -> Value:
         """`dict(x)` of a dict, or of something that gives pairs."""
-        source = self.sugared(node)
+        source = self.sugared(node, hint if isinstance(node, ast.Dict) else None)
         if isinstance(source, Simple) and isinstance(source.value.type, DictType):
             return self.builtin("aten::dict", [source.value], span)
         key, value = (ast.copy_location(ast.Name(n, ast.Load()), node) for n in ("$k", "$v"))

@@ -11,16 +11,21 @@ from tensorscript.base.errors import NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
+    ANY,
     STRING,
     TENSOR,
     DictType,
     ListType,
+    OptionalType,
     TensorType,
+    UnionType,
 )
 
 from .annotations import make_dict
 from .conditions import Condition, Conditions
 from .draft import Value
+from .hints import candidates, check_pair, empty_candidate, fitting_dict, fitting_list
+from .schema_match import is_empty_literal
 from .values import Iterable, Sugared
 
 
@@ -28,8 +33,6 @@ class Displays(Conditions):
     """Emits displays and comprehensions."""
 
     def list_display(self, elements: list[ast.expr], span: Span, hint: Attribute | None) -> Value:
-        inner = typing.without_none(hint) if hint is not None else None
-        wanted = inner.element if isinstance(inner, ListType) else None
         values: list[Value] = []
         for node in elements:
             if isinstance(node, ast.Starred):
@@ -37,30 +40,20 @@ class Displays(Conditions):
             else:
                 values.append(self.expr(node))
         if not values:
-            made = self.make_list(wanted or TENSOR, [], span)
-            if wanted is None and made.node is not None:
+            found = empty_candidate(hint, ListType, span)
+            made = self.make_list(found.element if found else TENSOR, [], span)
+            if found is None and made.node is not None:
                 made.node.attributes["empty_literal"] = True
-            return made
-        return self.make_list(self._element(values, wanted, span), values, span)
+            return self._annotated(made, hint, span) if isinstance(hint, UnionType) else made
+        wanted = fitting_list(hint, [v.type for v in values], span)
+        made = self.make_list(wanted.element if wanted else _element(values), values, span)
+        return self._annotated(made, hint, span)
 
-    def _element(self, values: list[Value], wanted: Attribute | None, span: Span) -> Attribute:
-        """The element type of a list display."""
-        if wanted is not None:
-            if not all(typing.is_subtype(v.type, wanted) for v in values):
-                kinds = typing.make_union([v.type for v in values])
-                raise self.error(
-                    f"List type annotation `List[{typing.message_text(wanted)}]` did not match the "
-                    "types of the given list elements, which were unified to "
-                    f"{typing.message_text(kinds)}",
-                    span,
-                )
-            return wanted
-        found: Attribute = values[0].type
-        for value in values[1:]:
-            joined = typing.unify(found, value.type, to_union=True)
-            assert joined is not None
-            found = joined
-        return TENSOR if isinstance(found, TensorType) else found
+    def _annotated(self, value: Value, hint: Attribute | None, span: Span) -> Value:
+        """A display as a value of the union that it is annotated to be."""
+        if isinstance(hint, UnionType | OptionalType):
+            return self.cast(value, hint, span)
+        return value
 
     def tuple_display(self, node: ast.Tuple, span: Span) -> Value:
         values: list[Value] = []
@@ -82,9 +75,6 @@ class Displays(Conditions):
         return [p.as_value(self, span) for p in parts]
 
     def dict_display(self, node: ast.Dict, span: Span, hint: Attribute | None) -> Value:
-        inner = typing.without_none(hint) if hint is not None else None
-        key: Attribute = STRING
-        value: Attribute = TENSOR
         inputs: list[Value] = []
         for k, v in zip(node.keys, node.values, strict=True):
             if k is None:
@@ -92,27 +82,13 @@ class Displays(Conditions):
                     "Dict expansion (e.g. `{**dict}`) is not supported", self.text.word(node, 1)
                 )
             inputs += [self.expr(k), self.expr(v)]
-        if inputs:
-            key = self._dict_keys(inputs[::2], span)
-            value = self._element(inputs[1::2], None, span)
-        if isinstance(inner, DictType):
-            self._check_dict(inner, key, inputs, value, span)
-            key, value = inner.key, inner.value
-        made = make_dict(key, value)
-        return self.insert("prim::DictConstruct", inputs, [made], span).output
-
-    def _check_dict(
-        self, hint: DictType, key: Attribute, inputs: list[Value], value: Attribute, span: Span
-    ) -> None:
-        """The keys and values of a display must be of the annotated types."""
-        found = {"keys": (key, hint.key), "values": (value, hint.value)} if inputs else {}
-        for what, (have, wanted) in found.items():
-            if not typing.is_subtype(have, wanted):
-                raise self.error(
-                    f"Type annotation was inferred to be `{typing.message_text(hint)}`, but the "
-                    f"type of {what} given by the dict literal is {typing.message_text(have)}",
-                    span,
-                )
+        if not inputs:
+            made = empty_candidate(hint, DictType, span) or DictType(STRING, TENSOR)
+        else:
+            key, value = self._dict_keys(inputs[::2], span), _element(inputs[1::2])
+            made = fitting_dict(hint, key, value, span) or make_dict(key, value)
+        display = self.insert("prim::DictConstruct", inputs, [made], span).output
+        return self._annotated(display, hint, span)
 
     def _dict_keys(self, keys: list[Value], span: Span) -> Attribute:
         first = keys[0].type
@@ -159,15 +135,17 @@ class Displays(Conditions):
         tests: Sequence[ast.expr] = (),
     ) -> Value:
         """The list of `element` for each `target` in `iterable()`, emitted behind the list."""
-        inner = typing.without_none(hint) if hint is not None else None
-        wanted: list[Attribute | None] = [inner.element if isinstance(inner, ListType) else None]
-        made = self.make_list(wanted[0] or TENSOR, [], span)
+        allowed = candidates(hint, ListType, span)
+        known: list[Attribute | None] = [allowed[0].element if len(allowed) == 1 else None]
+        made = self.make_list(known[0] or TENSOR, [], span)
 
         def append() -> None:
-            out = self.expr(element, wanted[0])
-            if wanted[0] is None:
-                found: Attribute = TENSOR if isinstance(out.type, TensorType) else out.type
-                wanted[0], made.type = found, ListType(found)
+            out = self.expr(element, None if known[0] == ANY else known[0])
+            wanted = None if is_empty_literal(out) else fitting_list(hint, [out.type], span)
+            if known[0] is None:
+                plain = TENSOR if isinstance(out.type, TensorType) else out.type
+                known[0] = found = wanted.element if wanted else plain
+                made.type = ListType(found)
             self.builtin("aten::append", [made, out], span)
 
         self._collect(iterable, target, append, tests, span)
@@ -216,20 +194,23 @@ class Displays(Conditions):
         tests: Sequence[ast.expr] = (),
     ) -> Value:
         """The dict of `key` to `value` for each `target` in `iterable()`."""
-        inner = typing.without_none(hint) if hint is not None else None
-        fixed = inner if isinstance(inner, DictType) else None
+        allowed = candidates(hint, DictType, span)
+        fixed = allowed[0] if len(allowed) == 1 else None
         made = self.insert(
             "prim::DictConstruct", [], [fixed or DictType(STRING, TENSOR)], span
         ).output
 
         def add() -> None:
             pair = self.expr(key), self.expr(value)
-            if fixed is None:
-                made.type = make_dict(*(v.type for v in pair))
+            types = [v.type for v in pair]
+            if fixed is not None:
+                check_pair(fixed, types[0], types[1], span)
+            else:
+                made.type = fitting_dict(hint, types[0], types[1], span) or make_dict(*types)
             self.builtin("aten::_set_item", [made, *pair], span)
 
         self._collect(iterable, target, add, tests, span)
-        return made
+        return self._annotated(made, hint, span)
 
     def joined_string(self, node: ast.JoinedStr, span: Span) -> Value:
         text = ""
@@ -278,3 +259,13 @@ class Displays(Conditions):
         span: Span | None,
     ) -> None:
         raise NotImplementedError
+
+
+def _element(values: list[Value]) -> Attribute:
+    """The type of the elements of a display that no annotation tells."""
+    found: Attribute = values[0].type
+    for value in values[1:]:
+        joined = typing.unify(found, value.type, to_union=True)
+        assert joined is not None
+        found = joined
+    return TENSOR if isinstance(found, TensorType) else found

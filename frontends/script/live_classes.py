@@ -52,7 +52,9 @@ class LiveClasses(LiveFunctions):
         name = qualified_name(cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             # A class derived from a NamedTuple has the fields of its base.
-            hints: Mapping[str, object] = cls.__annotations__ or cls.__base__.__annotations__
+            hints: Mapping[str, object] = getattr(cls, "__annotations__", None) or getattr(
+                cls.__base__, "__annotations__", {}
+            )
             names: tuple[str, ...] = cls._fields
             elements = [
                 type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names

@@ -225,7 +225,8 @@ class Subscripts(Expressions):
         """An index before any view is taken; None for a slice or an ellipsis."""
         if _is_ellipsis(node) or isinstance(node, ast.Slice):
             return None
-        made = self.expr(node, OptionalType(INT))
+        is_display = isinstance(node, ast.List | ast.ListComp)
+        made = self.expr(node, None if is_display else OptionalType(INT))
         return made if made.type in (NONE, INT) else self._index_tensor(made, span)
 
     def _slice_dim(self, value: Value, dim: int, node: ast.Slice, span: Span) -> Value:

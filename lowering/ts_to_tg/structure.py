@@ -13,6 +13,7 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import EnumRef
+from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
 
 from .control import Raised, branch, loop
 from .evaluator import Env, Evaluator
@@ -55,7 +56,10 @@ def _named(value: Value, type_: Attribute) -> Value:
 
 def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     name = op.schema.data
-    value = ev.operator(name, [env[a] for a in op.arguments])
+    arguments = [env[a] for a in op.arguments]
+    if name == "aten::tensor" and isinstance(op.arguments[0].type, tt.ListType):
+        arguments[1] = _list_dtype(ev, op.arguments[0].type, arguments)
+    value = ev.operator(name, arguments)
     outputs = op.outputs
     if len(outputs) == 1:
         env[outputs[0]] = ev.boxed(value)
@@ -63,6 +67,18 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
         parts = value.elements if isinstance(value, TupleValue) else value
         for out, v in zip(outputs, parts, strict=True):
             env[out] = ev.boxed(v)
+
+
+def _list_dtype(ev: Evaluator, type: Attribute, arguments: Sequence[Value]) -> Value:
+    """The dtype of `torch.tensor` of a list, which may be empty."""
+    data, dtype = arguments[:2]
+    element = element_of(type)
+    is_empty = not ev.is_grown(data) and not ev.b.heap[data]
+    if why := refusal(element, is_empty):
+        ev.b.error(why)
+    if dtype is None and (found := tensor_dtype(element)) is not None:
+        return found.code
+    return dtype
 
 
 def _list(ev: Evaluator, op: ts.ListConstructOp, env: Env) -> None:

@@ -591,4 +591,22 @@ def f(x):
 def f(x: int):
     return list(x, x)
 >>> f(1)
+
+=== arguments_from_iterables
+def f(x: List[int], t: Tuple[int, int], s: List[str]):
+    return x, t, s
+>>> f({1}, {1, 2}, "ab")
+>>> f(range(3), (i for i in range(2)), {"k": 1})
+>>> f([T(2.5)], T([3, 4]), ())
+>>> f({1: 2}, (1, 2), [])
+>>> f("ab", (1, 2), [])
+>>> f([1.5], (1, 2), [])
+>>> f([1], range(3), [])
+
+=== arguments_of_one_element
+def f(a: int, b: float):
+    return a, b
+>>> f(T(1.5), T([2.5]))
+>>> f(T([3]), 2)
+>>> f(1.5, 2)
 """

@@ -282,4 +282,134 @@ def f(x: int):
     l: Optional[List[int]] = None if x > 1 else []
     return l
 >>> f(1)
+
+=== annotated_displays
+def f(x: int):
+    a: Union[int, List[int]] = []
+    b: Union[List[int], List[str]] = ["s"]
+    c: Optional[Dict[str, int]] = {}
+    d: Union[List[str], Dict[str, int]] = {"a": x}
+    e: Dict[int, int] = dict({})
+    g: Dict[str, int] = dict([])
+    return a, b, c, d, e, g
+>>> f(2)
+
+=== comprehension_for_union
+def f(x: int):
+    d: Union[Dict[str, int], Dict[int, int]] = {i: i for i in range(x)}
+    return d
+>>> f(2)
+
+=== any_comprehension
+def f(x: int):
+    a: List[Any] = [i for i in range(x)]
+    b: Dict[str, Any] = dict({"a": 1})
+    return a, b
+>>> f(2)
+
+=== list_for_int
+def f(x: int):
+    d: int = [x]
+    return d
+>>> f(1)
+
+=== list_for_optional_int
+def f(x: int):
+    d: Optional[int] = []
+    return d
+>>> f(1)
+
+=== list_for_union
+def f(x: int):
+    d: Union[int, str] = [x]
+    return d
+>>> f(1)
+
+=== empty_list_for_two
+def f(x: int):
+    d: Union[List[int], List[str]] = []
+    return d
+>>> f(1)
+
+=== list_for_neither
+def f(x: float):
+    d: Union[List[int], List[str]] = [x]
+    return d
+>>> f(1.0)
+
+=== comprehension_for_other_list
+def f(x: int):
+    d: List[str] = [i for i in range(x)]
+    return d
+>>> f(1)
+
+=== dict_for_list
+def f(x: int):
+    d: List[int] = {}
+    return d
+>>> f(1)
+
+=== dict_constructor_for_int
+def f(x: int):
+    d: Optional[int] = dict()
+    return d
+>>> f(1)
+
+=== dict_constructor_for_two
+def f(x: int):
+    d: Union[Dict[str, int], Dict[int, int]] = dict(a=x)
+    return d
+>>> f(1)
+
+=== dict_constructor_keys
+def f(x: int):
+    d: Dict[int, int] = dict(a=x)
+    return d
+>>> f(1)
+
+=== dict_comprehension_values
+def f(x: int):
+    d: Dict[int, str] = {i: i for i in range(x)}
+    return d
+>>> f(1)
+
+=== list_constructor_for_optional
+def f(x: int):
+    d: Optional[List[int]] = list()
+    return d
+>>> f(1)
+
+=== tensor_of_empty_lists
+def f(x: int):
+    a: List[int] = []
+    b: List[float] = []
+    c: List[bool] = []
+    d: List[List[int]] = [[], []]
+    return torch.tensor(a), torch.tensor(b), torch.tensor(c), torch.tensor(d)
+>>> f(1)
+
+=== tensor_of_untyped_list
+def f(x: int):
+    return torch.tensor([])
+>>> f(1)
+
+=== tensor_of_ragged_list
+def f(x: int):
+    return torch.tensor([[1], [2, x]])
+>>> f(1)
+
+=== tensor_of_strings
+def f(x: str):
+    return torch.tensor([x])
+>>> f("a")
+
+=== tensor_of_tuples
+def f(x: int):
+    return torch.tensor([(1, x)])
+>>> f(1)
+
+=== tensor_of_tensors
+def f(x):
+    return torch.tensor([x, x])
+>>> f(T(1))
 """

@@ -74,6 +74,7 @@ NOT_YET: dict[str, str] = {}
 """Programs that do not work yet, and what they need."""
 
 OTHER_GRAPHS = {
+    "comprehension_for_union": "the cast behind the loop takes the variable's name",
     "interface_class": "a cast to the interface is written",
     "iface_basic": "a cast to the interface is written",
     "iface_list": "a cast to the interface is written",
@@ -105,7 +106,9 @@ UNPRINTED = {
 }
 """Programs whose code PyTorch cannot print."""
 
-NATIVE_NOT_YET: dict[str, str] = {}
+NATIVE_NOT_YET = {
+    "arguments_from_iterables": "`compile` takes lists and tuples where lists are asked",
+}
 """Programs whose compiled form differs from their scripted one, and in what."""
 
 

@@ -165,7 +165,6 @@ class RNNBase(Module):
         self.check_hidden_size(state, expected, name)
         return state
 
-
     def _packed_hidden(
         self, sequence: PackedSequence, hx: Tensor | None, size: int, name: str
     ) -> Tensor:
@@ -357,7 +356,9 @@ class LSTM(RNNBase):
         return self._permuted(hx[0], permutation), self._permuted(hx[1], permutation)
 
     @overload
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+    def forward(
+        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
     @overload
     def forward(
         self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
