@@ -8,7 +8,7 @@ loop, or the last outer loop if that is the one that walks memory |
 | contraction | blocked product where it pays, else as a reduction |
 | attention | products tiled around a softmax of blocks of keys |
 | scan, scatter | outermost independent loop parallel |
-| sort | a merge sort or a selection per line, the outermost loop parallel |
+| sort | networks and merges or a selection per line, the outermost loop parallel |
 | (host) | iterations of counting loops as lanes |
 """
 
@@ -42,7 +42,7 @@ from .contraction_tile import Blocking
 from .convolution import convolved_product
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
-from .order import ranking_of
+from .order_line import ranking_of
 from .prepack import constant_arguments
 from .rows import fuse_rows
 

@@ -1,16 +1,17 @@
-"""Sorts for the CPU: a kernel that states ranks becomes a merge sort, or a selection of a few.
+"""Sorts for the CPU: a kernel that states ranks becomes networks and merges, or picks a few.
 
 ```
 for e in 0 .. n {                                key[0:n] = x[0:n]
-  rank[] = 0                                     sort blocks of 32 by rank, as lanes
+  rank[] = 0                                     sort blocks of 2^k elements by a network
   for j in 0 .. n { rank[] += x[j] < x[e] } -->  while width < n { merge runs of `width`, twice }
   y[rank[]] = x[e]                               y[e] = key[e]
 }
 ```
-The order is whatever the ranks state: `before(j, e)` is taken from the kernel. A later element
-never comes before an equal earlier one, so that merging keeps the sort stable. The inner step of a
-merge has no branch to mispredict. Where only the first few are wanted, they are held sorted in a
-small buffer and most elements fail one comparison with the last of them.
+The order is whatever the ranks state: `before(j, e)` is taken from the kernel. Most lines are one
+block (`order_network.py`), the shortest one of ranks. A later element never comes before an equal
+earlier one, so that merging keeps the sort stable; its inner step has no branch to mispredict.
+Where only the first few are wanted, they are held sorted in a small buffer and most elements fail
+one comparison with the last of them.
 
 Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.4 (merging) and 5.2.1 (insertion).
 """
@@ -30,10 +31,8 @@ from tensorscript.dialects.te.expr import (
     const,
     load,
     select,
-    substitute,
     transform,
     var,
-    walk,
 )
 from tensorscript.dialects.te.ops import (
     AllocOp,
@@ -51,132 +50,74 @@ from tensorscript.dialects.te.ops import (
 from ..te.affine import known
 from ..te.lanes import vectorize_map
 from ..te.rebuild import copy_all, substituting
+from .order_line import RANK, Line, Ranking
+from .order_network import Keys, Network
 
 BLOCK = 32
-"""Elements that are ranked against each other before merging starts."""
+"""Elements of a line that are ranked against each other at most."""
+MOST_BLOCK = 1 << 18
+"""Elements that a network sorts; its passes over more than a cache cost more than a merge."""
 MOST_HELD = 128
 """The longest list that selection holds; insertion into it is linear."""
 SCARCE = 4
 """Selection pays where the line has this many times more elements than are kept."""
 
 
-@dataclass(frozen=True)
-class _Line:
-    """One line to sort.
-
-    Attributes:
-        axis: name of the loop over its elements.
-        size: their number.
-        kept: how many of the first are wanted.
-        before: whether element `j` comes before the element at `axis`, over both and their keys.
-        key: the load of the element's key in it.
-        stores: where results go, with the rank as `RANK`.
-    """
-
-    axis: str
-    size: Expr
-    kept: Expr
-    before: Expr
-    key: Expr
-    stores: tuple[StoreOp, ...]
-
-    @property
-    def dtype(self) -> DType:
-        return self.key.dtype
-
-    @property
-    def needs_index(self) -> bool:
-        """Results hold more of an element than its key."""
-        nothing = const(0, self.dtype)
-        return any(self.axis in self.result(s.value, nothing, var(self.axis)).free
-                   for s in self.stores)  # fmt: skip
-
-    def key_at(self, index: Expr) -> Expr:
-        return substitute(self.key, {self.axis: index})
-
-    def result(self, e: Expr, key: Expr, index: Expr) -> Expr:
-        """A stored value for an element of the given key and index."""
-        keyed = transform(e, lambda n: key if n is self.key else None)
-        return substitute(keyed, {self.axis: index})
-
-    def precedes(self, j: Expr, e: Expr, earlier: Expr) -> Expr:
-        """Whether key `j` comes before key `e`; `earlier`: whether j's place in the line is."""
-
-        def visit(n: Expr) -> Expr | None:
-            if n.op == "load":
-                return e if n is self.key else j
-            return earlier if _is_tie_break(n, self.axis) else None
-
-        return transform(self.before, visit)
-
-
-RANK = load("rank", (), int64)
-
-
-def _is_tie_break(e: Expr, axis: str) -> bool:
-    return e.op == "lt" and e.args == (var("j"), var(axis))
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """A kernel that ranks the elements of lines: the loops around, and one line."""
-
-    loops: list[ForOp]
-    line: _Line
-
-
-def ranking_of(func: FuncOp) -> Ranking | None:
-    """The ranking that a kernel computes; None if it has another form."""
-    loops: list[ForOp] = []
-    body = list(func.block.ops)
-    while len(body) == 1 and isinstance(body[0], ForOp):
-        loops.append(body[0])
-        body = list(body[0].block.ops)
-    line = _line(loops, body)
-    return None if line is None else Ranking(loops, line)
-
-
 def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Operation]:
-    """The nest that sorts each line, or selects from it; its merges are of single elements."""
-    made = _sorted_line(ranking.line)
+    """The nest that sorts each line, or selects from it; merges are of single elements."""
+    made = _sorted_line(ranking.line, vector_bytes)
     for loop in reversed(ranking.loops):
         if loop.var != ranking.line.axis:
             made = [ForOp(loop.var, loop.extent, made)]
     return made
 
 
-def _line(loops: list[ForOp], body: list[Operation]) -> _Line | None:
-    """The line of a kernel in the form that `tg_to_te` gives a sort."""
-    ranking = next((op for op in body if isinstance(op, ForOp) and op.is_reduction), None)
-    if ranking is None or not isinstance(update := ranking.block.first_op, UpdateOp):
-        return None
-    before = update.value
-    if before.op != "cast" or ranking.var != "j":
-        return None
-    before = before.args[0]
-    axis = next((f for f in loops if any(_is_tie_break(n, f.var) for n in walk(before))), None)
-    if axis is None:
-        return None
-    key = next(n for n in walk(before) if n.op == "load" and axis.var in n.free)
-    last, kept = body[-1], axis.extent
-    if isinstance(last, IfOp):
-        kept, body = last.condition.args[1], list(last.then_body.block.ops)
-    stores = tuple(op for op in body if isinstance(op, StoreOp) and op.buffer != "rank")
-    return _Line(axis.var, axis.extent, kept, before, key, stores)
-
-
-def _sorted_line(line: _Line) -> list[Operation]:
+def _sorted_line(line: Line, vector_bytes: int) -> list[Operation]:
     kept, size = known(line.kept), known(line.size)
     few = kept is not None and kept <= MOST_HELD
     if kept is not None and few and (size is None or size >= SCARCE * kept):
         return _Selection(line, kept).build()
-    return _Merge(line).build()
+    if size is not None and size <= BLOCK:
+        return _Ranked(line).build()
+    return _Merge(line, vector_bytes).build()
 
 
-def _copy_out(line: _Line, keys: str, places: str) -> list[Operation]:
+def _lanes_for(size: int | None, most: int) -> int:
+    """The side of a square: a vector, shorter where a square would not be filled."""
+    lanes = max(4, min(16, most))
+    while size is not None and lanes > 4 and lanes * lanes // 2 >= size:
+        lanes //= 2
+    return lanes
+
+
+def _block_for(size: int, square: int) -> int:
+    """The elements of a block: a power of two that holds the line, or the longest one."""
+    return min(MOST_BLOCK, max(square, 1 << (size - 1).bit_length()))
+
+
+def _buffers(line: Line, size: Expr, index_dtype: DType) -> list[Operation]:
+    """Keys, and indices where they are wanted, `a` and `b`."""
+    made: list[Operation] = []
+    for k in "ab":
+        made.append(AllocOp(Buffer(f"key_{k}", line.dtype, (size,)), "stack"))
+        if line.needs_index:
+            made.append(AllocOp(Buffer(f"index_{k}", index_dtype, (size,)), "stack"))
+    return made
+
+
+def _fill(line: Line, index_dtype: DType) -> list[Operation]:
+    """The keys and indices of a line's elements in `a`."""
+    e = var("element")
+    stores: list[Operation] = [StoreOp("key_a", [e], line.key_at(e))]
+    if line.needs_index:
+        stores.append(StoreOp("index_a", [e], cast(e, index_dtype)))
+    return vectorize_map(ForOp("element", line.size, stores), BLOCK)
+
+
+def _copy_out(line: Line, keys: str, places: str, index_dtype: DType) -> list[Operation]:
     """Store the results of the first elements from the sorted keys and their indices."""
     e = var("place")
-    key, index = load(keys, [e], line.dtype), load(places, [e], int64)
+    key, index = load(keys, [e], line.dtype), cast(load(places, [e], index_dtype), int64)
     stores: list[Operation] = []
     for s in line.stores:
         where = [transform(i, lambda n: e if n is RANK else None) for i in s.indices]
@@ -187,62 +128,92 @@ def _copy_out(line: _Line, keys: str, places: str) -> list[Operation]:
 # --- all of a line ------------------------------------------------------------------------------
 
 
-class _Merge:
-    """Writes the merge sort of one line: `a` and `b` take turns, the result is in `b`."""
+class _Ranked:
+    """Writes the sort of a line of `BLOCK` elements at most: as lanes, each counts its rank."""
 
-    def __init__(self, line: _Line) -> None:
-        self.line = line
-        self.n = line.size
-        self.indexed = line.needs_index
+    def __init__(self, line: Line) -> None:
+        self.line, self.n = line, line.size
 
     def build(self) -> list[Operation]:
         line = self.line
-        buffers = [AllocOp(Buffer(f"key_{k}", line.dtype, (self.n,)), "stack") for k in "ab"]
-        if self.indexed:
-            buffers += [AllocOp(Buffer(f"index_{k}", int64, (self.n,)), "stack") for k in "ab"]
-        e = var("element")
-        copy = ForOp("element", self.n, [StoreOp("key_a", [e], line.key_at(e))])
-        out: list[Operation] = [*buffers, *vectorize_map(copy, BLOCK), self._blocks()]
+        j, lane = var("j"), var("lane")
+        here, other = (load("key_a", [e], line.dtype) for e in (lane, j))
+        before = line.precedes(other, here, j < lane)
+        place = cast(load("ranks", [lane], int32), int64)
+        stores: list[Operation] = [StoreOp("key_b", [place], here)]
+        if line.needs_index:
+            stores.append(StoreOp("index_b", [place], cast(lane, int32)))
+        clear = StoreOp("ranks", [lane], const(0, int32))
+        step = UpdateOp("ranks", [lane], "add", cast(before, int32))
+        return [
+            *_buffers(line, self.n, int32),
+            *_fill(line, int32),
+            AllocOp(Buffer("ranks", int32, (const(BLOCK),)), "reg"),
+            self._lanes("0", [clear]),
+            ForOp("j", self.n, [self._lanes("1", self._guarded([step]))], reduction=True),
+            self._lanes("2", self._guarded(stores)),
+            *_copy_out(line, "key_b", "index_b", int32),
+        ]
+
+    def _guarded(self, body: list[Operation]) -> list[Operation]:
+        return [IfOp(var("lane") < self.n, body)]
+
+    def _lanes(self, suffix: str, body: list[Operation]) -> Operation:
+        own = f"lane{suffix}"
+        return ForOp(own, BLOCK, copy_all(body, substituting({"lane": var(own)})), "vector")
+
+
+class _Merge:
+    """Writes the sort of a line by blocks and merges: `a` and `b` take turns, the result is in
+    `b`."""
+
+    def __init__(self, line: Line, vector_bytes: int) -> None:
+        self.line, self.n = line, line.size
+        self.indexed = line.needs_index
         size = known(self.n)
-        if size is None or size > BLOCK:
+        self.lanes = _lanes_for(size, vector_bytes // line.dtype.itemsize)
+        self.index_dtype = int64 if size is None or size >= 2**31 else int32
+
+    def build(self) -> list[Operation]:
+        line, size, square = self.line, known(self.n), self.lanes**2
+        block = var("block") if size is None else const(_block_for(size, square))
+        blocks = (self.n + (block - 1)) // block
+        network = Network(
+            line, Keys("key_b", "index_b"), Keys("key_a", "index_a"), self.lanes,
+            self.index_dtype if self.indexed else None,
+        )  # fmt: skip
+        at = var("block_at")
+        room = 2 * self.n + square if size is None else blocks * block
+        out = _buffers(line, room, self.index_dtype)
+        if size is None:
+            grows = binary("and", block < self.n, block < MOST_BLOCK)
+            doubled = AssignOp("block", block * 2)
+            out += [VarOp("block", const(square)), WhileOp(grows, [doubled])]
+        out += [
+            *_fill(line, self.index_dtype),
+            *self._pad(blocks * block - self.n),
+            ForOp("block_at", blocks, network.sort_block(at * block, block)),
+        ]
+        if size is None or size > MOST_BLOCK:
             width = var("width")
             rounds = [
                 *self._merges("b", "a", width),
                 *self._merges("a", "b", width * 2),
                 AssignOp("width", width * 4),
             ]
-            out += [VarOp("width", const(BLOCK)), WhileOp(width < self.n, rounds)]
-        return [*out, *_copy_out(line, "key_b", "index_b")]
+            out += [VarOp("width", block), WhileOp(width < self.n, rounds)]
+        return [*out, *_copy_out(line, "key_b", "index_b", self.index_dtype)]
 
-    def _blocks(self) -> Operation:
-        """Every block of `a` sorted into `b`: the elements are lanes, each counts its rank."""
-        start = var("block") * BLOCK
-        j, lane = start + var("j"), start + var("lane")
-        here, other = load("key_a", [lane], self.line.dtype), load("key_a", [j], self.line.dtype)
-        before = self.line.precedes(other, here, j < lane)
-        place = start + cast(load("ranks", [var("lane")], int32), int64)
-        stores: list[Operation] = [StoreOp("key_b", [place], here)]
+    def _pad(self, count: Expr) -> list[Operation]:
+        """The rest of the last block comes last."""
+        if known(count) == 0:
+            return []
+        place, last = self.n + var("pad"), var("last_key", self.line.dtype)
+        stores: list[Operation] = [StoreOp("key_a", [place], last)]
         if self.indexed:
-            stores.append(StoreOp("index_b", [place], lane))
-
-        def lanes(body: list[Operation]) -> Operation:
-            return ForOp("lane", BLOCK, body, "vector")
-
-        def guarded(body: list[Operation]) -> list[Operation]:
-            return [IfOp(lane < self.n, body)]
-
-        step = UpdateOp("ranks", [var("lane")], "add", cast(before, int32))
-        count = binary("min", const(BLOCK), self.n - start)
-        return ForOp(
-            "block",
-            (self.n + (BLOCK - 1)) // BLOCK,
-            [
-                AllocOp(Buffer("ranks", int32, (const(BLOCK),)), "reg"),
-                _renamed(lanes([StoreOp("ranks", [var("lane")], const(0, int32))]), "0"),
-                ForOp("j", count, [_renamed(lanes(guarded([step])), "1")], reduction=True),
-                _renamed(lanes(guarded(stores)), "2"),
-            ],
-        )
+            stores.append(StoreOp("index_a", [place], cast(place, self.index_dtype)))
+        loop = ForOp("pad", count, stores)
+        return [LetOp("last_key", self.line.last), *vectorize_map(loop, BLOCK)]
 
     def _merges(self, source: str, target: str, width: Expr) -> list[Operation]:
         """Neighbouring runs of `source`, `width` long, merged into `target`."""
@@ -280,9 +251,9 @@ class _Merge:
         ]
         stores: list[Operation] = [StoreOp(f"key_{target}", [out], select(takes, key_r, key_l))]
         if self.indexed:
-            at_l, at_r = var(names("at_l")), var(names("at_r"))
-            lets.append(LetOp(str(at_l.value), load(f"index_{source}", [left], int64)))
-            lets.append(LetOp(str(at_r.value), load(f"index_{source}", [right], int64)))
+            at_l, at_r = (var(names(n), self.index_dtype) for n in ("at_l", "at_r"))
+            lets.append(LetOp(str(at_l.value), load(f"index_{source}", [left], self.index_dtype)))
+            lets.append(LetOp(str(at_r.value), load(f"index_{source}", [right], self.index_dtype)))
             stores.append(StoreOp(f"index_{target}", [out], select(takes, at_r, at_l)))
         taken = cast(takes, int64)
         return [
@@ -302,7 +273,7 @@ class _Merge:
             StoreOp(f"key_{target}", [out + at], load(f"key_{source}", [start + at], dtype))
         ]
         if self.indexed:
-            moved = load(f"index_{source}", [start + at], int64)
+            moved = load(f"index_{source}", [start + at], self.index_dtype)
             stores.append(StoreOp(f"index_{target}", [out + at], moved))
         return [ForOp(name, count, stores)]
 
@@ -317,21 +288,13 @@ class _Names:
         return f"{stem}_{self.suffix}"
 
 
-def _renamed(loop: Operation, suffix: str) -> Operation:
-    """A copy of a loop over `lane` whose variable is unique in the function."""
-    assert isinstance(loop, ForOp)
-    own = f"{loop.var}{suffix}"
-    body = copy_all(loop.block.ops, substituting({loop.var: var(own)}))
-    return ForOp(own, loop.extent, body, loop.kind.data)
-
-
 # --- the first few ------------------------------------------------------------------------------
 
 
 class _Selection:
     """Writes the selection of the first `kept` elements of a line."""
 
-    def __init__(self, line: _Line, kept: int) -> None:
+    def __init__(self, line: Line, kept: int) -> None:
         self.line, self.kept = line, kept
 
     def build(self) -> list[Operation]:
@@ -352,7 +315,7 @@ class _Selection:
             clear,
             VarOp("held", const(0)),
             line_loop,
-            *_copy_out(line, "held_key", "held_index"),
+            *_copy_out(line, "held_key", "held_index", int64),
         ]
 
     def _insert(self, e: Expr, key: Expr, held: Expr) -> list[Operation]:

@@ -8,7 +8,7 @@
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | packed convolution | the same | the same, the weights packed before everything |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
-| sort | the ranks of a line's elements | a merge sort or a selection a line |
+| sort | the ranks of a line's elements | networks and merges, or a selection, a line |
 
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
 most steps of the depth and panels of rows in a block; of the others the vectors' width in bytes.
@@ -34,7 +34,8 @@ from .contraction_pairs import PairedProduct, paired_product, product_of_pairs
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking
 from .convolution import Convolution, convolved_product, direct_convolution
-from .order import ranking_of, sorted_lines
+from .order import sorted_lines
+from .order_line import ranking_of
 
 MOST_SUMS = 2048
 """Elements of a register tile; one beyond the registers is legal, and slow."""

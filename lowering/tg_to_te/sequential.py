@@ -3,7 +3,7 @@
 Each makes a whole kernel. A scan runs along its axis with every other dimension outside. A sort is
 stated by ranks: an element's place is the number of elements that come before it (equal ones: by
 position, so it is stable; NaN is greater than every number, as in PyTorch). That is O(n^2) and has
-no data-dependent control flow, which suits a GPU; the CPU's schedule merges instead.
+no data-dependent control flow, which suits a GPU; the CPU's schedule writes networks instead.
 """
 
 from __future__ import annotations
@@ -57,16 +57,13 @@ def lower_scan(builder: KernelBuilder, op: Operation) -> list[Operation]:
 
 
 def _comes_before(a: Expr, b: Expr, descending: bool) -> tuple[Expr, Expr]:
-    """(a strictly before b, a equal to b) in sorted order, NaN greatest."""
+    """(a strictly before b, a not behind b) in sorted order, NaN greatest."""
     if descending:
-        before, equal = _comes_before(b, a, False)
-        return before, equal
-    before, equal = binary("lt", a, b), binary("eq", a, b)
-    if a.dtype.is_floating_point:
-        a_nan, b_nan = call("isnan", a), call("isnan", b)
-        before = binary("or", before, binary("and", unary("not", a_nan), b_nan))
-        equal = binary("or", equal, binary("and", a_nan, b_nan))
-    return before, equal
+        return _comes_before(b, a, False)
+    if not a.dtype.is_floating_point:
+        return binary("lt", a, b), binary("le", a, b)
+    before = unary("not", binary("or", binary("le", b, a), call("isnan", a)))
+    return before, binary("or", binary("le", a, b), call("isnan", b))
 
 
 def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
@@ -78,8 +75,10 @@ def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
     places = [builder.places.get(r) for r in (op.values, op.indices)]
     here = [var(f"i{d}") for d in range(type_.rank)]
     other = [*here[:axis], var("j"), *here[axis + 1 :]]
-    before, equal = _comes_before(source.read(other), source.read(here), op.descending is not None)
-    earlier = binary("and", equal, binary("lt", var("j"), here[axis]))
+    before, not_behind = _comes_before(
+        source.read(other), source.read(here), op.descending is not None
+    )
+    earlier = binary("and", not_behind, binary("lt", var("j"), here[axis]))
     ranked = [*here[:axis], load("rank", (), int64), *here[axis + 1 :]]
     element: list[Operation] = [
         AllocOp(Buffer("rank", int64, ()), "stack"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.lowering.schedules.order_network import sorting_exchanges
 
 
 def ascending(x: ts.Tensor) -> Any:
@@ -46,14 +47,13 @@ def stable_order(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return x.shape[axis] - 1 - np.flip(order, axis)
 
 
-LENGTHS = (1, 5, 31, 32, 33, 64, 100, 257, 1000)
-"""Around the size of a ranked block, and several rounds of merging."""
+LENGTHS = (1, 32, 33, 300)
+"""Around the longest line that is ranked, and a network of several squares."""
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "i8", "u1", "?"])
 def test_sorts(dtype: str) -> None:
     up, down = (ts.compile(f, fallback="error") for f in (ascending, descending))
-    index = ts.compile(places, fallback="error")
     for length in LENGTHS:
         x = sample(dtype, length)
         for compiled, axis, reverse in ((up, 1, False), (down, 0, True)):
@@ -61,7 +61,12 @@ def test_sorts(dtype: str) -> None:
             wanted = stable_order(x, axis, reverse)
             np.testing.assert_array_equal(order, wanted)
             np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, axis))
-        np.testing.assert_array_equal(index(x), stable_order(x, 1, False))
+
+
+def test_places_alone() -> None:
+    x = sample("f4", 300)
+    index = ts.compile(places, fallback="error")
+    np.testing.assert_array_equal(index(x), stable_order(x, 1, False))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
@@ -81,9 +86,40 @@ def test_a_selection_of_too_many_is_refused() -> None:
         ts.compile(first_five, (np.zeros((2, 4), "f4"),), fallback="error")
 
 
-def test_the_schedule_merges_what_ranks_would_take_squares_for() -> None:
-    compiled = ts.compile(ascending, (np.zeros((3, 1000), "f4"),), fallback="error")
+def test_lengths_that_are_not_known() -> None:
+    compiled = ts.compile(ascending, [ts.TensorSpec((3, "N"), ts.float32)], fallback="error")
+    for length in (0, *LENGTHS, 1000, 5000):
+        x = sample("f4", length)
+        values, order = compiled(x)
+        wanted = stable_order(x, 1, False)
+        np.testing.assert_array_equal(order, wanted)
+        np.testing.assert_array_equal(values, np.take_along_axis(x, wanted, 1))
+
+
+def ascending_values(x: ts.Tensor) -> ts.Tensor:
+    return ts.sort(x, 1)[0]
+
+
+def test_lines_of_several_networks_are_merged() -> None:
+    x = sample("i2", (1 << 19) + 1000)[:1]
+    compiled = ts.compile(ascending_values, (x,), fallback="error")
+    assert compiled.ir("scheduled").count("te.while width <") == 1
+    np.testing.assert_array_equal(compiled(x), np.sort(x, 1))
+
+
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_exchanges_sort(size: int) -> None:
+    """By the principle of zeros and ones (Knuth, volume 3, 5.3.4)."""
+    lines = np.arange(1 << size)[:, None] >> np.arange(size) & 1
+    wanted = np.sort(lines, 1)
+    for a, b in sorting_exchanges(size):
+        lines[:, [a, b]] = np.sort(lines[:, [a, b]], 1)
+    np.testing.assert_array_equal(lines, wanted)
+
+
+def test_the_schedule_does_not_rank_a_long_line() -> None:
+    compiled = ts.compile(ascending_values, (np.zeros((3, 1000), "f4"),), fallback="error")
     assert "te.update rank[]" in compiled.ir("te")
     text = compiled.ir("scheduled")
-    assert "te.update rank[]" not in text
-    assert text.count("te.while width < 1000") == 1
+    assert "te.update rank" not in text
+    assert text.count("te.while net_width < 1024") == 1
