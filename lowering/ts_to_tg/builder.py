@@ -31,6 +31,7 @@ class Builder(Emitter):
 
     Attributes:
         generator: the state of the random generator, where it is an argument.
+        batches: how many sequences were packed, by the storage of the sizes of their steps.
     """
 
     def __init__(self, block: Block) -> None:
@@ -40,6 +41,7 @@ class Builder(Emitter):
         self.table: Rows = {}
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
+        self.batches: dict[Storage, Expr] = {}
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
         self.nested: dict[Tensor, Tensor] = {}

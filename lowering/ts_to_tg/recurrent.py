@@ -27,11 +27,11 @@ Cell = Callable[[Builder, Tensor, Tensor, State], State]
 """Gates of the input and of the state, the state before; gives the state after (h first)."""
 
 
-def _sigmoid(e: Expr) -> Expr:
+def sigmoid(e: Expr) -> Expr:
     return call("sigmoid", e)
 
 
-def _tanh(e: Expr) -> Expr:
+def tanh(e: Expr) -> Expr:
     return call("tanh", e)
 
 
@@ -50,10 +50,10 @@ def lstm_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
 
     def memory(c: Expr, *g: Expr) -> Expr:
         i, f, n = g[0] + g[4], g[1] + g[5], g[2] + g[6]
-        return _sigmoid(f) * c + _sigmoid(i) * _tanh(n)
+        return sigmoid(f) * c + sigmoid(i) * tanh(n)
 
     c = _pointwise(b, memory, state[1], *gates)
-    h = _pointwise(b, lambda m, p, q: _sigmoid(p + q) * _tanh(m), c, gates[3], gates[7])
+    h = _pointwise(b, lambda m, p, q: sigmoid(p + q) * tanh(m), c, gates[3], gates[7])
     return [h, c]
 
 
@@ -61,8 +61,8 @@ def gru_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
     gates = [*_parts(b, given, 3), *_parts(b, hidden, 3)]
 
     def new(h: Expr, *g: Expr) -> Expr:
-        r, z = _sigmoid(g[0] + g[3]), _sigmoid(g[1] + g[4])
-        n = _tanh(g[2] + r * g[5])
+        r, z = sigmoid(g[0] + g[3]), sigmoid(g[1] + g[4])
+        n = tanh(g[2] + r * g[5])
         return (h - n) * z + n
 
     return [_pointwise(b, new, state[0], *gates)]
@@ -76,7 +76,13 @@ def simple_cell(fn: Callable[[Expr], Expr]) -> Cell:
 
 
 def _layer(
-    b: Builder, x: Tensor, state: State, weights: Sequence[Tensor | None], cell: Cell, back: bool
+    b: Builder,
+    x: Tensor,
+    state: State,
+    weights: Sequence[Tensor | None],
+    cell: Cell,
+    back: bool,
+    mask: Tensor | None,
 ) -> tuple[Tensor, State]:
     """One direction of one layer over x of (T, B, I): outputs (T, B, H) and the last state."""
     w_input, w_hidden, b_input, b_hidden, w_projection = weights
@@ -94,6 +100,11 @@ def _layer(
         after = cell(b, gates, linear(b, now[0], w_hidden, b_hidden), now)
         if w_projection is not None:
             after[0] = linear(b, after[0], w_projection, None)
+        if mask is not None:
+            runs = b.call("aten::unsqueeze", select_at(b, mask, 0, at), -1)
+            after = [
+                b.apply("aten::where", runs, s, old) for s, old in zip(after, now, strict=True)
+            ]
         b.write(select_at(b, y, 0, at), after[0])
         return [True, *after]
 
@@ -105,7 +116,7 @@ def _trips(steps: Expr) -> Value:
     return int(str(steps.value)) if steps.op == "const" else steps
 
 
-def _network(
+def network_over(
     b: Builder,
     x: Tensor,
     states: list[Tensor],
@@ -117,7 +128,13 @@ def _network(
     bidirectional: bool,
     batch_first: bool,
     cell: Cell,
+    mask: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
+    """The outputs and the last states of all layers.
+
+    Args:
+        mask: (T, B), whether a sequence has a step; a state without one stays as it is.
+    """
     unbatched = x.rank == 2
     if unbatched:
         x = b.call("aten::unsqueeze", x, 1)
@@ -136,7 +153,7 @@ def _network(
             own: list[Tensor | None] = [*weights[k * each : (k + 1) * each]]
             own = [*own[:biases], *[None] * (4 - biases), *own[biases:], *[None] * (not projected)]
             start = [select_at(b, s, 0, k) for s in states]
-            y, after = _layer(b, x, start, own, cell, d == 1)
+            y, after = _layer(b, x, start, own, cell, d == 1, mask)
             outputs.append(y)
             for kept, s in zip(last, after, strict=True):
                 kept.append(s)
@@ -150,18 +167,16 @@ def _network(
 
 
 def _lstm(b: Builder, x: Tensor, state: Value, weights: Value, *options: Value) -> Value:
-    if not isinstance(options[0], bool):
-        b.cannot("packed sequences")
     biases, layers, dropout, training, both, first = options
-    return _network(b, x, state, weights, biases, layers, dropout, training, both, first, lstm_cell)
+    return network_over(
+        b, x, state, weights, biases, layers, dropout, training, both, first, lstm_cell
+    )
 
 
 def network(cell: Cell) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, state: Value, weights: Value, *options: Value) -> Value:
-        if not isinstance(options[0], bool):
-            b.cannot("packed sequences")
         biases, layers, dropout, training, both, first = options
-        return _network(
+        return network_over(
             b, x, [state], weights, biases, layers, dropout, training, both, first, cell
         )
 
@@ -186,17 +201,17 @@ def _one_step(cell: Cell, is_lstm: bool = False) -> Callable[..., Value]:
     return row
 
 
-def _relu(e: Expr) -> Expr:
+def relu(e: Expr) -> Expr:
     return binary("max", e, const(0, e.dtype))
 
 
 RECURRENT: Rows = {
     "aten::lstm": _lstm,
     "aten::gru": network(gru_cell),
-    "aten::rnn_tanh": network(simple_cell(_tanh)),
-    "aten::rnn_relu": network(simple_cell(_relu)),
+    "aten::rnn_tanh": network(simple_cell(tanh)),
+    "aten::rnn_relu": network(simple_cell(relu)),
     "aten::lstm_cell": _one_step(lstm_cell, True),
     "aten::gru_cell": _one_step(gru_cell),
-    "aten::rnn_tanh_cell": _one_step(simple_cell(_tanh)),
-    "aten::rnn_relu_cell": _one_step(simple_cell(_relu)),
+    "aten::rnn_tanh_cell": _one_step(simple_cell(tanh)),
+    "aten::rnn_relu_cell": _one_step(simple_cell(relu)),
 }

@@ -15,8 +15,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("this decomposition of matrices has no native code",
      "geqrf linalg_* lu_* orgqr ormqr"),
-    ("packed sequences: how many rows a step has depends on the data",
-     "_pack_padded_sequence _pad_packed_sequence pad_sequence"),
     ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
      "combinations histogram* index_reduce* nonzero_static segment_reduce unique_dim"),

@@ -41,6 +41,7 @@ from .loss import LOSS
 from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
 from .order import ORDER
+from .packed import PACKED
 from .pointwise import POINTWISE
 from .polynomial import POLYNOMIAL
 from .pooling import POOLING
@@ -83,6 +84,7 @@ _ROWS: Rows = {
     **LOSS,
     **RESIZE,
     **RECURRENT,
+    **PACKED,
     **ADAPTIVE_MAX,
     **COUNTING,
     **DISTANCE,

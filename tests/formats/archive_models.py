@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from archive_programs import ArchiveProgram, values
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 MODELS: dict[str, ArchiveProgram] = {}
 
@@ -402,3 +403,30 @@ both("pools", Pools, (values(1, 2, 6, 6),))
 traced("numerics", lambda: numerics, (values(3, 4), values(5, 4)[:3]))
 traced("shapes", lambda: shapes, (values(3, 4),), (values(5, 6),))
 traced("in_place", lambda: in_place, (values(3, 4),))
+
+
+# -- packed sequences ------------------------------------------------------------------------------
+
+
+class PackedTagger(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(9, 4)
+        self.rnn = nn.LSTM(4, 3, 2, batch_first=True, bidirectional=True)
+
+    def forward(self, tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        packed = pack_padded_sequence(
+            self.embed(tokens), lengths, batch_first=True, enforce_sorted=False
+        )
+        out, (h, c) = self.rnn(packed)
+        padded, counts = pad_packed_sequence(out, batch_first=True)
+        return padded, counts, h + c
+
+
+SEQUENCES = torch.arange(15).reshape(3, 5) % 9
+both(
+    "packed_tagger",
+    PackedTagger,
+    (SEQUENCES, torch.tensor([2, 5, 4])),
+    (SEQUENCES, torch.tensor([3, 3, 1])),
+)

@@ -332,6 +332,21 @@ NUMERIC: dict[str, list[Row]] = {
     "rnn_tanh.input rnn_relu.input": [
         (t(4, 2, 3), t(1, 2, 2), _recurrent(1, 1, False), True, 1, 0.0, False, False, False)
     ],
+    "_pack_padded_sequence": [
+        (t(4, 3, 2), T((3,), "i8", 2, 3), False),
+        (t(3, 4, 2), T((3,), "i8", 2, 3), True),
+        (t(3, 4, 2), T((4,), "i8", 2, 3), True),
+    ],
+    "_pad_packed_sequence": [
+        (t(6, 3), T((3,), "i8", 2, 3), True, 0.5, 5),
+        (t(6, 3), T((3,), "i8", 2, 3), False, 0.0, -1),
+        (t(6, 3), T((3,), "i8", 2, 3), False, 0.0, 2),
+    ],
+    "pad_sequence": [
+        ([t(2, 3), t(4, 3)], True, 0.5),
+        ([t(2, 3), t(1, 3), t(4, 3)], False, 0.0, "left"),
+        ([t(2)],),
+    ],
     "lstm.data": [
         (
             t(6, 3),

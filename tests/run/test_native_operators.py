@@ -44,7 +44,6 @@ UNSAMPLED = {
 
 _DATA = "the shape of the result depends on the data"
 _RESHAPED = "changes the shape of a tensor in place"
-_PACKED = "packed sequences: how many rows a step has depends on the data"
 _OF_COMPLEX = {
     "polar": "int float int_float float_int",
     "Complex": """Scalar bool_bool bool_int bool_float int_bool int_int int_float float_bool
@@ -52,7 +51,6 @@ _OF_COMPLEX = {
         float_Tensor""",
 }
 LIMITS: dict[str, str] = {
-    **dict.fromkeys(("lstm.data", "gru.data", "rnn_tanh.data", "rnn_relu.data"), _PACKED),
     **dict.fromkeys(
         ("one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
          "tensor_split.tensor_indices_or_sections"),
