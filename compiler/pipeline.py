@@ -19,6 +19,7 @@ from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
+from tensorscript.lowering.tg.channels_last import channels_last
 from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_points import inline_points
@@ -49,6 +50,13 @@ def _on_kernels(run: Callable[[LoopFunc], object]) -> Run:
         return module
 
     return on_module
+
+
+def _channels_last(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if not targets.parse(options.target, options.cpu).is_ptx:
+        for func in functions(module):
+            channels_last(func)
+    return module
 
 
 def _fuse_attention(module: ModuleOp, options: CompileOptions) -> ModuleOp:
@@ -106,6 +114,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _each_function(inline_points),
         "0-dim tensors are computed by the host code that reads them; after chains have become one",
+    ),
+    Pass(
+        "channels-last",
+        "kernels",
+        _channels_last,
+        "images lie as convolutions by channel want them (CPU); after views have gone into reads",
     ),
     Pass(
         "fuse-attention",

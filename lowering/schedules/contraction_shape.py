@@ -115,7 +115,8 @@ class Product:
     epilogue: list[StoreOp]
 
 
-def _perfect_loops(func: FuncOp) -> tuple[list[ForOp], list[Operation]]:
+def perfect_loops(func: FuncOp) -> tuple[list[ForOp], list[Operation]]:
+    """Loops that hold nothing but the next one, from the outermost; and what the last holds."""
     loops: list[ForOp] = []
     body = list(func.block.ops)
     while len(body) == 1 and isinstance(body[0], ForOp) and not body[0].is_reduction:
@@ -124,7 +125,8 @@ def _perfect_loops(func: FuncOp) -> tuple[list[ForOp], list[Operation]]:
     return loops, body
 
 
-def _reduction(body: list[Operation]) -> tuple[list[ForOp], UpdateOp] | None:
+def reduction_in(body: list[Operation]) -> tuple[list[ForOp], UpdateOp] | None:
+    """The only nest among statements and the sum inside of it."""
     nests = [op for op in body if isinstance(op, ForOp)]
     if len(nests) != 1:
         return None
@@ -143,8 +145,8 @@ def _reduction(body: list[Operation]) -> tuple[list[ForOp], UpdateOp] | None:
 
 def recognise(func: FuncOp) -> Product | None:
     """The product a kernel computes, or None if it has another form."""
-    loops, body = _perfect_loops(func)
-    if (found := _reduction(body)) is None or not loops:
+    loops, body = perfect_loops(func)
+    if (found := reduction_in(body)) is None or not loops:
         return None
     depth_loops, update = found
     value = update.value

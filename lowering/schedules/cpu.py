@@ -34,6 +34,7 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
+from .channel_filter import channel_filter, fits
 from .contraction import blocking_for
 from .contraction_pairs import paired_product, worth_pairing
 from .contraction_plan import worth_blocking
@@ -337,6 +338,8 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
         blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
         _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
+    elif (form := channel_filter(func)) is not None and fits(form, parameters.vector_bytes):
+        _tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:
         _schedule_rows(scheduler, parameters)
 

@@ -7,13 +7,14 @@
 | pairs | the same of 16-bit numbers | the same, two steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | packed convolution | the same | the same, the weights packed before everything |
+| channel filter | a convolution by channel, channels last | a register tile of pixels by channels |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | networks and merges, or a selection, a line |
 
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
 most steps of the depth and panels of rows in a block; of the others the vectors' width in bytes.
-The nest is all that its function does. `contraction.py`, `convolution.py`, `attention.py` and
-`order.py` document what is written.
+The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
+`attention.py` and `order.py` document what is written.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tensorscript.dialects.te.ops import FuncOp
 from ..te.nest import Nest
 from .attention import tiled_attention
 from .attention_shape import recognise_attention
+from .channel_filter import channel_filter, filtered_channels
 from .contraction import blocked_product
 from .contraction_pairs import PairedProduct, paired_product, product_of_pairs
 from .contraction_shape import Product, product_of
@@ -107,6 +109,9 @@ KERNELS = {
     ),
     "packed convolution": Kernel(
         convolved_product, _packed_convolution, "a product with an image that is read by windows"
+    ),
+    "channel filter": Kernel(
+        channel_filter, filtered_channels, "a convolution by channel whose channels lie last"
     ),
     "attention": Kernel(recognise_attention, tiled_attention, "two products around a softmax"),
     "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),

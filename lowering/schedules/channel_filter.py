@@ -1,0 +1,226 @@
+"""Convolutions of each channel by itself whose channels lie last in memory.
+
+```
+for each row of pixels (parallel), for each run of pixels, for each panel of channels:
+    tile[pixels][channels] in registers += x[what the tap sees of a pixel][..] * w[tap][..]
+                                           over all taps
+    y[row, run, panel] = epilogue(tile)
+```
+A run takes a weight from memory once for all its pixels, and an element of the image once for all
+the taps of a row that see it. The first and the last run of a row are written apart: between them
+no tap leaves the image to the side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Operation
+
+from tensorscript.dialects.te.buffers import make_buffer
+from tensorscript.dialects.te.expr import (
+    Expr,
+    all_of,
+    const,
+    load,
+    loads,
+    replace_loads,
+    select,
+    var,
+)
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+
+from ..te.affine import all_buffers, coefficient, flat_index, known
+from .contraction_shape import Axis, at, perfect_loops, reduction_in
+from .contraction_tile import TILE_ROWS
+
+MOST_PIXELS = 8
+"""Of a run."""
+MOST_TAPS = 25
+"""Taps written out one after the other; of larger windows the columns are."""
+MOST_STEPS = 256
+"""Of a sum; a longer one is no window."""
+ROW_WORK = 1 << 15
+"""Multiply-adds that repay the start of a thread's task."""
+
+
+@dataclass(frozen=True)
+class ChannelFilter:
+    """y = epilogue(sum over taps of value), at rows of pixels of channels.
+
+    Attributes:
+        rows: the loops around the pixels of a row.
+        pixels, channels: loop variables.
+        width, count: extents of these.
+    """
+
+    rows: Axis
+    pixels: str
+    width: int
+    channels: str
+    count: int
+    taps: Axis
+    target: UpdateOp
+    epilogue: list[StoreOp]
+
+    def tile(self, vector_bytes: int) -> tuple[int, int, int]:
+        """Pixels, vectors and lanes of a tile."""
+        lanes = vector_bytes // self.target.value.dtype.itemsize
+        most = TILE_ROWS.get(vector_bytes, 6)
+        pixels = max(n for n in range(1, min(MOST_PIXELS, most) + 1) if self.width % n == 0)
+        vectors = 2 if 2 * pixels <= most and self.count % (2 * lanes) == 0 else 1
+        return pixels, vectors, lanes
+
+
+def channel_filter(func: FuncOp) -> ChannelFilter | None:
+    """The convolution by channel that a function computes, None if it is none of that layout."""
+    loops, body = perfect_loops(func)
+    if len(loops) < 2 or (found := reduction_in(body)) is None:
+        return None
+    taps, update = found
+    *rows, pixels, channels = loops
+    width, count = known(pixels.extent), known(channels.extent)
+    sizes = [known(tap.extent) for tap in taps]
+    if not width or not count or prod(n or MOST_STEPS + 1 for n in sizes) > MOST_STEPS:
+        return None
+    if not update.value.dtype.is_floating_point or update.value.op != "mul":
+        return None
+    if not _lies_last(func, update.value, channels.var):
+        return None
+    stores = [op for op in body if isinstance(op, StoreOp)]
+    if any(not isinstance(op, StoreOp | ForOp | AllocOp) for op in body):
+        return None
+    axes = (Axis([f.var for f in group], [f.extent for f in group]) for group in (rows, taps))
+    outer, window = axes
+    epilogue = [s for s in stores if s.buffer != update.buffer]
+    return ChannelFilter(
+        outer, pixels.var, width, channels.var, count, window, update, epilogue
+    )  # fmt: skip
+
+
+def _lies_last(func: FuncOp, value: Expr, channels: str) -> bool:
+    """Both factors read memory along the channels, and only there."""
+    buffers = all_buffers(func)
+    for factor in value.args:
+        reads = loads(factor)
+        if len(reads) != 1:
+            return False
+        (read,) = reads
+        step = coefficient(flat_index(buffers[str(read.value)], read.args), channels)
+        if step is None or not step.is_int(1):
+            return False
+        if factor.op == "select" and channels in factor.args[0].free:
+            return False
+    return True
+
+
+def fits(form: ChannelFilter, vector_bytes: int) -> bool:
+    """Whether the channels fill whole vectors."""
+    lanes = vector_bytes // form.target.value.dtype.itemsize
+    return form.count % lanes == 0
+
+
+def filtered_channels(func: FuncOp, form: ChannelFilter, vector_bytes: int) -> list[Operation]:
+    """The nest of a convolution by channel."""
+    pixels, vectors, lanes = form.tile(vector_bytes)
+    columns = vectors * lanes
+    runs = form.width // pixels
+
+    def run(number: Expr, suffix: str) -> Operation:
+        return ForOp(
+            f"cb{suffix}", form.count // columns, _tile(form, number, suffix, pixels, columns)
+        )
+
+    body: list[Operation] = [run(const(0), "f")]
+    if runs > 2:
+        body.append(ForOp("wb", runs - 2, [run(var("wb") + 1, "m")]))
+    if runs > 1:
+        body.append(run(const(runs - 1), "l"))
+    return _over_rows(form, body)
+
+
+def _over_rows(form: ChannelFilter, body: list[Operation]) -> list[Operation]:
+    work = form.width * form.count * prod(known(e) or 1 for e in form.taps.extents)
+    outermost = True
+    loops = list(zip(form.rows.names, form.rows.extents, strict=True))
+    for depth, (name, extent) in reversed(list(enumerate(loops))):
+        outermost = depth == 0
+        turns = known(extent)
+        several = turns is None or turns * work >= 2 * ROW_WORK
+        grain = max(1, ROW_WORK // work) if outermost and several else None
+        body = [ForOp(name, extent, body, "serial" if grain is None else "parallel", grain=grain)]
+        work *= turns or 1
+    return body
+
+
+def _tile(
+    form: ChannelFilter, run: Expr, suffix: str, pixels: int, columns: int
+) -> list[Operation]:
+    """One tile: the run of that number, the panel at `cb`."""
+    dtype, name = form.target.value.dtype, f"tile{suffix}"
+
+    def here(e: Expr, stage: str) -> Expr:
+        pixel = run * pixels + var(f"i{stage}{suffix}")
+        channel = var(f"cb{suffix}") * columns + var(f"j{stage}{suffix}")
+        return at(e, {form.pixels: pixel, form.channels: channel})
+
+    def place(stage: str) -> list[Expr]:
+        return [var(f"i{stage}{suffix}"), var(f"j{stage}{suffix}")]
+
+    def over(stage: str, body: list[Operation]) -> Operation:
+        inner = ForOp(f"j{stage}{suffix}", columns, body, "vector")
+        return ForOp(f"i{stage}{suffix}", pixels, [inner], "unroll")
+
+    total = load(name, place("2"), dtype)
+
+    def summed(e: Expr) -> Expr:
+        buffer = form.target.buffer
+        return replace_loads(here(e, "2"), lambda n: total if n.value == buffer else None)
+
+    value, rows = _without_rows(form)
+    step = UpdateOp(name, place("1"), "add", here(value, "1"))
+    ends: list[Operation] = [
+        StoreOp(s.buffer, [here(i, "2") for i in s.indices], summed(s.value)) for s in form.epilogue
+    ] or [StoreOp(form.target.buffer, [here(i, "2") for i in form.target.indices], total)]
+    return [
+        AllocOp(make_buffer(name, dtype, [pixels, columns]), "reg"),
+        over("0", [StoreOp(name, place("0"), const(0, dtype))]),
+        *_over_taps(form, rows, [over("1", [step])]),
+        over("2", ends),
+    ]
+
+
+def _without_rows(form: ChannelFilter) -> tuple[Expr, list[Expr]]:
+    """What a tap adds where it sees a row of the image at all, and the conditions of that."""
+    apart: list[Expr] = []
+    factors = []
+    for factor in form.target.value.args:
+        if factor.op == "select" and factor.args[2].is_const and not factor.args[2].value:
+            condition, read, zero = factor.args
+            rows = [c for c in _conjuncts(condition) if form.pixels not in c.free]
+            apart += rows
+            rest = [c for c in _conjuncts(condition) if c not in rows]
+            factor = select(all_of(rest), read, zero) if rest else read
+        factors.append(factor)
+    x, w = factors
+    return x * w, apart
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if condition.op != "and":
+        return [condition]
+    return [part for side in condition.args for part in _conjuncts(side)]
+
+
+def _over_taps(form: ChannelFilter, rows: list[Expr], body: list[Operation]) -> list[Operation]:
+    """The loops over taps, those of `rows` left out that see no row of the image."""
+    sizes = [known(e) or 1 for e in form.taps.extents]
+    for k in reversed(range(len(sizes))):
+        if own := [c for c in rows if form.taps.names[k] in c.free]:
+            body = [IfOp(all_of(own), body)]
+            rows = [c for c in rows if c not in own]
+        written_out = prod(sizes[k:]) <= MOST_TAPS
+        kind = "unroll" if written_out else "serial"
+        body = [ForOp(form.taps.names[k], sizes[k], body, kind, reduction=True)]
+    return [IfOp(all_of(rows), body)] if rows else body
