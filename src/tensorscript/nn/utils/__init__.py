@@ -1,4 +1,4 @@
-"""`torch.nn.utils`: parameters as a vector, weight normalisation, packed sequences."""
+"""`torch.nn.utils`: parameters as a vector or computed from others, packed sequences."""
 
 from tensorscript.eager.nn.fusion import (
     convert_conv2d_weight_memory_format,
@@ -15,7 +15,8 @@ from tensorscript.eager.nn.parameters import (
     vector_to_parameters,
     weight_norm,
 )
-from tensorscript.nn.utils import rnn
+from tensorscript.eager.nn.spectral import remove_spectral_norm, spectral_norm
+from tensorscript.nn.utils import parametrizations, parametrize, rnn
 
 __all__ = [
     "convert_conv2d_weight_memory_format",
@@ -25,9 +26,13 @@ __all__ = [
     "fuse_linear_bn_eval",
     "fuse_linear_bn_weights",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
     "remove_weight_norm",
     "rnn",
     "skip_init",
+    "spectral_norm",
     "vector_to_parameters",
     "weight_norm",
 ]
