@@ -27,7 +27,7 @@ from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, funct
 from tensorscript.dialects.te.schedule import Schedule, record
 
 from ..schedule import Scheduler
-from ..te import search, stretch, vectorize_outer
+from ..te import search, vectorize_outer
 from ..te.affine import accesses, coefficient, expressions, flat_index, known
 from ..te.dependence import carried
 from ..te.full_unroll import copies
@@ -35,6 +35,7 @@ from ..te.squares import crossing
 from ..te.temporaries import temporaries
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
+from .columns import stretch_arguments
 from .contraction import blocking_for
 from .contraction_pairs import paired_product, worth_pairing
 from .contraction_plan import worth_blocking
@@ -228,11 +229,6 @@ def _gathers(step: Expr | None) -> bool:
     return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
 
 
-STRETCH, STRETCH_ROWS = 2048, 4
-"""Elements of a partial row: a few pages of reading, well inside the first cache; and the rows
-added to it at once, so that it is read and written that much less often."""
-LEAST_STRETCH = 256
-"""Shorter rows and reductions stay in registers."""
 MOST_TAPS = 16
 """Copies of a short reduction's body; more would cost more in decoding than masks do."""
 
@@ -262,30 +258,11 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
     lanes = _shrunk(_lanes(loop, scheduler.nest.buffers, parameters), loop.extent)
     block = loop.parent
     assert block is not None  # a loop of the function
-    if _is_long_column(loop):
-        scheduler.do("stretch", loop.var, lanes, STRETCH, STRETCH_ROWS, _partial_sums(loop))
+    if (arguments := stretch_arguments(loop, lanes)) is not None:
+        scheduler.do("stretch", loop.var, *arguments)
     else:
         scheduler.do("vectorize_outer", loop.var, lanes)
         _write_out_taps(scheduler, block)
-
-
-def _is_long_column(loop: ForOp) -> bool:
-    """One reduction, long both ways as far as is known."""
-    if (column := stretch.column_of(loop)) is None:
-        return False
-    sizes = (known(loop.extent), known(column.reduction.extent))
-    return all(size is None or size >= LEAST_STRETCH for size in sizes)
-
-
-def _partial_sums(loop: ForOp) -> int:
-    """Groups of rows in a partial sum: as many as there are partial sums. None are needed where
-    rounding does not add up."""
-    column = stretch.column_of(loop)
-    assert column is not None  # the caller asked
-    if column.update.combiner != "add" or not column.update.value.dtype.is_floating_point:
-        return 0
-    groups = (known(column.reduction.extent) or LEAST_STRETCH**2) // STRETCH_ROWS
-    return 1 << max(3, groups.bit_length() // 2)
 
 
 def _write_out_taps(scheduler: Scheduler, block: Block) -> None:

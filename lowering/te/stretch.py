@@ -20,6 +20,12 @@ pairs), and how many times before their sum is added to the whole one; 0 to add 
 of sums keep what a long chain of additions loses (Higham, "The accuracy of floating point
 summation", 1993). Lanes that each follow a column (`vectorize_outer`) touch a few cache lines of
 every page in turn; this walks pages from end to end. The iterations must not depend on each other.
+
+A last argument cuts the rows into so many parts, independent of each other, of all columns:
+```
+for r_a in 0 .. 4 { t[0:n] = sum of a quarter of the rows, as above;  t_a[r_a, i_e] = t[i_e] }
+y[i_y] = (t_a[0, i_y] + t_a[1, i_y]) + (t_a[2, i_y] + t_a[3, i_y])
+```
 """
 
 from __future__ import annotations
@@ -41,19 +47,24 @@ from .rebuild import substituting
 
 
 def check(
-    nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0
+    nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0, parts: int = 1
 ) -> str | None:
     loop = nest.loops[target]
     if times < 0:
         return "the times that rows are added are 0 or more"
-    if min(lanes, length, rows) < 1:
-        return "lanes, length and rows are positive integers"
+    if min(lanes, length, rows, parts) < 1:
+        return "lanes, length, rows and parts are positive integers"
     if loop.kind.data != "serial" or loop.is_reduction:
         return f"loop {target} is {'a reduction' if loop.is_reduction else loop.kind.data}"
     if not loop.start.is_int(0):
         return f"loop {target} does not start at 0"
-    if column_of(loop) is None:
+    if (column := column_of(loop)) is None:
         return f"the body of {target} is not one reduction to a number of its own, then stores"
+    depth = known(column.reduction.extent)
+    if parts > 1 and (depth is None or depth % (parts * rows)):
+        return f"{column.reduction.var} does not divide into {parts} parts of {rows} rows"
+    if parts > 1 and (known(loop.extent) or length + 1) > length:
+        return f"a part of all iterations of {target} is longer than {length}"
     return carried(nest, loop, reductions_commute=False)
 
 
@@ -87,13 +98,17 @@ def column_of(loop: ForOp) -> Column | None:
     return Column(alloc.buffer, start.value, reduction, update, stores)
 
 
-def apply(nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0) -> None:
+def apply(
+    nest: Nest, target: str, lanes: int, length: int, rows: int, times: int = 0, parts: int = 1
+) -> None:
     loop = nest.loops[target]
     column = column_of(loop)
     assert column is not None  # check passed
-    made = _Stretches(loop, column, lanes, length, rows, times).build()
-    made.location = loop.location
-    insert_before(loop, [made])
+    stretches = _Stretches(loop, column, lanes, length, rows, times)
+    made = stretches.in_parts(parts) if parts > 1 else [stretches.build()]
+    for op in made:
+        op.location = loop.location
+    insert_before(loop, made)
     detach(loop)
 
 
@@ -115,7 +130,7 @@ class _Stretches:
         row = Buffer(self.total.name, self.total.dtype, (const(longest),))
         clear = StoreOp(row.name, [var(f"{name}_c")], self.start)
         body: list[Operation] = [AllocOp(row, "stack"), *self._along("c", [clear])]
-        body += self._partial_sums(row) if self.times else [self._groups(row.name)]
+        body += self._all_groups(row)
         depth = self.reduction.extent
         if (known(depth) or 1) % self.rows:
             r, done = self.reduction.var, depth // self.rows * self.rows
@@ -124,6 +139,37 @@ class _Stretches:
         body += self._along("y", [self._result(s, "y") for s in self.stores])
         blocks = (n + (self.length - 1)) // self.length
         return ForOp(f"{name}_b", blocks, body)
+
+    def in_parts(self, parts: int) -> list[Operation]:
+        """Every part of the reduction to a row of its own, then their sum."""
+        name, part = self.loop.var, f"{self.reduction.var}_a"
+        combiner, dtype = self.update.combiner, self.total.dtype
+        columns = self.loop.extent
+        self.first = const(0)
+        row = Buffer(self.total.name, dtype, (columns,))
+        sums = Buffer(f"{row.name}_a", dtype, (const(parts), columns))
+        groups = self.reduction.extent // (self.rows * parts)
+        clear = StoreOp(row.name, [var(f"{name}_c")], identity(combiner, dtype))
+        kept = load(row.name, [var(f"{name}_e")], dtype)
+        body = [
+            AllocOp(row, "stack"),
+            *self._along("c", [clear]),
+            *self._all_groups(row, var(part) * groups, groups),
+            *self._along("e", [StoreOp(sums.name, [var(part), var(f"{name}_e")], kept)]),
+        ]
+        place = var(f"{name}_y")
+        terms = [load(sums.name, [const(k), place], dtype) for k in range(parts)]
+        total = binary(combiner, self.start, _in_pairs(combiner, terms))
+        results = self._along("y", [self._result(s, "y", total) for s in self.stores])
+        return [AllocOp(sums, "stack"), ForOp(part, parts, body), *results]
+
+    def _all_groups(
+        self, row: Buffer, start: Expr | None = None, groups: Expr | None = None
+    ) -> list[Operation]:
+        """The groups of rows from `start` on, added to `row`."""
+        if self.times:
+            return self._partial_sums(row, start, groups)
+        return [self._groups(row.name, start, groups)]
 
     def _groups(self, row: str, first: Expr | None = None, count: Expr | None = None) -> Operation:
         """Groups of rows added to `row`: all of them, or `count` from `first` on."""
@@ -134,17 +180,20 @@ class _Stretches:
         whole = self.reduction.extent // self.rows if count is None else count
         return ForOp(f"{r}_o", whole, inside, reduction=True)
 
-    def _partial_sums(self, row: Buffer) -> list[Operation]:
+    def _partial_sums(
+        self, row: Buffer, start: Expr | None, groups: Expr | None
+    ) -> list[Operation]:
         """As many groups as are added in one go, then their sum to the whole one."""
         name, r, combiner = self.loop.var, self.reduction.var, self.update.combiner
         partial = Buffer(f"{row.name}_p", row.dtype, row.shape)
-        groups = self.reduction.extent // self.rows
+        groups = self.reduction.extent // self.rows if groups is None else groups
         first = var(f"{r}_p") * self.times
         count = const(self.times)
         if (known(groups) or 1) % self.times:
             count = binary("min", count, groups - first)
-        start, place = var(f"{name}_q"), var(f"{name}_p")
-        clear = StoreOp(partial.name, [start], identity(combiner, row.dtype))
+        first = first if start is None else start + first
+        place = var(f"{name}_p")
+        clear = StoreOp(partial.name, [var(f"{name}_q")], identity(combiner, row.dtype))
         value = load(partial.name, [place], row.dtype)
         body = [
             *self._along("q", [clear]),
@@ -173,14 +222,20 @@ class _Stretches:
             substituting({**values, self.reduction.var: step})(self.update.value) for step in steps
         ]
         combiner = self.update.combiner
-        while len(terms) > 1:
-            pairs = [binary(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
-            terms = pairs + terms[2 * len(pairs) :]
-        return UpdateOp(row, [place], combiner, terms[0])
+        return UpdateOp(row, [place], combiner, _in_pairs(combiner, terms))
 
-    def _result(self, op: StoreOp, suffix: str) -> Operation:
+    def _result(self, op: StoreOp, suffix: str, total: Expr | None = None) -> Operation:
         place, values = self._here(suffix)
         rewrite = substituting(values)
-        total = load(self.total.name, [place], self.total.dtype)
+        if total is None:
+            total = load(self.total.name, [place], self.total.dtype)
         value = replace_loads(op.value, lambda n: total if n.value == self.total.name else None)
         return StoreOp(op.buffer, [rewrite(i) for i in op.indices], rewrite(value))
+
+
+def _in_pairs(combiner: str, terms: list[Expr]) -> Expr:
+    """The terms combined two by two."""
+    while len(terms) > 1:
+        pairs = [binary(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[2 * len(pairs) :]
+    return terms[0]

@@ -6,6 +6,7 @@ import pytest
 from schedule_steps import run_steps
 
 from tensorscript.dialects.te.schedule import Step, step
+from tensorscript.lowering.schedule import ScheduleError
 
 POINTWISE = """
 te.func @f kernel logical (x: f32[N, 12], N: i64, out y: f32[N, 12]) {
@@ -276,6 +277,38 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
   }
 }""",  # noqa: E501 (a te statement is one line)
     ),
+    "stretch in parts of the rows": (
+        COLUMNS,
+        (step("stretch", "j", 128, 128, 2, 0, 2),),
+        """
+  te.alloc stack t_a: f32[2, 128]
+  te.for k_a in 0 .. 2 serial {
+    te.alloc stack t: f32[128]
+    te.for j_c_o in 0 .. 1 serial {
+      te.for j_c_v in 0 .. 128 vector {
+        te.store t[j_c_o * 128 + j_c_v] = (0.0).f32
+      }
+    }
+    te.for k_o in 0 .. 2 serial reduce {
+      te.for j_s_o in 0 .. 1 serial {
+        te.for j_s_v in 0 .. 128 vector {
+          te.update t[j_s_o * 128 + j_s_v] add= a.f32[(k_a * 2 + k_o) * 2, j_s_o * 128 + j_s_v] + a.f32[(k_a * 2 + k_o) * 2 + 1, j_s_o * 128 + j_s_v]
+        }
+      }
+    }
+    te.for j_e_o in 0 .. 1 serial {
+      te.for j_e_v in 0 .. 128 vector {
+        te.store t_a[k_a, j_e_o * 128 + j_e_v] = t.f32[j_e_o * 128 + j_e_v]
+      }
+    }
+  }
+  te.for j_y_o in 0 .. 1 serial {
+    te.for j_y_v in 0 .. 128 vector {
+      te.store y[j_y_o * 128 + j_y_v] = (0.0).f32 + (t_a.f32[0, j_y_o * 128 + j_y_v] + t_a.f32[1, j_y_o * 128 + j_y_v])
+    }
+  }
+}""",  # noqa: E501 (a te statement is one line)
+    ),
     "squares": (
         TRANSPOSED,
         (step("squares", "i", "j", 8),),
@@ -354,3 +387,16 @@ def test_step(name: str) -> None:
     source, steps, expected = CASES[name]
     # The header stays; the cases show the body.
     assert run_steps(source, steps).split("\n", 1)[1] == expected.lstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((64, 128, 1, 0, 3), "k does not divide into 3 parts of 1 rows"),
+        ((64, 64, 1, 0, 2), "a part of all iterations of j is longer than 64"),
+        ((64, 64, 0), "positive integers"),
+    ],
+)
+def test_stretches_that_do_not_fit_are_refused(arguments: tuple[int, ...], reason: str) -> None:
+    with pytest.raises(ScheduleError, match=reason):
+        run_steps(COLUMNS, (step("stretch", "j", *arguments),))
