@@ -20,13 +20,14 @@ from tensorscript.dialects.te.ops import (
     VarOp,
 )
 
+from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
 from .emit_memory import any_lane, emit_store, emit_update, locate
 from .emit_pairs import emit_pairs
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
-from .emit_types import register_type, vector_of
+from .emit_types import Value, register_type, vector_of
 
 ASSERTION_FAILED = 1
 OUT_OF_MEMORY = 2
@@ -112,7 +113,9 @@ def emit_update_op(context: Context, op: Operation) -> None:
         return
     value = evaluate(context, op.value)
     indices = tuple(context.resolve(i) for i in op.indices)
-    emit_update(context, locate(context, op.buffer, indices), op.combiner, value, value_of)
+    target = locate(context, op.buffer, indices)
+    wide = convert(context.code, op.value.dtype, target.dtype, value.lanes, value.text)
+    emit_update(context, target, op.combiner, Value(wide, value.lanes), value_of)
 
 
 def emit_if(context: Context, op: Operation) -> None:

@@ -503,7 +503,8 @@ class StoreOp(_Access):
 
 @irdl_op_definition
 class UpdateOp(_Access):
-    """`buffer[indices] = combine(buffer[indices], value)`; one step of a reduction."""
+    """`buffer[indices] = combine(buffer[indices], value)`; one step of a reduction. A sum in
+    float64 may be of float32: schedules may add up some of it in that before they widen it."""
 
     name = "te.update"
     combiner_attr = prop_def(StringAttr)

@@ -230,9 +230,9 @@ class BodyOp(TGOp):
         assert isinstance(found, TensorType)
         return found
 
-    def check_body(self, variables: set[str]) -> None:
-        """The body gives the result's dtype and reads what there is."""
-        if self.expr.dtype is not self.type.dtype:
+    def check_body(self, variables: set[str], narrow: DType | None = None) -> None:
+        """The body gives the result's dtype, or `narrow`, and reads what there is."""
+        if self.expr.dtype not in (self.type.dtype, narrow):
             raise VerifyException(
                 f"{self.name}: body is {self.expr.dtype}, result {self.type.dtype}"
             )
@@ -271,7 +271,9 @@ class GatherOp(ComputeOp):
 
 
 class ReductionOp(BodyOp):
-    """Base of the ops that combine `body` over r0 < extents[0], r1 < extents[1], ..."""
+    """Base of the ops that combine `body` over r0 < extents[0], r1 < extents[1], ...
+
+    A sum of float32 may be float64: partial sums are float32, and what they add up to is not."""
 
     extents = prop_def(ExprsAttr)
     combiner = prop_def(StringAttr)
@@ -299,7 +301,8 @@ class ReductionOp(BodyOp):
             raise VerifyException(f"unknown combiner {self.combiner.data}")
         variables = {f"i{d}" for d in range(self.type.rank)}
         variables |= {f"r{d}" for d in range(len(self.extents.data))}
-        self.check_body(variables)
+        sums = self.combiner.data == "add" and self.type.dtype is float64
+        self.check_body(variables, float32 if sums else None)
 
 
 _REDUCTION_FORMAT = (

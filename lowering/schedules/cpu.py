@@ -78,6 +78,8 @@ class CPUParameters:
 MATH_WEIGHT = 12
 """A math function costs about this many additions."""
 TINY_REDUCTION = 16
+LONGEST_CHAIN = 128
+"""Additions in a row to one accumulator of a long sum."""
 
 
 def _weight(op: Operation) -> int:
@@ -189,9 +191,21 @@ def _vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParamete
     if search.first_place(loop) is not None and (known(loop.extent) or lanes) >= lanes:
         scheduler.do("search", loop.var, lanes)
     elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):
-        scheduler.do("accumulate", loop.var, lanes)
+        _accumulate(scheduler, loop, lanes)
     elif _writes_contiguous(loop, buffers):
         _in_vectors(scheduler, loop, lanes)
+
+
+def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
+    """Vector accumulators; a long sum of floats in parts, since rounding errors add up."""
+    target, chunk, size = loop.var, lanes * LONGEST_CHAIN, known(loop.extent)
+    sums = any(
+        isinstance(op, UpdateOp) and op.combiner == "add" and op.value.dtype.is_floating_point
+        for op in loop.block.ops
+    )
+    if sums and size is not None and size >= 2 * chunk:
+        _, target = scheduler.do("split", target, chunk, "short")
+    scheduler.do("accumulate", target, lanes)
 
 
 def _in_vectors(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:

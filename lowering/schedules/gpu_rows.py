@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, Operation
 
+from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import (
     Expr,
@@ -92,6 +93,7 @@ class _BlockWriter:
         }
         self.inlined = inlined
         self.parts: dict[str, str] = {}
+        self.part_dtypes: dict[str, DType] = {}
         self.registers: set[str] = set()
         self.out: list[Operation] = []
         self.allocs: list[Operation] = []
@@ -138,6 +140,7 @@ class _BlockWriter:
             self.allocs.append(AllocOp(buffer, "shared"))
         elif buffer.name in self.accumulators:
             part = self.parts[buffer.name] = f"{buffer.name}_part"
+            self.part_dtypes[part] = buffer.dtype
             shared = Buffer(part, buffer.dtype, (const(THREADS),))
             self.allocs.append(AllocOp(shared, "shared"))
         else:
@@ -176,7 +179,8 @@ class _BlockWriter:
             if not isinstance(made, UpdateOp):
                 body.append(made)
                 continue
-            part, dtype = self.parts[made.buffer], made.value.dtype
+            part = self.parts[made.buffer]
+            dtype = self.part_dtypes[part]
             own = f"{part}_own"
             self.allocs.append(AllocOp(Buffer(own, dtype, ()), "reg"))
             self.out.append(StoreOp(own, (), identity(made.combiner, dtype)))
@@ -193,7 +197,7 @@ class _BlockWriter:
         while width:
             steps: list[Operation] = []
             for part, op in updates:
-                other = load(part, [var("tx") + width], op.value.dtype)
+                other = load(part, [var("tx") + width], self.part_dtypes[part])
                 steps.append(UpdateOp(part, [var("tx")], op.combiner, other))
             self.barrier()
             self.out.append(IfOp(var("tx") < width, steps))

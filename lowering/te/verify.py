@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from tensorscript.base.dtypes import DType, float32, float64
 from tensorscript.dialects.te.buffers import Buffer, Scalar
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
@@ -83,7 +84,7 @@ class _Verifier:
                 self._fail(op, f"{op.var} is not defined")
             case StoreOp() | UpdateOp():
                 self._access(op, op.buffer, len(op.indices))
-                if op.value.dtype is not self.buffers[op.buffer].dtype:
+                if not _fits(op, self.buffers[op.buffer].dtype):
                     self._fail(op, f"{op.value.dtype} into {op.buffer}")
             case ForOp():
                 self._declare(op.var)
@@ -118,3 +119,10 @@ def verify_function(func: FuncOp, constants: Mapping[str, Buffer] | None = None)
     """
     func.verify()
     _Verifier(func, constants or {})
+
+
+def _fits(op: StoreOp | UpdateOp, dtype: DType) -> bool:
+    """The value is of the target's dtype; a sum in float64 may be of float32."""
+    if isinstance(op, UpdateOp) and op.combiner == "add" and dtype is float64:
+        return op.value.dtype in (float32, float64)
+    return op.value.dtype is dtype

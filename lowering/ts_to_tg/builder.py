@@ -89,15 +89,17 @@ class Builder(Emitter):
         combiner: str,
         make: Callable[[Body, list[Expr], list[Expr]], Expr],
         kind: type[tg.ReductionOp] = tg.ReduceOp,
+        part: DType | None = None,
     ) -> Tensor:
-        """Elements combined over r0 < extents[0], ...; `make(body, [i0, ..], [r0, ..])`."""
+        """Elements combined over r0 < extents[0], ...; `make(body, [i0, ..], [r0, ..])`. Partial
+        results are of dtype `part`."""
         if kind is tg.ReduceOp and all(n.is_int(1) for n in extents):
             return self._only_one(shape, len(extents), dtype, combiner, make)
         sizes = tuple(shape)
         body = Body(self)
         r = [const(0) if s.is_int(1) else var(f"r{d}") for d, s in enumerate(extents)]
-        e = convert(make(body, self.indices(sizes), r), dtype)
-        key = (kind, combiner, e, sizes, tuple(extents), *body.inputs)
+        e = convert(make(body, self.indices(sizes), r), part or dtype)
+        key = (kind, combiner, e, dtype, sizes, tuple(extents), *body.inputs)
         op = self.once(key, lambda: kind(body.inputs, e, extents, combiner, tensor(dtype, sizes)))
         return self.fresh(op.result)
 

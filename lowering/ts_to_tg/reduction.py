@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import DType, bool_, int64, uint8
+from tensorscript.base.dtypes import DType, bool_, float32, float64, int64, uint8
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
 
 from .builder import Builder, Rows
@@ -25,17 +25,19 @@ def combine(
     dtype: DType,
     fn: Callable[[Expr], Expr] = lambda e: e,
     wide: DType | None = None,
+    total: DType | None = None,
 ) -> Tensor:
-    """`fn` of the elements of `x` (in `wide`) combined over `dims`, as `dtype`."""
+    """`fn` of the elements of `x` (in `wide`) combined over `dims` (in `total`), as `dtype`."""
     wide = wide or compute_dtype(dtype)
     if not x.rank:
         return b.compute((), dtype, lambda body, i: fn(body.read(x, i, wide)))
     out = b.reduce(
         keep(x.shape, dims, keepdim),
         [x.shape[d] for d in dims],
-        wide,
+        total or wide,
         combiner,
         lambda body, i, r: fn(body.read(x, rejoined(x.rank, dims, i, r, keepdim), wide)),
+        part=wide,
     )
     return b.cast(out, dtype)
 
@@ -97,12 +99,25 @@ def _mean_all(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
     return _mean(b, x, None, False, dtype)
 
 
+FEW = 64
+"""Numbers up to which rounding errors show in a sum of their squares."""
+
+
 def moments(
-    b: Builder, x: Tensor, dims: list[int], keepdim: bool, correction: Value
+    b: Builder,
+    x: Tensor,
+    dims: list[int],
+    keepdim: bool,
+    correction: Value,
+    precise: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """Mean and variance in the computing dtype: mean first, then squared differences."""
+    """Mean and variance in the computing dtype: mean first, then squared differences. `precise`
+    adds up the squares of float32 in float64, as PyTorch's variances do; where they are few, so
+    that their errors do not average out, they are made in it, too."""
     wide = compute_dtype(x.dtype)
     n = count(x, dims)
+    if precise and x.dtype is float32 and n.is_const and int(str(n)) < FEW:
+        wide = float64
     total = combine(b, x, dims, True, "add", wide)
     mean = b.pointwise(lambda e, c: e / c, total, n, dtype=wide, compute=wide)
 
@@ -110,12 +125,13 @@ def moments(
         return (e - m) * (e - m)
 
     spread = b.pointwise(squared, x, mean, dtype=wide, compute=wide)
-    summed = combine(b, spread, dims, keepdim, "add", wide)
+    last = float64 if precise and x.dtype is float32 else wide
+    summed = combine(b, spread, dims, keepdim, "add", last, wide=wide, total=last)
 
     def scale(e: Expr, c: Expr, k: Expr) -> Expr:
         return e / binary("max", c - k, 0)
 
-    var = b.pointwise(scale, summed, n, correction, dtype=wide, compute=wide)
+    var = b.pointwise(scale, summed, n, correction, dtype=last, compute=last)
     if not keepdim:
         shape = list(keep(x.shape, dims, False)) if x.rank else []
         mean = b.call("tg::view", mean, shape)
@@ -144,7 +160,7 @@ def _var_arguments(
 def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
-        mean, var = moments(b, x, dimensions(b, dims, x.rank), keepdim, correction)
+        mean, var = moments(b, x, dimensions(b, dims, x.rank), keepdim, correction, True)
         if is_std:
             var = b.pointwise(lambda e: call("sqrt", e), var)
         var = b.cast(var, x.dtype)
