@@ -80,9 +80,8 @@ class PixelColumns(ConvolutionNest):
         columns = mul(self._panels(const(self.block)), const(self.tile.columns))
         return make_buffer("sums", self.dtype, [self.kept_rows, columns])
 
-    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
+    def panel_body(self, start: Expr, rows: Expr) -> list[Operation]:
         column = var("jp") * self.tile.columns
-        start = mul(first, self.pitches[0])
         value = self.weight(var("i1")) * self.pixel(start + column + var("j1"))
         tile = self.micro_kernel(value, self.slot * self.tile.rows, column)
         return [ForOp("jp", self._panels(rows), tile)]

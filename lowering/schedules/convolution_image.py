@@ -51,7 +51,11 @@ class Dim:
     @property
     def extent(self) -> Expr:
         """Positions of one phase."""
-        return self.size + (self.taps - 1) * self.dilation // self.stride
+        return self.reach(self.size)
+
+    def reach(self, count: Expr) -> Expr:
+        """Positions of one phase that so many neighbouring outputs read."""
+        return count + (self.taps - 1) * self.dilation // self.stride
 
     def place_of(self, tap: Expr) -> tuple[Expr, Expr]:
         """(phase, shift within it) of a tap."""
@@ -182,15 +186,19 @@ def _affine_parts(y: Expr) -> Iterator[Expr]:
             yield from e.args if e.op in COMPARISONS else (e,)
 
 
-def fill_plane(product: Product, image: Image, slack: int, lanes: int) -> list[Operation]:
+def fill_plane(
+    product: Product, image: Image, slack: int, lanes: int, first: Expr, rows: Expr
+) -> list[Operation]:
     """Statements that fill the buffer `plane[channel, phase, position]`.
 
-    Every phase of every channel, row by row; the `slack` positions after the last row are zeros,
-    for whole vectors read them.
+    Every phase of every channel, row by row, for `rows` rows of the output from `first` on; the
+    `slack` positions after the last row are zeros, for whole vectors read them.
     """
     channels = Axis([f"c{k}" for k in range(len(image.channels.names))], image.channels.extents)
-    channel, last = channels.flat(), image.dims[-1]
+    channel, last = channels.flat(), len(image.dims) - 1
     here = {n: var(f"c{k}") for k, n in enumerate(image.channels.names)}
+    starts = [first, *(const(0) for _ in image.dims[1:])]
+    extents = [image.dims[0].reach(rows), *(dim.extent for dim in image.dims[1:])]
     body: list[Operation] = []
     for number, (phase, taps) in enumerate(image.phases()):
         place, values = const(0), dict(here)
@@ -198,15 +206,15 @@ def fill_plane(product: Product, image: Image, slack: int, lanes: int) -> list[O
             position = var(f"a{number}_{t}")
             place = place + mul(position, pitch)
             tap = taps[t]
-            values[dim.column] = position - tap * dim.dilation // dim.stride
+            values[dim.column] = starts[t] + position - tap * dim.dilation // dim.stride
             if dim.tap:
                 values[dim.tap] = const(tap)
         store = StoreOp("plane", [channel, const(phase), place], at(product.y, values))
-        inner = ForOp(f"a{number}_{len(image.dims) - 1}", last.extent, [store])
+        inner = ForOp(f"a{number}_{last}", extents[last], [store])
         nest = vectorize_map(inner, lanes)
-        for t in reversed(range(len(image.dims) - 1)):
-            nest = [ForOp(f"a{number}_{t}", image.dims[t].extent, nest)]
-        end = mul(image.dims[0].extent, image.pitches[0]) + var(f"z{number}")
+        for t in reversed(range(last)):
+            nest = [ForOp(f"a{number}_{t}", extents[t], nest)]
+        end = mul(extents[0], image.pitches[0]) + var(f"z{number}")
         clear = StoreOp("plane", [channel, const(phase), end], const(0, product.target.value.dtype))
         body += [*nest, ForOp(f"z{number}", slack, [clear], "vector")]
     return loops_around(channels, body, least=2)

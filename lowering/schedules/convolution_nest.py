@@ -2,10 +2,12 @@
 
 A task is one of two, whichever moves less through the caches:
 
-| task | reads | weights are packed |
+| task | reads | packs itself |
 |---|---|---|
-| some output rows, all channels | all weights, a part of the image | once, before |
-| a panel of channels, some output rows | all of the image, a panel of weights | by the task |
+| some output rows, all channels | all weights, a part of the image | its part of the image |
+| a panel of channels, some output rows | the image, a panel of weights | its weights |
+
+The other is packed once, before. What a task packs is in its core's caches when it reads it.
 
 In a task a panel goes over its pixels once per block of the depth: the rounding errors of a sum
 grow with the length of its chains of additions.
@@ -26,7 +28,7 @@ from ..te.affine import known
 from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
 from .contraction_shape import Axis, Product
-from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around
+from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around, takes_threads
 from .convolution_image import Image, fill_plane
 
 BLOCK_BYTES = 1 << 18
@@ -50,6 +52,8 @@ class ConvolutionNest(ABC):
         tile: the register tile.
         packed: output channels of a panel of packed weights.
         by_panel: a task is of one panel.
+        local: a task packs its weights.
+        framed: a task copies its part of the image.
         block: output rows (of the first dimension) that are computed and stored together.
     """
 
@@ -71,7 +75,9 @@ class ConvolutionNest(ABC):
         slack = max(tile.columns, tile.rows)
         self.slack = -(-slack // lanes) * lanes
         self.packer = RowPacker(p.x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
-        self.by_panel = self._moves_less_by_panel()
+        self.by_panel = self.framed = False
+        alone = known(ceil_div(image.dims[0].size, self.block_rows())) == 1
+        self.by_panel = (alone and not self.panels.is_int(1)) or self._moves_less_by_panel()
         batch = set(p.batch.names)
         self.hoisted = bool(batch) and not batch & p.x.free
         self.local = self.by_panel and not self.hoisted and not whole
@@ -79,12 +85,16 @@ class ConvolutionNest(ABC):
         self.depth_blocks = ceil_div(p.depth.extents[0], self.step) if p.depth.names else const(1)
         self.block = self.block_rows()
         self.blocks = ceil_div(image.dims[0].size, self.block)
+        several = not self.by_panel and (known(self.blocks) or TASKS) > 1
+        self.framed = several and not takes_threads(p.batch)
 
     # --- sizes ----------------------------------------------------------------------------------
 
     @property
     def plane(self) -> Buffer:
-        positions = mul(self.image.dims[0].extent, self.pitches[0]) + self.slack
+        first = self.image.dims[0]
+        rows = first.reach(const(self.block)) if self.framed else first.extent
+        positions = mul(rows, self.pitches[0]) + self.slack
         shape = [self.image.channels.size, const(self.image.phase_count), positions]
         return make_buffer("plane", self.dtype, shape)
 
@@ -149,9 +159,9 @@ class ConvolutionNest(ABC):
         """Of a task."""
 
     @abstractmethod
-    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
-        """The tiles of one panel and one block of the depth, for `rows` output rows from `first`
-        on."""
+    def panel_body(self, start: Expr, rows: Expr) -> list[Operation]:
+        """The tiles of one panel and one block of the depth, for `rows` output rows whose pixels
+        are in the plane from `start` on."""
 
     @abstractmethod
     def results(self, first: Expr, rows: Expr) -> list[Operation]:
@@ -163,8 +173,7 @@ class ConvolutionNest(ABC):
             pack = [AllocOp(self.weights, "stack"), self._pack_weights()]
         body: list[Operation] = [
             *([] if self.hoisted else pack),
-            AllocOp(self.plane, "stack"),
-            *fill_plane(self.p, self.image, self.slack, self.lanes),
+            *([] if self.framed else self._copy_image(const(0), self.image.dims[0].size)),
             self._tasks(),
         ]
         nest = loops_around(self.p.batch, body)
@@ -175,6 +184,10 @@ class ConvolutionNest(ABC):
         body = self.packer.panel("weights", panel, panel * self.packed, const(0), self.p.depth.size)
         return ForOp("ip", self.panels, body, "parallel", grain=4)
 
+    def _copy_image(self, first: Expr, rows: Expr) -> list[Operation]:
+        fill = fill_plane(self.p, self.image, self.slack, self.lanes, first, rows)
+        return [AllocOp(self.plane, "stack"), *fill]
+
     def _tasks(self) -> Operation:
         size, block = self.image.dims[0].size, const(self.block)
         task = var("hb")
@@ -184,10 +197,13 @@ class ConvolutionNest(ABC):
         first, rows = here * self.block, block
         if (count := known(size)) is None or count % self.block:
             rows = binary("min", block, size - first)
-        panel = self._over_depth(self.panel_body(first, rows))
+        start = const(0) if self.framed else mul(first, self.pitches[0])
+        panel = self._over_depth(self.panel_body(start, rows))
         if not self.by_panel:
             panel = [ForOp("iq", self.panels, panel)]
         body = [AllocOp(self.sums(), "stack"), *panel, *self.results(first, rows)]
+        if self.framed:
+            body = [*self._copy_image(first, rows), *body]
         if self.local:
             body.insert(0, AllocOp(self.weights, "stack"))
         count_ = mul(self.panels, self.blocks) if self.by_panel else self.blocks

@@ -80,24 +80,23 @@ class PixelRows(ConvolutionNest):
         pixels = const(self.block * self._row_pixels())
         return make_buffer("sums", self.dtype, [pixels, self.kept_rows])
 
-    def panel_body(self, first: Expr, rows: Expr) -> list[Operation]:
+    def panel_body(self, start: Expr, rows: Expr) -> list[Operation]:
         names = [f"h{k}" for k in range(len(self.image.dims))]
         width_runs = ceil_div(self.image.dims[-1].size, self.tile.rows)
         sizes = [rows, *(d.size for d in self.image.dims[1:])]
         sizes[-1] = width_runs if len(sizes) > 1 else ceil_div(rows, self.tile.rows)
-        nest = self._run(first, names)
+        nest = self._run(start, names)
         for name, size in reversed(list(zip(names, sizes, strict=True))):
             nest = [ForOp(name, size, nest)]
         return nest
 
-    def _run(self, first: Expr, names: list[str]) -> list[Operation]:
+    def _run(self, start: Expr, names: list[str]) -> list[Operation]:
         """One run of pixels: the loops `names` stand at its row, the last one at the run."""
         places = [var(n) for n in names]
         places[-1] = places[-1] * self.tile.rows
         pixel = const(0)
         for dim, place in zip(self.image.dims, places, strict=True):
             pixel = mul(pixel, dim.size) + place
-        start = mul(first, self.pitches[0])
         for place, pitch in zip(places, self.pitches, strict=True):
             start = start + mul(place, pitch)
         value = self.pixel(start + var("i1")) * self.weight(var("j1"))
