@@ -28,6 +28,7 @@ print(imported, time.perf_counter() - begin, time.perf_counter() - start)
 """
 RESNET = """
 import sys, time
+start = time.perf_counter()
 sys.modules["torch"] = None  # the model is written with our own layers
 import numpy as np
 import tensorscript as ts
@@ -38,13 +39,15 @@ f = ts.compile(resnet18().eval())
 x = np.ones((1, 3, 224, 224), np.float32)
 begin = time.perf_counter()
 f(x)
-print(time.perf_counter() - begin)
+print(time.perf_counter() - begin, time.perf_counter() - start)
 """
 
 
-def child(text: str, cache: str) -> list[float]:
-    """What a program prints in a fresh interpreter that has a cache folder of its own."""
-    environment = os.environ | {"TENSORSCRIPT_CACHE_DIR": cache}
+def child(text: str, cache: str, bytecode: str) -> list[float]:
+    """What a program prints in a fresh interpreter that has a cache folder of its own, and the
+    bytecode of its modules in another one, as an installed package has it beside them."""
+    environment = os.environ | {"TENSORSCRIPT_CACHE_DIR": cache, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["PYTHONPATH"] = os.pathsep.join(
         [str(HERE), cache, *filter(None, [os.environ.get("PYTHONPATH")])]
     )
@@ -62,19 +65,23 @@ def main() -> None:
     def note(name: str, seconds: float) -> None:
         found.setdefault(name, []).append(seconds)
 
-    for _ in range(5):
-        with tempfile.TemporaryDirectory() as cache:
-            imported, first, whole = child(CHAIN, cache)
-            note("import tensorscript", imported)
-            note("first call of the chain, cold", first)
-            note("start to first result of the chain, cold", whole)
-            _, first, whole = child(CHAIN, cache)
-            note("first call of the chain, from the disk cache", first)
-            note("start to first result of the chain, from the disk cache", whole)
-    for _ in range(2):
-        with tempfile.TemporaryDirectory() as cache:
-            note("first call of ResNet-18, cold", child(RESNET, cache)[0])
-            note("first call of ResNet-18, from the disk cache", child(RESNET, cache)[0])
+    with tempfile.TemporaryDirectory() as bytecode:
+        for program in (CHAIN, RESNET):  # an installation has bytecode
+            with tempfile.TemporaryDirectory() as cache:
+                child(program, cache, bytecode)
+        for _ in range(5):
+            with tempfile.TemporaryDirectory() as cache:
+                for how in ("cold", "from the disk cache"):
+                    imported, first, whole = child(CHAIN, cache, bytecode)
+                    note("import tensorscript", imported)
+                    note(f"first call of the chain, {how}", first)
+                    note(f"start to first result of the chain, {how}", whole)
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as cache:
+                for how in ("cold", "from the disk cache"):
+                    first, whole = child(RESNET, cache, bytecode)
+                    note(f"first call of ResNet-18, {how}", first)
+                    note(f"start to first result of ResNet-18, {how}", whole)
     print(json.dumps({name: 1e3 * min(times) for name, times in found.items()}))
 
 
