@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, ExprsAttr, ParametersAttr
@@ -121,6 +121,7 @@ def _packing(
     parameters = {p.name: p for p in kernel.params if isinstance(p, Buffer)}
     for op in (alloc, *writers):
         op.detach()
+        _keep_short(op)
     alloc.erase()
     out = Buffer(target.name, target.dtype, target.shape, None, "out")
     name = f"{kernel.sym_name.data}_{target.name}"
@@ -128,6 +129,13 @@ def _packing(
         name, [*(parameters[s] for s in sources), out], writers, "kernel", "scheduled", "pointwise"
     )
     return Packing(kernel, target, sources, function, tuple(passed))
+
+
+def _keep_short(nest: Operation) -> None:
+    """Undo vectors and copies: the code runs once, and takes longer to make than to run."""
+    for op in nest.walk():
+        if isinstance(op, ForOp) and op.kind.data in ("vector", "unroll"):
+            op.properties["kind"] = StringAttr("serial")
 
 
 def _writes(op: Operation, buffer: str) -> bool:
