@@ -6,8 +6,9 @@ for i in 0 .. n {                    for i_o in 0 .. n // 16 {
   t[] = 0                              t[0:16] = 0            (registers)
   for r in 0 .. m { t[] += x[r, i] } -->  for r in 0 .. m { t[v] += x[r, i_o * 16 + v] }
   y[i] = t[]                           y[i_o * 16 + v] = t[v]
-}                                    }  (and a masked rest)
+}                                    }  (and a rest)
 ```
+The rest is the last vector, some of whose iterations run again if that changes nothing, or masked.
 
 The iterations must not depend on each other, and the bounds inside not on the loop. It is `split`,
 `expand` of what is private to an iteration, `distribute`, `reorder` and `vectorize` at once.
@@ -25,7 +26,7 @@ from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads,
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 
 from .affine import known
-from .dependence import carried, has_effects
+from .dependence import WRITE, accesses, carried, has_effects, private
 from .nest import Nest, copy_fresh, detach, insert_before, walk_ops
 from .rebuild import copy_all, copy_statement, substituting
 
@@ -67,11 +68,22 @@ def apply(nest: Nest, target: str, lanes: int) -> None:
         rest = copy_fresh(nest, body, "_w") if made else body
         lane = f"{target}_w"
         at = whole * lanes + var(lane)
-        made += _Lanes(nest, target, at, lane, lanes, at < loop.extent).distribute(rest)
+        guard: Expr | None = at < loop.extent
+        if size is not None and made and _may_repeat(nest, loop):
+            at, guard = const(size - lanes) + var(lane), None
+        made += _Lanes(nest, target, at, lane, lanes, guard).distribute(rest)
     for op in made:
         op.location = loop.location
     insert_before(loop, made)
     detach(loop)
+
+
+def _may_repeat(nest: Nest, loop: ForOp) -> bool:
+    """An iteration that runs again stores what it did before: nothing that is stored is read."""
+    own = private([loop])
+    touched = [a for a in accesses(nest, loop) if a.buffer not in own]
+    stored = {a.buffer for a in touched if a.writes}
+    return all(a.mode == WRITE for a in touched if a.buffer in stored)
 
 
 @dataclass
