@@ -49,7 +49,7 @@ from .python_names import (
 from .signature import NO_DEFAULT, Formal, Signature
 from .text import TextWorld
 from .values import Parts, Simple, Sugared, Undefined
-from .written_out import PythonValue, legacy_tensor
+from .written_out import AutogradFunction, PythonValue, is_autograd_function, legacy_tensor
 
 
 @dataclass
@@ -197,6 +197,8 @@ class World(LiveClasses):
                 return Builtin(f"aten::{cls.__name__}")
             if (legacy := legacy_tensor(cls.__name__)) is not None:
                 return legacy
+        if is_autograd_function(cls):
+            return AutogradFunction(self.program, cls)
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
             return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))

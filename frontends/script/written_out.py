@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME
 from tensorscript.base.source import Span
@@ -118,3 +119,23 @@ class PythonValue(Sugared):
         if inspect.isfunction(call):
             return inspect.getfullargspec(call).args
         return [str(at) for at in range(count)]
+
+
+@dataclass
+class AutogradFunction(Sugared):
+    """A class with a gradient of its own: `apply` stays Python's, the rest is not for scripts."""
+
+    kind = "class"
+    program: Program
+    cls: type[Any]
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
+        if name != "apply":
+            raise em.error(f"class has no attribute '{name}'", span)
+        return PythonValue(self.program, self.cls.apply, self.cls.__name__)
+
+
+def is_autograd_function(cls: type) -> bool:
+    """Whether a class is a `torch.autograd.Function`, of PyTorch or of ours."""
+    homes = ("torch.autograd.function", "tensorscript.eager.autograd")
+    return any(base.__name__ == "Function" and base.__module__ in homes for base in cls.__mro__)

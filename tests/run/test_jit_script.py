@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple, Union  # noqa: UP035 - as programs write
 
 import numpy as np
@@ -374,3 +375,26 @@ def layers(x: torch.Tensor, w: torch.Tensor) -> List[torch.Tensor]:  # noqa: UP0
 )
 def test_functional_in_script_equals_eager(fn: Callable[..., Any], args: tuple[Any, ...]) -> None:
     assert plain(jit.script(fn)(*args)) == plain(fn(*args))
+
+
+class Swish(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.mul(torch.sigmoid(x))
+
+
+class Activation(torch.nn.Module):
+    def forward(self, x):
+        return Swish.apply(x) + 1
+
+
+def test_a_function_with_its_own_gradient_stays_pythons(tmp_path: Path) -> None:
+    net = Activation()
+    scripted = jit.script(net)
+    assert scripted.code.endswith("return torch.add(^Swish()(x), 1)\n")
+    assert scripted(X).tolist() == net(X).tolist()
+    with pytest.raises(RuntimeError, match="Could not export Python function call 'Swish'"):
+        scripted.save(tmp_path / "net.pt")
+    traced = jit.trace(net, X)
+    assert "PythonOp" not in str(traced.graph) and traced(X).tolist() == net(X).tolist()

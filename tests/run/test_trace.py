@@ -313,3 +313,11 @@ def test_a_memory_format_is_recorded_with_what_the_tensor_is() -> None:
     assert "strides=[24, 1, 8, 2]" in str(traced.graph) and 'value="cpu"' in str(traced.graph)
     assert traced(ts.ones(1, 2, 3, 4)).is_contiguous(memory_format=ts.channels_last)
     assert traced.code.startswith("def _lambda(x: Tensor) -> Tensor:")
+
+
+def test_a_size_that_is_computed_resizes_images() -> None:
+    def half(x: ts.Tensor) -> ts.Tensor:
+        return ts.nn.functional.interpolate(x, x.shape[-1] // 2, mode="bilinear")
+
+    traced = ts.jit.trace(half, ts.ones(1, 1, 8, 8))
+    assert traced(ts.ones(1, 1, 6, 6)).shape == (1, 1, 3, 3)

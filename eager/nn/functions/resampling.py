@@ -16,11 +16,11 @@ def _sizes(spatial: int, size: int | None) -> list[int] | None: ...
 @overload
 def _sizes(spatial: int, size: list[int] | None) -> list[int] | None: ...
 def _sizes(spatial, size):  # type: ignore[no-untyped-def]  # typed by its overloads
-    """A size for every spatial dimension."""
-    if isinstance(size, int):
-        found = [size for _ in range(spatial)]
-    else:
+    """A size for every spatial dimension; in traces a size may be a tensor."""
+    if size is None or isinstance(size, (list, tuple)):
         found = size
+    else:
+        found = [size for _ in range(spatial)]
     return found
 
 

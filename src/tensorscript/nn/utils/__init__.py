@@ -16,7 +16,7 @@ from tensorscript.eager.nn.parameters import (
     weight_norm,
 )
 from tensorscript.eager.nn.spectral import remove_spectral_norm, spectral_norm
-from tensorscript.nn.utils import parametrizations, parametrize, rnn
+from tensorscript.nn.utils import fusion, parametrizations, parametrize, rnn
 
 __all__ = [
     "convert_conv2d_weight_memory_format",
@@ -25,6 +25,7 @@ __all__ = [
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
     "fuse_linear_bn_weights",
+    "fusion",
     "parameters_to_vector",
     "parametrizations",
     "parametrize",
