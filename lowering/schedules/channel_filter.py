@@ -32,7 +32,7 @@ from tensorscript.dialects.te.expr import (
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
-from .contraction_shape import Axis, at, perfect_loops, reduction_in
+from .contraction_shape import Axis, at, epilogue_of, perfect_loops, reduction_in
 from .contraction_tile import TILE_ROWS
 
 MOST_PIXELS = 8
@@ -88,12 +88,10 @@ def channel_filter(func: FuncOp) -> ChannelFilter | None:
         return None
     if not _lies_last(func, update.value, channels.var):
         return None
-    stores = [op for op in body if isinstance(op, StoreOp)]
-    if any(not isinstance(op, StoreOp | ForOp | AllocOp) for op in body):
+    if (epilogue := epilogue_of(body, update.buffer)) is None:
         return None
     axes = (Axis([f.var for f in group], [f.extent for f in group]) for group in (rows, taps))
     outer, window = axes
-    epilogue = [s for s in stores if s.buffer != update.buffer]
     return ChannelFilter(
         outer, pixels.var, width, channels.var, count, window, update, epilogue
     )  # fmt: skip

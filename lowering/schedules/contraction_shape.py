@@ -16,7 +16,7 @@ packing gathers the windows (implicit im2col).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -32,7 +32,16 @@ from tensorscript.base.dtypes import (
     uint8,
 )
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, mul, substitute, transform, var
+from tensorscript.dialects.te.expr import (
+    Expr,
+    cast,
+    const,
+    mul,
+    replace_loads,
+    substitute,
+    transform,
+    var,
+)
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
 
 from ..te.affine import coefficient, flat_index
@@ -143,6 +152,32 @@ def reduction_in(body: list[Operation]) -> tuple[list[ForOp], UpdateOp] | None:
     return loops, current
 
 
+def epilogue_of(body: Sequence[Operation], summed: str) -> list[StoreOp] | None:
+    """What a kernel stores after its sum, which it reads from `summed`; None if it does more.
+
+    A number on the way that is kept in a buffer of its own stands in the place of its readers:
+    equal expressions are computed once.
+    """
+    if any(not isinstance(op, StoreOp | ForOp | AllocOp) for op in body):
+        return None
+    kept = {op.buffer.name for op in body if isinstance(op, AllocOp)} - {summed}
+    known: dict[str, Expr] = {}
+
+    def through(n: Expr) -> Expr | None:
+        return cast(known[str(n.value)], n.dtype) if n.value in known else None
+
+    out: list[StoreOp] = []
+    for op in body:
+        if not isinstance(op, StoreOp) or op.buffer == summed:
+            continue
+        value = replace_loads(op.value, through)
+        if op.buffer in kept:
+            known[op.buffer] = value
+        else:
+            out.append(StoreOp(op.buffer, op.indices, value))
+    return out
+
+
 def recognise(func: FuncOp) -> Product | None:
     """The product a kernel computes, or None if it has another form."""
     loops, body = perfect_loops(func)
@@ -160,9 +195,7 @@ def recognise(func: FuncOp) -> Product | None:
     if last not in y.free or last in x.free:
         return None
     columns, rows, batch = _classify(loops, x.free, y.free)
-    stores = [op for op in body if isinstance(op, StoreOp)]
-    epilogue = [s for s in stores if s.buffer != update.buffer]
-    if any(not isinstance(op, StoreOp | ForOp | AllocOp) for op in body):
+    if (epilogue := epilogue_of(body, update.buffer)) is None:
         return None
     depth = Axis([loop.var for loop in depth_loops], [loop.extent for loop in depth_loops])
     return Product(batch, rows, columns, depth, x, y, update, epilogue)

@@ -6,9 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from emit_harness import Compiled, parse_te
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.dialects.te.ops import FuncOp
+from tensorscript.lowering.schedules.contraction_shape import recognise
+from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 
 
 def product(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
@@ -176,3 +180,38 @@ def test_what_a_product_of_bytes_refuses(x: ts.Tensor, w: ts.Tensor, text: str) 
         ts._int_mm(x, w)
     with pytest.raises(RuntimeError, match=text):
         ts.compile(of_bytes)(x, w)
+
+
+KEPT = """
+te.func @k kernel logical contraction (x: f32[9, 8], w: f32[8, 40], b: f32[40], out y: f32[9, 40]) {
+  te.for i in 0 .. 9 serial {
+    te.for j in 0 .. 40 serial {
+      te.alloc stack s: f32[]
+      te.store s[] = (0.0).f32
+      te.for r in 0 .. 8 serial reduce {
+        te.update s[] add= x.f32[i, r] * w.f32[r, j]
+      }
+      te.alloc stack t: f32[]
+      te.store t[] = s.f32[()] + b.f32[j]
+      te.store y[i, j] = t.f32[()] * sigmoid(t.f32[()])
+    }
+  }
+}"""
+
+
+def test_a_number_kept_after_the_sum_goes_into_the_tile() -> None:
+    module = parse_te(KEPT)
+    (func,) = module.body.block.ops
+    assert isinstance(func, FuncOp)
+    found = recognise(func)
+    assert found is not None
+    assert [s.head() for s in found.epilogue] == [
+        "y[i, j] = (s.f32[()] + b.f32[j]) * sigmoid(s.f32[()] + b.f32[j])"
+    ]
+    schedule_cpu(module, CPUParameters(vector_bytes=32))
+    rng = np.random.default_rng(2)
+    x, w, b = (rng.standard_normal(s).astype(np.float32) for s in ((9, 8), (8, 40), (40,)))
+    y = np.zeros((9, 40), np.float32)
+    assert Compiled(module)(x, w, b, y) == 0
+    t = x.astype(np.float64) @ w + b
+    np.testing.assert_allclose(y, t / (1 + np.exp(-t)), rtol=1e-5, atol=1e-5)

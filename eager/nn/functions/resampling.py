@@ -17,10 +17,12 @@ def _sizes(spatial: int, size: int | None) -> list[int] | None: ...
 def _sizes(spatial: int, size: list[int] | None) -> list[int] | None: ...
 def _sizes(spatial, size):  # type: ignore[no-untyped-def]  # typed by its overloads
     """A size for every spatial dimension; in traces a size may be a tensor."""
-    if size is None or isinstance(size, (list, tuple)):
+    if isinstance(size, (list, tuple)):
         found = size
-    else:
+    elif size is not None:
         found = [size for _ in range(spatial)]
+    else:
+        found = None
     return found
 
 
