@@ -377,7 +377,8 @@ class BlockedProduct:
 
 def blocking_for(product: Product, vector_bytes: int) -> Blocking:
     """The blocking of a product for vectors of so many bytes (64 for AVX-512)."""
-    return block_for(SUM_DTYPES[product.target.value.dtype], vector_bytes, product.rows.size)
+    dtype = SUM_DTYPES[product.target.value.dtype]
+    return block_for(dtype, vector_bytes, product.rows.size, product.columns.size)
 
 
 def blocked_product(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -18,6 +18,8 @@ TILE_ROWS = {64: 14, 32: 6, 16: 6}
 VECTORS_PER_ROW = 2
 LEAST_SUMS = 8
 """Vectors of sums that hide the latency of one multiply-add."""
+WORTH_FITTING = 0.08
+"""Of the columns: as many lanes less repay a tile that multiplies less often with what it loads."""
 BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
@@ -71,9 +73,18 @@ class Blocking:
         return Tile(self.rows, self.columns, self.lanes)
 
 
-def block_for(dtype: DType, vector_bytes: int, size: Expr) -> Blocking:
-    """The blocking of a dtype on a machine, for a product of `size` rows."""
-    tile = tile_for(dtype, vector_bytes, size)
+def fitted(tile: Tile, columns: Expr) -> Tile:
+    """A tile of one vector a row, where two waste many lanes on a product of so many columns."""
+    count, two = known(columns), VECTORS_PER_ROW * tile.lanes
+    if count is None or tile.columns != two or tile.rows < LEAST_SUMS:
+        return tile
+    saved = -(-count // two) * two - -(-count // tile.lanes) * tile.lanes
+    return replace(tile, columns=tile.lanes) if saved >= WORTH_FITTING * count else tile
+
+
+def block_for(dtype: DType, vector_bytes: int, rows: Expr, columns: Expr) -> Blocking:
+    """The blocking of a dtype on a machine, for a product of so many rows and columns."""
+    tile = fitted(tile_for(dtype, vector_bytes, rows), columns)
     return Blocking(tile.rows, tile.columns, tile.lanes, DEPTH_BLOCK, MOST_PANELS)
 
 
