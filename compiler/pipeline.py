@@ -15,7 +15,8 @@ from tensorscript.dialects.te.ops import FuncOp as LoopFunc
 from tensorscript.dialects.te.ops import functions as loop_functions
 from tensorscript.dialects.tg.ops import FuncOp, functions
 from tensorscript.lowering.schedule import apply_schedules
-from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
+from tensorscript.lowering.schedules.cpu import schedule_cpu
+from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage

@@ -22,7 +22,7 @@ from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
 from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
-from tensorscript.lowering.schedules.cpu import CPUParameters
+from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.schedules.prepack import constant_arguments
 
 from .cache import DiskCache, cache_key, compiler_identity

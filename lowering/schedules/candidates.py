@@ -21,7 +21,8 @@ from tensorscript.dialects.te.schedule import Schedule
 from .contraction import blocking_for
 from .contraction_shape import product_of
 from .contraction_tile import Blocking
-from .cpu import CPUParameters, schedule_kernel
+from .cpu import schedule_kernel
+from .cpu_vectors import CPUParameters
 
 REGISTERS = (1, 2, 4, 8)
 GRAIN_FACTORS = (8, 64)

@@ -14,25 +14,22 @@ loop, or the last outer loop if that is the one that walks memory |
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
-from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, walk
-from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp, functions
+from tensorscript.dialects.te.expr import Expr, const
+from tensorscript.dialects.te.ops import ForOp, FuncOp, UpdateOp, functions
 from tensorscript.dialects.te.schedule import Schedule, record
 
 from ..schedule import Scheduler
-from ..te import search, vectorize_outer
-from ..te.affine import accesses, coefficient, expressions, flat_index, known
+from ..te import vectorize_outer
+from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.dependence import carried
 from ..te.full_unroll import copies
-from ..te.squares import crossing
-from ..te.temporaries import temporaries
+from ..te.squares import Crossing, crossing
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import stretch_arguments
@@ -40,116 +37,23 @@ from .contraction import blocking_for
 from .contraction_pairs import paired_product, worth_pairing
 from .contraction_plan import worth_blocking
 from .contraction_shape import made_of, product_of
-from .contraction_tile import Blocking
 from .convolution import convolved_product
+from .cpu_vectors import (
+    CPUParameters,
+    in_vectors,
+    is_innermost,
+    lanes_of,
+    loops_in,
+    make_parallel,
+    shrunk,
+    vectorize_inside,
+    writes_contiguous,
+)
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .prepack import constant_arguments
 from .rows import fuse_rows
-
-
-@dataclass(frozen=True)
-class CPUParameters:
-    """What a schedule needs to know of the machine.
-
-    Attributes:
-        vector_bytes: width of a vector register.
-        grain: element operations (of vector code) worth handing to another thread, about 10 us.
-        reduction_chunk: elements of a full reduction that one thread takes at a time.
-        fixed: parameters of the kernel at hand that every call passes a constant for.
-        pairs: dtypes of which the machine multiplies and adds pairs in one instruction.
-        checked: have the steps checked, which are legal by construction.
-        registers: vectors that a loop's body works on at a time, None for as many as its size
-            suggests.
-        blocking: of a product, None for the one that its size and the vectors suggest.
-    """
-
-    vector_bytes: int = 64
-    grain: int = 1 << 18
-    reduction_chunk: int = 1 << 15
-    fixed: frozenset[str] = frozenset()
-    pairs: frozenset[DType] = frozenset()
-    checked: bool = False
-    registers: int | None = None
-    blocking: Blocking | None = None
-
-
-MATH_WEIGHT = 12
-"""A math function costs about this many additions."""
-TINY_REDUCTION = 16
-LONGEST_CHAIN = 128
-"""Additions in a row to one accumulator of a long sum."""
-
-
-def _weight(op: Operation) -> int:
-    """Operations of one innermost iteration."""
-    total = 0
-    for inner in op.walk():
-        for e in expressions(inner):
-            total += sum(MATH_WEIGHT if n.op == "call" else 1 for n in walk(e))
-    return max(1, total)
-
-
-def _calls(op: Operation) -> bool:
-    return any(n.op == "call" for inner in op.walk() for e in expressions(inner) for n in walk(e))
-
-
-def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
-    """Bytes of the narrowest element type accessed: lanes are counted in the widest vectors."""
-    sizes = [buffers[name].dtype.itemsize for name, _ in accesses(op) if name in buffers]
-    return min(8, max(4, min(sizes, default=4)))
-
-
-def _lanes(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
-    """Elements per vector loop: several registers when the body is small. A math function takes
-    most of the 16 registers that there are without AVX-512."""
-    weight = _weight(op)
-    registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
-    if parameters.vector_bytes < 64 and _calls(op):
-        registers = 1
-    registers = parameters.registers or registers
-    return registers * parameters.vector_bytes // _widest(op, buffers)
-
-
-def _shrunk(lanes: int, extent: Expr) -> int:
-    """No more lanes than the loop fills, or half fills one vector of."""
-    size = known(extent)
-    while size is not None and lanes > 4 and (lanes // 2 >= size or lanes > max(size, 16)):
-        lanes //= 2
-    return lanes
-
-
-def _is_innermost(loop: ForOp) -> bool:
-    return not any(isinstance(op, ForOp) for op in loop.block.ops)
-
-
-def _loops(block: Block) -> Iterable[ForOp]:
-    return [op for op in block.ops if isinstance(op, ForOp)]
-
-
-def _trip_work(loop: ForOp) -> int:
-    """Estimated operations of one iteration of a loop (unknown sizes count as 64)."""
-    total = 0
-    for op in loop.block.ops:
-        if isinstance(op, ForOp):
-            total += (known(op.extent) or 64) * _trip_work(op)
-        else:
-            total += _weight(op)
-    return max(1, total)
-
-
-def _grain(loop: ForOp, parameters: CPUParameters) -> int:
-    return max(1, parameters.grain // _trip_work(loop))
-
-
-def _make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
-    """Mark an independent loop parallel unless all of its work is too little for two threads."""
-    grain, size = _grain(loop, parameters), known(loop.extent)
-    if size is not None and size < 2 * grain:
-        return
-    scheduler.do("parallel", loop.var, grain)
-
 
 # --- pointwise ----------------------------------------------------------------------------------
 
@@ -157,61 +61,24 @@ def _make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters)
 def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
     collapse_all(scheduler, block)
-    for loop in _loops(block):
+    for loop in loops_in(block):
         if (found := crossing(loop, scheduler.nest.buffers)) is not None:
             scheduler.do("squares", found.row.var, found.loops[-1].var, found.side)
+            _pair_squares(scheduler, found)
         else:
-            _vectorize_inside(scheduler, loop, parameters)
-    for loop in _loops(block):
+            vectorize_inside(scheduler, loop, parameters)
+    for loop in loops_in(block):
         if loop.kind.data == "serial":
-            _make_parallel(scheduler, loop, parameters)
+            make_parallel(scheduler, loop, parameters)
 
 
-def _writes_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
-    steps = [
-        coefficient(flat_index(buffers[op.buffer], op.indices), loop.var)
-        for op in loop.walk()
-        if isinstance(op, (StoreOp, UpdateOp))
-    ]
-    return all(step is not None and step.is_int(1) for step in steps)
-
-
-def _vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
-    """Vectorise the innermost loops in (and including) `loop`."""
-    if not _is_innermost(loop):
-        for inner in _loops(loop.block):
-            _vectorize_inside(scheduler, inner, parameters)
+def _pair_squares(scheduler: Scheduler, found: Crossing) -> None:
+    """Two squares side by side in what is read come in turn: memory comes in pairs of lines."""
+    size = known(found.row.extent)
+    if size is None or size // found.side % 2 or len(found.loops) > 2:
         return
-    if (known(loop.extent) or 64) < 2:
-        return
-    if temporaries(loop):
-        scheduler.do("name_temporaries", loop.var)
-    buffers = scheduler.nest.buffers
-    lanes = _shrunk(_lanes(loop, buffers, parameters), loop.extent)
-    if search.first_place(loop) is not None and (known(loop.extent) or lanes) >= lanes:
-        scheduler.do("search", loop.var, lanes)
-    elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):
-        _accumulate(scheduler, loop, lanes)
-    elif _writes_contiguous(loop, buffers):
-        _in_vectors(scheduler, loop, lanes)
-
-
-def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
-    """Vector accumulators; a long sum of floats in parts, since rounding errors add up."""
-    target, chunk, size = loop.var, lanes * LONGEST_CHAIN, known(loop.extent)
-    sums = any(
-        isinstance(op, UpdateOp) and op.combiner == "add" and op.value.dtype.is_floating_point
-        for op in loop.block.ops
-    )
-    if sums and size is not None and size >= 2 * chunk:
-        _, target = scheduler.do("split", target, chunk, "short")
-    scheduler.do("accumulate", target, lanes)
-
-
-def _in_vectors(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
-    for made in scheduler.do("split", loop.var, lanes, "rest"):
-        if _is_innermost(scheduler.nest.loops[made]):
-            scheduler.do("vectorize", made)
+    _, inner = scheduler.do("split", f"{found.row.var}_o", 2, "exact")
+    scheduler.do("reorder", f"{found.loops[-1].var}_o", inner)
 
 
 # --- reductions ---------------------------------------------------------------------------------
@@ -226,7 +93,7 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
     trips = [known(r.extent) for r in reductions]
     tiny = all(t is not None and t < TINY_REDUCTION for t in trips)
     outer_gathers = inner_gathers = along_outer = 0
-    for reduction in (r for r in reductions if _is_innermost(r)):
+    for reduction in (r for r in reductions if is_innermost(r)):
         for name, indices in accesses(reduction):
             position = flat_index(buffers[name], indices)
             outer, inner = coefficient(position, loop.var), coefficient(position, reduction.var)
@@ -243,6 +110,8 @@ def _gathers(step: Expr | None) -> bool:
     return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
 
 
+TINY_REDUCTION = 16
+"""Reductions shorter than this go along the lanes of the loop around them."""
 MOST_TAPS = 16
 """Copies of a short reduction's body; more would cost more in decoding than masks do."""
 
@@ -256,11 +125,11 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
         _vectorize_last(scheduler, loops[-1], parameters)
     else:
         fuse_rows(scheduler, row)
-        for loop in _loops(row):
-            _vectorize_inside(scheduler, loop, parameters)
-    for loop in _loops(func.block):
+        for loop in loops_in(row):
+            vectorize_inside(scheduler, loop, parameters)
+    for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
-            _make_parallel(scheduler, loop, parameters)
+            make_parallel(scheduler, loop, parameters)
 
 
 def _fits_lanes(loop: ForOp) -> bool:
@@ -269,7 +138,7 @@ def _fits_lanes(loop: ForOp) -> bool:
 
 def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Lanes along the last outer loop; its short reductions are written out."""
-    lanes = _shrunk(_lanes(loop, scheduler.nest.buffers, parameters), loop.extent)
+    lanes = shrunk(lanes_of(loop, scheduler.nest.buffers, parameters), loop.extent)
     block = loop.parent
     assert block is not None  # a loop of the function
     if (arguments := stretch_arguments(loop, lanes)) is not None:
@@ -300,7 +169,7 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
     ```
     """
     chunk = parameters.reduction_chunk
-    for loop in _loops(scheduler.func.block):
+    for loop in loops_in(scheduler.func.block):
         size = known(loop.extent)
         body = list(loop.block.ops)
         plain = len(body) == 1 and isinstance(body[0], UpdateOp)
@@ -349,17 +218,17 @@ def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None
 
 
 def _tensorize(scheduler: Scheduler, kernel: str, *parameters: int) -> None:
-    first = next(iter(_loops(scheduler.func.block)))
+    first = next(iter(loops_in(scheduler.func.block)))
     scheduler.do("tensorize", first.var, kernel, *parameters)
 
 
 def _schedule_lines(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """Lines are independent, the outermost loop takes them in parallel."""
     block = scheduler.func.block
-    for loop in _loops(block):
+    for loop in loops_in(block):
         alone = len(list(block.ops)) == 1
         if alone and not loop.is_reduction:
-            _make_parallel(scheduler, loop, parameters)
+            make_parallel(scheduler, loop, parameters)
 
 
 def _schedule_sort(scheduler: Scheduler, parameters: CPUParameters) -> None:
@@ -377,27 +246,27 @@ def _schedule_scatter(scheduler: Scheduler, parameters: CPUParameters) -> None:
     """The copy of the base is a map; the updates stay in order, each as vectors where it can be."""
     block = scheduler.func.block
     collapse_all(scheduler, block)
-    for loop in _loops(block):
+    for loop in loops_in(block):
         if carried(scheduler.nest, loop, reductions_commute=False) is None:
-            _vectorize_inside(scheduler, loop, parameters)
+            vectorize_inside(scheduler, loop, parameters)
         else:
             _vectorize_updates(scheduler, loop, parameters)
     copying = replace(parameters, grain=COPY_FACTOR * parameters.grain)
-    for loop in _loops(block):
+    for loop in loops_in(block):
         if loop.kind.data == "serial" and carried(scheduler.nest, loop, False) is None:
-            _make_parallel(scheduler, loop, copying)
+            make_parallel(scheduler, loop, copying)
 
 
 def _vectorize_updates(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Lanes along the innermost loops where updates go to neighbouring elements."""
-    for inner in _loops(loop.block):
+    for inner in loops_in(loop.block):
         _vectorize_updates(scheduler, inner, parameters)
     nest = scheduler.nest
-    if not _is_innermost(loop) or not _writes_contiguous(loop, nest.buffers):
+    if not is_innermost(loop) or not writes_contiguous(loop, nest.buffers):
         return
     if carried(nest, loop, reductions_commute=False) is None:
-        lanes = _shrunk(_lanes(loop, nest.buffers, parameters), loop.extent)
-        _in_vectors(scheduler, loop, lanes)
+        lanes = shrunk(lanes_of(loop, nest.buffers, parameters), loop.extent)
+        in_vectors(scheduler, loop, lanes)
 
 
 _SCHEDULES = {

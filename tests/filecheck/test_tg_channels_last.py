@@ -10,7 +10,8 @@ from xdsl.printer import Printer
 
 from tensorscript.compiler.stages import parse_module
 from tensorscript.dialects.tg.ops import functions
-from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
+from tensorscript.lowering.schedules.cpu import schedule_cpu
+from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.tg.channels_last import channels_last
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg_to_te.host import tg_to_te

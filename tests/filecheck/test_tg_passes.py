@@ -11,7 +11,8 @@ from xdsl.printer import Printer
 
 from tensorscript.compiler.stages import parse_module
 from tensorscript.dialects.tg.ops import FuncOp, functions
-from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
+from tensorscript.lowering.schedules.cpu import schedule_cpu
+from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
 from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu

@@ -1,0 +1,167 @@
+"""What schedules for a CPU share: parameters, numbers of lanes, loops as vectors and by threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.te.expr import Expr, walk
+from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
+
+from ..schedule import Scheduler
+from ..te import search
+from ..te.affine import accesses, coefficient, expressions, flat_index, known
+from ..te.temporaries import temporaries
+from .contraction_tile import Blocking
+
+
+@dataclass(frozen=True)
+class CPUParameters:
+    """What a schedule needs to know of the machine.
+
+    Attributes:
+        vector_bytes: width of a vector register.
+        grain: element operations (of vector code) worth handing to another thread, about 10 us.
+        reduction_chunk: elements of a full reduction that one thread takes at a time.
+        fixed: parameters of the kernel at hand that every call passes a constant for.
+        pairs: dtypes of which the machine multiplies and adds pairs in one instruction.
+        checked: have the steps checked, which are legal by construction.
+        registers: vectors that a loop's body works on at a time, None for as many as its size
+            suggests.
+        blocking: of a product, None for the one that its size and the vectors suggest.
+    """
+
+    vector_bytes: int = 64
+    grain: int = 1 << 18
+    reduction_chunk: int = 1 << 15
+    fixed: frozenset[str] = frozenset()
+    pairs: frozenset[DType] = frozenset()
+    checked: bool = False
+    registers: int | None = None
+    blocking: Blocking | None = None
+
+
+MATH_WEIGHT = 12
+"""A math function costs about this many additions."""
+LONGEST_CHAIN = 128
+"""Additions in a row to one accumulator of a long sum."""
+
+
+def _weight(op: Operation) -> int:
+    """Operations of one innermost iteration."""
+    total = 0
+    for inner in op.walk():
+        for e in expressions(inner):
+            total += sum(MATH_WEIGHT if n.op == "call" else 1 for n in walk(e))
+    return max(1, total)
+
+
+def _calls(op: Operation) -> bool:
+    return any(n.op == "call" for inner in op.walk() for e in expressions(inner) for n in walk(e))
+
+
+def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
+    """Bytes of the narrowest element type accessed: lanes are counted in the widest vectors."""
+    sizes = [buffers[name].dtype.itemsize for name, _ in accesses(op) if name in buffers]
+    return min(8, max(4, min(sizes, default=4)))
+
+
+def lanes_of(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
+    """Elements per vector loop: several registers when the body is small. A math function takes
+    most of the 16 registers that there are without AVX-512."""
+    weight = _weight(op)
+    registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
+    if parameters.vector_bytes < 64 and _calls(op):
+        registers = 1
+    registers = parameters.registers or registers
+    return registers * parameters.vector_bytes // _widest(op, buffers)
+
+
+def shrunk(lanes: int, extent: Expr) -> int:
+    """No more lanes than the loop fills, or half fills one vector of."""
+    size = known(extent)
+    while size is not None and lanes > 4 and (lanes // 2 >= size or lanes > max(size, 16)):
+        lanes //= 2
+    return lanes
+
+
+def is_innermost(loop: ForOp) -> bool:
+    return not any(isinstance(op, ForOp) for op in loop.block.ops)
+
+
+def loops_in(block: Block) -> Iterable[ForOp]:
+    return [op for op in block.ops if isinstance(op, ForOp)]
+
+
+def _trip_work(loop: ForOp) -> int:
+    """Estimated operations of one iteration of a loop (unknown sizes count as 64)."""
+    total = 0
+    for op in loop.block.ops:
+        if isinstance(op, ForOp):
+            total += (known(op.extent) or 64) * _trip_work(op)
+        else:
+            total += _weight(op)
+    return max(1, total)
+
+
+def _grain(loop: ForOp, parameters: CPUParameters) -> int:
+    return max(1, parameters.grain // _trip_work(loop))
+
+
+def make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """Mark an independent loop parallel unless all of its work is too little for two threads."""
+    grain, size = _grain(loop, parameters), known(loop.extent)
+    if size is not None and size < 2 * grain:
+        return
+    scheduler.do("parallel", loop.var, grain)
+
+
+def writes_contiguous(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
+    steps = [
+        coefficient(flat_index(buffers[op.buffer], op.indices), loop.var)
+        for op in loop.walk()
+        if isinstance(op, (StoreOp, UpdateOp))
+    ]
+    return all(step is not None and step.is_int(1) for step in steps)
+
+
+def vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """Vectorise the innermost loops in (and including) `loop`."""
+    if not is_innermost(loop):
+        for inner in loops_in(loop.block):
+            vectorize_inside(scheduler, inner, parameters)
+        return
+    if (known(loop.extent) or 64) < 2:
+        return
+    if temporaries(loop):
+        scheduler.do("name_temporaries", loop.var)
+    buffers = scheduler.nest.buffers
+    lanes = shrunk(lanes_of(loop, buffers, parameters), loop.extent)
+    if search.first_place(loop) is not None and (known(loop.extent) or lanes) >= lanes:
+        scheduler.do("search", loop.var, lanes)
+    elif loop.is_reduction and any(isinstance(op, UpdateOp) for op in loop.block.ops):
+        _accumulate(scheduler, loop, lanes)
+    elif writes_contiguous(loop, buffers):
+        in_vectors(scheduler, loop, lanes)
+
+
+def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
+    """Vector accumulators; a long sum of floats in parts, since rounding errors add up."""
+    target, chunk, size = loop.var, lanes * LONGEST_CHAIN, known(loop.extent)
+    sums = any(
+        isinstance(op, UpdateOp) and op.combiner == "add" and op.value.dtype.is_floating_point
+        for op in loop.block.ops
+    )
+    if sums and size is not None and size >= 2 * chunk:
+        _, target = scheduler.do("split", target, chunk, "short")
+    scheduler.do("accumulate", target, lanes)
+
+
+def in_vectors(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
+    for made in scheduler.do("split", loop.var, lanes, "rest"):
+        if is_innermost(scheduler.nest.loops[made]):
+            scheduler.do("vectorize", made)
