@@ -254,6 +254,22 @@ def _tensor_split(self: Any, *_: Any) -> None:
     )
 
 
+def _combinations(self: Any, r: int = 2, with_replacement: bool = False) -> None:
+    require(array(self).ndim == 1, f"Expect a 1D vector, but got shape {sizes_of(self)}")
+
+
+def _same_kind(grad_output: Any, output: Any, *_: Any) -> None:
+    require(
+        sizes_of(grad_output) == sizes_of(output),
+        "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 "
+        f"'output'; but {sizes_of(grad_output)} does not equal {sizes_of(output)}",
+    )
+    require(
+        grad_output.dtype is output.dtype,
+        f"expected scalar type {grad_output.dtype.word} but found {output.dtype.word}",
+    )
+
+
 def _along_something(name: str, dim_at: int) -> Demand:
     """An element of every row along a dimension that is not empty."""
 
@@ -286,6 +302,8 @@ def _floating_window(name: str) -> Demand:
 DEMANDS: dict[str, Demand] = {
     **WRITTEN,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
+    **each(_combinations, "combinations"),
+    **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),
     **each(_probabilities, "bernoulli"),

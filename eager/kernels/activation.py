@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..random import DEFAULT_GENERATOR
-from ..storage import Array, array, cast, compute, floating, wrap
+from ..storage import Array, array, cast, compute, floating, promoted, wrap
 from .elementwise import logistic
 from .shapes import normal_dim
 from .special import erf
@@ -111,7 +111,14 @@ def softmax(log: bool) -> Kernel:
 
 def softmax_backward(grad: Any, output: Any, dim: int, dtype: DType) -> Any:
     g, y = compute(grad), compute(output)
-    return wrap(y * (g - (g * y).sum(axis=normal_dim(dim, y.ndim), keepdims=True)), dtype)
+    found = y * (g - (g * y).sum(axis=normal_dim(dim, y.ndim), keepdims=True))
+    return wrap(found, output.dtype)
+
+
+def log_softmax_backward(grad: Any, output: Any, dim: int, dtype: DType) -> Any:
+    g, y = compute(grad), compute(output)
+    total = g.sum(axis=normal_dim(dim, y.ndim), keepdims=True)
+    return wrap(g - np.exp(y) * total, output.dtype)
 
 
 def safe_softmax(self: Any, dim: int, dtype: DType | None = None) -> Any:
@@ -197,9 +204,11 @@ def native_dropout(self: Any, p: float, train: bool | None) -> Any:
 
 
 def native_dropout_backward(grad: Any, mask: Any, scale: float) -> Any:
-    dtype = floating(grad.dtype)
-    g = cast(grad, dtype)
-    return wrap(g * array(mask) * g.real.dtype.type(scale), dtype)
+    """grad * mask * scale; the first product stays in the dtype of both."""
+    both = promoted(grad, mask)
+    dtype = floating(both)
+    product = cast(wrap(cast(grad, both) * cast(mask, both), both), dtype)
+    return wrap(product * product.real.dtype.type(scale), dtype)
 
 
 def hardtanh(self: Any, lower: Any = -1, upper: Any = 1) -> Any:
@@ -259,5 +268,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::native_dropout": native_dropout,
     "aten::native_dropout_backward": native_dropout_backward,
     "aten::_softmax_backward_data": softmax_backward,
+    "aten::_log_softmax_backward_data": log_softmax_backward,
     "aten::_safe_softmax": safe_softmax,
 }  # fmt: skip

@@ -136,10 +136,10 @@ def tensor_split(b: Builder, x: Tensor, parts: Value, dim: Value = 0, *_: Value)
 
 
 def _even_split(name: str, axis: int) -> Value:
-    """hsplit and vsplit: equal pieces, or at the given places."""
+    """hsplit, vsplit and dsplit: equal pieces, or at the given places."""
 
     def row(b: Builder, x: Tensor, parts: Value, *_: Value) -> list[Tensor]:
-        least = 1 if name == "hsplit" else 2
+        least = {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name]
         if x.rank < least:
             b.error(
                 f"torch.{name} requires a tensor with at least {least} "
@@ -383,6 +383,7 @@ REARRANGE: Rows = {
     "aten::tensor_split": tensor_split,
     "aten::hsplit": _even_split("hsplit", 1),
     "aten::vsplit": _even_split("vsplit", 0),
+    "aten::dsplit": _even_split("dsplit", 2),
     "aten::meshgrid": meshgrid,
     "aten::cartesian_prod": _cartesian,
     "aten::tril_indices": _triangle_indices(True),

@@ -17,9 +17,9 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "geqrf linalg_* lu_* orgqr ormqr"),
     ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
-     "combinations histogram* index_reduce* nonzero_static segment_reduce unique_dim"),
+     "histogram* nonzero_static segment_reduce unique_dim"),
     ("this special function has no native code",
-     "digamma gcd* i0* igamma* lcm* mvlgamma* polygamma* special_* gamma frexp"),
+     "digamma gcd* i0* igamma* lcm* polygamma* special_* gamma frexp"),
     ("strings are known when compiling, and this one is not folded",
      "bin find hash hex is* oct"),
 )  # fmt: skip

@@ -56,6 +56,7 @@ from .sampling import SAMPLING
 from .scalars import SCALAR
 from .scattered_views import SCATTERED_VIEW
 from .selection import SELECTION
+from .short_programs import SHORT_PROGRAM
 from .slicing import SLICING
 from .special import SPECIAL
 from .spectrum import SPECTRUM
@@ -95,6 +96,7 @@ _ROWS: Rows = {
     **SAMPLING,
     **SELECTION,
     **COMPOSITE,
+    **SHORT_PROGRAM,
     **SCATTERED_VIEW,
     **SPECIAL,
     **RANDOM,

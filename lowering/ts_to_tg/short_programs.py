@@ -1,0 +1,284 @@
+"""Rows of rarer operators, each a few lines of others (see also composites.py)."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, combinations_with_replacement
+
+import numpy as np
+
+from tensorscript.base.dtypes import int64
+from tensorscript.dialects.te.expr import Expr, const, select
+
+from .builder import Builder, Rows
+from .dims import dimension, literal, sizes_of
+from .elements import compute_dtype
+from .emission import Body
+from .functions import elementary
+from .index import check_bounds, wrapped
+from .joining import cat
+from .loss import reduced
+from .pointwise import unary_float
+from .slicing import slice_at
+from .values import Tensor, Value
+
+_UNLIKE = (
+    "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'"
+)
+
+
+def _multivariate_gamma(b: Builder, x: Tensor, p: Value, *_: Value) -> Tensor:
+    """log of the gamma function of matrices of order p: a sum of those of numbers."""
+    if not isinstance(p, int):
+        b.cannot("an order that is not known")
+    if p < 1:
+        b.error("p has to be greater than or equal to 1")
+    log_gamma = elementary("lgamma")
+
+    def fn(e: Expr) -> Expr:
+        total = const(p * (p - 1) / 4 * math.log(math.pi), e.dtype)
+        for j in range(p):
+            total = total + log_gamma(e - j / 2)
+        return total
+
+    return unary_float(fn)(b, x)
+
+
+def _running_logsumexp(b: Builder, x: Tensor, dim: Value, *_: Value) -> Tensor:
+    """Each round joins neighbours twice as far apart (Hillis and Steele, "Data parallel
+    algorithms", 1986): as many rounds as the length has digits in binary."""
+    d = dimension(b, dim, x.rank)
+    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+    if not x.rank:
+        return b.copied(x)
+    length = literal(b, x.shape[d], "the length of a running sum")
+    step = 1
+    while step < length:
+        edge = [const(step) if k == d else n for k, n in enumerate(x.shape)]
+        before = cat(b, [b.full(edge, -math.inf, x.dtype), slice_at(b, x, d, 0, -step)], d)
+        x = b.apply("aten::logaddexp", before, x)
+        step *= 2
+    return x if length > 1 else b.copied(x)
+
+
+def _pairs(b: Builder, count: int) -> tuple[Tensor, Tensor]:
+    """Both places of all pairs i < j."""
+    sides = [np.ascontiguousarray(side).astype(np.int64) for side in np.triu_indices(count, 1)]
+    b.kept.extend(sides)
+    return b.literal(sides[0], int64), b.literal(sides[1], int64)
+
+
+def _pdist(b: Builder, x: Tensor, p: Value = 2.0, *_: Value) -> Value:
+    """Distances of all pairs of rows, once each."""
+    if x.rank != 2:
+        b.error(f"pdist only supports 2D tensors, got: {x.rank}D")
+    if isinstance(p, int | float) and p < 0:
+        b.error("pdist only supports non-negative p values")
+    left, right = (
+        b.apply("aten::index_select", x, 0, places)
+        for places in _pairs(b, literal(b, x.shape[0], "the number of points"))
+    )
+    return b.call("aten::linalg_vector_norm", b.apply("aten::sub", left, right), p, [1])
+
+
+def _combinations(b: Builder, x: Tensor, r: Value = 2, with_replacement: Value = False) -> Value:
+    if x.rank != 1:
+        b.error(f"Expect a 1D vector, but got shape {[int(str(n)) for n in x.shape]}")
+    if not isinstance(r, int):
+        b.cannot("a length of combinations that is not known")
+    count = literal(b, x.shape[0], "the number of elements that are combined")
+    pick = combinations_with_replacement if with_replacement else combinations
+    if r == 0:
+        return b.full([0], 0, x.dtype)
+    places = np.array(list(pick(range(count), r)), np.int64).reshape(-1, r)
+    b.kept.append(places)
+    return b.call("aten::take", x, b.literal(places, int64))
+
+
+def _put(
+    b: Builder, x: Tensor, index: Tensor, source: Tensor, accumulate: Value = False, *_: Value
+) -> Value:
+    """Elements by their number in row-major order."""
+    if index.dtype is not int64:
+        b.error(f"put_(): Expected a long tensor for index, but got {index.dtype.word}")
+    if source.dtype is not x.dtype:
+        b.error(
+            "put_(): self and source expected to have the same dtype, but got "
+            f"{x.dtype.word} and {source.dtype.word}"
+        )
+    flat, at, new = (b.apply("aten::reshape", t, [-1]) for t in (x, index, source))
+    size = flat.shape[0]
+    b.require_same(
+        new.shape[0],
+        at.shape[0],
+        "put_(): Expected source and index to have the same number of elements, but got "
+        f"source.numel() = {new.shape[0]}, index.numel() = {at.shape[0]}",
+    )
+    check_bounds(
+        b, at, size, f"out of range: tried to access an index on a tensor of {size} elements."
+    )
+
+    def make(body: Body, d: list[Expr]) -> tuple[list[Expr], Expr]:
+        return [wrapped(body.read(at, d, int64), size)], body.read(new, d, x.dtype)
+
+    out = b.scatter(flat, at.shape, make, "add" if accumulate else "set")
+    return b.call("aten::reshape", out, list(x.shape))
+
+
+def _index_reduce(
+    b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, reduce: Value, *rest: Value
+) -> Value:
+    """scatter_reduce of whole slices."""
+    if reduce not in ("mean", "prod", "amax", "amin"):
+        b.error(
+            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
+            f"{reduce}."
+        )
+    if index.rank > 1:
+        b.error(f"index_reduce(): Index is supposed to be a vector, but got dim: {index.rank}")
+    if not x.rank or not source.rank:
+        return b.call("aten::scatter_reduce.two", x, dim, index, source, reduce, *rest)
+    d = dimension(b, dim, x.rank)
+    shape = [-1 if k == d else 1 for k in range(source.rank)]
+    places = b.apply("aten::reshape", b.cast(index, int64), shape)
+    places = b.apply("aten::expand", places, list(source.shape))
+    return b.call("aten::scatter_reduce.two", x, d, places, source, reduce, *rest)
+
+
+def _widened(b: Builder, grad: Tensor, out: Tensor) -> tuple[Tensor, ...]:
+    """Both in the dtype in which sums of their elements are made."""
+    if grad.rank != out.rank:
+        b.error(_UNLIKE)
+    for m, n in zip(grad.shape, out.shape, strict=True):
+        b.require_same(m, n, _UNLIKE)
+    if grad.dtype is not out.dtype:
+        b.error(f"expected scalar type {grad.dtype.word} but found {out.dtype.word}")
+    return tuple(b.cast(t, compute_dtype(t.dtype)) for t in (grad, out))
+
+
+def _softmax_backward(b: Builder, grad: Tensor, out: Tensor, dim: Value, *_: Value) -> Tensor:
+    kind = grad.dtype
+    grad, out = _widened(b, grad, out)
+    weighted = b.apply("aten::mul", grad, out)
+    total = b.apply("aten::sum.dim_IntList", weighted, [dim], True)
+    return b.cast(b.apply("aten::mul", out, b.call("aten::sub", grad, total)), kind)
+
+
+def _log_softmax_backward(b: Builder, grad: Tensor, out: Tensor, dim: Value, *_: Value) -> Tensor:
+    kind = grad.dtype
+    grad, out = _widened(b, grad, out)
+    total = b.apply("aten::sum.dim_IntList", grad, [dim], True)
+    shares = b.apply("aten::mul", b.call("aten::exp", out), total)
+    return b.cast(b.apply("aten::sub", grad, shares), kind)
+
+
+def _dropout_backward(b: Builder, grad: Tensor, mask: Tensor, scale: Value) -> Value:
+    return b.call("aten::mul", b.call("aten::mul", grad, mask), scale)
+
+
+def _multi_margin(
+    b: Builder,
+    x: Tensor,
+    target: Tensor,
+    p: Value = 1,
+    margin: Value = 1,
+    weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """Per row the mean over other classes of max(0, margin - x[target] + x[class]) ** p."""
+    rows = x if x.rank == 2 else b.apply("aten::reshape", x, [1, -1])
+    places = b.apply("aten::reshape", target, [-1])
+    b.require_same(
+        rows.shape[0],
+        places.shape[0],
+        f"inconsistent target size, expected [{rows.shape[0]}] but got [{places.shape[0]}]",
+    )
+    column = b.apply("aten::unsqueeze", places, 1)
+    gap = b.apply("aten::sub", rows, b.call("aten::gather", rows, 1, column))
+    loss = b.apply("aten::clamp_min", b.call("aten::add", gap, margin), 0)
+    loss = b.apply("aten::pow", loss, p)
+    if weight is not None:
+        share = b.call("aten::index_select", weight, 0, places)
+        loss = b.apply("aten::mul", loss, b.call("aten::unsqueeze", share, 1))
+
+    def others(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        own = body.read(places, i, int64).equals(r[0])
+        return select(own, const(0, loss.dtype), body.read(loss, [*i, r[0]], loss.dtype))
+
+    total = b.reduce([rows.shape[0]], [rows.shape[1]], loss.dtype, "add", others)
+    mean = b.cast(b.apply("aten::div", total, rows.shape[1]), x.dtype)
+    single = not target.rank or x.rank < 2
+    return reduced(b, b.apply("aten::reshape", mean, []) if single else mean, reduction)
+
+
+def _gradient(b: Builder, x: Tensor, spacing: Value, dims: Value, order: Value) -> list[Tensor]:
+    """Central differences inside, one-sided ones at the edges."""
+    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+    axes = list(range(x.rank)) if dims is None else dims if isinstance(dims, list) else [dims]
+    steps = (
+        spacing if isinstance(spacing, list) else [1 if spacing is None else spacing] * len(axes)
+    )
+    if order not in (1, 2):
+        b.error("torch.gradient only supports edge_order=1 and edge_order=2.")
+    if len(steps) != len(axes):
+        b.error(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's length to be "
+            f"equal to {len(axes)}, but got {len(steps)}"
+        )
+    return [
+        _slope(b, x, dimension(b, axis, x.rank), step, order)
+        for axis, step in zip(axes, steps, strict=True)
+    ]
+
+
+def _slope(b: Builder, x: Tensor, d: int, step: Value, order: int) -> Tensor:
+    if isinstance(step, Tensor):
+        b.cannot("a gradient between given places")
+    if literal(b, x.shape[d], "the size of a gradient's dimension") < order + 1:
+        b.error("torch.gradient expected each dimension size to be at least edge_order+1")
+
+    def part(start: int, end: Value, factor: float) -> Tensor:
+        return b.apply("aten::mul", slice_at(b, x, d, start, end), factor)
+
+    def joined(*parts: Tensor) -> Tensor:
+        total = parts[0]
+        for p in parts[1:]:
+            total = b.apply("aten::add", total, p)
+        return total
+
+    if order == 1:
+        first = joined(part(1, 2, 1.0), part(0, 1, -1.0))
+        last = joined(part(-1, None, 1.0), part(-2, -1, -1.0))
+    else:
+        first = joined(part(0, 1, -1.5), part(1, 2, 2.0), part(2, 3, -0.5))
+        last = joined(part(-1, None, 1.5), part(-2, -1, -2.0), part(-3, -2, 0.5))
+    inner = joined(part(2, None, 0.5), part(0, -2, -0.5))
+    return b.apply("aten::div", cat(b, [first, inner, last], d), step)
+
+
+def _of_spacing(
+    b: Builder, x: Tensor, spacing: Value, dim: Value = None, order: Value = 1
+) -> Value:
+    return _gradient(b, x, spacing, dim, order)
+
+
+def _broadcast_shapes(b: Builder, p: Value, q: Value) -> Value:
+    return list(b.broadcast_shapes(tuple(sizes_of(b, p)), tuple(sizes_of(b, q))))
+
+
+SHORT_PROGRAM: Rows = {
+    "aten::mvlgamma": _multivariate_gamma,
+    "aten::special_multigammaln": _multivariate_gamma,
+    "aten::logcumsumexp": _running_logsumexp,
+    "aten::pdist": _pdist,
+    "aten::combinations": _combinations,
+    "aten::put": _put,
+    "aten::index_reduce": _index_reduce,
+    "aten::_softmax_backward_data": _softmax_backward,
+    "aten::_log_softmax_backward_data": _log_softmax_backward,
+    "aten::native_dropout_backward": _dropout_backward,
+    "aten::multi_margin_loss": _multi_margin,
+    "aten::gradient": _of_spacing,
+    "aten::gradient.array": lambda b, x, dims, order=1: _gradient(b, x, None, dims, order),
+    "aten::broadcast_shapes": _broadcast_shapes,
+}
