@@ -92,7 +92,12 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return op("tensordot", a, b, first, second)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
+    """The places of what is not 0, a row each, or with `as_tuple` a tensor a dimension."""
+    if out is not None:
+        if as_tuple:
+            raise OperatorError("nonzero does not support the out kwarg when as_tuple is True")
+        return op("nonzero", input, out=out)
     return tuple(op("nonzero_numpy", input)) if as_tuple else op("nonzero", input)
 
 
@@ -221,7 +226,7 @@ FACES: dict[str, Face] = {
     "chain_matmul": variadic("chain_matmul"),
     "cdist": cdist,
     "tensordot": with_out(tensordot),
-    "nonzero": with_out(nonzero),
+    "nonzero": nonzero,
     "norm": with_out(norm),
     "stft": stft,
     "gradient": gradient,

@@ -282,14 +282,6 @@ def _along_something(name: str, dim_at: int) -> Demand:
     return check
 
 
-def _probabilities(self: Any, *_: Any) -> None:
-    a = array(self)
-    require(
-        bool(((a >= 0) & (a <= 1)).all()) if a.dtype.kind == "f" else True,
-        "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
-    )
-
-
 def _floating_window(name: str) -> Demand:
     def check(*bound: Any) -> None:
         for v in bound:
@@ -306,7 +298,6 @@ DEMANDS: dict[str, Demand] = {
     **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),
-    **each(_probabilities, "bernoulli"),
     **{
         f"aten::{name}_window{overload}": _floating_window(f"{name}_window")
         for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")

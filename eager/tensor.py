@@ -171,8 +171,8 @@ class Tensor(
         raise ArgumentError("Tensor does not support deleting items")
 
     def __reversed__(self) -> Tensor:
-        """The elements in the other order along all dimensions."""
-        return self._tensor("flip", list(range(self._array.ndim)))
+        """The elements in the other order along the first dimension."""
+        return self._tensor("flip", [0]) if self._array.ndim else self
 
     def split(self, split_size: Any, dim: int = 0) -> Any:
         name = "split_with_sizes" if isinstance(split_size, (list, tuple)) else "split"

@@ -145,6 +145,11 @@ class TensorValues(TensorBase):
         return iter(call("aten::unbind", (self, 0)))
 
     def __contains__(self, element: object) -> bool:
+        if not isinstance(element, TensorBase | bool | int | float | complex):
+            raise OperatorError(
+                "Tensor.__contains__ only supports Tensor or scalar, but you passed in a "
+                f"{type(element)}."
+            )
         return bool(call("aten::any", (call("aten::eq", (self, element)),)))
 
     def __repr__(self) -> str:

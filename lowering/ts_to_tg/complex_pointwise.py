@@ -14,6 +14,7 @@ from .complex_numbers import Pair
 from .complex_tensors import as_complex, as_real, complex_of, parts_of
 from .emission import Body
 from .sizes import simplify
+from .special import check_double
 from .values import ComplexTensor, Tensor, Value
 from .view import strides_of
 
@@ -91,6 +92,7 @@ def _power(b: Builder, x: Value, y: Value, *_: Value) -> ComplexTensor:
 
 
 def _float_power(b: Builder, x: Value, y: Value, *_: Value) -> ComplexTensor:
+    check_double(b, x, complex128)
     is_tensor = [isinstance(v, Tensor | ComplexTensor) for v in (x, y)]
     parts = zip((x, y), is_tensor, strict=True)
     wide = [complex_of(b, v, complex128) if of_tensor else v for v, of_tensor in parts]

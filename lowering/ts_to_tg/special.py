@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import bool_, float64
+from tensorscript.base.dtypes import DType, bool_, float64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
@@ -14,7 +14,7 @@ from .elements import compute_dtype
 from .pointwise import binary_float, math_call, unary_float
 from .reduction import combine
 from .sizes import same_size
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 
 
 def _heaviside(b: Builder, x: Tensor, values: Tensor, *_: Value) -> Tensor:
@@ -65,7 +65,18 @@ def _signbit(b: Builder, x: Tensor, *_: Value) -> Tensor:
     return b.pointwise(lambda e: e < 0, x, dtype=bool_, compute=x.dtype)
 
 
+def check_double(b: Builder, x: Value, dtype: DType) -> None:
+    """float_power_ writes into tensors of double precision only."""
+    is_in_place = b.operator.partition(".")[0] == "aten::float_power_"
+    if is_in_place and isinstance(x, Tensor | ComplexTensor) and x.dtype is not dtype:
+        b.error(
+            f"the base given to float_power_ has dtype {x.dtype.word} but the operation's result"
+            f" requires dtype {dtype.word}"
+        )
+
+
 def _float_power(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
+    check_double(b, x, float64)
     return b.pointwise(lambda p, q: binary("pow", p, q), x, y, dtype=float64, compute=float64)
 
 

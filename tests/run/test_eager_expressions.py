@@ -42,6 +42,7 @@ torch.arange(0, 4, out=torch.zeros(2, 3).narrow(1, 1, 2))
 torch.split_copy(torch.arange(4.), 2, out=(torch.empty(2), torch.empty(2)))
 torch.ones(3)[1:].untyped_storage().nbytes(), torch.ones(3).is_set_to(torch.ones(3))
 torch.ones(2).type(torch.DoubleTensor).dtype
+list(reversed(torch.arange(6).view(3, 2)))
 torch.Tensor.add is torch.Tensor.add, torch.Tensor.add.__name__
 """.strip().splitlines()  # noqa: E501  # one expression a line
 
@@ -63,7 +64,9 @@ torch.ones(2).random_(5, 3)
 torch.ones(2, dtype=torch.uint8).random_(-5, 3)
 torch.ones(2, dtype=torch.uint8).random_(0, 300)
 torch.ones(2, 3)[:, 1.5:]
-torch.bernoulli(torch.tensor([2.]))
+torch.nonzero(torch.ones(2), out=torch.empty(2))
+torch.nonzero(torch.ones(2), as_tuple=True, out=torch.empty(2, dtype=torch.int64))
+"x" in torch.ones(2)
 torch.randperm(-1)
 torch._assert_async(torch.tensor(0))
 torch.ones(2).__iadd__([1])
