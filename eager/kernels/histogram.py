@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import promote_types
 from tensorscript.base.errors import OperatorError
 
 from ..storage import (
@@ -118,6 +119,8 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
     if edge_order not in (1, 2):
         raise OperatorError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dtype = floating(self.dtype)
+    for step in spacing if isinstance(spacing, (list, tuple)) else ():
+        dtype = promote_types(dtype, floating(step.dtype)) if is_tensor(step) else dtype
     x = cast(self, dtype)
     dims = _dimensions(dim, x.ndim)
     for axis in dims:

@@ -186,11 +186,19 @@ def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
 
 
 def bernoulli(self: Any, generator: Any = None) -> Any:
-    return wrap(_draw("uniform", array(self).shape, float64, generator) < compute(self), self.dtype)
+    chances = _chances(self)
+    return wrap(_draw("uniform", chances.shape, float64, generator) < chances, self.dtype)
+
+
+def _chances(p: Any) -> Array:
+    chances = compute(p)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return chances
 
 
 def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
-    chance = compute(p) if hasattr(p, "dtype") else p
+    chance = _chances(p) if hasattr(p, "dtype") else p
     if not hasattr(p, "dtype") and not 0 <= p <= 1:
         raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     return _store(self, _draw("uniform", array(self).shape, float64, generator) < chance)

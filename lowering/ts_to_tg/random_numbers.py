@@ -75,6 +75,14 @@ def _randint(
     return b.cast(found, dtype_of(dtype, int64))
 
 
+def _randint_with(
+    b: Builder, low: Value, high: Value, size: Value, generator: Value, *rest: Value
+) -> Tensor:
+    """The overload that takes a generator."""
+    _default(b, generator)
+    return _randint(b, low, high, size, *rest)
+
+
 def _randint_like(
     b: Builder, x: Tensor, low: Value, high: Value, dtype: Value = None, *_: Value
 ) -> Tensor:
@@ -119,15 +127,27 @@ def _checked(row: Row, message: str, test: Callable[..., Expr]) -> Row:
 
 def _bernoulli(b: Builder, x: Tensor, generator: Value = None, *_: Value) -> Tensor:
     _default(b, generator)
+    _check_chances(b, x)
     drawn = _drawn(b, uniform, x.shape, float64)
     return b.pointwise(lambda u, p: binary("lt", u, p), drawn, x, dtype=x.dtype, compute=float64)
+
+
+def _check_chances(b: Builder, p: Tensor) -> None:
+    fine = b.pointwise(
+        lambda e: binary("and", binary("ge", e, 0), binary("le", e, 1)), p, dtype=bool_,
+        compute=float64,
+    )  # fmt: skip
+    message = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
+    b.check(b.item(b.apply("aten::all", fine)), message)
 
 
 def _bernoulli_p(
     b: Builder, x: Tensor, p: Value = 0.5, generator: Value = None, *_: Value
 ) -> Tensor:
     _default(b, generator)
-    if not isinstance(p, Tensor):
+    if isinstance(p, Tensor):
+        _check_chances(b, p)
+    else:
         inside: Value = isinstance(p, Expr) or 0 <= p <= 1
         if isinstance(p, Expr):
             inside = binary("and", binary("ge", p, 0), binary("le", p, 1))
@@ -315,6 +335,8 @@ RANDOM: Rows = {
     "aten::randn_like": _sampled_like(normal),
     "aten::randint": lambda b, high, size, dtype=None, *_: _randint(b, 0, high, size, dtype),
     "aten::randint.low": _randint,
+    "aten::randint.generator": lambda b, high, *rest: _randint_with(b, 0, high, *rest),
+    "aten::randint.low_generator": _randint_with,
     "aten::randint_like": lambda b, x, high, *rest: _randint_like(b, x, 0, high, *rest),
     "aten::randint_like.Tensor": lambda b, x, high, *rest: _randint_like(b, x, 0, high, *rest),
     "aten::randint_like.low_dtype": _randint_like,

@@ -211,57 +211,6 @@ def _multi_margin(
     return reduced(b, b.apply("aten::reshape", mean, []) if single else mean, reduction)
 
 
-def _gradient(b: Builder, x: Tensor, spacing: Value, dims: Value, order: Value) -> list[Tensor]:
-    """Central differences inside, one-sided ones at the edges."""
-    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
-    axes = list(range(x.rank)) if dims is None else dims if isinstance(dims, list) else [dims]
-    steps = (
-        spacing if isinstance(spacing, list) else [1 if spacing is None else spacing] * len(axes)
-    )
-    if order not in (1, 2):
-        b.error("torch.gradient only supports edge_order=1 and edge_order=2.")
-    if len(steps) != len(axes):
-        b.error(
-            "torch.gradient expected spacing to be unspecified, a scalar or it's length to be "
-            f"equal to {len(axes)}, but got {len(steps)}"
-        )
-    return [
-        _slope(b, x, dimension(b, axis, x.rank), step, order)
-        for axis, step in zip(axes, steps, strict=True)
-    ]
-
-
-def _slope(b: Builder, x: Tensor, d: int, step: Value, order: int) -> Tensor:
-    if isinstance(step, Tensor):
-        b.cannot("a gradient between given places")
-    if literal(b, x.shape[d], "the size of a gradient's dimension") < order + 1:
-        b.error("torch.gradient expected each dimension size to be at least edge_order+1")
-
-    def part(start: int, end: Value, factor: float) -> Tensor:
-        return b.apply("aten::mul", slice_at(b, x, d, start, end), factor)
-
-    def joined(*parts: Tensor) -> Tensor:
-        total = parts[0]
-        for p in parts[1:]:
-            total = b.apply("aten::add", total, p)
-        return total
-
-    if order == 1:
-        first = joined(part(1, 2, 1.0), part(0, 1, -1.0))
-        last = joined(part(-1, None, 1.0), part(-2, -1, -1.0))
-    else:
-        first = joined(part(0, 1, -1.5), part(1, 2, 2.0), part(2, 3, -0.5))
-        last = joined(part(-1, None, 1.5), part(-2, -1, -2.0), part(-3, -2, 0.5))
-    inner = joined(part(2, None, 0.5), part(0, -2, -0.5))
-    return b.apply("aten::div", cat(b, [first, inner, last], d), step)
-
-
-def _of_spacing(
-    b: Builder, x: Tensor, spacing: Value, dim: Value = None, order: Value = 1
-) -> Value:
-    return _gradient(b, x, spacing, dim, order)
-
-
 def _broadcast_shapes(b: Builder, p: Value, q: Value) -> Value:
     return list(b.broadcast_shapes(tuple(sizes_of(b, p)), tuple(sizes_of(b, q))))
 
@@ -278,7 +227,5 @@ SHORT_PROGRAM: Rows = {
     "aten::_log_softmax_backward_data": _log_softmax_backward,
     "aten::native_dropout_backward": _dropout_backward,
     "aten::multi_margin_loss": _multi_margin,
-    "aten::gradient": _of_spacing,
-    "aten::gradient.array": lambda b, x, dims, order=1: _gradient(b, x, None, dims, order),
     "aten::broadcast_shapes": _broadcast_shapes,
 }

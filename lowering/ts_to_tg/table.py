@@ -26,6 +26,7 @@ from .counting import COUNTING
 from .creation import CREATION
 from .ctc import CTC
 from .decomposition import DECOMPOSITION
+from .differences import DIFFERENCES
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
@@ -97,6 +98,7 @@ _ROWS: Rows = {
     **SELECTION,
     **COMPOSITE,
     **SHORT_PROGRAM,
+    **DIFFERENCES,
     **SCATTERED_VIEW,
     **SPECIAL,
     **RANDOM,

@@ -116,6 +116,7 @@ LAYOUT: dict[str, list[Row]] = {
     "hsplit.array": [(t(6), [1, 4])],
     "vsplit.int": [(t(4, 2), 2)],
     "vsplit.array": [(t(4, 2), [1, 3])],
+    "dsplit.array": [(t(2, 3, 6), [2, 4])],
     "unbind.int": [(t(3, 2), 0), (t(3, 2), -1)],
     "repeat": [(t(2, 3), [2, 1, 2]), (t(2, 3), [0, 1])],
     "tile": [(t(2, 3), [2]), (t(2, 3), [2, 1, 2])],

@@ -19,10 +19,21 @@ def _recurrent(gates: int, layers: int, bidirectional: bool) -> list[T]:
     return out
 
 
+_PLACES = T((5,), "f8", is_chance=True)
 _BAGS = T((1,), "i8", 0, 1)
 _CELL_SHAPES = ((2, 4), (2, 3), (3, 4), (3, 3), (3,), (3,))
 
 NUMERIC: dict[str, list[Row]] = {
+    # slopes
+    "gradient.array": [(t(4, 5), [1]), (t(4, 3), [0, 1], 2), (t(4, 2), [0, 1], 2)],
+    "gradient.scalararray": [(t(4, 5), 0.5, [1, 0])],
+    "gradient.scalarrayarray": [(t(4, 5), [0.5, 2], [1, 0], 2), (t(4, 5), [0.5], [1, 0])],
+    "gradient.scalarrayint": [(t(5), [0.5], 0)],
+    "gradient.tensorarray": [
+        *((T((5, 5), "f8"), [_PLACES, _PLACES], [1, 0], order) for order in (1, 2)),
+        (t(5, 5), [_PLACES, _PLACES], [1, 1]),
+    ],
+    "gradient.tensorarrayint": [(T((5, 3), "f8"), [_PLACES], 0), (t(4, 3), [_PLACES], 0)],
     # products
     "mm": [(t(3, 4), t(4, 5)), (t(0, 4), t(4, 2)), (t(3, 0), t(0, 2)), (t(3, 4), t(3, 4))],
     "mm.dtype": [(t(3, 4), t(4, 5), FLOAT)],

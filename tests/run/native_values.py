@@ -17,12 +17,13 @@ FLOAT, INT64, BOOL = 6, 4, 11  # codes of the argument type ScalarType
 
 @dataclass(frozen=True)
 class T:
-    """A tensor of `shape`; whole numbers lie in [low, high)."""
+    """A tensor of `shape`; whole numbers lie in [low, high), chances in [0, 1)."""
 
     shape: tuple[int, ...]
     dtype: str = ""
     low: int = -5
     high: int = 6
+    is_chance: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ def _values(spec: T, variant: Variant, position: int) -> np.ndarray:
         low, high = (0, 256) if dtype == "uint8" and not spec.dtype else (spec.low, spec.high)
         return random.integers(low, high, spec.shape).astype(dtype)
     values = random.standard_normal(spec.shape) * 2
+    if spec.is_chance:
+        values = random.random(spec.shape)
     if dtype.kind == "c":
         return (values + 2j * random.standard_normal(spec.shape)).astype(dtype)
     if variant.special and not spec.dtype:
