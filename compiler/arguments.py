@@ -36,7 +36,7 @@ from tensorscript.lowering.ts_to_tg.state import uniform_dtype
 from tensorscript.lowering.ts_to_tg.values import ABSENT
 from tensorscript.runtime.values import EnumValue, ScriptObject, named_tuple
 
-from .lists import list_leaves, rows
+from .lists import list_leaves, rows, text_of_bytes
 
 
 def is_array(value: object) -> bool:
@@ -252,6 +252,8 @@ def rebuild(
             return rows(tree.children[0], leaves, tensor)
         case "scalar":
             return leaves[tree.leaf]
+        case "text":
+            return text_of_bytes(leaves[tree.leaf].tolist())
         case "constant":
             return _constant(tree.value, enum)
         case "choice":

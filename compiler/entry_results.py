@@ -6,6 +6,7 @@ tree ::= tensor(0) | number(1)                leaf of the native results
        | choice(0, tree, ..) | absent()       what leaf 0 says; a key that a dict has not
        | object("Point", x=tree, y=tree)
        | each(elements) | each(elements, 2)   a run-time list; with how many each has in leaf 2
+       | text(0) | texts(column(1), 2)        a string's bytes; those of the strings of a list
        | column(0) | boxes(0, tree, ..)       of numbers; of tensors: their numbers, counts, sizes
        | (tree, tree) | [tree] | {value(k): tree} | named("Point", x=tree, y=tree)
 ```
@@ -34,6 +35,10 @@ def results_text(tree: OutputTree) -> str:
         case "constant":
             return f"value({text_of(tree.value)})"
     inside = [results_text(child) for child in tree.children]
+    if tree.kind == "text":
+        return f"text({tree.leaf})"
+    if tree.kind == "texts":
+        return f"texts({inside[0]}, {tree.leaf})"
     if tree.kind == "column":
         return f"column({tree.leaf})"
     if tree.kind == "each":
@@ -90,6 +95,10 @@ def _read(node: ast.expr) -> OutputTree:
             children = tuple(_read(k.value) for k in keywords)
             keys = tuple(str(k.arg) for k in keywords)
             return OutputTree("object", children=children, keys=keys, class_name=name)
+        case ast.Call(ast.Name("text"), [ast.Constant(int(leaf))]):
+            return OutputTree("text", leaf)
+        case ast.Call(ast.Name("texts"), [child, ast.Constant(int(leaf))]):
+            return OutputTree("texts", leaf, (_read(child),))
         case ast.Call(ast.Name("column"), [ast.Constant(int(leaf))]):
             return OutputTree("column", leaf)
         case ast.Call(ast.Name("each"), [child]):

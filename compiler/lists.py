@@ -6,7 +6,7 @@ many each list has. Results come back by column, see `OutputTree`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.text import decoded
 from tensorscript.dialects.ts.types import BOOL, FLOAT, INT, ListType
 from tensorscript.lowering.ts_to_tg.specs import ListSpec, OutputTree
 from tensorscript.runtime.values import named_tuple
@@ -69,11 +70,19 @@ def rows(
             return leaves[tree.leaf].tolist()  # type: ignore[no-any-return]  # a list
         case "each":
             return _split(rows(tree.children[0], leaves, wrap), leaves[tree.leaf].tolist())
+        case "texts":
+            parts = _split(rows(tree.children[0], leaves, wrap), leaves[tree.leaf].tolist())
+            return list(map(text_of_bytes, parts))
         case "boxes":
             return list(_tensors(tree, leaves, wrap))
     make: Callable[..., Any] = named_tuple(tree.class_name, tree.fields) if tree.fields else _tuple
     columns = [rows(child, leaves, wrap) for child in tree.children]
     return [make(*parts) for parts in zip(*columns, strict=True)]
+
+
+def text_of_bytes(numbers: Iterable[int]) -> str:
+    """The string of these bytes of UTF-8; a part of a character is a surrogate escape."""
+    return decoded(bytes(numbers))  # type: ignore[no-any-return]  # of bytes, a string
 
 
 def _tuple(*parts: Any) -> tuple[Any, ...]:

@@ -16,10 +16,11 @@ from .builder import Builder
 from .complex_tensors import AnyTensor, as_complex, paired, pairs_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import Element, ListElement, NumberElement, TensorElement, TupleElement, perform
+from .grown import Element, ListElement, NumberElement, TensorElement, TextElement, TupleElement
 from .grown import (
     columns as columns_of,
 )
+from .list_actions import perform
 from .paths import below
 from .specs import (
     ArgumentSpec,
@@ -33,6 +34,7 @@ from .specs import (
     SequenceSpec,
     TensorSpec,
 )
+from .text_values import TEXT
 from .values import (
     ABSENT,
     ComplexTensor,
@@ -42,6 +44,7 @@ from .values import (
     ObjectRef,
     Storage,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -182,6 +185,8 @@ class Boundary:
             return OutputTree("choice", tag, tuple(map(self.tree, value.options)))
         if value is ABSENT:
             return OutputTree("absent")
+        if isinstance(value, Text):
+            return OutputTree("text", self.leaf(value.column))
         if isinstance(value, UnknownString):
             self.builder.operator = "return"
             self.builder.cannot("a string that depends on unknown values")
@@ -226,6 +231,11 @@ class Boundary:
                 lengths_leaf = self.leaf(counts)
                 parts_ = [perform(b, "join", [c], element_of(_list(c))) for c in nested]
                 return OutputTree("each", lengths_leaf, (self.elements(inner, iter(parts_)),))
+            case TextElement():
+                texts = next(columns)
+                each = self.leaf(perform(b, "lengths", [texts], TEXT))
+                numbers = self.leaf(perform(b, "join", [texts], TEXT))
+                return OutputTree("texts", each, (OutputTree("column", numbers),))
 
 
 def _origin(value: AnyTensor) -> str | None:

@@ -12,7 +12,7 @@ from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import tensor
 
 from .builder import Builder
-from .grown import perform
+from .list_actions import perform
 from .sizes import same_size
 from .values import Tensor, Value
 

@@ -26,6 +26,7 @@ from .values import (
     FutureValue,
     ListRef,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -107,7 +108,7 @@ def _one_of(ev: Evaluator, items: tuple[Value, ...], key: Expr) -> Value:
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
-        if isinstance(key, Expr | UnknownString):
+        if isinstance(key, Expr | Text | UnknownString):
             ev.b.cannot("a dict key that is not known")
         _change(ev, x, {**content, key: value})
         return None
@@ -231,7 +232,7 @@ def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
 
 
 def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
-    if any(isinstance(v, Expr) for v in (*ev.b.heap[x], value)):
+    if any(isinstance(v, Expr | Text) for v in (*ev.b.heap[x], value)):
         grow(ev, x, "the place of a value that is not known")
     for k, v in enumerate(ev.b.heap[x]):
         if same_value(v, value):
@@ -253,7 +254,7 @@ def _count(ev: Evaluator, x: ListRef, value: Value) -> Value:
 def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
     """Take out the first element that equals `value`."""
     items = list(ev.b.heap[x])
-    if any(isinstance(v, Expr | Tensor) for v in (*items, value)):
+    if any(isinstance(v, Expr | Tensor | Text) for v in (*items, value)):
         grow(ev, x, "removing a value that is not known")
     for k, v in enumerate(items):
         if same_value(v, value):
@@ -407,7 +408,7 @@ def _dict(ev: Evaluator, *given: Value) -> Value:
     if isinstance(given[0], DictRef):
         return ev.new_dict(items_of(ev, given[0]))
     pairs = [pair.elements for pair in ev.plain(given[0])]
-    if any(isinstance(key, Expr | UnknownString) for key, _ in pairs):
+    if any(isinstance(key, Expr | Text | UnknownString) for key, _ in pairs):
         ev.b.cannot("a dict key that is not known")
     return ev.new_dict(dict(pairs))
 

@@ -50,6 +50,7 @@ from .merge import (
     same_type,
     same_value,
 )
+from .text_values import is_textual, text_column
 from .values import (
     UNINITIALIZED,
     ComplexTensor,
@@ -57,6 +58,7 @@ from .values import (
     ListRef,
     ObjectRef,
     Tensor,
+    Text,
     TupleValue,
     Value,
     Variant,
@@ -390,6 +392,8 @@ class _LoopState:
         `NOTHING` if it adds none. The iterations change constants only: `None` to a tensor."""
         if UNINITIALIZED in (old, new) or same_value(old, new):
             return NOTHING
+        if is_textual(old) and is_textual(new):
+            return self._widened_text(old, new)
         kinds = {kind_of(v) for v in options_of(old)}
         more = [v for v in options_of(new) if kind_of(v) not in kinds]
         if not more or not any(map(is_constant, (*options_of(old), *more))):
@@ -400,6 +404,17 @@ class _LoopState:
         if NOTHING in added:
             self.b.cannot(f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}")
         return Variant(tag_of(old), (*options_of(old), *added))
+
+    def _widened_text(self, old: Value, new: Value) -> Value:
+        """A string is one of a few known ones, or made by the running program."""
+        if isinstance(old, Text):
+            return NOTHING
+        options = tuple(dict.fromkeys((*options_of(old), *options_of(new))))
+        if isinstance(new, Text) or len(options) > MOST_OPTIONS:
+            if not self.b.finds_sizes:
+                self.b.cannot("a loop that makes ever more strings")
+            return Text(text_column(self.b, old))
+        return NOTHING if len(options) == len(options_of(old)) else Variant(tag_of(old), options)
 
     def _box(self, path: Path, old: Value, new: Value) -> bool:
         """Whether a tensor in a carried value changes its shape in a way that is new."""
@@ -440,7 +455,7 @@ class _LoopState:
                 if first is NOTHING:
                     self.b.cannot("a value that only exists after a loop's first iteration")
                 self.initial[k] = first
-            elif not isinstance(old, Variant) and kind_of(old) != kind_of(new):
+            elif not isinstance(old, Variant | Text) and kind_of(old) != kind_of(new):
                 self.b.cannot(
                     f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}"
                 )
@@ -462,6 +477,8 @@ class _LoopState:
             first, last = self.initial[k], after[k]
             if isinstance(first, Variant):
                 last = fitted(first, last)
+            if isinstance(first, Text) and is_textual(last):
+                last = Text(text_column(b, last))
             require_alike(b, self.before, first, trial.heap, last)
             self._flatten((k,), last, leaves)
         for ref in self.refs:

@@ -48,6 +48,7 @@ from .values import (
     Site,
     Storage,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -98,6 +99,7 @@ class Evaluator:
         self.containers = tables["container"]
         self.grown_rows = tables["grown"]
         self.scalar_rows = tables["scalar"]
+        self.text_rows = tables["text"]
         self.tensor_rows = tables["tensor"]
         self.depth = 0
         self.objects: dict[int, ObjectRef] = {}
@@ -274,6 +276,11 @@ class Evaluator:
         base = name.partition(".")[0]
         if any(isinstance(a, UnknownString) for a in arguments) and base not in _OF_MESSAGES:
             b.cannot("computes with a string that depends on unknown values")
+        if any(isinstance(a, Text) for a in arguments):
+            if row := self.text_rows.get(base):
+                return row(self, *arguments)
+            if base not in _OF_MESSAGES | _OF_ELEMENTS:
+                b.cannot("has no native form on a string that depends on unknown values")
         grown = [self.is_grown(a) for a in arguments]
         if any(grown[:1]) or (any(grown) and base in _OF_TWO_LISTS):
             if row := self.grown_rows.get(name) or self.grown_rows.get(base):
@@ -442,6 +449,12 @@ _OF_MESSAGES = frozenset(
 """Operators on strings that messages are made of."""
 
 
+_OF_ELEMENTS = frozenset(
+    {"aten::append", "aten::insert", "aten::_set_item", "aten::__is__", "aten::__isnot__"}
+)
+"""Operators that take an element, whatever it is."""
+
+
 def functional_name(base: str) -> str:
     """`aten::add_` to `aten::add`, `aten::__iand__` to `aten::__and__`; others as they are."""
     name = base.rpartition("::")[2]
@@ -513,7 +526,7 @@ _TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
     tt.FloatType: _scalar_test(float64),
     tt.BoolType: _scalar_test(tt_bool),
     tt.NumberType: lambda v: is_scalar(v) and not isinstance(v, bool),
-    tt.StringType: lambda v: isinstance(v, str | UnknownString),
+    tt.StringType: lambda v: isinstance(v, str | Text | UnknownString),
     tt.NoneType: lambda v: v is None,
     tt.DeviceType: lambda v: isinstance(v, Device),
     tt.AnyType: lambda v: True,

@@ -20,15 +20,17 @@ from xdsl.ir import Attribute, SSAValue
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.source import Span
 from tensorscript.dialects.te.expr import Expr
-from tensorscript.dialects.tg.lists import ListOp, list_of
+from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from tensorscript.dialects.ts import types as tt
 
 from .builder import Builder
 from .elements import as_expr
 from .heap import Heap
+from .list_actions import perform
 from .sizes import same_size
-from .values import Grown, ListRef, Site, Tensor, TupleValue, Value, is_scalar
+from .text_values import TEXT, is_textual, text_column
+from .values import Grown, ListRef, Site, Tensor, Text, TupleValue, Value, is_scalar
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,12 @@ class ListElement:
     element: Element
 
 
-Element = NumberElement | TensorElement | TupleElement | ListElement
+@dataclass(frozen=True)
+class TextElement:
+    """Strings, each as the list of its bytes."""
+
+
+Element = NumberElement | TensorElement | TupleElement | ListElement | TextElement
 
 
 class ListGrows(Exception):
@@ -99,6 +106,8 @@ def of_type(type_: Attribute | None) -> Element | None:
         return None
     if (dtype := _NUMBERS.get(type(type_))) is not None:
         return NumberElement(dtype)
+    if isinstance(type_, tt.StringType):
+        return TextElement()
     if isinstance(type_, tt.ListType):
         inner = of_type(type_.element)
         return None if inner is None else ListElement(inner)
@@ -114,6 +123,8 @@ def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | No
     """The element that a value is (in a branch's heap); None if a run-time list cannot hold it."""
     if is_scalar(value):
         return NumberElement(as_expr(value).dtype)
+    if is_textual(value):
+        return TextElement()
     if isinstance(value, Tensor):
         shape = tuple(None if b.is_found(s) else s for s in value.shape)
         return TensorElement(value.dtype, shape)
@@ -182,17 +193,11 @@ def columns(element: Element) -> list[Attribute]:
             return [c for part in elements for c in columns(part)]
         case ListElement(inner):
             return [list_of(c) for c in columns(inner)]
+        case TextElement():
+            return [TEXT]
 
 
 # --- elements in and out ----------------------------------------------------------------------
-
-
-def perform(
-    b: Builder, action: str, arguments: Sequence[SSAValue], result: Attribute | None = None
-) -> SSAValue:
-    """Emit a tg.list; its result (for an action without one: the last operand)."""
-    op = b.emit(ListOp(action, arguments, result))
-    return op.outputs[0] if result is not None else arguments[-1]
 
 
 def new_grown(b: Builder, element: Element) -> Grown:
@@ -222,6 +227,8 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
             return [leaf for part, v in pairs for leaf in leaves_of(b, part, v)]
         case ListElement(inner), ListRef():
             return _list_leaves(b, inner, value)
+        case TextElement(), _ if is_textual(value):
+            return [text_column(b, value)]
     return b.cannot("a list of values of different kinds")
 
 
@@ -253,6 +260,8 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
             ref = ListRef()
             b.heap[ref] = Grown(inner, tuple(next(leaves) for _ in columns(inner)))
             return ref
+        case TextElement():
+            return Text(next(leaves))
 
 
 def fill(b: Builder, grown: Grown, values: Sequence[Value]) -> Grown:

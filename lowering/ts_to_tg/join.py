@@ -20,6 +20,7 @@ from .grown import joined, must_grow, of_list
 from .heap import Heap, Ref
 from .kinds import chosen_of, kind_of, kind_text, options_of, tag_of, variant
 from .merge import Rebuild, grown_list, leaf_type, leaf_value, same_type, same_value
+from .text_values import Textual, is_textual
 from .values import (
     ABSENT,
     UNINITIALIZED,
@@ -30,6 +31,7 @@ from .values import (
     ObjectRef,
     Site,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -110,6 +112,8 @@ class Join:
         """The plan for a pair of values: of one kind, or as a variant."""
         if same_value(yes, no) and not self._is_inner(yes):
             return lambda it: yes
+        if Text in (type(yes), type(no)):
+            return self._text(yes, no)
         if Variant in (type(yes), type(no)):
             return self._variant(yes, no)
         present, other = (no, UNINITIALIZED) if yes is UNINITIALIZED else (yes, no)
@@ -131,6 +135,17 @@ class Join:
             case DictRef() | ObjectRef():
                 return self._named(present, yes, no)
         return lambda it: present
+
+    def _text(self, yes: Value, no: Value) -> Rebuild:
+        """Two strings, of which the running program makes at least one."""
+        given = [v for v in (yes, no) if v is not UNINITIALIZED]
+        if any(isinstance(v, UnknownString) for v in given):
+            return lambda it: UnknownString("{}")
+        if not all(map(is_textual, given)):
+            return self._variant(yes, no)
+        sides = (v if v is UNINITIALIZED else Textual(v) for v in (yes, no))
+        self.leaves.append((next(sides), next(sides)))
+        return lambda it: Text(next(it))
 
     def _messages(self, yes: Value, no: Value) -> Rebuild:
         """Two strings, of which one is not known: for messages only."""
@@ -187,6 +202,8 @@ class Join:
             return value not in self.before
         if isinstance(value, Expr):
             return not self._outer(value)
+        if isinstance(value, Text):
+            return True
         if isinstance(value, Variant):
             return any(map(self._is_inner, (value.tag, *value.options)))
         is_compound = isinstance(value, TupleValue | ComplexTensor)

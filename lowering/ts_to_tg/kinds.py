@@ -20,6 +20,7 @@ from .values import (
     ListRef,
     ObjectRef,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -49,6 +50,8 @@ def kind_of(value: Value) -> Kind:
             return "an object", value.class_name, value.path
         case UnknownString():
             return ("a string",)
+        case Text():
+            return ("a text",)
         case FutureValue() | Chosen():
             return type(value).__name__, id(value)
     return type(value).__name__, value
@@ -65,7 +68,7 @@ def is_constant(value: Value) -> bool:
     """Known as a whole, and no number: None, a string, a member of an enum, ..."""
     held = (
         Tensor | ComplexTensor | TupleValue | ListRef | DictRef | ObjectRef | Variant | Chosen
-        | UnknownString | FutureValue
+        | UnknownString | Text | FutureValue
     )  # fmt: skip
     return value is not UNINITIALIZED and not is_scalar(value) and not isinstance(value, held)
 

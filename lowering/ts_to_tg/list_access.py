@@ -12,7 +12,8 @@ from tensorscript.dialects.tg.types import ListType, ScalarType
 
 from .builder import Builder
 from .elements import as_expr
-from .grown import perform, value_of
+from .grown import value_of
+from .list_actions import perform
 from .values import Grown, Value
 
 _I64 = ScalarType(int64)

@@ -18,8 +18,9 @@ from .builder import Builder, Rows
 from .control import loop
 from .dims import dimension
 from .evaluator import Evaluator
-from .grown import TensorElement, perform
+from .grown import TensorElement
 from .list_access import check, length, named
+from .list_actions import perform
 from .reshape import reshaped
 from .scalars import SCALAR
 from .sizes import product, simplify

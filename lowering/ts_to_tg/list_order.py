@@ -14,8 +14,9 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, select
 from .builder import Builder
 from .control import loop
 from .elements import as_expr
-from .grown import Element, NumberElement, TupleElement, leaves_of, perform
+from .grown import Element, NumberElement, TupleElement, leaves_of
 from .list_access import fetch, length, named
+from .list_actions import perform
 from .values import Grown, TupleValue, Value
 
 _MANY = 2**63 - 1

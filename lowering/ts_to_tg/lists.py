@@ -20,6 +20,7 @@ from .evaluator import Evaluator
 from .grown import (
     ListElement,
     NumberElement,
+    TextElement,
     as_grown,
     columns,
     joined,
@@ -28,11 +29,12 @@ from .grown import (
     of_list,
     of_value,
     of_values,
-    perform,
 )
 from .list_access import check, fetch, length, named, position
+from .list_actions import perform
 from .list_order import has_order, sort_tuples
 from .scalars import SCALAR
+from .texts import place_in
 from .values import Grown, ListRef, Tensor, Value
 
 _I64, _B1 = ScalarType(int64), ScalarType(bool_)
@@ -84,6 +86,8 @@ def _numbers(ev: Evaluator, x: ListRef) -> SSAValue:
 
 
 def _find(ev: Evaluator, x: ListRef, value: Value) -> Expr:
+    if isinstance(_content(ev, x).element, TextElement):
+        return place_in(ev.b, _content(ev, x), value)
     arguments = [_numbers(ev, x), ev.b.scalar_operand(value)]
     return ev.b.scalar_of(perform(ev.b, "find", arguments, _I64))
 

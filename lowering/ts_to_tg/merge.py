@@ -17,10 +17,12 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, ten
 from .boxes import Boxed, visible
 from .builder import Builder
 from .elements import as_expr
-from .grown import joined, must_grow, new_grown, of_list, perform
+from .grown import joined, must_grow, new_grown, of_list
 from .heap import Heap, Ref
 from .kinds import is_constant
+from .list_actions import perform
 from .sizes import same_size
+from .text_values import TEXT, Textual, text_column
 from .values import (
     ComplexTensor,
     DictRef,
@@ -29,6 +31,7 @@ from .values import (
     ObjectRef,
     Site,
     Tensor,
+    Text,
     TupleValue,
     Value,
     Variant,
@@ -42,6 +45,8 @@ Rebuild = Callable[[Iterator[SSAValue]], Value]
 def leaf_type(value: Value) -> LeafType:
     if isinstance(value, Boxed):
         return ListType.of(value.tensor.dtype)
+    if isinstance(value, Textual):
+        return TEXT
     if isinstance(value, SSAValue):
         assert isinstance(value.type, ListType)
         return value.type
@@ -61,6 +66,8 @@ def leaf_ssa(b: Builder, value: Value) -> SSAValue:
         return value
     if isinstance(value, Boxed):
         return perform(b, "box", [b.ssa(value.tensor)], ListType.of(value.tensor.dtype))
+    if isinstance(value, Textual):
+        return text_column(b, value.value)
     return b.ssa(value) if isinstance(value, Tensor) else b.scalar_operand(value)
 
 
@@ -76,7 +83,7 @@ def same_type(a: LeafType, b: LeafType) -> bool:
 
 def default_of(b: Builder, value: Value) -> Value:
     """Any value of the type of `value`, where nothing will read it."""
-    if isinstance(value, Boxed | SSAValue):
+    if isinstance(value, Boxed | Textual | SSAValue):
         return perform(b, "new", (), leaf_type(value))
     if isinstance(value, Tensor):
         return b.full(value.shape, 0, value.dtype)
@@ -109,6 +116,8 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value:
         return NOTHING if any(p is NOTHING for p in items) else made
     if is_constant(value):
         return value
+    if isinstance(value, Text):
+        return Text(perform(b, "new", (), TEXT))
     if isinstance(value, Variant):
         options = [placeholder(b, heap, v) for v in value.options]
         missing = any(p is NOTHING for p in options)
@@ -162,6 +171,9 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
     if is_scalar(value):
         leaves.append(value)
         return lambda it: leaf_value(b, next(it))
+    if isinstance(value, Text):
+        leaves.append(value.column)
+        return lambda it: Text(next(it))
     if isinstance(value, TupleValue | ComplexTensor):
         parts = [flatten(b, v, leaves) for v in value.elements]
         return lambda it: value.with_elements(tuple(p(it) for p in parts))

@@ -17,7 +17,9 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select, una
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
 from .functions import elementary
-from .values import Tensor, TupleValue, UnknownString, Value, Variant
+from .text_digits import text_of_number
+from .text_values import is_textual, joined_text
+from .values import Tensor, Text, TupleValue, UnknownString, Value, Variant
 
 
 def wrap(value: int) -> int:
@@ -44,8 +46,8 @@ def is_unknown(*values: Value) -> bool:
 
 def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
-        if isinstance(x, UnknownString) or isinstance(y, UnknownString):
-            return UnknownString(to_text(x) + to_text(y))
+        if isinstance(x, UnknownString | Text) or isinstance(y, UnknownString | Text):
+            return shown_text(b, to_text(x) + to_text(y), (x, y))
         if not is_unknown(x, y):
             return _tidy(fn(x, y))
         p, q = _paired(x, y)
@@ -65,7 +67,7 @@ def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]
             for p, q in zip(x, y, strict=True):
                 same = _and(b, same, row_eq(b, p, q))
             return same if op == "eq" else _not(b, same)
-        if isinstance(x, UnknownString) or isinstance(y, UnknownString):
+        if isinstance(x, UnknownString | Text) or isinstance(y, UnknownString | Text):
             b.cannot("comparing strings that depend on unknown values")
         if not is_unknown(x, y):
             return fn(x, y)
@@ -337,27 +339,42 @@ def _range_length(b: Builder, start: Value, stop: Value, step: Value) -> Value:
     return known(binary("max", span, 0))
 
 
-def _format(b: Builder, template: str | UnknownString, *values: Value) -> Value:
-    text = template.text if isinstance(template, UnknownString) else template
-    unknown = is_unknown(*values) or isinstance(template, UnknownString)
-    out: list[str] = []
+def _format(b: Builder, template: Value, *values: Value) -> Value:
     rest = list(values)
-    parts = text.split("{}")
-    for k, part in enumerate(parts):
-        out.append(part)
-        if k + 1 < len(parts):
-            value = rest.pop(0) if rest else "{}"
-            unknown = unknown or isinstance(value, UnknownString) or _shows_unknown(value)
-            out.append(to_text(value))
-    joined = "".join(out)
-    return UnknownString(joined) if unknown else joined
+    pieces = to_text(template).split("{}")
+    parts: list[Value] = [pieces[0]]
+    for piece in pieces[1:]:
+        parts += [rest.pop(0) if rest else "{}", piece]
+    joined = "".join(map(to_text, parts))
+    if not isinstance(template, str):
+        return UnknownString(joined)
+    return shown_text(b, joined, parts) if any(map(_shows_unknown, parts)) else joined
+
+
+def shown_text(b: Builder, shown: str, parts: Sequence[Value]) -> Value:
+    """Values one after the other as a string that the running program makes, or one that is only
+    shown (as `shown`) where it cannot."""
+    if not b.finds_sizes or not all(map(_can_show, parts)):
+        return UnknownString(shown)
+    texts = [text_of_number(b, p) if isinstance(p, Expr) else p for p in parts]
+    return joined_text(b, [p if is_textual(p) else to_text(p) for p in texts])
+
+
+def _can_show(value: Value) -> bool:
+    if isinstance(value, Expr):
+        return value.dtype in (int64, bool_)
+    return is_textual(value) or isinstance(value, bool | int | float)
+
+
+def _text_of(b: Builder, x: Value) -> Value:
+    return shown_text(b, to_text(x), [x]) if _shows_unknown(x) else to_text(x)
 
 
 def to_text(value: Value) -> str:
     """`str(value)` as TorchScript prints it: floats with up to 17 digits."""
     if isinstance(value, UnknownString):
         return value.text
-    if isinstance(value, Expr | Variant):
+    if isinstance(value, Expr | Variant | Text):
         return "{}"
     if isinstance(value, float):
         text = f"{value:.17g}"
@@ -375,7 +392,7 @@ def _shows_unknown(value: Value) -> bool:
         return any(map(_shows_unknown, value))
     if isinstance(value, TupleValue):
         return any(map(_shows_unknown, value.elements))
-    return isinstance(value, Expr | UnknownString | Variant)
+    return isinstance(value, Expr | UnknownString | Variant | Text)
 
 
 row_eq = compare("eq", operator.eq)
@@ -441,7 +458,7 @@ SCALAR: Rows = {
         as_expr(start) + as_expr(i) * as_expr(step)
     ),
     "aten::format": _format,
-    "aten::str": lambda b, x: UnknownString(to_text(x)) if _shows_unknown(x) else to_text(x),
+    "aten::str": _text_of,
     "aten::all": _all,
     "aten::any": _any,
     "aten::sum": _sum,

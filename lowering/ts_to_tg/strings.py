@@ -4,7 +4,7 @@ string that depends on unknown values is only shown in messages."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorscript.base.dtypes import int64
@@ -15,20 +15,23 @@ from tensorscript.dialects.te.expr import Expr
 from .builder import Rows
 from .evaluator import Evaluator
 from .scalars import to_text
-from .values import Tensor, TupleValue, UnknownString, Value
+from .texts import BY_UNKNOWN
+from .values import Tensor, Text, TupleValue, UnknownString, Value
 
 
 def _known(*values: Value) -> bool:
+    unknown = Expr | Tensor | Text | UnknownString
     return not any(
-        isinstance(v, Expr | Tensor | UnknownString) or (isinstance(v, list) and not _known(*v))
-        for v in values
+        isinstance(v, unknown) or (isinstance(v, list) and not _known(*v)) for v in values
     )
 
 
-def _folded(kernel: Callable[..., Any]) -> Callable[..., Value]:
+def _folded(name: str, kernel: Callable[..., Any]) -> Callable[..., Value]:
     """A row that computes with known strings and numbers."""
 
     def run(ev: Evaluator, *arguments: Value) -> Value:
+        if (row := BY_UNKNOWN.get(name)) and _is_native(ev, arguments):
+            return row(ev, *arguments)
         values = [ev.plain(a) for a in arguments]
         if not _known(*values):
             ev.b.cannot("a string that depends on unknown values")
@@ -38,6 +41,12 @@ def _folded(kernel: Callable[..., Any]) -> Callable[..., Value]:
             return ev.b.error(error.message)
 
     return run
+
+
+def _is_native(ev: Evaluator, arguments: Sequence[Value]) -> bool:
+    """Whether the running program makes the string, of arguments that are not all known."""
+    grown = any(map(ev.is_grown, arguments))
+    return ev.b.finds_sizes and (grown or not _known(*map(ev.plain, arguments)))
 
 
 def _percent_format(ev: Evaluator, text: Value, *arguments: Value) -> Value:
@@ -63,6 +72,8 @@ _FOR_MESSAGES = frozenset({"aten::add.str"})
 """Rows of `scalars.py`, which also take what is known in part."""
 
 STRINGS: Rows = {
-    **{name: _folded(kernel) for name, kernel in KERNELS.items() if name not in _FOR_MESSAGES},
+    **{
+        name: _folded(name, kernel) for name, kernel in KERNELS.items() if name not in _FOR_MESSAGES
+    },
     "aten::percentFormat": _percent_format,
 }

@@ -28,6 +28,7 @@ from .values import (
     ListRef,
     ObjectRef,
     Tensor,
+    Text,
     TupleValue,
     UnknownString,
     Value,
@@ -98,7 +99,7 @@ def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
 
 def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
     parts = [env[a] for a in op.arguments]
-    if any(isinstance(key, Expr | UnknownString | Variant) for key in parts[::2]):
+    if any(isinstance(key, Expr | Text | UnknownString | Variant) for key in parts[::2]):
         ev.b.cannot("a dict key that is not known")
     env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
 
@@ -278,7 +279,7 @@ def _print(ev: Evaluator, op: ts.PrintOp, env: Env) -> None:
 
 def _raise(ev: Evaluator, op: ts.RaiseOp, env: Env) -> None:
     message, name = env[op.message], env[op.exception]
-    unknown = isinstance(message, UnknownString | Variant)
+    unknown = isinstance(message, Text | UnknownString | Variant)
     text = to_text(message) if unknown else str(message)
     if isinstance(name, str) and name:
         text = f"{name}: {text}"

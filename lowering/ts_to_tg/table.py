@@ -64,6 +64,7 @@ from .spectrum import SPECTRUM
 from .statistic import STATISTIC
 from .stft import STFT
 from .systems import SYSTEM
+from .texts import TEXT_ROWS
 from .view import VIEW
 
 _ROWS: Rows = {
@@ -122,6 +123,7 @@ TABLES: dict[str, Rows] = {
     "container": CONTAINER,
     "grown": GROWN | LIST_JOINING,
     "scalar": SCALAR,
+    "text": TEXT_ROWS,
     "tensor": BUILDERS,
 }
 

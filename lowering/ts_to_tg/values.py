@@ -228,9 +228,17 @@ class _Absent:
 ABSENT = _Absent()
 
 
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A string that the running program makes: a tg.list of its bytes, which nothing changes."""
+
+    column: SSAValue
+
+
 @dataclass(frozen=True)
 class UnknownString:
-    """A string that depends on unknown values; `text` shows them as `{}`. For messages only."""
+    """A string that depends on unknown values and is not made natively; `text` shows them as `{}`.
+    For messages only."""
 
     text: str
 

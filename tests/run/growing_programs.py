@@ -196,6 +196,46 @@ def constant_table(i: int):
     return table[i], table[-i - 1]
 
 
+def spelled(xs: list[int], n: int):
+    names = ["zero", "one", "two"]
+    words: list[str] = []
+    line = ""
+    for x in xs:
+        word = names[x] if 0 <= x < 3 else str(x)
+        words.append(word.upper())
+        line += word[0] if x != n else "<" + word[1:] + ">"
+    found = "TWO" in words
+    return line, words, f"{n}: {found}", ", ".join(words), line == "zot"
+
+
+def tokens(codes: list[int]):
+    out: list[str] = []
+    current = ""
+    for code in codes:
+        letter = chr(code)
+        if letter == " ":
+            if len(current) > 0:
+                out.append(current)
+            current = ""
+        else:
+            current = current + letter
+    if current != "":
+        out.append(current)
+    return out, [len(word) for word in out], [ord(word[0]) for word in out]
+
+
+def looked_up(xs: list[int], n: int):
+    table = {"a": 1, "bb": 5, "aa": 7}
+    key = ""
+    total = 0
+    for x in xs:
+        key = key[-n:] + ("a" if x > 0 else "b")
+        if key in table:
+            total += table[key]
+        total += table.get(key, 100)
+    return key, total
+
+
 def order_of_tuples(xs: list[float], n: int):
     scored: list[tuple[float, int]] = []
     nested: list[tuple[bool, tuple[int, float]]] = []
@@ -310,6 +350,9 @@ CASES: tuple[Case, ...] = (
     Case(product, (([[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.5], [2.0, 1.0]]),)),
     Case(bubble_sort, (([3.0, 1.0, 2.0],), ([],))),
     Case(constant_table, ((0,), (1,), (2,))),
+    Case(spelled, (([0, 1, 2], 9), ([2, -7, 120], -7), ([], 0))),
+    Case(tokens, (([104, 105, 32, 32, 97, 98],), ([32],), ([],))),
+    Case(looked_up, (([1, 1, 0, 0, 1], 1), ([0], 2), ([], 1))),
     Case(order_of_tuples, (([2.5, 1.0, 2.5, -1.0, 9.0, 1.0, 4.0], 2), ([1.0], 1), ([], 1))),
     Case(
         slices_backwards,
