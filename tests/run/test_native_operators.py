@@ -63,7 +63,6 @@ LIMITS: dict[str, str] = {
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",
-    "chr": "a string that only the running program knows",
     "manual_seed": "a seed that only the running program knows",
     "complex": "complex numbers of half precision",
     "polar": "complex numbers of half precision",
