@@ -10,8 +10,10 @@ from emit_harness import Compiled, parse_te
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.dialects.te.expr import const, var
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.lowering.schedules.contraction_shape import recognise
+from tensorscript.lowering.schedules.contraction_tile import Tile, fitted
 from tensorscript.lowering.schedules.cpu import CPUParameters, schedule_cpu
 
 
@@ -215,3 +217,30 @@ def test_a_number_kept_after_the_sum_goes_into_the_tile() -> None:
     assert Compiled(module)(x, w, b, y) == 0
     t = x.astype(np.float64) @ w + b
     np.testing.assert_allclose(y, t / (1 + np.exp(-t)), rtol=1e-5, atol=1e-5)
+
+
+def dense(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return ts.relu(x @ w)
+
+
+@pytest.mark.parametrize("columns", [16, 24, 80, 144, 160])
+def test_panels_that_do_not_fill(columns: int) -> None:
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(s).astype("f4") for s in ((90, 70), (70, columns)))
+    np.testing.assert_allclose(ts.compile(dense)(x, w), np.maximum(x @ w, 0), 1e-4, 1e-4)
+
+
+def test_a_tile_has_one_vector_a_row_where_two_would_waste_many_lanes() -> None:
+    wide, narrow = Tile(13, 32, 16), Tile(13, 16, 16)
+    for columns, tile in {
+        16: narrow,
+        24: wide,
+        80: narrow,
+        144: narrow,
+        160: wide,
+        1000: wide,
+    }.items():
+        assert fitted(wide, const(columns)) == tile
+    few = Tile(4, 32, 16)  # rows: one vector each would leave the units waiting
+    assert fitted(few, const(16)) == few
+    assert fitted(wide, var("N")) == wide
