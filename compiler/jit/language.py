@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
 from tensorscript.eager.tracing import active_tracer
+from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
 from tensorscript.runtime.values import Future
 
@@ -145,11 +146,12 @@ def wait(future: Future) -> Any:
     return future.wait()
 
 
-_BARE = {
-    list: ("list", "List", "list[int]"),
-    dict: ("dict", "Dict", "dict[int, str]"),
-    tuple: ("tuple", "Tuple", "tuple[int, str]"),
-}
+def _bare_name(kind: Any) -> str:
+    """The name of a container type that does not say what it contains; else nothing."""
+    if kind in (list, dict, tuple):
+        return str(kind.__name__)
+    shown = str(kind).removeprefix("typing.")
+    return shown if shown in ("List", "Dict", "Tuple", "Optional") else ""
 
 
 def isinstance_of(obj: Any, target_type: Any) -> bool:
@@ -161,13 +163,8 @@ def isinstance_of(obj: Any, target_type: Any) -> bool:
     if isinstance(target_type, tuple):
         return any(isinstance_of(obj, t) for t in target_type)
     origin, inside = python.get_origin(target_type), python.get_args(target_type)
-    bare = target_type if isinstance(target_type, type) else (origin if not inside else None)
-    if bare in _BARE:
-        name, _, example = _BARE[bare]
-        raise GuardError(
-            f"Attempted to use {name} without a contained type. Please add a contained type, e.g. "
-            f"{example}"
-        )
+    if bare := _bare_name(target_type):
+        raise GuardError(without_contained(bare))
     if origin in (python.Union, types.UnionType):
         return any(obj is None if t is type(None) else isinstance_of(obj, t) for t in inside)
     if origin is list:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -11,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 from tensorscript.base.errors import ArgumentError, GuardError
 from tensorscript.frontends.script.api import compile_function
-from tensorscript.frontends.script.live import World
-from tensorscript.frontends.script.modules import ModuleTypes, is_compiled, is_module
+from tensorscript.frontends.script.live import World, is_compiled
+from tensorscript.frontends.script.modules import ModuleTypes, is_module
 from tensorscript.frontends.script.program import Program
 
 from .boundary import Mismatch, to_script
@@ -117,8 +118,14 @@ def _script_class(cls: type) -> type:
             f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing "
             "an instance instead"
         )
-    if not getattr(cls, "__torch_script_interface__", False):
-        World(Program()).type_of_class(cls, None)
+    if issubclass(cls, enum.Enum) or getattr(cls, "__torch_script_interface__", False):
+        return cls
+    if len(cls.__mro__) > 2 and not issubclass(cls, tuple):
+        raise GuardError(
+            "TorchScript classes does not support inheritance yet. Please directly inherit from "
+            "'object'."
+        )
+    World(Program()).type_of_class(cls, None)
     return cls
 
 

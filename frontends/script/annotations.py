@@ -51,11 +51,22 @@ _BUILTIN_OBJECTS: dict[object, Attribute] = {
     type(None): NONE, list: ANY_LIST, tuple: ANY_TUPLE, python.Any: ANY,
 }  # fmt: skip
 
-_BARE = {
-    "List": "List[int]", "Dict": "Dict[int, str]", "Tuple": "Tuple[int, str]",
-    "Optional": "Optional[int]", "Future": "Future[int]",
-}  # fmt: skip
-"""Constructors that need an argument, and an example."""
+_BARE = ("List", "Dict", "Tuple", "Optional", "Future")
+"""Constructors that need an argument."""
+
+
+def without_contained(name: str) -> str:
+    """What is said of a container type that does not say what it contains."""
+    if name.endswith("ict"):
+        return (
+            f"Attempted to use {name} without contained types. Please add contained type, e.g. "
+            f"{name}[int, int]"
+        )
+    return (
+        f"Attempted to use {name} without a contained type. Please add a contained type, e.g. "
+        f"{name}[int]"
+    )
+
 
 _TORCH_ROOTS = ("torch", "tensorscript")
 
@@ -166,10 +177,12 @@ def type_of_syntax(
             if name in NAMES:
                 return NAMES[name]
             raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
-    if isinstance(node, ast.Call):
-        raise CompileError("Expression of type apply cannot be used in a type expression", span)
+    if (kind := _NO_TYPES.get(type(node))) is not None:
+        raise CompileError(f"Expression of type {kind} cannot be used in a type expression", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
 
+
+_NO_TYPES: dict[type[ast.expr], str] = {ast.Call: "apply", ast.List: "list-literal"}
 
 NOT_FOUND = object()
 
@@ -208,11 +221,7 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
         raise CompileError("Expression of type dots cannot be used in a type expression", span)
     bare = getattr(found, "_name", None) or getattr(found, "__name__", None)
     if bare in _BARE:
-        raise CompileError(
-            f"Attempted to use {bare} without a contained type. Please add a contained type, e.g. "
-            f"{_BARE[bare]}",
-            span,
-        )
+        raise CompileError(without_contained(str(bare)), span)
     raise CompileError(f"Unknown type name '{bare or found}'", span)
 
 

@@ -52,6 +52,7 @@ class Emission:
     """One function being emitted.
 
     Attributes:
+        function_name: the qualified name of the function.
         refines_attributes: what a condition proves of `self.x` is used until it may be written.
         tests_attributes: a condition proved something of an attribute.
         writes: counts the places behind which attributes may have changed.
@@ -65,6 +66,7 @@ class Emission:
         self.refines_attributes = False
         self.tests_attributes = False
         self.writes = 0
+        self.function_name = ""
 
     def span(self, node: ast.AST) -> Span:
         return self.text.span(node)

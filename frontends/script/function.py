@@ -181,6 +181,9 @@ class FunctionEmitter(Objects):
             if default is not None:
                 raise NotSupportedError(_VARIADIC, self.span(keyword))
         plain = [*arguments.posonlyargs, *arguments.args]
+        if definition.self_type is not None and not plain:
+            where = self.span(definition.source.tree)
+            raise self.error("methods must have a self argument", where)
         out: list[Formal] = []
         for at, arg in enumerate([*plain, *arguments.kwonlyargs]):
             if at == 0 and definition.self_type is not None:

@@ -33,10 +33,11 @@ from .callables import (
 from .calls import BUILTINS
 from .composites import FLAGGED, OVERLOADED, Flags, composite_library, overload_names
 from .contexts import CONTEXTS, context_library
+from .emission import Emission
 from .function import FunctionEmitter
 from .live_classes import LiveClasses
 from .live_functions import LiveResolver
-from .overloads import stubs_of
+from .overloads import is_stub, stubs_of
 from .python_names import (
     MATH_CONSTANTS,
     TORCH_ROOTS,
@@ -48,7 +49,7 @@ from .python_names import (
 )
 from .signature import NO_DEFAULT, Formal, Signature
 from .text import TextWorld
-from .values import Parts, Simple, Sugared, Undefined
+from .values import Args, Kwargs, Parts, Simple, Sugared, Undefined
 from .written_out import AutogradFunction, PythonValue, is_autograd_function, legacy_tensor
 
 
@@ -67,6 +68,28 @@ class Namespace(Sugared):
         if type(found) in (bool, int, float, complex, str):
             return Simple(em.constant(found, span))
         return self.world.wrap(found, em, span, self.module.__name__, name)
+
+
+class LooseModule(Sugared):
+    """A scripted module that is not held by the module whose code names it."""
+
+    kind = "module"
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        raise em.error("Cannot call a ScriptModule that is not a submodule of the caller", span)
+
+
+def is_compiled(module: object) -> bool:
+    """Whether a module is scripted, traced or loaded."""
+    return getattr(module, "_script_object", None) is not None
+
+
+def is_compiled_by_torch(module: object) -> bool:
+    """Whether PyTorch compiled a module."""
+    return any(
+        base.__name__ == "ScriptModule" and base.__module__ == "torch.jit._script"
+        for base in type(module).__mro__
+    )
 
 
 @dataclass
@@ -126,6 +149,13 @@ class World(LiveClasses):
                 return self._dispatch(value, em, span)
             if modifier_of(value) in ("ignore", "unused"):
                 return self.python_call(value)
+            if is_stub(value):
+                raise em.error(
+                    f'Implementation for the function "{qualified_name(value)}" is missing. Please '
+                    "make sure a definition is provided and defined after all overload "
+                    "declarations.",
+                    span,
+                )
             if stubs := stubs_of(value):
                 return self._overloaded(value, stubs, em, span)
             return self.function(value, em, span)
@@ -136,6 +166,8 @@ class World(LiveClasses):
         if isinstance(value, tuple):
             parts = [self.wrap(v, em, span, "", "") for v in value]
             return Parts(parts)
+        if is_compiled(value) or is_compiled_by_torch(value):
+            return LooseModule()
         if callable(value):
             return PythonValue(self.program, value, type(value).__name__)
         return Undefined(type(value).__name__)

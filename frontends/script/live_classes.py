@@ -172,11 +172,7 @@ class LiveClasses(LiveFunctions):
             pass
         elif isinstance(member, types.FunctionType):
             self.add_method(info, key, member)
-        elif not (
-            key.startswith("__")
-            or isinstance(member, types.MemberDescriptorType)
-            or key in getattr(cls, "__annotations__", {})
-        ):
+        elif not (key.startswith("__") or isinstance(member, types.MemberDescriptorType)):
             info.refused[key] = (
                 f"'{info.name}' object has no attribute or method '{key}'. '{key}' is defined as a "
                 "class attribute which currently is not supported. Consider converting this to an "

@@ -8,7 +8,7 @@ import inspect
 import types
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.ir import Attribute
@@ -21,6 +21,7 @@ from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
 from .link import Linker
+from .overloads import overloaded_body
 from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
 from .source import FunctionSource, function_source
@@ -85,9 +86,7 @@ class LiveFunctions(ABC):
 
     def _overload(self, fn: Callable[..., object], stub: Callable[..., object], target: str) -> str:
         name = self.program.unique(target)
-        declared, body = self.definition(stub, name), self.definition(fn, name)
-        defaults = {**body.defaults, **declared.defaults}
-        made = replace(body, annotations=declared.annotations, defaults=defaults)
+        made = overloaded_body(self.definition(stub, name), self.definition(fn, name))
         compile_definition(self.program, made)
         self.functions[stub] = name
         return name

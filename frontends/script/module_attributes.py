@@ -232,6 +232,8 @@ class AttributeReader:
                 continue
             if not (name.startswith("__") or self._function(name, value)):
                 self._attribute(name, value)
+        for name in self.ignored:
+            self._refuse(name, "attribute was ignored during compilation")
 
     def _constant_names(self) -> Iterator[str]:
         """Names declared constant that have a value; others are warned about."""

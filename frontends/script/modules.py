@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.ir import Attribute
@@ -22,12 +22,12 @@ from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
 from .annotations import type_of_object
 from .containers import KINDS, generated_methods
 from .function import class_type, compile_definition
-from .live import World
+from .live import World, is_compiled
 from .module_attributes import AttributeReader, class_hints, is_module, is_root, table
 from .module_hooks import compile_hooks, hooks_of
 from .named_objects import NamedObjects
 from .objects import incompatibility
-from .overloads import stubs_of
+from .overloads import overloaded_body, stubs_of
 from .program import ClassInfo
 from .python_names import modifier_of, qualified_name
 from .signature import Signature
@@ -204,9 +204,7 @@ class ModuleTypes:
         def compile() -> Signature:
             full = f"{info.name}.{name}"
             declared = self.world.definition(stub, full, info.type)
-            written = self.world.definition(body, full, info.type)
-            defaults = {**written.defaults, **declared.defaults}
-            made = replace(written, annotations=declared.annotations, defaults=defaults)
+            made = overloaded_body(declared, self.world.definition(body, full, info.type))
             info.compiled[name] = compile_definition(self.world.program, made).signature
             return info.compiled[name]
 
@@ -271,11 +269,6 @@ class ModuleTypes:
         for key in roots:
             if key in info.methods and key not in info.compiled:
                 info.methods[key]()
-
-
-def is_compiled(module: object) -> bool:
-    """Whether a module is scripted, traced or loaded."""
-    return getattr(module, "_script_object", None) is not None
 
 
 def _original(module: object) -> object:

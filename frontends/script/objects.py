@@ -27,7 +27,7 @@ from .schema_match import convert
 from .signature import Signature, signature_text
 from .source import Text
 from .statements import Statements
-from .values import Simple, Sugared
+from .values import Simple, Sugared, Undefined
 
 T = TypeVar("T")
 
@@ -174,9 +174,11 @@ class Objects(Statements):
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> Sugared:
         info = self.info(type)
         found = self.static_member(info, name) if info is not None else None
-        if found is None:
-            raise self.error(f"class has no attribute '{name}'", span)
-        return found
+        if found is not None:
+            return found
+        if info is not None and name in vars(info.python or object):
+            return Undefined(getattr(info.python, name).__class__.__name__)
+        raise self.error(f"class has no attribute '{name}'", span)
 
     # Methods
 

@@ -6,9 +6,17 @@ that follows them; so this table belongs to the process, as the functions do.
 
 from __future__ import annotations
 
+import ast
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
+
+from tensorscript.base.errors import CompileError, FrontendError
+
+from .function import Definition
+from .signature import NO_DEFAULT
+from .source import function_source
 
 Stub = Callable[..., object]
 _STUBS: dict[str, list[Stub]] = {}
@@ -19,7 +27,12 @@ def _key(fn: Stub) -> str:
 
 
 def add_overload(fn: Stub) -> None:
-    """Note one annotated stub; a stub written again (a reloaded module) starts a new list."""
+    """Note one annotated stub; a stub written again (a reloaded module) starts a new list.
+
+    Raises:
+        CompileError: it does something.
+    """
+    _refuse_body(fn)
     stubs = _STUBS.setdefault(_key(fn), [])
     if stubs and stubs[0].__code__.co_firstlineno >= fn.__code__.co_firstlineno:
         stubs.clear()
@@ -48,6 +61,60 @@ def _torch_stubs(fn: Stub) -> list[Stub]:
     return list(by_class.get(fn.__qualname__.rpartition(".")[0].rpartition(".")[2], ()))
 
 
-def merged(stub: Mapping[str, object], body: Mapping[str, object]) -> dict[str, object]:
-    """Defaults of an overload: the stub's come before the body's."""
-    return {**body, **stub}
+def is_stub(fn: Stub) -> bool:
+    """Whether a function is one of the stubs itself: no body followed them."""
+    return hasattr(fn, "__qualname__") and fn in (_STUBS.get(_key(fn), []) or _torch_stubs(fn))
+
+
+def _refuse_body(fn: Stub) -> None:
+    """A stub may only be `pass` or `...`."""
+    try:
+        source = function_source(fn)
+    except OSError:
+        return  # Without a source nothing can be said; compiling will.
+    match source.tree.body:
+        case [ast.Pass()]:
+            return
+        case [ast.Expr(ast.Constant(value=value))] if value is ...:
+            return
+    raise CompileError(
+        "Only `pass` statement or `...` can be the body of overload declaration",
+        source.text.span(source.tree),
+    )
+
+
+def overloaded_body(declared: Definition, body: Definition) -> Definition:
+    """What is compiled for one stub: the body with the stub's types.
+
+    Raises:
+        CompileError: the parameters of the two do not go together.
+        FrontendError: a default of the stub is not that of the body.
+    """
+    where = declared.source.text.span(declared.source.tree)
+    for name, value in declared.defaults.items():
+        if body.defaults.get(name, NO_DEFAULT) != value:
+            raise FrontendError(
+                "Default parameters on overloads do not affect the runtime so they must equal to "
+                f"the default parameter on the implementation function. Found on parameter {name}",
+                where,
+            )
+    stub, full = (_parameters(d) for d in (declared, body))
+    if len(stub) > len(full):
+        raise CompileError(
+            "Overload should not have more parameters than implementation function", where
+        )
+    if stub != full[: len(stub)]:
+        raise CompileError("Overload parameters must have the same names", where)
+    for name in full[len(stub) :]:
+        if name not in body.defaults:
+            raise CompileError(
+                f"Expected to find default parameter on argument {name} because it is not defined "
+                "on the overloaded declaration",
+                body.source.text.span(body.source.tree),
+            )
+    return replace(body, annotations={**body.annotations, **declared.annotations})
+
+
+def _parameters(definition: Definition) -> list[str]:
+    found = definition.source.tree.args
+    return [a.arg for a in (*found.posonlyargs, *found.args, *found.kwonlyargs)]

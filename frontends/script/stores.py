@@ -6,7 +6,7 @@ import ast
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
+from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -41,6 +41,10 @@ _AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
 }  # fmt: skip
 """What an augmented assignment of a tensor calls: for TorchScript not all of them are in place, and
 `%=` is C's fmod. It refuses `//=` and `@=`."""
+
+
+class MisplacedAnnotation(CompileError, ValueError):
+    """`self.x: T = ...` outside `__init__` (TorchScript raises ValueError)."""
 
 
 _CHAINED = "$chained"
@@ -83,12 +87,24 @@ class Stores(Calls):
                 "annotated assignments without assigned value aren't supported",
                 self.text.word(node, 1),
             )
+        self._check_annotated(node)
         type = self.annotation(node.annotation)
         value = self.sugared(node.value, type)
         if isinstance(node.target, ast.Name):
             self.bind(node.target.id, value, span, type)
             return
         self.assign_target(node.target, Simple(self.coerce(value.as_value(self, span), type, span)))
+
+    def _check_annotated(self, node: ast.AnnAssign) -> None:
+        """The attributes of `self` have their types from `__init__` alone."""
+        name = self.function_name.rpartition(".")[2]
+        match node.target:
+            case ast.Attribute(ast.Name("self")) if name != "__init__":
+                raise MisplacedAnnotation(
+                    "Type annotations on instance attributes must be declared in __init__, not "
+                    f"'{name}'",
+                    self.span(node),
+                )
 
     def assign_target(self, target: ast.expr, value: Sugared) -> None:
         span = self.span(target)

@@ -17,9 +17,9 @@ from xdsl.ir import Attribute
 from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
-from tensorscript.frontends.script.live import World
+from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.module_attributes import AttributeReader
-from tensorscript.frontends.script.modules import is_compiled, is_exported
+from tensorscript.frontends.script.modules import is_exported
 from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
 

@@ -300,4 +300,73 @@ def f(n: int):
         r = r * m
     return r.d
 >>> f(10)
+
+=== word_count
+def f(text: str) -> Dict[str, int]:
+    counts: Dict[str, int] = {}
+    for w in text.lower().split():
+        w = w.strip(".,!?")
+        if w in counts:
+            counts[w] += 1
+        else:
+            counts[w] = 1
+    return counts
+>>> f("The cat. the dog, THE end!")
+>>> f("")
+
+=== caesar
+def f(s: str, k: int) -> str:
+    out = ""
+    for c in s:
+        o = ord(c)
+        if c.islower():
+            out += chr((o - 97 + k) % 26 + 97)
+        elif c.isupper():
+            out += chr((o - 65 + k) % 26 + 65)
+        else:
+            out += c
+    return out
+>>> f("Hello, World!", 3)
+>>> f(f("abc", 3), -3)
+
+=== roman_numbers
+def f(n: int) -> str:
+    vals = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1]
+    syms = ["M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"]
+    out = ""
+    for v, s in zip(vals, syms):
+        while n >= v:
+            out += s
+            n -= v
+    return out
+>>> f(1994)
+>>> f(0)
+
+=== sieve
+def f(n: int) -> List[int]:
+    out: List[int] = []
+    flags = [True for _ in range(n + 1)]
+    for i in range(2, n + 1):
+        if not flags[i]:
+            continue
+        out.append(i)
+        for j in range(i * i, n + 1, i):
+            flags[j] = False
+    return out
+>>> f(30)
+>>> f(0)
+
+=== matrix_of_lists
+def f(a: List[List[int]], b: List[List[int]]) -> List[List[int]]:
+    out: List[List[int]] = []
+    for i in range(len(a)):
+        row: List[int] = []
+        for j in range(len(b[0])):
+            s = 0
+            for k in range(len(b)):
+                s += a[i][k] * b[k][j]
+            row.append(s)
+        out.append(row)
+    return out
+>>> f([[1, 2], [3, 4]], [[5, 6], [7, 8]])
 """

@@ -609,4 +609,97 @@ def f(a: int, b: float):
 >>> f(T(1.5), T([2.5]))
 >>> f(T([3]), 2)
 >>> f(1.5, 2)
+
+=== overload_without_body
+@torch.jit._overload
+def g(x: int) -> int:
+    pass
+def f(x: int):
+    return g(x)
+>>> f(1)
+
+=== overload_other_default
+@torch.jit._overload
+def g(x: int, y: int = 1) -> int:
+    pass
+@torch.jit._overload
+def g(x: float, y: int = 2) -> float:
+    pass
+def g(x, y=3):
+    return x + y
+def f(x: int):
+    return g(x), g(2.0)
+>>> f(1)
+
+=== overload_fewer_parameters
+@torch.jit._overload
+def g(x: int) -> int:
+    pass
+@torch.jit._overload
+def g(x: float) -> float:
+    pass
+def g(x, y):
+    return x
+def f(x: int):
+    return g(x)
+>>> f(1)
+
+=== overload_none_matches
+@torch.jit._overload
+def g(x: int) -> int:
+    pass
+@torch.jit._overload
+def g(x: float) -> float:
+    pass
+def g(x):
+    return x
+def f(x: str):
+    return g(x)
+>>> f("1")
+
+=== overload_with_statements
+@torch.jit._overload
+def g(x: int) -> int:
+    return x
+def g(x):
+    return x
+def f(x: int):
+    return g(x)
+>>> f(1)
+
+=== arguments_scalars
+def f(a: int, b: float, c: bool, d: str, e: complex):
+    return a, b, c, d, e
+>>> f(1, 2, True, "a", 1j)
+>>> f(1.0, 2, True, "a", 1j)
+>>> f(1, "2", True, "a", 1j)
+>>> f(1, 2, 1, "a", 1j)
+>>> f(1, 2, True, 3, 1j)
+>>> f(1, 2, True, "a", 1.0)
+>>> f(1, 2, True, "a", 1)
+>>> f(T(1), 2, True, "a", 1)
+>>> f(1, T(2.5), True, "a", 1j)
+>>> f(T([1, 2]), T(2.5), True, "a", 1j)
+>>> f(T(1.5), T(2.5), True, "a", 1j)
+>>> f(1, T(2), T(True), "a", 1j)
+>>> f(2**63, 2, True, "a", 1j)
+>>> f(None, 2, True, "a", 1j)
+
+=== call_loose_script_module
+class Lin(nn.Module):
+    def forward(self, x):
+        return x + 1
+m = torch.jit.script(Lin())
+def f(x):
+    return m(x)
+>>> f(T([1.0]))
+
+=== call_loose_traced_module
+class Lin(nn.Module):
+    def forward(self, x):
+        return x + 1
+m = torch.jit.trace(Lin(), torch.ones(1))
+def f(x):
+    return m(x)
+>>> f(T([1.0]))
 """

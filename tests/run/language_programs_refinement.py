@@ -287,4 +287,91 @@ def f(x: Optional[int]):
 def f(x: int):
     return isinstance(x)
 >>> f(1)
+
+=== bare_list_isinstance
+def f(x: Any):
+    return torch.jit.isinstance(x, List)
+>>> f([1])
+
+=== bare_dict_isinstance
+def f(x: Any):
+    return torch.jit.isinstance(x, Dict)
+>>> f([1])
+
+=== bare_optional_isinstance
+def f(x: Any):
+    return torch.jit.isinstance(x, Optional)
+>>> f([1])
+
+=== bare_dict_annotation
+def f(x: Dict):
+    return x
+>>> f([1])
+
+=== bare_tuple_annotation
+def f(x: Tuple):
+    return x
+>>> f([1])
+
+=== list_as_type
+def f(x: Any):
+    return torch.jit.isinstance(x, [int, str])
+>>> f(1)
+
+=== any_parameter_kinds
+def f(x: Any):
+    if isinstance(x, int):
+        return "int " + str(x)
+    elif isinstance(x, str):
+        return "str " + x
+    elif isinstance(x, Tensor):
+        return "tensor {}".format(x.numel())
+    elif torch.jit.isinstance(x, List[int]):
+        return "ints {}".format(len(x))
+    elif torch.jit.isinstance(x, Dict[str, int]):
+        return "dict"
+    elif x is None:
+        return "none"
+    return "other"
+>>> f(3)
+>>> f("s")
+>>> f(T([1, 2]))
+>>> f([1, 2])
+>>> f({"a": 1})
+>>> f(None)
+>>> f(2.5)
+>>> f((1, 2))
+
+=== union_list_argument
+def f(x: Union[int, List[int], str]):
+    if isinstance(x, int):
+        return x
+    elif isinstance(x, str):
+        return len(x)
+    else:
+        return x[0]
+>>> f(3)
+>>> f("abc")
+>>> f([7, 8])
+>>> f(1.5)
+
+=== optional_chain
+def g(x: Optional[int], y: Optional[int] = None) -> int:
+    return (x if x is not None else 1) + (y if y is not None else 10)
+def f(a: Optional[int]):
+    return g(a), g(a, 3), g(None), g(y=2, x=a)
+>>> f(None)
+>>> f(5)
+
+=== optional_and_or
+def f(x: Optional[int], y: Optional[int]):
+    if x is not None and y is not None and x > y:
+        return x - y
+    if x is None or x < 0:
+        return -1
+    return x
+>>> f(None, None)
+>>> f(5, 3)
+>>> f(-5, 3)
+>>> f(5, None)
 """

@@ -298,4 +298,131 @@ class M(nn.Module):
     def forward(self, x):
         return x * self.config["lr"] + self.sizes[-1]
 >>> f(T([1.0]))
+
+=== ignored_submodule
+class M(nn.Module):
+    __jit_ignored_attributes__ = ["a", "sub"]
+    def __init__(self):
+        super().__init__()
+        self.a = 1
+        self.sub = nn.ReLU()
+    def forward(self, x):
+        return self.sub(x)
+>>> f(T([1.0]))
+
+=== ignored_attribute
+class M(nn.Module):
+    __jit_ignored_attributes__ = ["a", "sub"]
+    def __init__(self):
+        super().__init__()
+        self.a = 1
+    def forward(self, x):
+        return x + self.a
+>>> f(T([1.0]))
+
+=== state_of_many_kinds
+class M(nn.Module):
+    n: int
+    hist: List[int]
+    cache: Dict[str, Tensor]
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+        self.hist = []
+        self.cache = {}
+    def forward(self, x):
+        self.n += 1
+        self.hist.append(self.n)
+        key = str(self.n % 2)
+        if key in self.cache:
+            self.cache[key] = self.cache[key] + x
+        else:
+            self.cache[key] = x
+        return self.n, self.hist, self.cache
+>>> f(T([1.0]))
+>>> f(T([2.0]))
+>>> f(T([3.0]))
+>>> f.n
+>>> f.hist
+
+=== buffer_statistics
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+        self.register_buffer("count", torch.tensor(0))
+        self.momentum = 0.5
+    def forward(self, x):
+        if self.training:
+            self.count += 1
+            self.mean.mul_(1 - self.momentum).add_(self.momentum * x.mean(0))
+        return x - self.mean
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]))
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]))
+>>> f.eval()(T([[1.0, 2.0]]))
+>>> f.count
+>>> f.mean
+
+=== static_and_final
+class M(nn.Module):
+    SCALE: Final[int] = 3
+    __constants__ = ["names"]
+    def __init__(self):
+        super().__init__()
+        self.names = ["a", "b"]
+        self.k: Final[int] = 2
+    @staticmethod
+    def twice(x):
+        return x * 2
+    def forward(self, x):
+        for n in self.names:
+            if n == "a":
+                x = self.twice(x)
+        return M.twice(x) * self.SCALE + self.k
+>>> f(T([1.0]))
+
+=== tuple_attributes
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.size = (2, 3)
+        self.mix = (1, "a", 2.0)
+        self.dt = torch.float64
+        self.dev = torch.device("cpu")
+    def forward(self, x):
+        h, w = self.size
+        zeros = torch.zeros(1, dtype=self.dt, device=self.dev)
+        return x.reshape(self.size), h * w, self.mix[1], zeros
+>>> f(torch.ones(6))
+
+=== absent_parameter
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.ones(1), persistent=False)
+        self.register_parameter("p", None)
+        self.register_buffer("nb", None)
+    def forward(self, x):
+        if self.p is not None:
+            x = x * self.p
+        return x + self.b, self.nb is None
+>>> f(torch.ones(1))
+>>> list(f.state_dict().keys())
+
+=== script_object_attribute
+@torch.jit.script
+class Cfg:
+    def __init__(self, k: int):
+        self.k = k
+    def bump(self):
+        self.k += 1
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cfg = Cfg(2)
+    def forward(self, x):
+        self.cfg.bump()
+        return x * self.cfg.k
+>>> f(T([1.0, -1.0]))
+>>> f(T([1.0, -1.0]))
 """

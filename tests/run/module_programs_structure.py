@@ -606,4 +606,130 @@ class M(nn.Module):
         return F.log_softmax(self.fc(x), dim=-1)
 >>> f(T([[1, 2, 0]]))
 >>> f(T([[1, 2, 0]]), [2])
+
+=== exported_ignored_unused
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = 2
+    @torch.jit.export
+    def helper(self, x: int) -> int:
+        return x * self.w
+    @torch.jit.ignore
+    def ign(self, x: int) -> int:
+        return x + 100
+    @torch.jit.unused
+    def unu(self, x: int) -> int:
+        return x + 100
+    def forward(self, x: int):
+        if x > 10:
+            return self.unu(x)
+        return self.helper(x) + self.ign(x)
+>>> f(2)
+>>> f(12)
+>>> f.helper(3)
+>>> f.ign(3)
+
+=== forward_by_name
+class Inner(nn.Module):
+    def forward(self, x, y: int = 3):
+        return x + y
+    @torch.jit.export
+    def other(self, x):
+        return x * 7
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.i = Inner()
+        self.j = self.i
+    def forward(self, x):
+        return self.i(x), self.i.forward(x, 4), self.i.other(x), self.j(x, y=1)
+>>> f(T([1.0, -1.0]))
+>>> f.i.other(T([1.0]))
+
+=== inherited_forward_calls
+class Base(nn.Module):
+    def __init__(self, k: int):
+        super().__init__()
+        self.k = k
+    def act(self, x):
+        return x
+    def forward(self, x):
+        return self.act(x) * self.k
+class M(Base):
+    def __init__(self):
+        super().__init__(4)
+    def act(self, x):
+        return x + 1
+>>> f(T([1.0, -1.0]))
+
+=== forked_submodules
+class Inner(nn.Module):
+    def forward(self, x, k: int):
+        return x * k
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+    def forward(self, x):
+        futs = torch.jit.annotate(List[torch.jit.Future[Tensor]], [])
+        for i in range(3):
+            futs.append(torch.jit.fork(self.inner, x, i))
+        outs = [torch.jit.wait(t) for t in futs]
+        return torch.stack(outs)
+>>> f(torch.ones(2))
+
+=== interface_attribute_called
+@torch.jit.interface
+class Block(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        pass
+class A(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + 1
+class B(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x * 5
+class M(nn.Module):
+    blk: Block
+    def __init__(self):
+        super().__init__()
+        self.blk = A()
+    def forward(self, x):
+        return self.blk.forward(x)
+>>> f(torch.ones(2))
+
+=== sequential_of_tuples
+class A(nn.Module):
+    def forward(self, x: Tensor) -> Tuple[Tensor, int]:
+        return x, 2
+class B(nn.Module):
+    def forward(self, t: Tuple[Tensor, int]) -> Tensor:
+        x, n = t
+        return x * n
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.s = nn.Sequential(A(), B())
+    def forward(self, x):
+        return self.s(x)
+>>> f(torch.ones(2))
+
+=== recursive_module_list
+class A(nn.Module):
+    def __init__(self, n: int):
+        super().__init__()
+        self.n = n
+        self.child = nn.ModuleList([A(n - 1)]) if n > 0 else nn.ModuleList([])
+    def forward(self, x):
+        for c in self.child:
+            x = c(x)
+        return x + self.n
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = A(3)
+    def forward(self, x):
+        return self.a(x)
+>>> f(torch.ones(2))
 """

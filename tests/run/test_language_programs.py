@@ -62,6 +62,8 @@ PROGRAMS: dict[str, LanguageProgram] = {
 }
 
 OTHER_WORDS = {
+    "overload_fewer_parameters": "a space before the parameter's name",
+    "attribute_annotated_later": "the text of a range of the source",
     "conversions": "the text of C++'s stoll",
     "strings_index_error": "the text of C++'s string::at",
     "class_linked": "another of two faults is found first",
@@ -95,6 +97,7 @@ NOT_READ = {
     "closure_function": "a function that no module holds",
     "fn_closure": "a function that no module holds",
     "fn_kwonly": "the text drops the `*` of keyword-only arguments",
+    "dataclass_keyword_only": "the text drops the `*` of keyword-only arguments",
     "cls_method_kw": "the text drops the `*` of keyword-only arguments",
     "tensor_conv": "a private function of nn.functional",
     "tensor_std_var": "a private function of nn.functional",

@@ -63,6 +63,8 @@ INLINED_OTHERWISE = {
 """Programs whose inlined graph has other dead or constant operations, and which."""
 
 NOT_AS_EAGER = {
+    "absent_parameter": "script knows no buffers that are not saved",
+    "exported_ignored_unused": "script raises where eager mode runs the method",
     "parameter_and_buffer": "script knows no buffers that are not saved",
     "jit_attribute": "eager mode keeps the pair of value and type",
     "unused_method_run": "script raises where eager mode runs the method",
