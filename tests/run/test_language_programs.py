@@ -18,6 +18,7 @@ import language_programs_loops
 import language_programs_methods
 import language_programs_named
 import language_programs_names
+import language_programs_objects
 import language_programs_refinement
 import language_programs_scalars
 import language_programs_tensors
@@ -54,6 +55,7 @@ PROGRAMS: dict[str, LanguageProgram] = {
         language_programs_methods,
         language_programs_named,
         language_programs_names,
+        language_programs_objects,
         language_programs_refinement,
         language_programs_scalars,
         language_programs_tensors,

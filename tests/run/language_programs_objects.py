@@ -1,0 +1,281 @@
+"""Programs on dataclasses, enums and whole classes; the format is that of `language_harness`."""
+
+TEXT = r"""
+
+=== dataclass_optional
+@torch.jit.script
+@dataclass
+class D:
+    x: int
+    n: Optional[int] = None
+def f(a: int):
+    d, e = D(a), D(a, 3)
+    n = d.n
+    if n is None:
+        n = 4
+    return d.x * n, d == e, d == D(a), e == D(a, 3), e != d, e == D(a, 4)
+>>> f(2)
+
+=== dataclass_optional_order
+@torch.jit.script
+@dataclass(order=True)
+class D:
+    n: Optional[int]
+    x: int = 1
+def f(a: int, b: Optional[int]):
+    d, e = D(a), D(b)
+    return d < e, d <= e, d > e, d >= e
+>>> f(2, 2)
+>>> f(2, 3)
+>>> f(2, None)
+
+=== dataclass_tensor_field
+@torch.jit.script
+@dataclass
+class D:
+    x: Tensor
+    n: Optional[Tensor] = None
+def f(a):
+    return D(a) == D(a), D(a, a) == D(a), D(a, a) == D(a, a + 1)
+>>> f(T([1.0]))
+>>> f(T([1.0, 2.0]))
+
+=== dataclass_initvar
+@torch.jit.script
+@dataclass
+class D:
+    x: int
+    k: dataclasses.InitVar[int] = 2
+    def __post_init__(self, k: int):
+        self.x = self.x * k
+def f(a: int):
+    return D(a).x, D(a, 5).x
+>>> f(2)
+
+=== dataclass_keyword_only
+@torch.jit.script
+@dataclass(kw_only=True)
+class D:
+    x: int
+    y: int
+def f(a: int):
+    return D(x=a, y=2).y
+>>> f(2)
+
+=== dataclass_field_not_compared
+@torch.jit.script
+@dataclass
+class D:
+    x: int
+    y: int = dataclasses.field(default=4, compare=False)
+def f(a: int):
+    return D(a) == D(a, 7), D(a, 7).y
+>>> f(2)
+
+=== script_derived_class
+class A:
+    def __init__(self):
+        self.x = 1
+@torch.jit.script
+class B(A):
+    def __init__(self):
+        self.x = 2
+def f(x: int):
+    return B().x
+>>> f(1)
+
+=== method_without_self
+@torch.jit.script
+class B:
+    def __init__(self):
+        self.x = 2
+    def g():
+        return 3
+def f(x: int):
+    return B().g()
+>>> f(1)
+
+=== unused_method_without_self
+class B:
+    def __init__(self):
+        self.x = 2
+    def g():
+        return 3
+def f(x: int):
+    return B().x
+>>> f(1)
+
+=== attribute_annotated_later
+class A:
+    def __init__(self):
+        self.x = 1
+    def g(self):
+        self.x: int = 2
+def f(x: int):
+    a = A()
+    a.g()
+    return a.x
+>>> f(1)
+
+=== class_attribute_annotated
+class A:
+    LIMIT: int = 4
+    def __init__(self, v: int):
+        self.v = v
+    def g(self) -> int:
+        return self.LIMIT
+def f(a: int):
+    return A(a).g()
+>>> f(3)
+
+=== class_attribute_of_class
+class A:
+    LIMIT = 4
+    def __init__(self, v: int):
+        self.v = v
+def f(a: int):
+    return A.LIMIT + a
+>>> f(3)
+
+=== class_field_declared_only
+class A:
+    x: int
+    y: str
+    def __init__(self, v: int):
+        self.x = v
+def f(a: int):
+    return A(a).x
+>>> f(3)
+
+=== bank_account
+class Account:
+    balance: float
+    history: List[Tuple[str, float]]
+    def __init__(self, start: float = 0.0):
+        self.balance = start
+        self.history = []
+    def deposit(self, amount: float) -> float:
+        self.balance += amount
+        self.history.append(("deposit", amount))
+        return self.balance
+    def withdraw(self, amount: float) -> float:
+        if amount > self.balance:
+            raise ValueError("insufficient funds: {} < {}".format(self.balance, amount))
+        self.balance -= amount
+        self.history.append(("withdraw", amount))
+        return self.balance
+    @property
+    def count(self) -> int:
+        return len(self.history)
+def f(xs: List[float]):
+    a = Account()
+    for x in xs:
+        if x >= 0:
+            a.deposit(x)
+        else:
+            a.withdraw(-x)
+    return a.balance, a.history, a.count
+>>> f([1.0, 2.5, -1.5])
+>>> f([1.0, -2.0])
+
+=== stack_class
+class Stack:
+    def __init__(self):
+        self.items: List[int] = []
+    def push(self, x: int) -> None:
+        self.items.append(x)
+    def pop(self) -> int:
+        return self.items.pop()
+    def __len__(self) -> int:
+        return len(self.items)
+    def __contains__(self, x: int) -> bool:
+        return x in self.items
+    def __getitem__(self, i: int) -> int:
+        return self.items[i]
+def f(xs: List[int]):
+    s = Stack()
+    for x in xs:
+        s.push(x)
+    return len(s), 3 in s, s[0], s.pop(), len(s)
+>>> f([1, 2, 3])
+>>> f([])
+
+=== vector_ops
+class V:
+    def __init__(self, x: float, y: float):
+        self.x = x
+        self.y = y
+    def __add__(self, o: "V") -> "V":
+        return V(self.x + o.x, self.y + o.y)
+    def __sub__(self, o: "V") -> "V":
+        return V(self.x - o.x, self.y - o.y)
+    def __mul__(self, k: float) -> "V":
+        return V(self.x * k, self.y * k)
+    def __neg__(self) -> "V":
+        return V(-self.x, -self.y)
+    def __eq__(self, o: "V") -> bool:
+        return self.x == o.x and self.y == o.y
+    def __lt__(self, o: "V") -> bool:
+        return self.x < o.x
+    def __str__(self) -> str:
+        return "V"
+    def __abs__(self) -> float:
+        return math.sqrt(self.x * self.x + self.y * self.y)
+def f(a: float):
+    p, q = V(a, 2.0), V(1.0, a)
+    r = (p + q) * 2.0 - q
+    n = -r
+    return r.x, r.y, n.x, p == q, p < q
+>>> f(3.0)
+
+=== static_methods_both_ways
+class A:
+    def __init__(self, v: int):
+        self.v = v
+    @staticmethod
+    def make(v: int) -> int:
+        return v * 2
+    def g(self) -> int:
+        return A.make(self.v) + self.make(1)
+def f(a: int):
+    return A(a).g(), A.make(3)
+>>> f(3)
+
+=== enum_default
+class C(Enum):
+    RED = "r"
+    GREEN = "g"
+def f(c: C = C.GREEN):
+    return c.value
+>>> f()
+>>> f(C.RED)
+
+=== enum_dict_value
+class C(Enum):
+    RED = "r"
+    GREEN = "g"
+def f(s: str):
+    d = {"a": C.RED, "b": C.GREEN}
+    return d[s].value, d[s]
+>>> f("a")
+>>> f("z")
+
+=== enum_float_values
+class C(Enum):
+    LOW = 0.5
+    HIGH = 1.5
+def f(n: int):
+    t = 0.0
+    for c in C:
+        t += c.value
+    return t
+>>> f(1)
+
+=== enum_alias
+class C(Enum):
+    LOW = 1
+    ALSO = 1
+def f(n: int):
+    return C.ALSO.name, C.ALSO == C.LOW
+>>> f(1)
+"""
