@@ -173,6 +173,8 @@ def _place(ev: Evaluator, keys: Sequence[Value], text: Value) -> Expr:
     b = ev.b
     if len(keys) > MOST_KEYS or not all(isinstance(k, str) for k in keys):
         b.cannot("a dict key that is not known")
+    if not keys:
+        return const(-1)
     found = const(-1)
     for at, key in enumerate(keys):
         found = select(_same(b, text, key), const(at), found)
@@ -204,7 +206,7 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
         return item(ev, x, key)
     content = _items(ev, x)
     at = _place(ev, list(content), key)
-    ev.b.check(binary("ge", at, 0), "Argument passed to at() was not in the map: {}")
+    ev.b.check(known(binary("ge", at, 0)), "Argument passed to at() was not in the map: {}")
     return _one_of(ev, list(content.values()), at)
 
 

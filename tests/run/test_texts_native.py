@@ -32,6 +32,13 @@ def of_missing_key(x: ts.Tensor) -> int:
     return {"1": 2, "3": 4}[str(int(x.sum()))]
 
 
+def of_empty_dict(x: ts.Tensor, table: dict[str, int]) -> tuple[bool, int]:
+    key = str(x.numel() * int(x[0]))
+    if key in table:
+        return True, table[key]
+    return False, table.get(key, 5)
+
+
 def test_labels_by_a_number() -> None:
     f = ts.compile(named, fallback="error")
     for k in (2, 0, 1):
@@ -62,6 +69,12 @@ def test_a_key_that_is_not_there() -> None:
     assert f(ts.ones(3)) == 4
     with pytest.raises(UserError, match="KeyError: 2"):
         f(ts.ones(2))
+
+
+def test_an_empty_dict_has_no_key() -> None:
+    f = ts.compile(of_empty_dict, fallback="error")
+    assert f(ts.ones(2), {}) == (False, 5)
+    assert f(ts.ones(2), {"2": 1}) == (True, 1)
 
 
 def test_trees_of_strings_have_a_text() -> None:
