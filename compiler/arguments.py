@@ -283,29 +283,6 @@ def _constant(value: object, enum: Callable[[EnumRef], Any]) -> Any:
     return value
 
 
-def scalar_leaves(tree: OutputTree) -> frozenset[int]:
-    """Numbers of the results that are Python numbers."""
-    own = frozenset((tree.leaf,)) if tree.kind in ("scalar", "choice") else frozenset[int]()
-    return own.union(*(scalar_leaves(child) for child in tree.children))
-
-
-def has_tensors(tree: OutputTree) -> bool:
-    """Whether there is a tensor among the results."""
-    return tree.kind == "tensor" or any(map(has_tensors, tree.children))
-
-
-def is_plain(tree: OutputTree) -> bool:
-    """The native builtin's result is the user's result: one leaf, or a tuple of all in order."""
-    if tree.kind in ("tensor", "scalar"):
-        return tree.leaf == 0
-    if tree.kind != "tuple" or tree.fields or len(tree.children) < 2:
-        return False
-    return all(
-        child.kind in ("tensor", "scalar") and child.leaf == k
-        for k, child in enumerate(tree.children)
-    )
-
-
 def fill_defaults(
     names: Sequence[str],
     defaults: Mapping[str, Any],

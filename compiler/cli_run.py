@@ -41,8 +41,5 @@ def run_run(arguments: Namespace, options: CompileOptions) -> Report:
 
 def report_of(program: object) -> Report:
     """Seconds of each pass of the latest compilation; empty if it came from the disk cache."""
-    if isinstance(program, CompiledFunction):
-        latest = program._latest
-        return Report() if latest is None or latest.report is None else latest.report
     found = getattr(program, "report", None)
     return found if isinstance(found, Report) else Report()

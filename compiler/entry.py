@@ -25,10 +25,10 @@ from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specialise import Specialised
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, OutputTree
 
-from .arguments import scalar_leaves
 from .entry_llvm import LLVMFunction
 from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt
 from .entry_results import parse_results, results_text
@@ -98,7 +98,7 @@ def load_program(path: Path) -> Program:
 
 def stage_modules(lowered: Lowered) -> dict[str, ModuleOp]:
     """The kept modules by stage; each says how the program's results are rebuilt."""
-    results = StringAttr(results_text(lowered.specialised.output))
+    results = StringAttr(results_text(lowered.specialised.plan.output))
     modules = lowered.report.modules
     for module in modules.values():
         module.attributes[RESULTS] = results
@@ -125,7 +125,7 @@ def _described(module: ModuleOp, path: Path) -> Specialised:
     tree = parse_results(said.data) if isinstance(said, StringAttr) else flat_tree(scalars)
     if (last := max(_leaves(tree), default=-1)) >= len(scalars):
         raise UserError(f"{path}: there is no result {last}; the function has {len(scalars)}")
-    return Specialised(module, name, inputs, tree)
+    return Specialised(module, name, CallPlan(inputs, tree))
 
 
 def _leaves(tree: OutputTree) -> list[int]:
@@ -166,7 +166,7 @@ class StagedFunction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.described.inputs
+        return self.described.plan.inputs
 
     def lower(self, specs: Sequence[ArgumentSpec] = (), keep: bool = False) -> Lowered:
         """Run what is left of the pipeline; the loaded module stays as it is."""
@@ -193,12 +193,12 @@ class StagedFunction:
         Raises:
             GuardError: values that do not fit the signature of the text.
         """
-        return rebuilt(self.described.output, self.loaded(*values))
+        return rebuilt(self.described.plan.output, self.loaded(*values))
 
 
 def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModule:
     """The code of a lowered program, not yet compiled, for the CPU or for a GPU."""
-    scalars = scalar_leaves(lowered.specialised.output)
+    scalars = lowered.specialised.plan.output.scalar_leaves
     if targets.parse(options.target, options.cpu).is_ptx:
         return GPUModule(lowered.module, options, scalars)
     return NativeModule(lowered.module, options, scalars)

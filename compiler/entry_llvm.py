@@ -24,7 +24,6 @@ from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
-from .arguments import scalar_leaves
 from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt
 from .entry_results import parse_results, results_text
 from .memory import aligned
@@ -88,7 +87,7 @@ def _remarks(text: str, path: Path) -> _Remarks:
         )
     signature = signature_of(entry)
     tree = results or flat_tree([False] * len(signature.outputs))
-    signature = with_scalar_outputs(signature, scalar_leaves(tree))
+    signature = with_scalar_outputs(signature, tree.scalar_leaves)
     return _Remarks(entry.sym_name.data, signature, tree, tuple(constants))
 
 

@@ -24,7 +24,6 @@ from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.dialects.te.ops import constants, functions
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
-from .arguments import scalar_leaves
 from .lowered import Lowered
 from .native import ENTRY, host_function
 from .options import CompileOptions
@@ -51,7 +50,7 @@ def c_name(name: str) -> str:
 
 
 def _refuse_effects(lowered: Lowered, name: str) -> None:
-    own = lowered.specialised
+    own = lowered.specialised.plan
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
@@ -128,7 +127,7 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
     options = function.options
     target = targets.parse(options.target, options.cpu)
     entry = host_function(lowered.module)
-    scalars = scalar_leaves(lowered.specialised.output)
+    scalars = lowered.specialised.plan.output.scalar_leaves
     signature = with_scalar_outputs(signature_of(entry), scalars)
     data = list(constants(lowered.module))
     block = Block.of(data, f"{name}.weights", 1 if has_file else LEAST_BYTES)

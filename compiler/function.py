@@ -7,9 +7,8 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 from __future__ import annotations
 
 import gc
-import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,61 +16,37 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.signature import Signature
-from tensorscript.base.errors import (
-    GuardError,
-    NotCompilable,
-    OperatorError,
-    ScriptError,
-    UserError,
-)
-from tensorscript.dialects.te.schedule import schedules_of
+from tensorscript.base.errors import NotCompilable, OperatorError, ScriptError, UserError
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
-from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec, TensorSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 
-from . import kept
-from .arguments import (
-    Bound,
-    Taking,
-    bind,
-    fill_defaults,
-    has_tensors,
-    is_array,
-    is_plain,
-    rebuild,
-    tensor_of,
-    wrapper,
-)
-from .cache import DiskCache
+from .arguments import Bound, Taking, bind, fill_defaults, rebuild, tensor_of, wrapper
 from .convert import convert, schema_of
+from .eager_values import from_tensors, overlap, to_tensors
 from .export import export_library, export_object
-from .folding import folded_program
-from .gpu import GPULoaded, GPUModule, contiguous
 from .jit.boundary import to_python
 from .jit.failure import script_failure
 from .lists import list_spec
 from .lowered import Lowered
-from .native import Kernel, KernelTime, Loaded, NativeCode, NativeModule, raise_as_is
-from .observe import Report, dump, run_passes
+from .native import Kernel, KernelTime, Loaded, NativeCode
+from .observe import Report
 from .options import CompileOptions
-from .pipeline import PASSES
-from .program import Program, object_value
-from .schedule_file import schedules_text
+from .program import Program
 from .specialisations import (
     MOST_STATES,
     Specialisation,
     Specialisations,
+    has_lists,
     has_unknown_numbers,
+    is_flat,
     spec_text,
 )
-from .stages import print_module
+from .specialiser import Specialiser
 from .state import bind_state, store_state
-from .stored import CallPlan
 
 
 @dataclass
@@ -105,6 +80,7 @@ class CompiledFunction:
         program: what to compile.
         options: how.
         name: shown in reports and used for dumps.
+        fold: fold batch norms into the weights before them.
     """
 
     def __init__(
@@ -115,14 +91,13 @@ class CompiledFunction:
         self.options = options
         self.__name__ = name
         self.stats = Stats()
-        self._cache = DiskCache(options.cache_dir)
-        self._on_gpu = targets.parse(options.target, options.cpu).is_ptx
+        self._known = Specialisations()
+        self._specialiser = Specialiser(program, options, name, fold, self._known)
+        self._on_gpu = self._specialiser.on_gpu
         self._names = program.names
         self._taking = Taking() if self._on_gpu else Taking(self._list_specs())
-        self._known = Specialisations()
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
-        self.changing: dict[str, None] = {}
 
     def with_options(self, options: CompileOptions) -> CompiledFunction:
         """The same program, compiled in another way."""
@@ -179,7 +154,7 @@ class CompiledFunction:
         before it fails, so the interpreter, called again, fails at the same place and tells all.
         """
         try:
-            self.program.interpret([_to_tensor(v) for v in values])
+            self.program.interpret([to_tensors(v) for v in values])
         except UserError as told:
             script_failure(told, self.program.origin)
             return told
@@ -209,7 +184,7 @@ class CompiledFunction:
     def _found(self, bound: Bound) -> Specialisation | None:
         """The specialisation for arguments and for the state as it is now, made if need be; None
         if the interpreter has to run them, or arguments are taken in another way from now on."""
-        specs = contiguous(bound.specs) if self._on_gpu else bound.specs
+        specs = self._specialiser.fitted(bound.specs)
         forms = self._known.of(specs)
         if forms is None:
             return None
@@ -257,7 +232,7 @@ class CompiledFunction:
             return wrap(results[leaf] if part is None else part, dtypes[leaf])
 
         result = rebuild(own.output, results, tensor, self.program.interpreter.enum)
-        return to_python(result, self.program.classes) if own.needs_classes else result
+        return to_python(result, self.program.classes) if own.output.needs_classes else result
 
     def _store_state(
         self, found: Specialisation, bound: Bound, state: Bound, results: Sequence[Any]
@@ -278,13 +253,13 @@ class CompiledFunction:
 
     def _interpret(self, values: list[Any], kind: str) -> Any:
         self.stats.interpreted_calls += 1
-        inside = [_to_tensor(v) for v in values]
+        inside = [to_tensors(v) for v in values]
         try:
             found = self.program.interpret(inside)
         except UserError as error:
             script_failure(error, self.program.origin)
             raise
-        result = _from_tensor(found, wrapper(kind))
+        result = from_tensors(found, wrapper(kind))
         return to_python(result, self.program.classes)
 
     # -- compiling -------------------------------------------------------------------------------
@@ -302,14 +277,13 @@ class CompiledFunction:
             NotCompilable: no native form, with `fallback="error"`.
         """
         start = time.perf_counter()
-        if self._on_gpu:
-            specs = contiguous(specs)
+        specs = self._specialiser.fitted(specs)
         self.latest_specs = tuple(specs)
         if self._known.too_many(specs):
             self._note("the numbers that code is compiled for keep changing")
             return None
         try:
-            found = self._compile(specs)
+            found = self._specialiser.compile(specs, self.dispatch, self._failed)
         except NotCompilable as refusal:
             self._known.refuse(specs)
             if flexible and self._take_otherwise(specs):
@@ -331,7 +305,7 @@ class CompiledFunction:
     def _take_otherwise(self, specs: Sequence[ArgumentSpec]) -> bool:
         """Whether arguments that were refused are now taken in another way: lists of any length
         one by one, numbers as parts of the specialisation."""
-        if _has_lists(specs):
+        if has_lists(specs):
             self._taking = replace(self._taking, lists={})
         elif self._taking.known is None and has_unknown_numbers(specs) and not self._on_gpu:
             self._taking = replace(self._taking, known=True)
@@ -342,95 +316,30 @@ class CompiledFunction:
             return False
         return True
 
-    def _source(self) -> Program:
-        """What native code is made from: the program, with batch norms folded if that is asked.
-        Not kept: the folded weights are packed, and would be a second copy of them."""
-        return folded_program(self.program) if self._fold else self.program
-
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
-        """Run the pipeline without generating code.
-
-        Args:
-            keep: keep the module of every stage in the report.
-        """
-        options, report = self.options, Report()
-        receiver = self.program.receiver
-        arguments: list[ArgumentSpec] = list(specs)
-        if receiver is not None:
-            arguments.insert(0, object_value(receiver))
-        start = time.perf_counter()
-        wanted = Options(lists=not self._on_gpu)
-        source = self._source()
-        own = specialise(source.module, source.entry, arguments, wanted, self.changing)
-        self._learn(own.state_inputs)
-        report.seconds["specialise"] = time.perf_counter() - start
-        if options.dump_dir is not None:
-            dump(source.module, "ts", options.dump_dir, self.__name__)
-        module = run_passes(own.module, PASSES, options, report, self.__name__, keep)
-        return Lowered(own, module, report)
-
-    def _learn(self, paths: Sequence[str]) -> None:
-        """Attributes that a specialisation changes are constants of none: others are dropped."""
-        if new := dict.fromkeys(path for path in paths if path not in self.changing):
-            self.changing |= new
-            self._known.clear()
-
-    def _compile(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
-        if self._on_gpu:
-            return self._compile_gpu(specs)
-        place = kept.place_of(self.program, self.options, specs, self._fold, self.changing)
-        if place is not None and (hit := kept.load(self._cache, place)) is not None:
-            return self._loaded(specs, *hit, None)
-        lowered = self.lower(specs)
-        plan = CallPlan.of(lowered.specialised)
-        native = NativeModule(lowered.module, self.options, plan.scalar_leaves)
-        # Without weights the entry holds the code; else the code is one by itself.
-        whole = place is not None and plan.is_stateless and not native.has_constants
-        code = native.compile(self._cache if self.options.cache and not whole else None)
-        if place is not None and plan.is_stateless:
-            kept.store(self._cache, place, code, plan, native)
-        return self._loaded(specs, code, plan, native.arrays(), lowered.report)
-
-    def _loaded(
-        self,
-        specs: Sequence[ArgumentSpec],
-        code: NativeCode,
-        plan: CallPlan,
-        arrays: dict[str, np.ndarray],
-        report: Report | None,
-    ) -> Specialisation:
-        failed = self._failed if self._is_flat(specs, plan) else raise_as_is
-        cache = self._cache if self.options.cache else None
-        timed = self.options.timed
-        loaded = Loaded(self.__name__, code, arrays, self.dispatch, cache, failed, timed)
-        return Specialisation(tuple(specs), plan, code, loaded, report)
-
-    def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
-        lowered = self.lower(specs)
-        plan = CallPlan.of(lowered.specialised)
-        module = GPUModule(lowered.module, self.options, plan.scalar_leaves)
-        code = module.compile()
-        loaded = GPULoaded(module, code)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
-
-    def _is_flat(self, specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
-        """Whether native code takes the program's arguments and gives its results as they are."""
-        flat = len(plan.inputs) == len(self._names)
-        # Without an array nothing tells the builtin in which kind tensors are wanted.
-        told = any(isinstance(spec, TensorSpec) for spec in specs) or not has_tensors(plan.output)
-        if self._on_gpu or plan.has_effects or not flat or not told or not plan.inputs:
-            return False
-        return not _has_lists(specs) and is_plain(plan.output)
+        """Run the pipeline without generating code; see `Specialiser.lower`."""
+        return self._specialiser.lower(specs, keep)
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
-        if not self._is_flat(found.specs, found.plan):
+        if self._on_gpu or not is_flat(found.specs, found.plan):
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
         return type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
 
     # -- looking inside --------------------------------------------------------------------------
+
+    @property
+    def changing(self) -> Collection[str]:
+        """Paths of the attributes of `self` that native code is known to change."""
+        return self._known.changing.keys()
+
+    @property
+    def report(self) -> Report:
+        """Seconds of each pass of the latest compilation; empty if it came from the disk cache."""
+        found = self._latest
+        return Report() if found is None or found.report is None else found.report
 
     def _one(self) -> Specialisation:
         if self._latest is None:
@@ -457,22 +366,7 @@ class CompiledFunction:
         Raises:
             GuardError: no such stage.
         """
-        if stage == "ts":
-            return print_module(self.program.module)
-        lowered = self.lower(self._one().specs, keep=True)
-        modules = lowered.report.modules
-        if stage in modules:
-            return print_module(modules[stage])
-        if stage == "schedule":
-            return schedules_text(schedules_of(lowered.module))
-        plan = CallPlan.of(lowered.specialised)
-        make = GPUModule if self._on_gpu else NativeModule
-        native = make(lowered.module, self.options, plan.scalar_leaves)
-        if stage == "ll":
-            return native.llvm_text
-        if stage in ("s", "asm") or (stage == "ptx" and self._on_gpu):
-            return native.assembly()
-        raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
+        return self._specialiser.text(stage, self._one().specs)
 
     def asm(self) -> str:
         """Assembly of the latest specialisation."""
@@ -499,41 +393,3 @@ class CompiledFunction:
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
         return export_library(self, path, header, name, weights)
-
-
-def overlap(leaves: Sequence[Any]) -> bool:
-    """Two of the arrays may share memory: a write to one would have to show in the other."""
-    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
-    pairs = itertools.combinations(arrays, 2)
-    return any(np.may_share_memory(a, b) for a, b in pairs)
-
-
-def _has_lists(specs: Sequence[ArgumentSpec]) -> bool:
-    """A list of any length is among the arguments."""
-    return any(isinstance(spec, ListSpec) for spec in specs)
-
-
-def _to_tensor(value: Any) -> Any:
-    if is_array(value):
-        return tensor_of(value)
-    match value:
-        case tuple() if hasattr(value, "_fields"):
-            return type(value)(*map(_to_tensor, value))
-        case tuple() | list():
-            return type(value)(map(_to_tensor, value))
-        case dict():
-            return {k: _to_tensor(v) for k, v in value.items()}
-    return value
-
-
-def _from_tensor(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:
-    match value:
-        case Tensor():
-            return wrap(value._array, value.dtype)
-        case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(_from_tensor(v, wrap) for v in value))
-        case tuple() | list():
-            return type(value)(_from_tensor(v, wrap) for v in value)
-        case dict():
-            return {k: _from_tensor(v, wrap) for k, v in value.items()}
-    return value

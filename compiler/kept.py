@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.backends import target as targets
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
 from .cache import DiskCache, cache_key, compiler_identity
@@ -24,7 +25,7 @@ from .memory import aligned
 from .native import NativeCode, NativeModule
 from .options import CompileOptions
 from .program import Program
-from .stored import CallPlan, from_metadata, to_metadata
+from .stored import from_metadata, to_metadata
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     DictSpec,
+    ListSpec,
     NumberSpec,
     ObjectSpec,
     ScalarSpec,
@@ -19,7 +21,6 @@ from tensorscript.lowering.ts_to_tg.specs import (
 from .gpu import GPUCode, GPULoaded
 from .native import Loaded, NativeCode
 from .observe import Report
-from .stored import CallPlan
 
 MOST_STATES = 8
 """So many forms the state may take for one kind of arguments before the interpreter runs more."""
@@ -43,9 +44,15 @@ class Specialisation:
 
 
 class Specialisations:
-    """What is compiled, and what is known to have no native form."""
+    """What is compiled, and what is known to have no native form.
+
+    Attributes:
+        changing: paths of the attributes that some specialisation changes, as keys in the order in
+            which that was learned: constants of none.
+    """
 
     def __init__(self) -> None:
+        self.changing: dict[str, None] = {}
         self._known: dict[tuple[object, ...], list[Specialisation] | None] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], list[Specialisation]]] = []
         self._numbers = 0
@@ -53,10 +60,12 @@ class Specialisations:
     def __contains__(self, key: tuple[object, ...]) -> bool:
         return key in self._known
 
-    def clear(self) -> None:
-        """Forget all."""
-        self._known.clear()
-        self._symbolic.clear()
+    def learn(self, paths: Sequence[str]) -> None:
+        """Attributes that a specialisation changes: forget those that hold one as a constant."""
+        if new := dict.fromkeys(path for path in paths if path not in self.changing):
+            self.changing |= new
+            self._known.clear()
+            self._symbolic.clear()
 
     def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | None:
         """The forms for arguments of these specs; None if the interpreter has to run them."""
@@ -106,9 +115,23 @@ def _parts(spec: ArgumentSpec) -> Sequence[ArgumentSpec]:
     return ()
 
 
+def has_lists(specs: Sequence[ArgumentSpec]) -> bool:
+    """Whether a list of any length is among the arguments."""
+    return any(isinstance(spec, ListSpec) for spec in specs)
+
+
 def has_unknown_numbers(specs: Sequence[ArgumentSpec]) -> bool:
     """Whether there is a number that is no part of the specialisation."""
     return _has(ScalarSpec, specs)
+
+
+def is_flat(specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
+    """Whether native code takes the program's arguments and gives its results as they are."""
+    if plan.has_effects or not plan.inputs or len(plan.inputs) != len(specs) or has_lists(specs):
+        return False
+    # Without an array nothing tells the builtin in which kind tensors are wanted.
+    told = any(isinstance(spec, TensorSpec) for spec in specs) or not plan.output.has_tensors
+    return told and plan.output.is_plain
 
 
 def spec_text(specs: Sequence[ArgumentSpec]) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.paths import SELF, parts
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.runtime.values import ScriptObject
 
 from .arguments import Bound, Taking, bind, rebuild
-from .stored import CallPlan
 
 
 def _part(value: Any, name: str) -> Any:

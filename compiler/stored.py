@@ -1,4 +1,4 @@
-"""What of a specialisation is needed to call it, and its form in the disk cache.
+"""What of a specialisation is needed to call it, as the disk cache keeps it.
 
 A hit of the cache needs neither the pipeline nor LLVM: the object bytes come with a plan (how
 arguments and results meet the native inputs and outputs) as JSON.
@@ -6,74 +6,16 @@ arguments and results meet the native inputs and outputs) as JSON.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cached_property
 from typing import Any
 
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.dialects.te.expr import Expr, parse, text
-from tensorscript.dialects.ts.constants import EnumRef, text_of, value_of
-from tensorscript.lowering.ts_to_tg.specialise import Specialised
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, OutputTree
+from tensorscript.dialects.ts.constants import text_of, value_of
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
+from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
-from .arguments import scalar_leaves
 from .native import Kernel, NativeCode
-
-
-@dataclass(frozen=True)
-class CallPlan:
-    """How a call's arguments and results meet native code; fields as in `Specialised`."""
-
-    inputs: tuple[str, ...]
-    output: OutputTree
-    mutated_inputs: tuple[tuple[str, int], ...] = ()
-    state_inputs: tuple[str, ...] = ()
-    state_specs: tuple[ArgumentSpec, ...] = ()
-    state_known: bool = False
-    state_updates: tuple[tuple[str, int], ...] = ()
-    state_assigned: tuple[tuple[str, OutputTree], ...] = ()
-    aliases: tuple[tuple[int, str], ...] = ()
-    sizes: tuple[str, ...] = ()
-    random: int | None = None
-
-    @classmethod
-    def of(cls, own: Specialised) -> CallPlan:
-        return cls(**{f.name: getattr(own, f.name) for f in fields(cls)})
-
-    @property
-    def scalar_leaves(self) -> frozenset[int]:
-        """Numbers of the results that are Python numbers."""
-        trees = (self.output, *(tree for _, tree in self.state_assigned))
-        return frozenset[int]().union(*map(scalar_leaves, trees))
-
-    @cached_property
-    def needs_classes(self) -> bool:
-        """The result holds objects or members of enums."""
-        return _needs_classes(self.output)
-
-    @property
-    def is_stateless(self) -> bool:
-        """A call needs nothing but its arguments."""
-        return not self.state_inputs and self.random is None
-
-    @property
-    def has_effects(self) -> bool:
-        """A call does more than compute new values from its arguments."""
-        return bool(
-            self.mutated_inputs
-            or self.random is not None
-            or self.state_inputs
-            or self.state_updates
-            or self.state_assigned
-            or self.aliases
-        )
-
-
-def _needs_classes(tree: OutputTree) -> bool:
-    if tree.kind == "object" or isinstance(tree.value, EnumRef):
-        return True
-    return any(map(_needs_classes, tree.children))
 
 
 def _tree_out(tree: OutputTree) -> dict[str, Any]:

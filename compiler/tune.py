@@ -30,7 +30,6 @@ from .cli_inputs import values_of
 from .examples import argument_specs, prepare
 from .function import CompiledFunction
 from .options import CompileOptions
-from .stored import CallPlan
 
 BUDGET = 10.0
 """Seconds of tuning, if the caller names none."""
@@ -257,7 +256,7 @@ def tune(
         raise UserError(f"only programs for this machine can be tuned, not for {options.target!r}")
     values = values_of(list(example_inputs), {})
     lowered = function.lower(argument_specs(function, values), keep=True)
-    if CallPlan.of(lowered.specialised).has_effects:
+    if lowered.specialised.plan.has_effects:
         raise UserError(
             f"{function.__name__} changes its arguments or its object: each call would start from "
             "other values, and it cannot be tuned"

@@ -173,7 +173,7 @@ class Entry:
         _note_state(self.receiver, "", state)
         if self._native is not None:
             before, made = self._native
-            changing = made.changing.keys()
+            changing = made.changing
             if before.keys() == state.keys() and all(
                 before[path] == state[path] for path in state if path not in changing
             ):

@@ -34,10 +34,10 @@ from .grown import (
     ListGrows,
 )
 from .paths import RANDOM, SELF, is_state, of_receiver
+from .plan import CallPlan
 from .shared_memory import view_of
 from .specs import (
     ArgumentSpec,
-    OutputTree,
     TensorSpec,
 )
 from .state import State, assigned, attribute_of, written
@@ -62,36 +62,11 @@ class Options:
 
 @dataclass
 class Specialised:
-    """A tg module with one function, and how its arguments and results meet the caller's.
-
-    Attributes:
-        inputs: per argument of the tg function (sizes excluded) its path: "x", "xs.0", ...
-        output: the tree over the function's results.
-        mutated_inputs: (path of the argument, leaf number of its new value).
-        state_inputs: paths of attributes of `self` that became trailing arguments because the
-            program changes them; all other state is constants.
-        state_specs: of these, in order.
-        state_known: their ints and bools are constants, which the caller guards.
-        state_updates: (path, leaf number) of new elements of tensors that were written in place.
-        state_assigned: (path, tree) of new values of attributes.
-        aliases: (leaf number, path): a result that is the argument itself.
-        random: leaf number of the random generator's state, which is the last argument, too; None
-            if the program draws no numbers.
-    """
+    """A tg module with one function, and how its arguments and results meet the caller's."""
 
     module: ModuleOp
     name: str
-    inputs: tuple[str, ...]
-    output: OutputTree
-    mutated_inputs: tuple[tuple[str, int], ...] = ()
-    state_inputs: tuple[str, ...] = ()
-    state_specs: tuple[ArgumentSpec, ...] = ()
-    state_known: bool = False
-    state_updates: tuple[tuple[str, int], ...] = ()
-    state_assigned: tuple[tuple[str, OutputTree], ...] = ()
-    aliases: tuple[tuple[int, str], ...] = ()
-    sizes: tuple[str, ...] = ()
-    random: int | None = None
+    plan: CallPlan
 
     @property
     def function(self) -> tg.FuncOp:
@@ -239,21 +214,20 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     name = entry.rpartition(".")[2]
     of_complex = (own.complex_arguments, own.complex_results)
     func = tg.FuncOp(name, names, list(own.sizes), block, strides, *of_complex)
-    return Specialised(
-        ModuleOp([func]),
-        name,
-        tuple(own.names),
-        output,
-        mutated,
-        tuple(map(of_receiver, state.paths)),
-        tuple(state.specs.values()),
-        state.known,
-        updates,
-        changes,
-        tuple(own.sources.items()),
-        tuple(own.sizes),
-        random,
+    plan = CallPlan(
+        inputs=tuple(own.names),
+        output=output,
+        mutated_inputs=mutated,
+        state_inputs=tuple(map(of_receiver, state.paths)),
+        state_specs=tuple(state.specs.values()),
+        state_known=state.known,
+        state_updates=updates,
+        state_assigned=changes,
+        aliases=tuple(own.sources.items()),
+        sizes=tuple(own.sizes),
+        random=random,
     )
+    return Specialised(ModuleOp([func]), name, plan)
 
 
 _PURE = (

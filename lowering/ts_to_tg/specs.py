@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tensorscript.base.dtypes import DType
+from tensorscript.dialects.ts.constants import EnumRef
 
 from .values import ObjectValue
 
@@ -109,3 +111,32 @@ class OutputTree:
     value: object = None
     fields: tuple[str, ...] = ()
     class_name: str = ""
+
+    @property
+    def scalar_leaves(self) -> frozenset[int]:
+        """Numbers of the results that are Python numbers."""
+        own = frozenset((self.leaf,)) if self.kind in ("scalar", "choice") else frozenset[int]()
+        return own.union(*(child.scalar_leaves for child in self.children))
+
+    @property
+    def has_tensors(self) -> bool:
+        """There is a tensor among the results."""
+        return self.kind == "tensor" or any(child.has_tensors for child in self.children)
+
+    @cached_property
+    def needs_classes(self) -> bool:
+        """The result holds objects or members of enums."""
+        own = self.kind == "object" or isinstance(self.value, EnumRef)
+        return own or any(child.needs_classes for child in self.children)
+
+    @property
+    def is_plain(self) -> bool:
+        """The function's results are the caller's result: one leaf, or a tuple of all in order."""
+        if self.kind in ("tensor", "scalar"):
+            return self.leaf == 0
+        if self.kind != "tuple" or self.fields or len(self.children) < 2:
+            return False
+        return all(
+            child.kind in ("tensor", "scalar") and child.leaf == k
+            for k, child in enumerate(self.children)
+        )

@@ -127,7 +127,7 @@ def lowered_values(name: str, arguments: Sequence[object]) -> list[object]:
     out = specialise(one_operator(name, arguments), "f", specs)
     out.module.verify()
     results = evaluate(out.function, [np.ascontiguousarray(a).reshape(a.shape) for a in arrays])
-    return [_leaf(out, results, tree) for tree in _leaves(out.output)]
+    return [_leaf(out, results, tree) for tree in _leaves(out.plan.output)]
 
 
 def _leaves(tree: OutputTree) -> list[OutputTree]:

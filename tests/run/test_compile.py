@@ -376,7 +376,7 @@ def test_the_disk_cache_answers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
     want = first(x, y)
     again = compile_(chain)
     np.testing.assert_array_equal(again(x, y), want)
-    assert again._cache.hits >= 1 and len(again.kernels) == 1
+    assert again._specialiser.cache.hits >= 1 and len(again.kernels) == 1
 
 
 @given(

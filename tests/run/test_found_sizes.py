@@ -239,7 +239,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
     assert compiled.stats.is_native
     bound = bind(compiled._names, arguments, Taking())
     lowered = compiled.lower(bound.specs, keep=True)
-    tree = lowered.specialised.output
+    tree = lowered.specialised.plan.output
 
     def part(results: list[Any]) -> Any:
         return lambda leaf, piece: results[leaf] if piece is None else piece

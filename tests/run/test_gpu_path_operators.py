@@ -23,7 +23,6 @@ from tensorscript.backends.ptx.ptxas import check_with_ptxas, find_ptxas
 from tensorscript.base.dtypes import from_numpy
 from tensorscript.base.errors import InternalError, NotCompilable, TensorScriptError
 from tensorscript.base.schema import Schema, overloads, schema
-from tensorscript.compiler.arguments import scalar_leaves
 from tensorscript.compiler.gpu import GPULoaded, GPUModule
 from tensorscript.compiler.observe import Report, run_passes
 from tensorscript.compiler.options import CompileOptions
@@ -67,7 +66,7 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
     specs = [TensorSpec(from_numpy(a.dtype), a.shape) for a in arrays]
     out = specialise(one_operator(name, arguments), "f", specs, Options(lists=False))
     scheduled = run_passes(out.module, PASSES, OPTIONS, Report())
-    module = GPUModule(scheduled, OPTIONS, scalar_leaves(out.output))
+    module = GPUModule(scheduled, OPTIONS, out.plan.scalar_leaves)
     code = module.compile()
     if find_ptxas() and code.kernels:
         report = check_with_ptxas(code.ptx, ARCH)
@@ -75,7 +74,7 @@ def emulated_values(name: str, arguments: list[object]) -> list[object]:
     got = GPULoaded(module, code).call(*arrays)
     results = got if isinstance(got, tuple) else (got,)
     found: list[object] = []
-    for leaf in _leaves(out.output):
+    for leaf in _leaves(out.plan.output):
         match leaf.kind:
             case "constant":
                 found.append(leaf.value)

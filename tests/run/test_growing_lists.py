@@ -38,7 +38,7 @@ def evaluated_tg(lowered: Lowered, leaves: list[Any]) -> Any:
         for arg, leaf in zip(func.block.args, leaves, strict=False)
     ]
     results = [np.array(r) if isinstance(r, list) else r for r in evaluate_tg(func, values)]
-    return rebuild(lowered.specialised.output, results, lambda leaf, part: part)
+    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
 
 
 def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
@@ -63,7 +63,7 @@ def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
     evaluate_te(host, arguments, module=module)
     outputs = [arguments[b.name] for b in host.buffers if b.mode in ("out", "grown")]
     results = [o.array if isinstance(o, Grown) else o.item() for o in outputs]
-    return rebuild(lowered.specialised.output, results, lambda leaf, part: part)
+    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.program.__name__)

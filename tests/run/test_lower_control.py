@@ -55,7 +55,7 @@ def native(fn, arguments: list[object], specs=None) -> tuple[object, list[object
     out = specialise(compiled.module, compiled.name, specs)
     out.module.verify()
     results = evaluate(out.function, [x for a in arguments for x in leaves_of(a)])
-    return rebuild(out.output, results), results, out
+    return rebuild(out.plan.output, results), results, out
 
 
 def to_torch(v: object) -> object:
@@ -83,11 +83,11 @@ def check(fn, *arguments: object, specs=None) -> Specialised:
     want = fn(*given)
     got, results, out = native(fn, list(arguments), specs)
     same(got, want)
-    names = list(out.inputs)
+    names = list(out.plan.inputs)
     flat = [t for g in given for t in leaves_of(g)]
-    for path, leaf in out.mutated_inputs:
+    for path, leaf in out.plan.mutated_inputs:
         same(results[leaf], flat[names.index(path)])
-    changed = {p for p, _ in out.mutated_inputs}
+    changed = {p for p, _ in out.plan.mutated_inputs}
     before = [x for a in arguments for x in leaves_of(a)]
     for name, old, new in zip(names, before, flat, strict=True):
         if isinstance(new, Tensor) and name not in changed:
@@ -224,7 +224,7 @@ def test_symbolic_sizes() -> None:
     specs = [TensorSpec(dtypes.float32, ("N", 4))]
     for fn in (softmax_by_hand, calls, tuples, in_place):
         out = check(fn, X, specs=specs)
-        assert out.sizes == ("N",)
+        assert out.plan.sizes == ("N",)
 
 
 def raising(x: Tensor, n: int):

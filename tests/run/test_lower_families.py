@@ -211,7 +211,7 @@ def test_scalar_answers(name: str) -> None:
 
 def test_equal_of_other_shapes() -> None:
     out, _ = specialised("aten::equal", [samples(2, 3), samples(3, 2)])
-    assert out.output.value is False
+    assert out.plan.output.value is False
 
 
 REFUSED = [

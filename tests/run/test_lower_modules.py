@@ -71,7 +71,7 @@ def test_network() -> None:
     net = Net().eval()
     for shape in ((2, 3, 6, 6), ("N", 3, 6, 6)):
         out = lowered(net, shape)
-        assert not out.state_updates
+        assert not out.plan.state_updates
         x = torch.randn(2, 3, 6, 6)
         (got,) = evaluate(out.function, [x.numpy()])
         np.testing.assert_allclose(got, net(x).detach().numpy(), rtol=1e-4, atol=1e-6)
@@ -109,15 +109,15 @@ def test_attention_block() -> None:
 def test_state() -> None:
     module = Counter()
     out = lowered(module, (3,))
-    assert set(out.state_inputs) == {"total", "last"}
+    assert set(out.plan.state_inputs) == {"total", "last"}
     x = np.arange(3, dtype=np.float32)
     ones, zeros = np.ones(3, np.float32), np.zeros(3, np.float32)
     given = {"x": x, "self.total": ones, "self.last": zeros}
-    results = evaluate(out.function, [given[name] for name in out.inputs])
+    results = evaluate(out.function, [given[name] for name in out.plan.inputs])
     np.testing.assert_array_equal(results[0], 1 - x)
-    ((path, leaf),) = out.state_updates
+    ((path, leaf),) = out.plan.state_updates
     np.testing.assert_array_equal(results[leaf], x + 1)
     assert path == "total", "written in place"
-    ((path, tree),) = out.state_assigned
+    ((path, tree),) = out.plan.state_assigned
     np.testing.assert_array_equal(results[tree.leaf], x * 2)
     assert path == "last", "set to another tensor"

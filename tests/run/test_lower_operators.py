@@ -118,7 +118,7 @@ def check(name: str, *arguments: object) -> None:
     keywords = {a.name: v for a, v in zip(found, arguments, strict=False) if a.kwarg_only}
     positional = [v for a, v in zip(found, arguments, strict=False) if not a.kwarg_only]
     expected = tensors_in(call(*positional, **keywords))
-    leaves = [out.output] if not out.output.children else list(out.output.children)
+    leaves = [out.plan.output] if not out.plan.output.children else list(out.plan.output.children)
     assert len(leaves) == len(expected)
     for leaf, want in zip(leaves, expected, strict=True):
         dtype = dtype_of(want)

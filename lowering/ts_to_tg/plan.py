@@ -1,0 +1,63 @@
+"""How a call's arguments and results meet those of a specialised function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .specs import ArgumentSpec, OutputTree
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """What a caller does around a call of specialised code.
+
+    Attributes:
+        inputs: per argument of the tg function (sizes excluded) its path: "x", "xs.0", ...
+        output: the tree over the function's results.
+        mutated_inputs: (path of the argument, leaf number of its new value).
+        state_inputs: paths of attributes of `self` that became trailing arguments because the
+            program changes them; all other state is constants.
+        state_specs: of these, in order.
+        state_known: their ints and bools are constants, which the caller guards.
+        state_updates: (path, leaf number) of new elements of tensors that were written in place.
+        state_assigned: (path, tree) of new values of attributes.
+        aliases: (leaf number, path): a result that is the argument itself.
+        sizes: names of the dynamic sizes.
+        random: leaf number of the random generator's state, which is the last argument, too; None
+            if the program draws no numbers.
+    """
+
+    inputs: tuple[str, ...]
+    output: OutputTree
+    mutated_inputs: tuple[tuple[str, int], ...] = ()
+    state_inputs: tuple[str, ...] = ()
+    state_specs: tuple[ArgumentSpec, ...] = ()
+    state_known: bool = False
+    state_updates: tuple[tuple[str, int], ...] = ()
+    state_assigned: tuple[tuple[str, OutputTree], ...] = ()
+    aliases: tuple[tuple[int, str], ...] = ()
+    sizes: tuple[str, ...] = ()
+    random: int | None = None
+
+    @property
+    def scalar_leaves(self) -> frozenset[int]:
+        """Numbers of the results that are Python numbers."""
+        trees = (self.output, *(tree for _, tree in self.state_assigned))
+        return frozenset[int]().union(*(tree.scalar_leaves for tree in trees))
+
+    @property
+    def is_stateless(self) -> bool:
+        """A call needs nothing but its arguments."""
+        return not self.state_inputs and self.random is None
+
+    @property
+    def has_effects(self) -> bool:
+        """A call does more than compute new values from its arguments."""
+        return bool(
+            self.mutated_inputs
+            or self.random is not None
+            or self.state_inputs
+            or self.state_updates
+            or self.state_assigned
+            or self.aliases
+        )
