@@ -10,6 +10,10 @@ from functools import cache
 from types import GenericAlias
 from typing import Any
 
+from xdsl.ir import Attribute
+
+from tensorscript.dialects.ts.types import TupleType
+
 
 class ScriptObject:
     """An instance of a script class or module: its class's name and its attributes.
@@ -89,3 +93,14 @@ def named_tuple(class_name: str, fields: tuple[str, ...]) -> type:
     """The Python class for values of a script NamedTuple (one per name and fields)."""
     name = class_name.rpartition(".")[2] or "NamedTuple"
     return namedtuple(name, fields)
+
+
+def tuple_of(type_: Attribute, values: list[Any]) -> tuple[Any, ...]:
+    """The value of a TorchScript tuple type: a NamedTuple's if the program declares it.
+
+    The named results of operators are plain tuples outside of a function.
+    """
+    if isinstance(type_, TupleType) and type_.field_names and type_.class_name.data:
+        made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*values)
+        return made
+    return tuple(values)

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import has_operator, overloads
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.types import (
     DEVICE,
     STRING,
@@ -118,8 +118,8 @@ def _is_method(operator: str, type: Attribute) -> bool:
         if formal is None:
             continue
         try:
-            wanted = typing.match_variables(formal, type, {})
-        except typing.VarMismatch:
+            wanted = type_variables.match_variables(formal, type, {})
+        except type_variables.VarMismatch:
             continue
         if is_compatible(type, wanted):
             return True

@@ -14,7 +14,7 @@ from typing import Protocol
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -149,7 +149,7 @@ def convert(
     if (
         is_empty_literal(value)
         and isinstance(wanted, ListType)
-        and not typing.has_variables(wanted)
+        and not type_variables.has_variables(wanted)
         and value.type != wanted
     ):
         return em.make_list(wanted.element, [], span)
@@ -237,7 +237,9 @@ class _Attempt:
                 raise _Refused(
                     f"Keyword argument {name} {'specified twice' if known else 'unknown'}.\n"
                 )
-        return Matched(inputs, [typing.substitute(t, self.bound) for t in self.signature.returns])
+        return Matched(
+            inputs, [type_variables.substitute(t, self.bound) for t in self.signature.returns]
+        )
 
     def _one(self, at: int, formal: Formal) -> Value:
         if formal.name == "self" and self.self_value is not None:
@@ -297,8 +299,8 @@ class _Attempt:
         ):
             value = self.em.make_list(value.type, [value] * formal.size, self.span)
         try:
-            wanted = typing.match_variables(formal.type, value.type, self.bound)
-        except typing.VarMismatch as reason:
+            wanted = type_variables.match_variables(formal.type, value.type, self.bound)
+        except type_variables.VarMismatch as reason:
             raise _Refused(
                 f"Could not match type {typing.message_text(value.type)} to "
                 f"{typing.message_text(formal.type)} in argument '{formal.name}': {reason}.\n"

@@ -1,0 +1,101 @@
+"""Type variables of schemas: binding them to the types of arguments, and replacing them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.ir import Attribute
+
+from .types import (
+    NONE,
+    ClassType,
+    DictType,
+    FutureType,
+    InterfaceType,
+    ListType,
+    OptionalType,
+    TupleType,
+    VarType,
+)
+from .typing import make_optional, map_inside, message_text, unify, unify_all
+
+
+class VarMismatch(Exception):
+    """A type that a schema's type variable cannot take; the text says why."""
+
+
+def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attribute]) -> Attribute:
+    """`formal` with its variables replaced after binding them to match `actual`.
+
+    Raises:
+        VarMismatch: no binding fits.
+    """
+    if not has_variables(formal):
+        return formal
+    match formal:
+        case VarType():
+            name = formal.var_name.data
+            if name not in bound:
+                bound[name] = actual
+                return actual
+            if isinstance(bound[name], InterfaceType) and isinstance(actual, ClassType):
+                # Whether the class fulfils the interface, who converts the argument finds out.
+                return bound[name]
+            joined = unify(bound[name], actual)
+            if joined is None:
+                raise VarMismatch(
+                    f"Type variable '{name}' previously matched to type "
+                    f"{message_text(bound[name])} is matched to type {message_text(actual)}"
+                )
+            bound[name] = joined
+            return joined
+        case ListType():
+            if isinstance(actual, ListType):
+                return ListType(match_variables(formal.element, actual.element, bound))
+            if isinstance(actual, TupleType) and actual.elements.data:
+                joined = unify_all(list(actual.elements))
+                if joined is None:
+                    raise VarMismatch("Cannot unify types of tuple elements")
+                return ListType(match_variables(formal.element, joined, bound))
+        case DictType() if isinstance(actual, DictType):
+            return DictType(
+                match_variables(formal.key, actual.key, bound),
+                match_variables(formal.value, actual.value, bound),
+            )
+        case FutureType() if isinstance(actual, FutureType):
+            return FutureType(match_variables(formal.element, actual.element, bound))
+        case OptionalType():
+            if isinstance(actual, OptionalType):
+                return OptionalType(match_variables(formal.element, actual.element, bound))
+            if actual != NONE:
+                return make_optional(match_variables(formal.element, actual, bound))
+            return actual
+        case TupleType() if isinstance(actual, TupleType):
+            if len(formal.elements) == len(actual.elements):
+                pairs = zip(formal.elements, actual.elements, strict=True)
+                return TupleType.of(match_variables(f, a, bound) for f, a in pairs)
+    raise VarMismatch(f"Cannot match {message_text(formal)} to {message_text(actual)}")
+
+
+@cache
+def has_variables(type: Attribute) -> bool:
+    """Whether a schema's type variable occurs in `type`."""
+    match type:
+        case VarType():
+            return True
+        case ListType() | OptionalType() | FutureType():
+            return has_variables(type.element)
+        case DictType():
+            return has_variables(type.key) or has_variables(type.value)
+        case TupleType():
+            return any(map(has_variables, type.elements))
+    return False
+
+
+def substitute(type: Attribute, bound: dict[str, Attribute]) -> Attribute:
+    """`type` with type variables replaced by what they were bound to."""
+    if isinstance(type, VarType):
+        return bound.get(type.var_name.data, type)
+    if not has_variables(type):
+        return type
+    return map_inside(type, lambda inner: substitute(inner, bound))

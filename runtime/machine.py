@@ -1,0 +1,31 @@
+"""What the rules of the interpreter may ask of it, and how a value primitive fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from xdsl.ir import Attribute, Block, SSAValue
+
+from tensorscript.base.errors import UserError
+
+from .values import Future, ScriptObject
+
+Environment = dict[SSAValue, Any]
+PythonCall = Callable[..., Any]
+
+
+class PrimitiveError(UserError, RuntimeError):
+    """A failure of a value primitive (`list index out of range`, `KeyError: b`)."""
+
+
+class Machine(Protocol):
+    """The interpreter, as its rules see it; `Interpreter` says what each method does."""
+
+    @property
+    def python_calls(self) -> Mapping[str, PythonCall]: ...
+    def call(self, name: str, arguments: Sequence[Any]) -> Any: ...
+    def block(self, block: Block, env: Environment) -> None: ...
+    def attribute(self, target: ScriptObject, name: str) -> Any: ...
+    def constant(self, value: object, type_: Attribute | None = None) -> Any: ...
+    def fork(self, name: str, arguments: Sequence[Any]) -> Future: ...

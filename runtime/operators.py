@@ -1,0 +1,91 @@
+"""Operators in the interpreter: eager ones, and those that only script values have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cmp_to_key
+from typing import Any
+
+from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.errors import OperatorError
+from tensorscript.dialects.ts.ops import OperatorOp
+from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.kernels.script_text import script_text
+
+from .codes import decode, encode
+from .list_tensors import tensor_of_list
+from .machine import Machine
+from .values import ScriptObject
+
+
+def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any:
+    """The result of an operator; a tuple of them if it has several.
+
+    Raises:
+        OperatorError: it refuses the arguments.
+    """
+    name = op.schema.data
+    if special := _SPECIAL.get(name.partition(".")[0]):
+        return special(i, arguments, op)
+    return encode(call_overload(name, decode(name, arguments)))
+
+
+def _tensor(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    data, dtype, *rest = decode(op.schema.data, arguments)
+    if isinstance(data, list):
+        return tensor_of_list(op.arguments[0].type, data, dtype, rest)
+    return call_overload(op.schema.data, (data, dtype, *rest))
+
+
+def _to_list(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    """`x.tolist()`: the annotation said how deep the list is and what it is of."""
+    tensor, depth, kind = arguments
+    if depth != tensor.ndim:
+        raise OperatorError(
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
+        )
+    found = tensor.dtype
+    fits = (found is int64, found.is_floating_point, found is bool_, found.is_complex)
+    if not fits[kind]:
+        raise OperatorError(
+            "Output annotation element type and runtime tensor element type must match for "
+            f"tolist(): {('Long', 'Double', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
+        )
+    return tensor.detach().tolist()
+
+
+def _unwrap_optional(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    if arguments[0] is None:
+        raise OperatorError("Unwrapping null optional")
+    return arguments[0]
+
+
+def _sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    """`sort` and `sorted`: script objects are compared by their own `__lt__`."""
+    items = arguments[0]
+    if not (isinstance(items, list) and items and isinstance(items[0], ScriptObject)):
+        return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
+    less = f"{items[0].class_name}.__lt__"
+
+    def compare(a: Any, b: Any) -> int:
+        return int(i.call(less, [b, a])) - int(i.call(less, [a, b]))
+
+    made = sorted(items, key=cmp_to_key(compare), reverse=bool(arguments[1:] and arguments[1]))
+    if op.schema.data.startswith("aten::sorted"):
+        return made
+    items[:] = made
+    return None
+
+
+_SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
+    "prim::EnumValue": lambda i, a, op: a[0].value,
+    "prim::EnumName": lambda i, a, op: a[0].name,
+    "aten::wait": lambda i, a, op: a[0].wait(),
+    "aten::str": lambda i, a, op: script_text(a[0]),
+    "aten::tensor": _tensor,
+    "aten::_unwrap_optional": _unwrap_optional,
+    "aten::sort": _sort,
+    "aten::sorted": _sort,
+    "prim::tolist": _to_list,
+    "prim::id": lambda i, a, op: id(a[0]),
+}
