@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.builtin import Builtin
 from tensorscript.backends.cpu.jit import (
     LoadedModule,
     compile_assembly,
@@ -23,7 +24,6 @@ from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
     GROWN_DECLARATIONS,
     METADATA,
-    Builtin,
     thunk_text,
 )
 from tensorscript.backends.llvm.emit import emit_module
@@ -245,6 +245,7 @@ class Loaded:
             code.signature,
             miss,
             lambda status, *arguments: raising(error_of(status), *arguments),
+            support["ts_array_handler"],
         )
         self.call = self._builtin.call
 

@@ -6,33 +6,24 @@ it does not expect (keywords too) goes to a Python callable, the *miss*. It hold
 it can be cached on disk: Python objects come through a table in the builtin's `self`.
 
 Only public CPython symbols are called; arrays are read by the layout of NumPy's public, ABI-stable
-`PyArrayObject` struct (checked once per process, see `supported`).
+`PyArrayObject` struct (checked once per process, see `builtin.supported`).
+
+Small results get their memory from NumPy, large ones from our own handler (`runtime/arrays.py`),
+which is set for as long as the array is made.
 """
 
 from __future__ import annotations
 
-import ctypes
-import struct
-import sys
-import sysconfig
-from collections.abc import Callable
-from functools import cache
-from typing import Any
+from tensorscript.base.dtypes import bool_, float64
+from tensorscript.dialects.te.expr import Expr, const, text
 
-import numpy as np
-import numpy._core as numpy_core
-
-from tensorscript.base.dtypes import DType, bool_, float64
-from tensorscript.dialects.te.expr import Expr, text
-
+from .runtime.arrays import LEAST_BYTES
 from .signature import ArraySpec, ScalarSpec, Signature
 
 DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 """Byte offsets in PyArrayObject_fields of a 64-bit CPython (numpy/ndarraytypes.h)."""
 CONTIGUOUS_ALIGNED = 0x101
 WRITEABLE = 0x400
-PYARRAY_EMPTY = 184
-"""Index of PyArray_Empty in NumPy's C-API table (numpy/core/code_generators/numpy_api.py)."""
 
 DECLARATIONS = """
 declare ptr @PyBytes_AsString(ptr)
@@ -58,10 +49,33 @@ declare void @ts_free(ptr)
 """
 """What a thunk with grown results calls besides."""
 
-_FIXED = ("array_type", "long_type", "float_type", "bool_type", "true", "miss", "error", "empty")
+_NEW_ARRAY = f"""
+; A new array of %bytes, which come from our handler if these are many.
+define internal ptr @ts_new_array(
+    i32 %rank, ptr %sizes, ptr %descr, i64 %bytes, ptr %empty, ptr %set, ptr %handler) {{
+entry:
+  %large = icmp sge i64 %bytes, {LEAST_BYTES}
+  br i1 %large, label %own, label %plain
+own:
+  %before = call ptr %set(ptr %handler)
+  %array = call ptr %empty(i32 %rank, ptr %sizes, ptr %descr, i32 0)
+  %ours = call ptr %set(ptr %before)
+  call void @Py_DecRef(ptr %before)
+  call void @Py_DecRef(ptr %ours)
+  ret ptr %array
+plain:
+  %small = call ptr %empty(i32 %rank, ptr %sizes, ptr %descr, i32 0)
+  ret ptr %small
+}}
+"""
+
+_FIXED = (
+    "array_type", "long_type", "float_type", "bool_type", "true", "miss", "error", "empty",
+    "set_handler", "handler",
+)  # fmt: skip
 
 
-def _slots(signature: Signature) -> dict[str, int]:
+def slots_of(signature: Signature) -> dict[str, int]:
     """Position of each pointer in the table: fixed entries, then one per dtype used."""
     names = list(_FIXED)
     for spec in (*signature.inputs, *signature.outputs):
@@ -76,11 +90,12 @@ class _Writer:
     def __init__(self, name: str, entry: str, signature: Signature, release_gil: bool) -> None:
         self.name, self.entry, self.signature = name, entry, signature
         self.release_gil = release_gil
-        self.slots = _slots(signature)
+        self.slots = slots_of(signature)
         self.lines: list[str] = []
         self.count = 0
         self.checks = 0
         self.sizes: dict[str, str] = {}
+        self.has_large = False
 
     def new(self, instruction: str) -> str:
         self.count += 1
@@ -182,10 +197,37 @@ class _Writer:
         """A new array for a result."""
         rank = len(spec.shape)
         place = self.new(f"alloca [{max(1, rank)} x i64]")
+        count = const(spec.dtype.itemsize)
         for axis, size in enumerate(spec.shape):
             slot = self.new(f"getelementptr i64, ptr {place}, i64 {axis}")
             self.emit(f"store i64 {self.size(size)}, ptr {slot}")
-        return self._empty(spec, place)
+            count = count * size
+        if count.is_const and int(text(count)) < LEAST_BYTES:
+            return self._empty(spec, place)
+        return self._large(spec, place, self.size(count))
+
+    def _large(self, spec: ArraySpec, place: str, size: str) -> str:
+        """A new array that may have many bytes."""
+        self.has_large = True
+        descr = self.table(spec.dtype.short)
+        self.emit(f"call void @Py_IncRef(ptr {descr})")
+        tools = ", ".join(f"ptr {self.table(s)}" for s in ("empty", "set_handler", "handler"))
+        return self.new(
+            f"call ptr @ts_new_array("
+            f"i32 {len(spec.shape)}, ptr {place}, ptr {descr}, i64 {size}, {tools})"
+        )
+
+    def _no_memory(self, made: str, earlier: list[str]) -> None:
+        """Return with NumPy's MemoryError if `made` is null."""
+        self.checks += 1
+        there, short = f"there{self.checks}", f"short{self.checks}"
+        good = self.new(f"icmp ne ptr {made}, null")
+        self.emit(f"br i1 {good}, label %{there}, label %{short}, !prof !9000001")
+        self.lines.append(f"{short}:")
+        for array in filter(None, earlier):
+            self.emit(f"call void @Py_DecRef(ptr {array})")
+        self.emit("ret ptr null")
+        self.lines.append(f"{there}:")
 
     def _empty(self, spec: ArraySpec, place: str) -> str:
         """A new array with the sizes at `place`."""
@@ -229,6 +271,7 @@ class _Writer:
                 pointers.append(cell)
             elif isinstance(spec, ArraySpec):
                 made = self.allocate(spec)
+                self._no_memory(made, arrays)
                 arrays.append(made)
                 pointers.append(self.at(made, DATA, "ptr"))
             else:
@@ -332,107 +375,12 @@ def thunk_text(name: str, entry: str, signature: Signature, release_gil: bool = 
 
     `DECLARATIONS` and `METADATA` must stand once in the module.
     """
-    return _Writer(name, entry, signature, release_gil).write()
+    writer = _Writer(name, entry, signature, release_gil)
+    body = writer.write()
+    return body + (_NEW_ARRAY if writer.has_large else "")
 
 
 METADATA = """
 !9000001 = !{!"branch_weights", i32 2000, i32 1}
 !9000002 = !{!"branch_weights", i32 1, i32 2000}
 """
-
-
-# --- the Python side ----------------------------------------------------------------------------
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-@cache
-def _numpy_api() -> Any:
-    """NumPy's C-API table."""
-    capsule = vars(numpy_core)["_multiarray_umath"]._ARRAY_API
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return (ctypes.c_void_p * (PYARRAY_EMPTY + 1)).from_address(get(capsule, None))
-
-
-@cache
-def supported() -> bool:
-    """Whether this interpreter and NumPy have the layout the thunk reads."""
-    if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.byteorder != "little":
-        return False
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "gettotalrefcount"):
-        return False
-    probe = np.zeros((3, 5), np.float32)[:, ::2]
-
-    def field(offset: int, kind: Any) -> int:
-        return int(kind.from_address(id(probe) + offset).value)
-
-    dims = (ctypes.c_int64 * 2).from_address(field(DIMENSIONS, ctypes.c_int64))
-    steps = (ctypes.c_int64 * 2).from_address(field(STRIDES, ctypes.c_int64))
-    return (
-        field(8, ctypes.c_int64) == id(np.ndarray)
-        and field(DATA, ctypes.c_int64) == probe.ctypes.data
-        and field(NDIM, ctypes.c_int32) == 2
-        and tuple(dims) == probe.shape
-        and tuple(steps) == probe.strides
-        and field(DESCR, ctypes.c_int64) == id(probe.dtype)
-        and field(FLAGS, ctypes.c_int32) & CONTIGUOUS_ALIGNED == 0x100
-    )
-
-
-def _descr(dtype: DType) -> int:
-    return id(np.dtype(dtype.numpy.str))
-
-
-class Builtin:
-    """A native builtin and what it needs alive.
-
-    Args:
-        name: shown in tracebacks.
-        address: of the compiled thunk.
-        signature: that the thunk was made for.
-        miss: called with the arguments that the guard refused; its result is returned.
-        error: called with a non-zero status and the arguments; must raise.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        address: int,
-        signature: Signature,
-        miss: Callable[..., Any],
-        error: Callable[..., Any],
-    ) -> None:
-        slots = _slots(signature)
-        dtypes = {
-            s.dtype.short: s.dtype
-            for s in (*signature.inputs, *signature.outputs)
-            if isinstance(s, ArraySpec)
-        }
-        fixed = {
-            "array_type": id(np.ndarray),
-            "long_type": id(int),
-            "float_type": id(float),
-            "bool_type": id(bool),
-            "true": id(True),
-            "miss": id(miss),
-            "error": id(error),
-            "empty": _numpy_api()[PYARRAY_EMPTY],
-        }
-        values = [fixed[n] if n in fixed else _descr(dtypes[n]) for n in slots]
-        self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values))
-        self._method = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, None)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype = ctypes.py_object
-        make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        self.call: Callable[..., Any] = make(ctypes.addressof(self._method), self._alive[2], name)

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pytest
 
+from tensorscript.backends.cpu.builtin import Builtin, supported
 from tensorscript.backends.cpu.jit import compile_object, load_object
+from tensorscript.backends.cpu.runtime import runtime_symbols
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
     METADATA,
-    Builtin,
-    supported,
     thunk_text,
 )
 from tensorscript.base.dtypes import bool_, float32, float64, int64
@@ -65,7 +65,10 @@ def build(text: str, signature: Signature, release_gil: bool = False) -> tuple[o
     def fail(status: int, *arguments: object) -> object:
         raise RuntimeError(f"status {status} of {len(arguments)}")
 
-    return engine, Builtin("f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail)
+    memory = runtime_symbols()["ts_array_handler"]
+    return engine, Builtin(
+        "f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail, memory
+    )
 
 
 def vector(name: str, size: int) -> ArraySpec:

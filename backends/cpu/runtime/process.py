@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.target import Target, host
 
+from .arrays import ARRAYS
 from .lists import LIST_SYMBOLS, LISTS, LISTS_NEED
 from .memory import MEMORY
 from .scratch import scratch_text
@@ -17,7 +18,7 @@ from .threads import threads_text
 CORE_SYMBOLS = (
     "ts_par_for", "ts_get_num_threads", "ts_set_num_threads", "ts_set_par_for", "ts_malloc",
     "ts_free", "ts_set_allocator", "ts_set_error", "ts_set_error_handler", "ts_error_message",
-    "ts_clear_error", "ts_malloc_hook", "ts_scratch", "ts_scratch_free",
+    "ts_clear_error", "ts_malloc_hook", "ts_scratch", "ts_scratch_free", "ts_array_handler",
 )  # fmt: skip
 Part = Literal["core", "lists"]
 """Threads, memory and errors, which everything needs; and lists, which few programs do and which
@@ -42,7 +43,7 @@ def runtime_text(target: Target, hidden: bool = False) -> str:
 
 def part_text(part: Part, target: Target) -> str:
     """The LLVM text of one part, for this process."""
-    core = threads_text(target) + MEMORY + scratch_text()
+    core = threads_text(target) + MEMORY + scratch_text() + ARRAYS
     text = core if part == "core" else LISTS_NEED + LISTS
     return text.replace("LINKAGE", "").replace("KEEP", "")
 

@@ -1,0 +1,85 @@
+"""Where large results lie: at whole cache lines, in memory that earlier results have left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.backends.cpu.runtime.arrays import LEAST_BYTES
+
+ALIGNMENT = 64
+LARGE = LEAST_BYTES // 4
+
+
+def plus_one(x):
+    return x + 1
+
+
+def both(x):
+    return x + 1, x.sum(0)
+
+
+def repeated(x, n: int):
+    return x.reshape(1, 1).expand(n, n).contiguous()
+
+
+@pytest.mark.parametrize("size", [LARGE - 1, LARGE, LARGE + 1, 3 * LARGE])
+@pytest.mark.parametrize("known", [True, False])
+def test_results_of_any_size(size: int, known: bool) -> None:
+    f = ts.compile(plus_one, [ts.TensorSpec((size if known else "N",), ts.float32)])
+    x = np.arange(size, dtype=np.float32)
+    for _ in range(3):
+        y = f(x)
+        np.testing.assert_array_equal(y, x + 1)
+        assert y.base is None and y.flags.owndata and y.flags.writeable
+        assert size < LARGE or y.ctypes.data % ALIGNMENT == 0
+
+
+def test_a_result_in_use_is_not_given_out_again() -> None:
+    f = ts.compile(plus_one)
+    x = np.zeros(LARGE, np.float32)
+    kept = [f(np.full_like(x, k)) for k in range(8)]
+    assert [float(y[-1]) for y in kept] == [k + 1.0 for k in range(8)]
+    assert len({y.ctypes.data for y in kept}) == 8
+
+
+def test_memory_comes_back() -> None:
+    f = ts.compile(plus_one)
+    x = np.zeros(5 * LARGE, np.float32)
+    first = f(x).ctypes.data
+    assert f(x).ctypes.data == first
+
+
+def test_a_large_result_beside_a_small_one() -> None:
+    x = np.random.default_rng(0).standard_normal((LARGE, 2)).astype(np.float32)
+    y, s = ts.compile(both)(x)
+    np.testing.assert_array_equal(y, x + 1)
+    assert s.shape == (2,)
+
+
+def test_a_result_can_be_resized_and_outlives_the_program() -> None:
+    f = ts.compile(plus_one)
+    y = f(np.arange(LARGE, dtype=np.float32))
+    del f
+    y.resize(4 * LARGE, refcheck=False)
+    np.testing.assert_array_equal(y[:LARGE], np.arange(LARGE) + 1)
+    assert not y[LARGE:].any()
+    y.resize(8, refcheck=False)
+    np.testing.assert_array_equal(y, np.arange(8) + 1)
+
+
+def test_numpys_own_arrays_stay_numpys() -> None:
+    handler = np._core.multiarray.get_handler_name
+    y = ts.compile(plus_one)(np.zeros(LARGE, np.float32))
+    assert handler(y) == "tensorscript"
+    assert handler(np.empty(LARGE, np.float32)) == handler() != "tensorscript"
+
+
+def test_no_memory_is_an_error_not_a_crash() -> None:
+    f = ts.compile(repeated)
+    one = np.ones(1, np.float32)
+    assert f(one, 3).shape == (3, 3)
+    with pytest.raises(MemoryError):
+        f(one, 1 << 27)
+    assert f(one, 3).shape == (3, 3)
