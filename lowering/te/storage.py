@@ -9,8 +9,9 @@ te.alloc arena c: f32[8]             te.alloc arena c: f32[8] at 0
 te.call @g(b, c)                     te.call @g(b, c)
 ```
 
-Live ranges are spans of statement positions; a buffer used in a loop that it is allocated outside
-of is live through the whole loop. Buffers are placed by a linear scan over the starts, each into
+Live ranges are spans of statement positions, from the first use to the last: host code allocates
+at the start of its blocks. A buffer used in a loop that it is allocated outside of is live through
+the whole loop. Buffers are placed by a linear scan over the starts, each into
 the smallest gap between the live ones that holds it (best fit), 64-byte aligned. A buffer of
 symbolic size, or inside a parallel loop (each thread has its own), stays unplanned.
 """
@@ -95,7 +96,8 @@ class _Liveness:
         self.lifetimes: dict[str, Lifetime] = {}
         self.unplanned: list[Buffer] = []
         self._depth: dict[str, int] = {}
-        self._loops: list[tuple[int, set[str]]] = []
+        self._unused: set[str] = set()
+        self._loops: list[set[str]] = []
         self._parallel = 0
         self._walk(func)
 
@@ -122,27 +124,34 @@ class _Liveness:
         name = op.buffer.name
         self.lifetimes[name] = Lifetime(op, size, self.position, self.position)
         self._depth[name] = len(self._loops)
+        self._unused.add(name)
 
     def _use(self, name: str) -> None:
         if (life := self.lifetimes.get(name)) is None:
             return
+        if name in self._unused:
+            self._unused.remove(name)
+            life.first = self.position
         life.last = max(life.last, self.position)
         for depth in range(self._depth[name], len(self._loops)):
-            self._loops[depth][1].add(name)
+            self._loops[depth].add(name)
 
     def _loop(self, op: ForOp | WhileOp) -> None:
         threads = isinstance(op, ForOp) and op.kind.data == "parallel"
         self._parallel += threads
-        self._loops.append((self.position, set()))
+        start = self.position
+        carried: set[str] = set()
+        self._loops.append(carried)
         if isinstance(op, WhileOp):
             for name in _used(op):
                 self._use(name)
         self._walk(op)
-        _, carried = self._loops.pop()
+        self._loops.pop()
         self._parallel -= threads
         self.position += 1
         for name in carried:
-            self.lifetimes[name].last = self.position
+            life = self.lifetimes[name]
+            life.first, life.last = min(life.first, start), self.position
 
 
 def _place(life: Lifetime, live: list[Lifetime]) -> int:

@@ -151,6 +151,24 @@ def test_storage_is_shared() -> None:
     assert plan.total == 192 and [b.name for b in plan.unplanned] == ["d"]
 
 
+def test_storage_lives_from_its_first_use() -> None:
+    """Host code allocates everything at the start of a block."""
+    calls = [CallOp("g", ["x", "a"]), CallOp("g", ["a", "b"]), CallOp("g", ["b", "c"])]
+    allocs = [_alloc(name, 16) for name in "abc"]
+    func = FuncOp("f", [make_buffer("x", float32, [16])], [*allocs, *calls], role="host")
+    assert plan_storage(func).total == 128
+    assert _offsets(func) == {"a": "0", "b": "64", "c": "0"}
+
+
+def test_storage_that_a_loop_carries_is_its_own() -> None:
+    """First used at the end of the loop's body, read at its start the next time."""
+    body = [CallOp("g", ["t"]), IfOp(parse("N < 2"), [CallOp("g", ["a"])]), CallOp("g", ["a"])]
+    loop = WhileOp(parse("N < 3"), [_alloc("t", 16), *body])
+    func = FuncOp("f", [Scalar("N", int64)], [_alloc("a", 16), loop], role="host")
+    plan_storage(func)
+    assert _offsets(func) == {"a": "0", "t": "64"}
+
+
 def test_storage_lives_through_loops() -> None:
     loop = WhileOp(parse("N < 3"), [CallOp("g", ["a"]), _alloc("t", 16), CallOp("g", ["t"])])
     after = [_alloc("u", 16), CallOp("g", ["u"])]
