@@ -318,10 +318,7 @@ def _harmless(context: Context, e: Expr) -> bool:
         if not _node_harmless(context, current):
             return False
         seen.append(current)
-        if current.op == "select" and not _both_harmless(context, current):
-            stack.append(current.args[0])
-        else:
-            stack.extend(current.args)
+        stack.extend(current.args)  # of a select, too: it may lean on a condition around it
     context.steady.update(seen)
     return True
 

@@ -177,6 +177,13 @@ def test_cat_and_select() -> None:
     agree(join, normal(4, 5), normal(4, 6))
 
 
+def test_reads_that_lean_on_two_conditions() -> None:
+    def slopes(x: Tensor) -> Tensor:
+        return torch.cat([x[1:2] - x[:1], x[2:] - x[:-2], x[-1:] - x[-2:-1]])
+
+    agree(slopes, normal(4, 3))
+
+
 def running(x: Tensor) -> Tensor:
     return x.cumsum(1)
 
