@@ -6,8 +6,10 @@ all indices and takes its own, which has no shape that depends on the data.
 
 from __future__ import annotations
 
-from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+from dataclasses import dataclass
+
+from tensorscript.base.dtypes import DType, int64
+from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select
 
 from .builder import Builder, Rows
 from .elements import compute_dtype
@@ -17,6 +19,80 @@ from .sizes import simplify
 from .values import Tensor, Value
 
 SUM, MEAN, MAX = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class _Bags:
+    """Which indices each bag takes.
+
+    Attributes:
+        indices: rows of the table, (total).
+        offsets: where each bag begins, (count), or with `has_last` where the last ends, too.
+        skipped: the row that no bag takes; None if there is none.
+    """
+
+    indices: Tensor
+    offsets: Tensor
+    has_last: bool
+    skipped: Expr | None
+
+    @property
+    def total(self) -> Expr:
+        return self.indices.shape[0]
+
+    @property
+    def count(self) -> Expr:
+        starts = self.offsets.shape[0]
+        return simplify(starts - 1) if self.has_last else starts
+
+    def _begin(self, body: Body, bag: Expr) -> Expr:
+        return body.read(self.offsets, [bag], int64)
+
+    def _end(self, body: Body, bag: Expr) -> Expr:
+        if self.has_last:
+            return self._begin(body, bag + 1)
+        has_next = binary("lt", bag + 1, self.count)
+        return select(has_next, self._begin(body, select(has_next, bag + 1, bag)), self.total)
+
+    def spans(self, body: Body, bag: Expr, at: Expr) -> Expr:
+        """Whether index number `at` lies in a bag."""
+        return all_of(
+            [binary("ge", at, self._begin(body, bag)), binary("lt", at, self._end(body, bag))]
+        )
+
+    def takes(self, body: Body, bag: Expr, at: Expr) -> Expr:
+        """Whether a bag takes index number `at`."""
+        inside = self.spans(body, bag, at)
+        if self.skipped is None:
+            return inside
+        return all_of([inside, binary("ne", body.read(self.indices, [at], int64), self.skipped)])
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """Rows of a table (V, D), each times its weight if there are weights."""
+
+    table: Tensor
+    scale: Tensor | None
+    dtype: DType
+
+    @property
+    def width(self) -> Expr:
+        return self.table.shape[1]
+
+    def read(self, body: Body, bags: _Bags, at: Expr, column: Expr) -> Expr:
+        """What index number `at` stands for, in one column."""
+        value = body.read(self.table, [body.read(bags.indices, [at], int64), column], self.dtype)
+        return value if self.scale is None else value * body.read(self.scale, [at], self.dtype)
+
+    def combined(self, b: Builder, bags: _Bags, combiner: str, rest: Number) -> Tensor:
+        """(B, D): over all indices, `rest` for those that the bag does not take."""
+
+        def taken(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+            value = self.read(body, bags, r[0], i[1])
+            return select(bags.takes(body, i[0], r[0]), value, const(rest, self.dtype))
+
+        return b.reduce([bags.count, self.width], [bags.total], self.dtype, combiner, taken)
 
 
 def _embedding_bag(
@@ -34,83 +110,74 @@ def _embedding_bag(
 ) -> Value:
     """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then the bag of each index, the size
     of each bag and, for max, the row that each value came from."""
-    rows, width = weight.shape
+    rows = weight.shape[0]
     message = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
     check_bounds(b, indices, rows, message, low=False)
     if scale is not None and mode != SUM:
         b.error("embedding_bag: per_sample_weights only supported with mode='sum'")
     if padding is not None and not isinstance(padding, int):
         b.cannot("a padding index that is not known")
-    total, starts = indices.shape[0], offsets.shape[0]
-    bags = simplify(starts - 1) if has_last else starts
-    wide = compute_dtype(weight.dtype)
-
-    def begin(body: Body, k: Expr) -> Expr:
-        return body.read(offsets, [k], int64)
-
-    def end(body: Body, k: Expr) -> Expr:
-        if has_last:
-            return begin(body, k + 1)
-        following = select(binary("lt", k + 1, starts), k + 1, k)
-        return select(binary("lt", k + 1, starts), begin(body, following), total)
-
-    def counts(body: Body, k: Expr, at: Expr) -> Expr:
-        """Whether bag k takes index `at`."""
-        found = [binary("ge", at, begin(body, k)), binary("lt", at, end(body, k))]
-        if padding is not None:
-            skipped = simplify(const(padding) % rows)
-            found.append(binary("ne", body.read(indices, [at], int64), skipped))
-        return all_of(found)
-
-    def entry(body: Body, at: Expr, column: Expr) -> Expr:
-        value = body.read(weight, [body.read(indices, [at], int64), column], wide)
-        return value if scale is None else value * body.read(scale, [at], wide)
-
-    def taken(rest: Expr) -> object:
-        return lambda body, i, r: select(counts(body, i[0], r[0]), entry(body, r[0], i[1]), rest)
-
-    one, zero = const(1), const(0)
-    sizes = b.reduce(
-        [bags], [total], int64, "add",
-        lambda body, i, r: select(counts(body, i[0], r[0]), one, zero),
-    )  # fmt: skip
-    owner = b.reduce(
-        [total], [bags], int64, "max",
-        lambda body, i, r: select(
-            all_of([binary("ge", i[0], begin(body, r[0])), binary("lt", i[0], end(body, r[0]))]),
-            r[0], zero,
-        ),
-    )  # fmt: skip
+    skipped = None if padding is None else simplify(const(padding) % rows)
+    bags = _Bags(indices, offsets, bool(has_last), skipped)
+    entries = _Entries(weight, scale, compute_dtype(weight.dtype))
+    sizes, owner = _sizes(b, bags), _owners(b, bags)
     if mode == MAX:
-        low = const(float("-inf"), wide)
-        most = b.reduce([bags, width], [total], wide, "max", taken(low))  # type: ignore[arg-type]
-
-        def place(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-            hit = entry(body, r[0], i[1]).equals(body.read(most, i, wide))
-            mine = all_of([counts(body, i[0], r[0]), hit])
-            return select(mine, r[0], total)
-
-        first = b.reduce([bags, width], [total], int64, "min", place)
-
-        def came_from(body: Body, i: list[Expr]) -> Expr:
-            at = body.read(first, i, int64)
-            inside = binary("lt", at, total)
-            row = body.read(indices, [select(inside, at, zero)], int64)
-            return select(inside, row, zero)
-
-        def kept(body: Body, i: list[Expr]) -> Expr:
-            is_empty = body.read(sizes, i[:1], int64).equals(0)
-            return select(is_empty, const(0, wide), body.read(most, i, wide))
-
-        best = b.compute([bags, width], int64, came_from)
-        return b.compute([bags, width], weight.dtype, kept), owner, sizes, best
-    sums = b.reduce([bags, width], [total], wide, "add", taken(const(0, wide)))  # type: ignore[arg-type]
+        most, best = _greatest(b, bags, entries, sizes)
+        return b.cast(most, weight.dtype), owner, sizes, best
+    sums = entries.combined(b, bags, "add", 0)
     if mode == MEAN:
-        columns = b.apply("aten::unsqueeze", sizes, 1)
-        sums = b.pointwise(
-            lambda e, n: e / binary("max", n, 1), sums, columns, dtype=wide, compute=wide
-        )
+        sums = _averaged(b, sums, sizes)
     return b.cast(sums, weight.dtype), owner, sizes, b.full([0], 0, int64)
+
+
+def _sizes(b: Builder, bags: _Bags) -> Tensor:
+    """How many indices each bag takes, (B)."""
+
+    def one(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        return select(bags.takes(body, i[0], r[0]), const(1), const(0))
+
+    return b.reduce([bags.count], [bags.total], int64, "add", one)
+
+
+def _owners(b: Builder, bags: _Bags) -> Tensor:
+    """The bag that each index lies in, (n)."""
+
+    def bag(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        return select(bags.spans(body, r[0], i[0]), r[0], const(0))
+
+    return b.reduce([bags.total], [bags.count], int64, "max", bag)
+
+
+def _averaged(b: Builder, sums: Tensor, sizes: Tensor) -> Tensor:
+    columns = b.apply("aten::unsqueeze", sizes, 1)
+    return b.pointwise(
+        lambda e, n: e / binary("max", n, 1), sums, columns, dtype=sums.dtype, compute=sums.dtype
+    )
+
+
+def _greatest(b: Builder, bags: _Bags, entries: _Entries, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """The greatest value of each bag and column, 0 in an empty bag, and the row it came from."""
+    shape, dtype = [bags.count, entries.width], entries.dtype
+    most = entries.combined(b, bags, "max", float("-inf"))
+
+    def place(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        hit = entries.read(body, bags, r[0], i[1]).equals(body.read(most, i, dtype))
+        mine = all_of([bags.takes(body, i[0], r[0]), hit])
+        return select(mine, r[0], bags.total)
+
+    first = b.reduce(shape, [bags.total], int64, "min", place)
+
+    def came_from(body: Body, i: list[Expr]) -> Expr:
+        at = body.read(first, i, int64)
+        inside = binary("lt", at, bags.total)
+        row = body.read(bags.indices, [select(inside, at, const(0))], int64)
+        return select(inside, row, const(0))
+
+    def kept(body: Body, i: list[Expr]) -> Expr:
+        is_empty = body.read(sizes, i[:1], int64).equals(0)
+        return select(is_empty, const(0, dtype), body.read(most, i, dtype))
+
+    return b.compute(shape, dtype, kept), b.compute(shape, int64, came_from)
 
 
 def _inner_form(b: Builder, *arguments: Value) -> Value:

@@ -11,7 +11,7 @@ from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
 from .emission import Body
-from .loss import reduced
+from .loss import MEAN, reduced
 from .pointwise import absolute, float_type
 from .reduction import combine, norm
 from .values import Tensor, Value
@@ -118,7 +118,7 @@ def _margin_ranking(
     y: Tensor,
     target: Tensor,
     margin: Value = 0.0,
-    reduction: int = 1,
+    reduction: int = MEAN,
     *_: Value,
 ) -> Tensor:
     apart = b.pointwise(lambda p, q, t: -t * (p - q), x, y, target)
@@ -127,7 +127,7 @@ def _margin_ranking(
 
 
 def _hinge_embedding(
-    b: Builder, x: Tensor, target: Tensor, margin: Value = 1.0, reduction: int = 1, *_: Value
+    b: Builder, x: Tensor, target: Tensor, margin: Value = 1.0, reduction: int = MEAN, *_: Value
 ) -> Tensor:
     def fn(e: Expr, t: Expr, m: Expr) -> Expr:
         zero = const(0, e.dtype)
@@ -143,7 +143,7 @@ def _cosine_embedding(
     y: Tensor,
     target: Tensor,
     margin: Value = 0.0,
-    reduction: int = 1,
+    reduction: int = MEAN,
     *_: Value,
 ) -> Tensor:
     """1e-12 is added to the squared lengths, where cosine_similarity bounds the lengths."""
@@ -176,7 +176,7 @@ def _triplet(
     p: Value = 2.0,
     eps: Value = 1e-6,
     swap: Value = False,
-    reduction: int = 1,
+    reduction: int = MEAN,
     *_: Value,
 ) -> Tensor:
     near = pairwise_distance(b, anchor, positive, p, eps)

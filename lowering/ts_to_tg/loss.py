@@ -1,4 +1,4 @@
-"""Rows of losses. `reduction` is 0 for none, 1 for mean, 2 for sum."""
+"""Rows of losses; `reduction` is one of NONE, MEAN and SUM."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ from .pointwise import absolute
 from .sizes import product
 from .values import Tensor, Value
 
+NONE, MEAN, SUM = 0, 1, 2
+
 
 def reduced(b: Builder, x: Tensor, reduction: int) -> Tensor:
-    if reduction == 0:
+    """The losses of all elements, their mean or their sum."""
+    if reduction == NONE:
         return x
-    if reduction == 1 and not x.dtype.is_floating_point:
+    if reduction == MEAN and not x.dtype.is_floating_point:
         b.error(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or"
             f" complex dtype. Got: {x.dtype.word}"
         )
-    return b.apply("aten::mean" if reduction == 1 else "aten::sum", x)
+    return b.apply("aten::mean" if reduction == MEAN else "aten::sum", x)
 
 
 def pairwise(fn: Callable[..., Expr], *defaults: Value) -> Callable[..., Tensor]:
     """A loss of (input, target, reduction, parameters...) element by element."""
 
-    def row(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, *parameters: Value) -> Tensor:
+    def row(b: Builder, x: Tensor, y: Tensor, reduction: int = MEAN, *parameters: Value) -> Tensor:
         given = [*parameters[: len(defaults)], *defaults[len(parameters) :]]
         dtype = b.result_type(x, y)
         wide = compute_dtype(dtype)
@@ -55,7 +58,7 @@ def nll(
     x: Tensor,
     target: Tensor,
     weight: Value = None,
-    reduction: int = 1,
+    reduction: int = MEAN,
     ignore: int = -100,
     *_: Value,
 ) -> Tensor:
@@ -75,11 +78,11 @@ def nll(
 
         return make
 
-    losses = b.compute(target.shape, x.dtype if reduction == 0 else wide, term(True))
-    if reduction == 0:
+    losses = b.compute(target.shape, x.dtype if reduction == NONE else wide, term(True))
+    if reduction == NONE:
         return losses
     total = b.call("aten::sum", losses)
-    if reduction == 1:
+    if reduction == MEAN:
         weights = b.call("aten::sum", b.compute(target.shape, wide, term(False)))
         total = b.pointwise(lambda p, q: p / q, total, weights)
     return b.cast(total, x.dtype)
@@ -90,7 +93,7 @@ def cross_entropy(
     x: Tensor,
     target: Tensor,
     weight: Value = None,
-    reduction: int = 1,
+    reduction: int = MEAN,
     ignore: int = -100,
     smoothing: float = 0.0,
     *_: Value,
@@ -129,7 +132,7 @@ def _against_probabilities(
     if weight is not None:
         products = b.apply("aten::mul", products, weight)
     losses = b.apply("aten::neg", b.call("aten::sum.dim_IntList", products, [axis]))
-    if reduction != 1:
+    if reduction != MEAN:
         return reduced(b, losses, reduction)
     total = b.apply("aten::sum", losses)
     samples = product(tuple(s for d, s in enumerate(logs.shape) if d != axis))
@@ -152,7 +155,7 @@ def _smoothed(
     sums = b.apply("aten::neg", b.call("aten::sum.dim_IntList", weighted, [axis]))
     counts = b.apply("aten::ne", target, ignore)
     kept = b.apply("aten::where", counts, sums, b.full((), 0, sums.dtype))
-    if reduction != 1:
+    if reduction != MEAN:
         return reduced(b, kept, reduction)
     if flat is None:
         number = b.apply("aten::sum", counts)
@@ -163,7 +166,7 @@ def _smoothed(
     return b.apply("aten::div", b.call("aten::sum", kept), number)
 
 
-def _bce(b: Builder, x: Tensor, y: Tensor, weight: Value = None, reduction: int = 1) -> Tensor:
+def _bce(b: Builder, x: Tensor, y: Tensor, weight: Value = None, reduction: int = MEAN) -> Tensor:
     def fn(p: Expr, t: Expr, *w: Expr) -> Expr:
         low = const(-100, p.dtype)
         first = binary("max", call("log", p), low)
@@ -181,7 +184,7 @@ def _bce_logits(
     y: Tensor,
     weight: Value = None,
     positive: Value = None,
-    reduction: int = 1,
+    reduction: int = MEAN,
 ) -> Tensor:
     def fn(p: Expr, t: Expr, *rest: Expr) -> Expr:
         at = iter(rest)
@@ -196,7 +199,9 @@ def _bce_logits(
     return reduced(b, b.pointwise(fn, x, y, *extra), reduction)
 
 
-def _kl(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+def _kl(
+    b: Builder, x: Tensor, y: Tensor, reduction: int = MEAN, log_target: bool = False
+) -> Tensor:
     def fn(p: Expr, t: Expr) -> Expr:
         if log_target:
             return call("exp", t) * (t - p)
@@ -206,7 +211,7 @@ def _kl(b: Builder, x: Tensor, y: Tensor, reduction: int = 1, log_target: bool =
     return reduced(b, b.pointwise(fn, x, y), reduction)
 
 
-def _soft_margin(b: Builder, x: Tensor, y: Tensor, reduction: int = 1) -> Tensor:
+def _soft_margin(b: Builder, x: Tensor, y: Tensor, reduction: int = MEAN) -> Tensor:
     """log(1 + exp(-x y)); the power is rounded to the tensors' dtype, where it may overflow."""
     power = b.pointwise(lambda p, q: call("exp", -p * q), x, y)
     return reduced(b, b.apply("aten::log1p", power), reduction)

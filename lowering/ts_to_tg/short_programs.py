@@ -17,7 +17,7 @@ from .emission import Body
 from .functions import elementary
 from .index import check_bounds, wrapped
 from .joining import cat
-from .loss import reduced
+from .loss import MEAN, reduced
 from .pointwise import unary_float
 from .slicing import slice_at
 from .values import Tensor, Value
@@ -183,7 +183,7 @@ def _multi_margin(
     p: Value = 1,
     margin: Value = 1,
     weight: Tensor | None = None,
-    reduction: int = 1,
+    reduction: int = MEAN,
 ) -> Tensor:
     """Per row the mean over other classes of max(0, margin - x[target] + x[class]) ** p."""
     rows = x if x.rank == 2 else b.apply("aten::reshape", x, [1, -1])
