@@ -29,7 +29,7 @@ from ..te import vectorize_outer
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.dependence import carried
 from ..te.full_unroll import copies
-from ..te.squares import Crossing, crossing
+from ..te.squares import crossing
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import stretch_arguments
@@ -49,6 +49,7 @@ from .cpu_vectors import (
     vectorize_inside,
     writes_contiguous,
 )
+from .crossed import in_squares
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
@@ -63,22 +64,12 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
     collapse_all(scheduler, block)
     for loop in loops_in(block):
         if (found := crossing(loop, scheduler.nest.buffers)) is not None:
-            scheduler.do("squares", found.row.var, found.loops[-1].var, found.side)
-            _pair_squares(scheduler, found)
+            in_squares(scheduler, found, parameters)
         else:
             vectorize_inside(scheduler, loop, parameters)
     for loop in loops_in(block):
         if loop.kind.data == "serial":
             make_parallel(scheduler, loop, parameters)
-
-
-def _pair_squares(scheduler: Scheduler, found: Crossing) -> None:
-    """Two squares side by side in what is read come in turn: memory comes in pairs of lines."""
-    size = known(found.row.extent)
-    if size is None or size // found.side % 2 or len(found.loops) > 2:
-        return
-    _, inner = scheduler.do("split", f"{found.row.var}_o", 2, "exact")
-    scheduler.do("reorder", f"{found.loops[-1].var}_o", inner)
 
 
 # --- reductions ---------------------------------------------------------------------------------

@@ -18,6 +18,14 @@ def transposed_sum(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
     return ts.exp(x.t()) + y * 2
 
 
+def symmetric(x: ts.Tensor) -> ts.Tensor:
+    return x + x.t()
+
+
+def swapped(x: ts.Tensor) -> ts.Tensor:
+    return x.transpose(1, 2).contiguous()
+
+
 def channels_last(x: ts.Tensor) -> ts.Tensor:
     return x.permute(0, 2, 3, 1).contiguous()
 
@@ -61,6 +69,27 @@ def test_transposes(shape: tuple[int, int], dtype: str) -> None:
     x = (array(*shape) * 50).astype(dtype)
     text = check(transposed, np.ascontiguousarray(x.T), x)
     assert ("i0_u0" in text) == (min(shape) >= (8 if dtype == "f8" else 16))
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1"])
+@pytest.mark.parametrize("rows", [64, 192, 100])
+def test_transposes_whose_rows_share_a_set_of_the_cache(rows: int, dtype: str) -> None:
+    columns = 4096 // np.dtype(dtype).itemsize
+    x, y = array(rows, columns, dtype=dtype), array(columns, rows, dtype=dtype)
+    assert ("p0_c" in check(transposed, x.T, x)) == (rows % 64 == 0)
+    if dtype[0] == "f":
+        check(transposed_sum, np.exp(x.T) + y * 2, x, y)
+
+
+def test_a_matrix_and_its_transpose() -> None:
+    x = array(1024, 1024)
+    x[3, 5] = np.nan
+    check(symmetric, x + x.T, x)
+
+
+def test_transposes_of_a_batch_of_unknown_size() -> None:
+    x = array(3, 128, 1024)
+    compiled = ts.compile(swapped, [ts.TensorSpec(("B", 128, 1024), ts.float32)])
+    np.testing.assert_array_equal(compiled(x), x.transpose(0, 2, 1))
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (40, 19), (3, 70)])

@@ -1,0 +1,76 @@
+"""Maps that read across the direction they write in: by squares, from a copy where rows collide."""
+
+from __future__ import annotations
+
+from tensorscript.dialects.te.expr import loads
+from tensorscript.dialects.te.schedule import Step
+
+from ..schedule import Scheduler
+from ..te.affine import coefficient, flat_index, known
+from ..te.squares import Crossing
+from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
+
+SAME_SET = 4096
+"""Lines at this distance, or a multiple of it, go to one set of a first cache of 64 sets."""
+BLOCK = 4
+"""Squares along each side of a block that is copied aside: 16 KiB, half of a first cache."""
+
+
+def in_squares(scheduler: Scheduler, found: Crossing, parameters: CPUParameters) -> None:
+    """Schedule a perfect nest that reads across."""
+    row, column = found.row.var, found.loops[-1].var
+    if _collides(scheduler, found):
+        row, column = _copy_aside(scheduler, found, parameters)
+        scheduler.do("squares", row, column, found.side)
+        return
+    scheduler.do("squares", row, column, found.side)
+    _pair_squares(scheduler, found)
+
+
+def _collides(scheduler: Scheduler, found: Crossing) -> bool:
+    """The rows of a square that is read lie in one set of the first cache, which cannot hold them:
+    where they do not begin at a line, each line is read again for the next square."""
+    (read, *others) = found.across
+    row, column = found.row, found.loops[-1]
+    buffer = scheduler.nest.buffers[str(read.value)]
+    same = {n for s in found.stores for n in loads(s.value) if n.value == read.value}
+    if others or same != {read} or found.loops[-2] is not row:
+        return False
+    step = coefficient(flat_index(buffer, read.args), column.var)
+    distance = known(step) if step is not None else None
+    if distance is None or distance * buffer.dtype.itemsize % SAME_SET:
+        return False
+    block = BLOCK * found.side
+    return all(not (known(loop.extent) or 1) % block for loop in (row, column))
+
+
+def _copy_aside(
+    scheduler: Scheduler, found: Crossing, parameters: CPUParameters
+) -> tuple[str, str]:
+    """Copy a block as it lies, so that squares are read from neighbouring lines.
+
+    ```
+    for i { for j { y[i, j] = x[j, i] } } --> for i_o { for j_o { alloc c[64, 64]
+                                                c = x[j_o * 64.., i_o * 64..]
+                                                for i_i { for j_i { y[..] = c[j_i, i_i] } } } }
+    ```
+    """
+    block, buffer = BLOCK * found.side, str(found.across[0].value)
+    _, row = scheduler.do("split", found.row.var, block, "exact")
+    outer, column = scheduler.do("split", found.loops[-1].var, block, "exact")
+    scheduler.do("reorder", outer, row)
+    if scheduler.why_not(Step("cache", buffer, (outer, "stack"))) is None:
+        for name in scheduler.do("cache", buffer, outer, "stack"):
+            loop = scheduler.nest.loops[name]
+            if is_innermost(loop):
+                vectorize_inside(scheduler, loop, parameters)
+    return row, column
+
+
+def _pair_squares(scheduler: Scheduler, found: Crossing) -> None:
+    """Two squares side by side in what is read come in turn: memory comes in pairs of lines."""
+    size = known(found.row.extent)
+    if size is None or size // found.side % 2 or len(found.loops) > 2:
+        return
+    _, inner = scheduler.do("split", f"{found.row.var}_o", 2, "exact")
+    scheduler.do("reorder", f"{found.loops[-1].var}_o", inner)
