@@ -28,6 +28,7 @@ from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specialise import Specialised
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, OutputTree
+from tensorscript.runtime.values import ScriptObject
 
 from .entry_llvm import LLVMFunction
 from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt
@@ -163,6 +164,7 @@ class StagedFunction:
         _check_schedule(self.module, options, path)
         self.__name__ = self.described.name
         self.latest_specs: tuple[ArgumentSpec, ...] | None = ()
+        self.receiver: ScriptObject | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import StringAttr
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.c_entry import c_entries
 from tensorscript.backends.cpu.header import header_text
+from tensorscript.backends.cpu.kept_state import KeptState
 from tensorscript.backends.cpu.object import build_object, link_library, write_archive
 from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
 from tensorscript.backends.cpu.weights import Beside, Placed, fill, inside_text
@@ -23,7 +24,9 @@ from tensorscript.backends.llvm.weights import Block
 from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.dialects.te.ops import constants, functions
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
+from tensorscript.runtime.values import ScriptObject
 
+from .export_state import kept_state
 from .lowered import Lowered
 from .native import ENTRY, host_function
 from .options import CompileOptions
@@ -36,6 +39,9 @@ class Exportable(Protocol):
 
     @property
     def options(self) -> CompileOptions: ...
+
+    @property
+    def receiver(self) -> ScriptObject | None: ...
 
     @property
     def latest_specs(self) -> tuple[ArgumentSpec, ...] | None: ...
@@ -58,9 +64,6 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
         raise NotCompilable(
             f"cannot export {name}: it draws random numbers from this process's generator"
         )
-    if changed := (*own.state_updates, *own.state_assigned):
-        path = changed[0][0]
-        raise NotCompilable(f"cannot export {name}: it updates the attribute {path!r}")
 
 
 _DECLARATIONS = (
@@ -69,6 +72,7 @@ _DECLARATIONS = (
     "declare void @ts_set_error(i32, ptr)",
     "declare void @ts_clear_error()",
     "declare void @ts_free(ptr)",
+    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
 )
 
 
@@ -106,15 +110,17 @@ class Exported:
 
     Attributes:
         text: LLVM text of a self-contained object.
-        signature: of its functions.
+        signature: of its functions, without what `state` holds.
         weights: offsets and data of what the text leaves room for.
         beside: the file of the weights, if they are not to lie in the object.
+        state: what the program keeps between its calls.
     """
 
     text: str
     signature: Signature
     weights: Placed
     beside: Beside | None
+    state: KeptState | None
 
 
 def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool = False) -> Exported:
@@ -127,8 +133,11 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
     options = function.options
     target = targets.parse(options.target, options.cpu)
     entry = host_function(lowered.module)
-    scalars = lowered.specialised.plan.output.scalar_leaves
-    signature = with_scalar_outputs(signature_of(entry), scalars)
+    plan = lowered.specialised.plan
+    signature = with_scalar_outputs(signature_of(entry), plan.output.scalar_leaves)
+    state: KeptState | None = None
+    if plan.state_inputs and function.receiver is not None:
+        state = kept_state(plan, signature, function.receiver, name)
     data = list(constants(lowered.module))
     block = Block.of(data, f"{name}.weights", 1 if has_file else LEAST_BYTES)
     weights = block.arrays(data)
@@ -142,11 +151,14 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
         raise UserError(f"the C name {name!r} is taken by a kernel; give another name")
     body = emit_module(lowered.module, target, {entry.sym_name.data: inner}, emit)
     body = body.replace(f"define i32 @{inner}(", f"define internal i32 @{inner}(")
-    own = c_entries(name, inner, signature, beside is not None) + _tail(name, signature)
+    outside = c_entries(name, inner, signature, beside is not None, state)
+    outside += _tail(name, signature)
     if weights:
-        own += inside_text(block) if beside is None else beside.text(name)
-    missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in own]
-    return Exported("\n".join([body, *missing, own]), signature, weights, beside)
+        outside += inside_text(block) if beside is None else beside.text(name)
+    missing = [d for d in _DECLARATIONS if d not in body and f"{_callee(d)}(" in outside]
+    if state is not None:
+        signature = signature.without(len(state.slots), state.hidden)
+    return Exported("\n".join([body, *missing, outside]), signature, weights, beside, state)
 
 
 def _callee(declaration: str) -> str:
@@ -179,10 +191,12 @@ def export_object(
             without it they are constants of the object.
 
     Returns:
-        The signature of the exported function.
+        The signature of the exported function, without what the program keeps between its calls
+        (the argument `self`: `NAME_state`, see the header).
 
     Raises:
-        NotCompilable: the program has no native form, or changes state.
+        NotCompilable: the program has no native form, changes its arguments, draws random numbers,
+            or gives an attribute a value of another kind or size.
         UserError: nothing was specialised yet, or there are no weights for a file.
     """
     symbol = c_name(name or function.__name__)
@@ -196,7 +210,8 @@ def export_object(
     inside = bool(made.weights) and made.beside is None
     Path(path).write_bytes(fill(data, made.weights) if inside else data)
     if header is not None:
-        Path(header).write_text(header_text(symbol, made.signature, made.beside is not None))
+        has_file = made.beside is not None
+        Path(header).write_text(header_text(symbol, made.signature, has_file, made.state))
     return made.signature
 
 

@@ -23,6 +23,7 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
+from tensorscript.runtime.values import ScriptObject
 
 from .arguments import Bound, Taking, bind, fill_defaults, rebuild, tensor_of, wrapper
 from .convert import convert, schema_of
@@ -373,6 +374,11 @@ class CompiledFunction:
         return self.ir("s")
 
     # -- ahead of time ---------------------------------------------------------------------------
+
+    @property
+    def receiver(self) -> ScriptObject | None:
+        """The object whose method this is."""
+        return self.program.receiver
 
     def export_object(
         self,

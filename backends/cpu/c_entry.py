@@ -2,7 +2,8 @@
 
 `int NAME(const DLTensor *x, int64_t n, DLTensor *out0)` checks every argument, calls the entry, and
 gives a status; on failure a message is kept. Where all shapes are static there is also
-`int NAME_raw(const float *x, int64_t n, float *out0)`, which trusts its caller.
+`int NAME_raw(const float *x, int64_t n, float *out0)`, which trusts its caller. Both begin with a
+`NAME_state *self` where the program keeps something between its calls.
 
 DLPack's layout: github.com/dmlc/dlpack, dlpack.h; DLTensor is the same in versions 0.8 and 1.x.
 """
@@ -16,6 +17,7 @@ from tensorscript.base.dtypes import Category, DType, bfloat16, bool_, float64
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, text
 
+from .kept_state import KeptState
 from .signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 
 DATA, DEVICE, NDIM, CODE, BITS, LANES, SHAPE, STRIDES, OFFSET = 0, 8, 16, 20, 21, 22, 24, 32, 40
@@ -64,8 +66,16 @@ class _Check:
 class _Writer:
     """Writes one C entry."""
 
-    def __init__(self, signature: Signature, entry: str, prefix: str, loads: str = "") -> None:
+    def __init__(
+        self,
+        signature: Signature,
+        entry: str,
+        prefix: str,
+        loads: str = "",
+        state: KeptState | None = None,
+    ) -> None:
         self.signature, self.entry, self.prefix, self.loads = signature, entry, prefix, loads
+        self.state = state
         self.lines: list[str] = []
         self.failures: list[str] = []
         self.globals: list[str] = []
@@ -223,14 +233,19 @@ class _Writer:
             self._loaded()
         self.emit(f"%cells = alloca [{max(1, total)} x i64]")
         self.emit(f"%pointers = alloca [{max(1, total)} x ptr]")
-        pointers = [
-            self._pointer(spec, number, raw) for number, spec in enumerate(signature.inputs)
-        ]
+        if self.state is not None and not raw:
+            given = self.new("icmp ne ptr %self, null")
+            self.require(_Check(given, Status.NULL, "argument 'self' is NULL"))
+        pointers = [self._pointer(spec, number, raw) for number, spec in enumerate(self._inputs())]
+        if self.state is not None:
+            pointers += [self._field("%self", slot.offset) for slot in self.state.slots]
         for name in signature.sizes:
             pointers.append(self._cell(len(pointers), "i64", self.sizes[name]))
         grown: list[tuple[ArraySpec, str]] = []
-        for spec in signature.outputs:
-            if isinstance(spec, ScalarSpec) or raw:
+        for number, spec in enumerate(signature.outputs):
+            if self.state is not None and number in self.state.hidden:
+                pointers.append(self._field("%self", self.state.place_of(number)))
+            elif isinstance(spec, ScalarSpec) or raw:
                 pointers.append(f"%{spec.name}")
             elif spec.grown:
                 pointers.append(self.grown(spec))
@@ -244,14 +259,38 @@ class _Writer:
         failed = self.new(f"icmp ne i32 {status}, 0")
         for spec, cells in grown:
             self.deliver(spec, cells, failed)
+        if self.state is not None:
+            self._keep(self.state, pointers[-len(signature.outputs) :], failed)
         self.emit(f"ret i32 {status}")
+        hidden = self.state.hidden if self.state is not None else ()
         head = ", ".join(
-            [_argument(s, False) for s in signature.inputs]
-            + [_argument(s, True) for s in signature.outputs]
+            (["ptr %self"] if self.state is not None else [])
+            + [_argument(s, False) for s in self._inputs()]
+            + [_argument(s, True) for k, s in enumerate(signature.outputs) if k not in hidden]
         )
         body = "\n".join([*self.lines, *self.failures])
         constants = "\n".join(self.globals)
         return f"{constants}\ndefine i32 @{symbol}({head}) {{\nentry:\n{body}\n}}\n"
+
+    def _inputs(self) -> tuple[ValueSpec, ...]:
+        """Those that the caller gives one by one."""
+        kept = len(self.state.slots) if self.state is not None else 0
+        return self.signature.inputs[: len(self.signature.inputs) - kept]
+
+    def _keep(self, state: KeptState, outputs: list[str], failed: str) -> None:
+        """New values take the place of the old ones, unless the call failed."""
+        self.emit(f"br i1 {failed}, label %leave, label %keep")
+        self.lines.append("keep:")
+        for slot in state.slots:
+            place = self._field("%self", slot.offset)
+            if isinstance(slot.result, bytes):
+                value = int.from_bytes(slot.result, "little")
+                self.emit(f"store i{8 * len(slot.result)} {value}, ptr {place}")
+            elif slot.result is not None:
+                copied = f"ptr {place}, ptr {outputs[slot.result]}, i64 {len(slot.data)}"
+                self.emit(f"call void @llvm.memcpy.p0.p0.i64({copied}, i1 false)")
+        self.emit("br label %leave")
+        self.lines.append("leave:")
 
     def _loaded(self) -> None:
         """Check that the weights' file is loaded."""
@@ -284,17 +323,26 @@ def _argument(spec: ValueSpec, is_output: bool) -> str:
     )
 
 
-def c_entries(name: str, entry: str, signature: Signature, loads_weights: bool = False) -> str:
+def c_entries(
+    name: str,
+    entry: str,
+    signature: Signature,
+    loads_weights: bool = False,
+    state: KeptState | None = None,
+) -> str:
     """LLVM text of the exported functions of a program.
 
     Args:
         name: the C name; `NAME`, and with static shapes `NAME_raw`.
         entry: the internal `i32 (ptr args)` that does the work.
         loads_weights: there is a `NAME_load_weights`, which has to be called before.
+        state: what the program keeps between its calls.
     """
     loads = name if loads_weights else ""
-    parts = [_Writer(signature, entry, name, loads).write(name, raw=False)]
+    parts = [_Writer(signature, entry, name, loads, state).write(name, raw=False)]
     if signature.is_static:
         raw = f"{name}_raw"
-        parts.append(_Writer(signature, entry, raw, loads).write(raw, raw=True))
+        parts.append(_Writer(signature, entry, raw, loads, state).write(raw, raw=True))
+    if state is not None:
+        parts.append(state.text())
     return "\n".join(parts)

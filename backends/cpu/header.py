@@ -7,6 +7,7 @@ import re
 from tensorscript.base.dtypes import DType, bool_, float64
 
 from .c_entry import Status
+from .kept_state import KeptState
 from .signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 
 _DLPACK = """\
@@ -61,8 +62,9 @@ def _parameter(spec: ValueSpec, is_output: bool, raw: bool) -> str:
     return f"{const}{spec.dtype.c if raw else 'DLTensor'} *{spec.name}"
 
 
-def _prototype(name: str, signature: Signature, raw: bool) -> str:
-    parameters = [_parameter(s, False, raw) for s in signature.inputs]
+def _prototype(name: str, signature: Signature, raw: bool, state: str) -> str:
+    parameters = [f"{state} *self"] if state else []
+    parameters += [_parameter(s, False, raw) for s in signature.inputs]
     parameters += [_parameter(s, True, raw) for s in signature.outputs]
     return f"int {name}({', '.join(parameters) or 'void'});"
 
@@ -70,9 +72,12 @@ def _prototype(name: str, signature: Signature, raw: bool) -> str:
 def _comment(signature: Signature) -> str:
     lines = []
     for spec in (*signature.inputs, *signature.outputs):
-        what = _describe(spec) if isinstance(spec, ArraySpec) else _scalar_type(spec.dtype)
-        lines.append(f" *   {spec.name}: {what}")
+        lines.append(f" *   {spec.name}: {_what(spec)}")
     return "\n".join(lines)
+
+
+def _what(spec: ValueSpec) -> str:
+    return _describe(spec) if isinstance(spec, ArraySpec) else _scalar_type(spec.dtype)
 
 
 def _giving_back(name: str, signature: Signature) -> list[str]:
@@ -93,9 +98,29 @@ def _loading(name: str) -> list[str]:
     ]
 
 
-def header_text(name: str, signature: Signature, loads_weights: bool = False) -> str:
+def _keeping(state: KeptState) -> list[str]:
+    places = [f" *   {s.offset}: {s.name}: {_what(s.spec)}" for s in state.slots]
+    return [
+        "/* What the module keeps between its calls; by byte:",
+        *places,
+        " * A call that fails leaves it as it was. */",
+        f"typedef struct {{ int64_t words[{state.room // 8}]; }} {state.name}_state;\n",
+        "/* Gives it the values that the module had when it was exported. */",
+        f"void {state.name}_init_state({state.name}_state *self);\n",
+    ]
+
+
+def header_text(
+    name: str, signature: Signature, loads_weights: bool = False, state: KeptState | None = None
+) -> str:
     """The header that declares `NAME`, `NAME_raw` (static shapes only) and `NAME_error`; and
-    `NAME_load_weights`, if weights lie in a file of their own."""
+    `NAME_load_weights`, if weights lie in a file of their own.
+
+    Args:
+        signature: without what `state` holds.
+        state: what the program keeps between its calls.
+    """
+    kept = "" if state is None else f"{name}_state"
     guard = re.sub(r"\W", "_", name).upper() + "_H"
     statuses = "\n".join(f"  {name.upper()}_{s.name} = {int(s)}," for s in Status)
     parts = [
@@ -106,12 +131,13 @@ def header_text(name: str, signature: Signature, loads_weights: bool = False) ->
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
         f"/* What the functions return. */\nenum {{\n{statuses}\n}};\n",
         *(_loading(name) if loads_weights else []),
+        *(_keeping(state) if state is not None else []),
         f"/* Arguments:\n{_comment(signature)}\n * Results are written to memory of the caller. */",
-        _prototype(name, signature, raw=False) + "\n",
+        _prototype(name, signature, False, kept) + "\n",
     ]
     if signature.is_static:
         parts.append("/* The same for plain row-major arrays; nothing is checked. */")
-        parts.append(_prototype(f"{name}_raw", signature, raw=True) + "\n")
+        parts.append(_prototype(f"{name}_raw", signature, True, kept) + "\n")
     parts += [
         "/* What went wrong in the last failing call of this thread. */",
         f"const char *{name}_error(void);\n",

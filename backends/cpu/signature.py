@@ -72,6 +72,12 @@ class Signature:
         """A result's memory is made by the entry."""
         return any(isinstance(o, ArraySpec) and o.grown for o in self.outputs)
 
+    def without(self, inputs: int, outputs: frozenset[int]) -> Signature:
+        """The signature without its last `inputs` inputs, and without these outputs."""
+        given = self.inputs[: len(self.inputs) - inputs]
+        shown = tuple(o for k, o in enumerate(self.outputs) if k not in outputs)
+        return Signature(given, self.sizes, shown)
+
 
 SCALARS = (int64, float64, bool_)
 

@@ -59,18 +59,22 @@ def program_text(
     signature: Signature,
     calls: Sequence[tuple[Sequence[np.ndarray], Sequence[np.ndarray]]],
     weights: str = "",
+    keeps_state: bool = False,
 ) -> str:
     """C text of a program that makes `calls` of the exported function `model`.
 
     Args:
         calls: (inputs, results as they should be, whose shapes are used) of each.
         weights: the file to load first.
+        keeps_state: the function takes a `model_state`.
     """
     lines = ["int main(void) {"]
     if weights:
         lines.append(f'  if (model_load_weights("{weights}")) return puts(model_error()), 80;')
+    if keeps_state:
+        lines += ["  model_state state;", "  model_init_state(&state);"]
     for call, (inputs, results) in enumerate(calls):
-        names = []
+        names = ["state"] if keeps_state else []
         lines.append("  {")
         for k, (spec, array) in enumerate(zip(signature.inputs, inputs, strict=True)):
             assert isinstance(spec, ArraySpec)

@@ -393,12 +393,6 @@ def test_a_list_that_two_attributes_hold_is_refused_natively_and_interpreted() -
         torch.compile(jit.script(HeldTwice()), (X,), fallback="error")
 
 
-def test_export_refuses_what_changes_state() -> None:
-    function = torch.compile(jit.script(Numbers()), (X,))
-    with pytest.raises(NotCompilable, match="it updates the attribute 'n'"):
-        function.export_object("never_written.o")
-
-
 class Tied(nn.Module):
     """One buffer under two names, and a module that is held twice."""
 
