@@ -43,14 +43,52 @@ _LONG = """
     linalg_tensorsolve fake_quantize_per_tensor_affine geqrf _lu_with_info qr svd
     triangular_solve fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d
     multilabel_margin_loss_forward linalg_qr linalg_cholesky_ex linalg_svd linalg_eig
-    linalg_eigh linalg_lstsq linalg_inv_ex
+    linalg_eigh linalg_lstsq linalg_inv_ex nll_loss_nd
 """
 _POLICY = {
     **dict.fromkeys(_SHORT.split(), "short"),
     **dict.fromkeys(_LONG.split(), "float32"),
     **dict.fromkeys(("cat", "stack", "index_copy"), "widest"),
+    "pad": "float32",
 }
 """Name of an operator to the dtype it takes; others take what they are given."""
+
+
+def _einsum_contracts(equation: str, *_: Any) -> bool:
+    """Whether two operands share a label that the result lacks: else it is no product of
+    matrices."""
+    inputs, arrow, output = equation.replace(" ", "").partition("->")
+    operands = inputs.split(",")
+    counts = {label: inputs.count(label) for label in inputs if label.isalpha()}
+    kept = output if arrow else [label for label, n in counts.items() if n == 1]
+    return any(sum(label in o for o in operands) > 1 for label in counts if label not in kept)
+
+
+def _pads_by_own_operator(x: TensorBase, pad: Any, mode: str = "constant", *_: Any) -> bool:
+    """Constants and wrapped borders are made by slices and copies, and so are mirrored volumes."""
+    return mode == "replicate" or (mode == "reflect" and len(pad) < 6)
+
+
+def _has_rows(a: TensorBase, b: TensorBase) -> bool:
+    return bool(a._array.ndim and b._array.ndim) and a._array.ndim + b._array.ndim > 2
+
+
+def _keeps_a_dimension(a: TensorBase, b: TensorBase, dims: Any, *_: Any) -> bool:
+    return len(dims) < max(a._array.ndim, b._array.ndim)
+
+
+def _multiplies(x: TensorBase, n: int) -> bool:
+    return n not in (0, 1, -1)
+
+
+_ONLY_IF: dict[str, Callable[..., bool]] = {
+    "einsum": _einsum_contracts,
+    "pad": _pads_by_own_operator,
+    "inner": _has_rows,
+    "tensordot": _keeps_a_dimension,
+    **dict.fromkeys(("matrix_power", "linalg_matrix_power"), _multiplies),
+}
+"""Operators that PyTorch composes of others: on which arguments the one with the policy is met."""
 
 
 def cast_arguments(
@@ -62,7 +100,8 @@ def cast_arguments(
         to: casts a tensor.
     """
     policy = _POLICY.get(found.base_name)
-    if policy is None:
+    applies = _ONLY_IF.get(found.base_name)
+    if policy is None or (applies is not None and not applies(*bound)):
         return None
     is_long = policy == "float32" or (policy == "widest" and float32 in _dtypes(bound))
     dtype = float32 if is_long else MODES.autocast_dtype
@@ -181,3 +220,28 @@ def is_autocast_cpu_enabled() -> bool:
 def get_autocast_dtype(device_type: str) -> DType:
     """The short dtype of a device."""
     return MODES.autocast_dtype if device_type == "cpu" else float16
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Set the short dtype of a device; what is set for a GPU changes nothing here."""
+    if device_type == "cpu":
+        MODES.autocast_dtype = dtype
+
+
+def set_autocast_enabled(device_type: str | bool, enabled: bool | None = None) -> None:
+    """Begin or end casts on a device; without one, on a GPU, which changes nothing here."""
+    if device_type == "cpu":
+        MODES.autocast_enabled = bool(enabled)
+
+
+SWITCHES: dict[str, Callable[..., Any]] = {
+    "get_autocast_cpu_dtype": lambda: get_autocast_dtype("cpu"),
+    "set_autocast_cpu_dtype": lambda dtype: set_autocast_dtype("cpu", dtype),
+    "set_autocast_cpu_enabled": lambda enabled: set_autocast_enabled("cpu", enabled),
+    "set_autocast_dtype": set_autocast_dtype,
+    "set_autocast_enabled": set_autocast_enabled,
+    "is_autocast_cache_enabled": lambda: True,
+    "set_autocast_cache_enabled": lambda enabled: None,
+    "clear_autocast_cache": lambda: None,
+}
+"""Functions of `torch` by name, older spellings too. Casts are not kept, so there is no cache."""

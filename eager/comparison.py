@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,15 +21,42 @@ _TOLERANCES = {
 """Relative and absolute tolerance by dtype, as PyTorch documents them."""
 
 
+@dataclass(frozen=True)
+class _Terms:
+    """What two tensors have to agree in."""
+
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_dtype: bool
+    check_stride: bool
+    msg: str | Callable[[str], str] | None
+
+    def require(self, holds: bool, otherwise: str) -> None:
+        if holds:
+            return
+        raise AssertionError(
+            self.msg(otherwise)
+            if callable(self.msg)
+            else otherwise
+            if self.msg is None
+            else self.msg
+        )
+
+
 def assert_close(
     actual: Any,
     expected: Any,
     *,
+    allow_subclasses: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
     equal_nan: bool = False,
+    check_device: bool = True,
     check_dtype: bool = True,
-    msg: str | None = None,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
 ) -> None:
     """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere.
 
@@ -36,76 +64,69 @@ def assert_close(
         actual, expected: tensors, arrays or numbers of one shape; or sequences or mappings of them.
         rtol, atol: tolerances; by default those of the dtype (of the wider tolerance of two).
         equal_nan: whether NaN equals NaN.
-        check_dtype: whether dtypes have to be equal.
-        msg: what to say instead.
+        allow_subclasses, check_device, check_layout: taken; there is one class of tensors, all
+            are strided and on the CPU.
+        check_dtype, check_stride: whether dtypes, or strides, have to be equal.
+        msg: what to say instead, or what makes that of the usual text.
 
     Raises:
         ValueError: only one of `rtol` and `atol` is given.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or unspecified.")
+    terms = _Terms(rtol, atol, equal_nan, check_dtype, check_stride, msg)
+    _compare_all(actual, expected, terms)
+
+
+def _compare_all(actual: Any, expected: Any, terms: _Terms) -> None:
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        _require(actual.keys() == expected.keys(), "The keys of the mappings do not match", msg)
+        terms.require(actual.keys() == expected.keys(), "The keys of the mappings do not match")
         pairs = [(actual[key], expected[key]) for key in actual]
     elif isinstance(actual, Sequence) and isinstance(expected, Sequence):
         lengths = f"{len(actual)} != {len(expected)}"
-        _require(
-            len(actual) == len(expected), f"The length of the sequences mismatch: {lengths}", msg
+        terms.require(
+            len(actual) == len(expected), f"The length of the sequences mismatch: {lengths}"
         )
         pairs = list(zip(actual, expected, strict=True))
     else:
-        _compare(actual, expected, rtol, atol, equal_nan, check_dtype, msg)
+        _compare(actual, expected, terms)
         return
     for one, other in pairs:
-        assert_close(
-            one, other, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, msg=msg
-        )
+        _compare_all(one, other, terms)
 
 
-def _require(holds: bool, otherwise: str, msg: str | None) -> None:
-    if not holds:
-        raise AssertionError(otherwise if msg is None else msg)
-
-
-def _compare(
-    actual: Any,
-    expected: Any,
-    rtol: float | None,
-    atol: float | None,
-    equal_nan: bool,
-    check_dtype: bool,
-    msg: str | None,
-) -> None:
+def _compare(actual: Any, expected: Any, terms: _Terms) -> None:
     a, b = (as_tensor(converted(x)) for x in (actual, expected))
     are_tensors = isinstance(actual, TensorBase) and isinstance(expected, TensorBase)
-    shapes = f"{a.shape} != {b.shape}"
-    _require(
-        tuple(a.shape) == tuple(b.shape),
-        f"The values for attribute 'shape' do not match: {shapes}.",
-        msg,
-    )
-    if check_dtype and are_tensors:
-        dtypes = f"{a.dtype} != {b.dtype}"
-        _require(
-            a.dtype is b.dtype, f"The values for attribute 'dtype' do not match: {dtypes}.", msg
-        )
+    _require_same("shape", tuple(a.shape), tuple(b.shape), (a.shape, b.shape), terms)
+    if terms.check_dtype and are_tensors:
+        _require_same("dtype", a.dtype, b.dtype, (a.dtype, b.dtype), terms)
+    if terms.check_stride and are_tensors:
+        _require_same("stride()", a.stride(), b.stride(), (a.stride(), b.stride()), terms)
+    rtol, atol = terms.rtol, terms.atol
     if rtol is None or atol is None:
         rtol, atol = (max(t) for t in zip(_tolerance(a.dtype), _tolerance(b.dtype), strict=True))
     x, y = _wide(a), _wide(b)
     with np.errstate(all="ignore"):
-        close = np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
+        close = np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=terms.equal_nan)
         off = np.abs(x - y)
         relative = off / np.abs(y)
     if close.all():
         return
     wrong = int((~close).sum())
-    _require(
+    terms.require(
         False,
         f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {close.size} "
         f"({100 * wrong / close.size:.1f}%)\n"
         f"Greatest absolute difference: {_greatest(off)} (up to {atol} allowed)\n"
         f"Greatest relative difference: {_greatest(relative)} (up to {rtol} allowed)",
-        msg,
+    )
+
+
+def _require_same(what: str, one: Any, other: Any, shown: tuple[Any, Any], terms: _Terms) -> None:
+    terms.require(
+        one == other,
+        f"The values for attribute '{what}' do not match: {shown[0]} != {shown[1]}.",
     )
 
 

@@ -49,8 +49,31 @@ class device:
             return f"device(type={self.type!r})"
         return f"device(type={self.type!r}, index={self.index})"
 
+    def __enter__(self) -> device:
+        """Within the block new tensors are made on this device.
+
+        Raises:
+            OperatorError: it is not the CPU.
+        """
+        require_cpu(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
 
 CPU = device("cpu")
+
+
+def require_cpu(where: str | int | device | None) -> None:
+    """Raise OperatorError unless `where` is the CPU or nothing."""
+    if where is None:
+        return
+    if (named := device(f"cuda:{where}" if isinstance(where, int) else where)).type != "cpu":
+        raise OperatorError(
+            f"eager tensors live on the CPU; there is no device {named!s}. Compiled programs run "
+            'on a GPU by compile(..., target="cuda")'
+        )
 
 
 @dataclass(frozen=True)

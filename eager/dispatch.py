@@ -32,7 +32,7 @@ from tensorscript.base.schema import Argument, Schema, has_operator, overloads, 
 from .autocast import autocast, cast_arguments
 from .binding import resolve
 from .demands import DEMANDS
-from .device import device
+from .device import require_cpu
 from .kernels import KERNELS
 from .layouts import laid_out_kernel
 from .modes import MODES
@@ -113,7 +113,7 @@ def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
         kind = DimensionError if isinstance(error, IndexError) else OperatorError
         raise kind(f"{found.full_name}: {error}") from error
     if type(result) is tuple and (record := _record(found)) is not None:
-        result = record(*result)
+        result = record(*(tuple(r) if type(r) is list else r for r in result))
     for listener in _listeners:
         listener(found, bound, result)
     return result
@@ -174,12 +174,7 @@ def _on_cpu(at: int, run: Kernel) -> Kernel:
     """The kernel, which makes a tensor on the device that argument `at` names."""
 
     def checked(*bound: Any) -> Any:
-        where = bound[at]
-        if isinstance(where, device) and where.type != "cpu":
-            raise OperatorError(
-                f"eager tensors live on the CPU; there is no device {where!s}. Compiled programs "
-                'run on a GPU by compile(..., target="cuda")'
-            )
+        require_cpu(bound[at])
         return run(*bound)
 
     return checked

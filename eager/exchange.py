@@ -1,4 +1,4 @@
-"""Ways into a tensor that share memory: NumPy arrays, DLPack, buffers."""
+"""Ways into a tensor that share memory: NumPy arrays and buffers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ def from_numpy(array: Array) -> Any:
             "between byte orders is currently not supported."
         )
     return make(array, dtypes.from_numpy(array.dtype))
-
-
-def from_dlpack(source: Any) -> Any:
-    """A tensor that shares memory with any object of the DLPack protocol."""
-    return from_numpy(np.from_dlpack(source))
 
 
 def frombuffer(

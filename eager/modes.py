@@ -20,6 +20,10 @@ class Modes:
     autocast_enabled: bool = False
     autocast_dtype: DType = bfloat16
     inference: bool = False
+    deterministic: bool = False
+    deterministic_warns: bool = False
+    matmul_precision: str = "highest"
+    warns_always: bool = False
 
 
 MODES = Modes()

@@ -20,12 +20,15 @@ from tensorscript.base.schema import has_operator
 
 from . import composites
 from .absent import absence
-from .device import CPU
+from .autocast import SWITCHES
+from .device import require_cpu
 from .dispatch import call, store
-from .exchange import from_dlpack, frombuffer
+from .dlpack import from_dlpack, to_dlpack
 from .exchange import from_numpy as shared
+from .exchange import frombuffer
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
+from .settings import SETTINGS
 from .size import broadcast_shapes
 from .storage import promoted, to_storage, value
 from .tensor import Tensor
@@ -72,7 +75,9 @@ def tensor(
 
     Raises:
         ArgumentError: the data is ragged or not numeric.
+        OperatorError: a device other than the CPU.
     """
+    require_cpu(device)
     try:
         found = np.array(_plain(data))
     except ValueError as error:
@@ -139,6 +144,7 @@ _NOT_WRITABLE = (
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """As `tensor`, sharing memory where the data is an array or a tensor of that dtype."""
+    require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):
@@ -163,6 +169,7 @@ def asarray(
     Raises:
         ValueRangeError: `copy` is False, and there is nothing to share.
     """
+    require_cpu(device)
     held = obj._array if isinstance(obj, Tensor) else obj
     is_buffer = isinstance(obj, (bytes, bytearray, memoryview))
     made: Any = (
@@ -319,6 +326,7 @@ FACES: dict[str, Face] = {
     "asarray": asarray,
     "from_numpy": from_numpy,
     "from_dlpack": from_dlpack,
+    "to_dlpack": to_dlpack,
     "frombuffer": frombuffer,
     "arange": factory(range_face, fills_in_order=True),
     "einsum": einsum,
@@ -337,9 +345,8 @@ FACES: dict[str, Face] = {
     "set_default_dtype": set_default_dtype,
     "set_grad_enabled": set_grad_enabled,
     "is_grad_enabled": lambda: MODES.grad_enabled,
-    "get_default_device": lambda: CPU,
-    "get_float32_matmul_precision": lambda: "highest",
-    "are_deterministic_algorithms_enabled": lambda: True,
+    **SETTINGS,
+    **SWITCHES,
 }
 
 

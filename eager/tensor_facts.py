@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
-from tensorscript.base.errors import ValueRangeError
+from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
-from .device import CPU, Layout, device, strided
+from .device import CPU, Layout, MemoryFormat, device, strided
 from .dispatch import call
-from .memory_format import element_strides, owner
+from .memory_format import element_strides, is_in_format, owner
 from .size import Size
 from .storage import Array, TensorBase, make
 from .tracing import active_tracer
@@ -29,6 +30,10 @@ class UntypedStorage:
 
     size = __len__ = nbytes
 
+    def tolist(self) -> list[int]:
+        """The bytes."""
+        return list(self._memory.tobytes())
+
 
 class TensorFacts(TensorBase):
     """Attributes that are asked, and no operator computes."""
@@ -37,7 +42,9 @@ class TensorFacts(TensorBase):
 
     is_cpu = True
     is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = is_quantized = False
-    is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = False
+    is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = is_maia = False
+    name = None
+    output_nr = 0
 
     @property
     def is_nested(self) -> bool:
@@ -161,10 +168,37 @@ class TensorFacts(TensorBase):
         wanted = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
         return call("aten::to", (self, wanted))
 
-    def dim_order(self) -> tuple[int, ...]:
-        """The dimensions from the one whose neighbours lie farthest apart to the closest."""
+    def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
+        """The dimensions from the one whose neighbours lie farthest apart to the closest.
+
+        Args:
+            ambiguity_check: True refuses tensors whose strides allow several orders; formats refuse
+                those whose elements lie in two of them.
+
+        Raises:
+            ArgumentError: neither a bool nor a list of memory formats.
+            OperatorError: the order is ambiguous.
+        """
+        if not _is_ambiguity_check(ambiguity_check):
+            raise ArgumentError(
+                "The ambiguity_check argument must be a bool or a list of memory formats."
+            )
         steps = element_strides(self._array)
-        return tuple(sorted(range(self._array.ndim), key=lambda dim: -steps[dim]))
+        order = tuple(sorted(range(self._array.ndim), key=lambda dim: -steps[dim]))
+        if isinstance(ambiguity_check, list):
+            several = sum(is_in_format(self._array, f) for f in ambiguity_check) > 1
+        else:
+            sizes = self._array.shape
+            pairs = pairwise(order)
+            several = ambiguity_check and any(
+                1 in (sizes[d], sizes[e]) or steps[d] == steps[e] for d, e in pairs
+            )
+        if several:
+            raise OperatorError(
+                "The tensor does not have unique dim order, or cannot map to exact one of the "
+                "given memory formats."
+            )
+        return order
 
     @property
     def _version(self) -> int:
@@ -178,6 +212,24 @@ class TensorFacts(TensorBase):
     def is_shared(self) -> bool:
         """Whether other processes see the memory: never."""
         return False
+
+    def share_memory_(self) -> Any:
+        """The tensor itself: programs run in one process."""
+        return self
+
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: bool = True) -> Any:
+        """The tensor itself, in `dtype` if one is given: all are dense."""
+        return self if dtype is None else call("aten::to", (self, dtype))
+
+    def is_inference(self) -> bool:
+        """Whether `inference_mode` made the tensor; no difference is kept here."""
+        return False
+
+
+def _is_ambiguity_check(given: Any) -> bool:
+    if isinstance(given, list):
+        return all(isinstance(f, MemoryFormat) for f in given)
+    return isinstance(given, bool)
 
 
 def _named_type(name: str) -> DType:

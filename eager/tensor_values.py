@@ -13,7 +13,9 @@ from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, ValueRangeError
 
 from . import foreign
+from .device import require_cpu
 from .dispatch import call
+from .dlpack import exported
 from .memory_format import element_strides, is_dense, laid_out
 from .printing import tensor_text
 from .storage import Array, TensorBase, make, value
@@ -96,12 +98,23 @@ class TensorValues(TensorBase):
         """
         if self._requires_grad:
             raise DLPackError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.dtype is bfloat16:
+            return exported(self._array, **options)
         return self.numpy().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
     def cpu(self) -> Any:
+        return self
+
+    def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Any:
+        """Always refused, unless `device` is the CPU.
+
+        Raises:
+            OperatorError: eager tensors live on the CPU.
+        """
+        require_cpu(device)
         return self
 
     def __bool__(self) -> bool:

@@ -122,4 +122,5 @@ KERNELS: dict[str, Kernel] = {
     "aten::pixel_shuffle": pixel_shuffle,
     "aten::pixel_unshuffle": pixel_unshuffle,
     "aten::channel_shuffle": channel_shuffle,
+    "aten::native_channel_shuffle": channel_shuffle,
 }

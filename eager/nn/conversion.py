@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorscript.base.dtypes import DType
-from tensorscript.base.errors import OperatorError
 
-from ..device import device as Device
+from ..device import require_cpu
 from ..tensor import Tensor
 
 _NAMES = ("device", "dtype", "non_blocking")
@@ -39,11 +38,7 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
     """
     named = _arguments(args, kwargs)
     dtype, where = named.get("dtype"), named.get("device")
-    if (
-        where is not None
-        and Device(f"cuda:{where}" if isinstance(where, int) else where).type != "cpu"
-    ):
-        raise OperatorError(f"modules live on the CPU; there is no device {where!s}")
+    require_cpu(where)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(
             "nn.Module.to only accepts floating point or complex dtypes, but got desired "

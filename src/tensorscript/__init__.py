@@ -17,6 +17,7 @@ _MODULES = frozenset(
         "autograd",
         "cuda",
         "fft",
+        "func",
         "futures",
         "fx",
         "jit",
@@ -106,7 +107,13 @@ _NAMES: dict[str, str] = {
 """Public name to the module that defines it; operators and dtypes are found by their own tables."""
 
 _DTYPE_MODULE, _OPERATOR_MODULE = "tensorscript.base.dtypes", f"{_EAGER}.namespace"
-_FLOATS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
+_CONSTANTS: dict[str, float | None] = {
+    "inf": math.inf,
+    "nan": math.nan,
+    "pi": math.pi,
+    "e": math.e,
+    "newaxis": None,
+}
 
 
 def _imported(name: str) -> Any:
@@ -127,8 +134,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tensorscript' has no attribute '{name}'")
     if (module := _NAMES.get(name)) is not None:
         found = getattr(_imported(module), name)
-    elif name in _FLOATS:
-        found = _FLOATS[name]
+    elif name in _CONSTANTS:
+        found = _CONSTANTS[name]
     elif name == "dtype":
         found = _imported(_DTYPE_MODULE).DType
     else:
@@ -139,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_NAMES, *_FLOATS, "dtype"})
+    return sorted({*globals(), *_MODULES, *_NAMES, *_CONSTANTS, "dtype"})

@@ -22,6 +22,27 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "loss": (lambda t, x: t.nn.functional.mse_loss(x @ x, x @ x), "float32"),
     "prod": (lambda t, x: (x @ x).prod(), "float32"),
     "softmax": (lambda t, x: t.softmax(x @ x, -1), "bfloat16"),
+    "elements": (lambda t, x: t.einsum("ij,ij->ij", x, x), "float32"),
+    "outer": (lambda t, x: t.einsum("i,j", x[0], x[0]), "float32"),
+    "inner": (lambda t, x: t.inner(x, x), "bfloat16"),
+    "scaled": (lambda t, x: t.inner(t.tensor(2.0), x), "float32"),
+    "power": (lambda t, x: t.matrix_power(x, 2), "bfloat16"),
+    "first power": (lambda t, x: t.matrix_power(x, 1), "float32"),
+    "all dimensions": (lambda t, x: t.tensordot(x, x, dims=2), "float32"),
+    "zeros around": (lambda t, x: t.nn.functional.pad((x @ x)[None], (1, 1)), "bfloat16"),
+    "mirrored": (
+        lambda t, x: t.nn.functional.pad((x @ x)[None], (1, 1), mode="reflect"),
+        "float32",
+    ),
+    "repeated": (
+        lambda t, x: t.nn.functional.pad((x @ x)[None], (1, 1), mode="replicate"),
+        "float32",
+    ),
+    "wrapped": (
+        lambda t, x: t.nn.functional.pad((x @ x)[None], (1, 1), mode="circular"),
+        "bfloat16",
+    ),
+    "classes": (lambda t, x: t.nn.functional.nll_loss(x @ x, t.tensor([0, 1])), "float32"),
     "attention": (
         lambda t, x: t.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
         "bfloat16",
@@ -76,6 +97,20 @@ def test_traces_record_the_casts() -> None:
     assert str(traced.graph).count("aten::to") == 2
     assert traced(x).dtype is ts.bfloat16
     assert ts.compile(traced)(x).tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_switches() -> None:
+    before = ts.get_autocast_dtype("cpu")
+    try:
+        ts.set_autocast_dtype("cpu", ts.float16)
+        ts.set_autocast_enabled("cpu", True)
+        assert (ts.ones(2, 2) @ ts.ones(2, 2)).dtype is ts.float16
+        assert ts.get_autocast_cpu_dtype() is ts.float16
+    finally:
+        ts.set_autocast_cpu_enabled(False)
+        ts.set_autocast_cpu_dtype(before)
+    assert (ts.ones(2, 2) @ ts.ones(2, 2)).dtype is ts.float32
+    assert ts.is_autocast_cache_enabled()
 
 
 def test_modules_that_only_stand_in() -> None:

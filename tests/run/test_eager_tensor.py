@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tensorscript.base import dtypes
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
 from tensorscript.eager.dispatch import call, call_overload
-from tensorscript.eager.exchange import from_dlpack, from_numpy
+from tensorscript.eager.dlpack import from_dlpack
+from tensorscript.eager.exchange import from_numpy
 from tensorscript.eager.namespace import lookup, tensor
 from tensorscript.eager.tensor import Tensor
 
@@ -80,6 +81,15 @@ def test_views_alias() -> None:
     assert x[1].storage_offset() == 12
     assert x.is_contiguous() and not x.permute(2, 1, 0).is_contiguous()
     assert from_numpy(x.numpy()).data_ptr() == x.data_ptr() == from_dlpack(x).data_ptr()
+
+
+def test_order_of_dimensions() -> None:
+    x = tensor([[[[0.0, 1.0]]]])
+    assert x.dim_order() == (0, 1, 2, 3)
+    with pytest.raises(OperatorError, match="does not have unique dim order"):
+        x.dim_order(ambiguity_check=True)
+    with pytest.raises(ArgumentError, match="must be a bool or a list"):
+        x.dim_order(ambiguity_check="maybe")  # type: ignore[arg-type]  # what is refused
 
 
 REFUSALS: list[tuple[type[Exception], str, Any]] = [

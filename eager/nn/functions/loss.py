@@ -112,7 +112,8 @@ def kl_div(
     """Divergence of log-probabilities `input` from `target`; "batchmean" divides by its length."""
     word = reduction_word(reduction, size_average, reduce)
     if word == "batchmean":
-        return ts.kl_div(input, target, 2, log_target=log_target) / input.size(0)
+        total = ts.kl_div(input, target, 2, log_target=log_target)
+        return total / input.size(0) if input.dim() != 0 else total
     return ts.kl_div(input, target, reduction_code(word), log_target=log_target)
 
 
@@ -295,6 +296,12 @@ def poisson_nll_loss(
     return ts.poisson_nll_loss(input, target, log_input, full, eps, code)
 
 
+def _is_one_along_one_dimension(sizes: list[int], part: list[int]) -> bool:
+    """Whether `part` differs from `sizes` in one dimension only, and is 1 there."""
+    apart = [b for a, b in zip(sizes, part) if a != b]  # noqa: B905 - scripts know no `strict`
+    return len(sizes) == len(part) and len(apart) == 1 and apart[0] == 1
+
+
 def gaussian_nll_loss(
     input: Tensor,
     target: Tensor,
@@ -317,7 +324,7 @@ def gaussian_nll_loss(
     if var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = ts.unsqueeze(var, -1)
-        elif input.dim() != var.dim() or input.size()[:-1] != var.size()[:-1] or var.size(-1) != 1:
+        elif not _is_one_along_one_dimension(input.size(), var.size()):
             raise ValueError("var is of incorrect size")
     var = ts.clamp(var, min=eps)
     loss = 0.5 * (ts.log(var) + (input - target) ** 2 / var)

@@ -1,5 +1,5 @@
 """`torch.utils`, as far as modules need it to run."""
 
-from tensorscript.utils import checkpoint
+from tensorscript.utils import checkpoint, dlpack
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "dlpack"]

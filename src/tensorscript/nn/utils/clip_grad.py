@@ -1,0 +1,17 @@
+"""`torch.nn.utils.clip_grad`: gradients cut to a length or to a range."""
+
+from tensorscript.eager.nn.clipping import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
