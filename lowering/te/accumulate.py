@@ -6,7 +6,9 @@ for r in 0 .. n reduce { t[] add= f(r) }
     -->
 alloc reg acc0_r[16]
 for r_s0 in 0 .. 16 vector { acc0_r[r_s0] = 0 }
-for r_o in 0 .. n // 16 { for r_v in 0 .. 16 vector { acc0_r[r_v] add= f(r_o * 16 + r_v) } }
+for r_o in 0 .. n // 16 reduce {
+    for r_v in 0 .. 16 vector { acc0_r[r_v] add= f(r_o * 16 + r_v) }
+}
 for r_w in 0 .. 16 vector { if n // 16 * 16 + r_w < n { acc0_r[r_w] add= f(n // 16 * 16 + r_w) } }
 for r_z0 in 0 .. 16 vector reduce { t[] add= acc0_r[r_z0] }
 ```

@@ -23,16 +23,18 @@ MakeBody = Callable[[Expr, str], list[Operation]]
 
 
 def _strips(
-    name: str, extent: Expr, lanes: int, body: MakeBody, kind: str, grain: int | None
+    loop: ForOp, lanes: int, body: MakeBody, kind: str = "serial", grain: int | None = None
 ) -> list[Operation]:
-    """Whole vectors, then the masked rest; `kind` is that of the loop over whole vectors."""
+    """Whole vectors, then the masked rest; `kind` is that of the loop over whole vectors, which
+    is a reduction if `loop` is one."""
     out: list[Operation] = []
+    name, extent, reduces = loop.var, loop.extent, loop.is_reduction
     size = known(extent)
     whole = extent // lanes
     if size is None or size >= lanes:
         lane = f"{name}_v"
         inner = ForOp(lane, lanes, body(var(f"{name}_o") * lanes + var(lane), lane), "vector")
-        out.append(ForOp(f"{name}_o", whole, [inner], kind, grain=grain))
+        out.append(ForOp(f"{name}_o", whole, [inner], kind, reduction=reduces, grain=grain))
     if size is None or size % lanes:
         lane = f"{name}_w"
         at = whole * lanes + var(lane)
@@ -61,7 +63,7 @@ def vectorize_map(
     def body(position: Expr, lane: str) -> list[Operation]:
         return copy_all(loop.block.ops, substituting({loop.var: position}))
 
-    return _strips(loop.var, loop.extent, lanes, body, kind, grain)
+    return _strips(loop, lanes, body, kind, grain)
 
 
 def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
@@ -69,7 +71,7 @@ def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
 
     ```
     for r in 0 .. n reduce { t[] += f(r) }  -->  acc[0:16] = 0  (registers)
-                                                 for r_o .. { for r_v vector { acc[r_v] += f } }
+                                                 for r_o reduce { for r_v vector { acc[r_v] += f } }
                                                  masked rest
                                                  for r_z vector reduce { t[] += acc[r_z] }
     ```
@@ -101,5 +103,4 @@ def vectorize_reduction(loop: ForOp, lanes: int) -> list[Operation]:
                 out.append(copy_statement(op, rewrite))
         return out
 
-    strips = _strips(loop.var, loop.extent, lanes, body, "serial", None)
-    return [*before, *strips, *after]
+    return [*before, *_strips(loop, lanes, body), *after]

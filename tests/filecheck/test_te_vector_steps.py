@@ -152,7 +152,7 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
     te.for k_s0 in 0 .. 4 vector {
       te.store acc0_k[k_s0] = (0.0).f32
     }
-    te.for k_o in 0 .. 4 serial {
+    te.for k_o in 0 .. 4 serial reduce {
       te.for k_v in 0 .. 4 vector {
         te.update acc0_k[k_v] add= x.f32[i, k_o * 4 + k_v]
       }

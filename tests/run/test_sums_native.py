@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.compiler.options import CompileOptions
 
 EPS = float(np.finfo(np.float32).eps)
 SHAPES = ((2, 100001), (3, 1 << 19), (4099, 300), (1, 1))
@@ -68,3 +69,16 @@ def test_a_sum_of_wide_numbers_stays_wide() -> None:
     x = np.full(100000, 0.1, np.float32)
     found = ts.compile(total, (x,), fallback="error")(x)
     assert abs(float(found) - x.astype(np.float64).sum()) < 1e-9
+
+
+def test_threads_share_no_accumulator() -> None:
+    """A sum over a size that each call gives; `verify` checks every step of its schedule."""
+    options = CompileOptions(fallback="error", verify=True, cache=False)
+    total = ts.compile(whole, (ts.TensorSpec(("N",), ts.int64),), options=options)
+    before = ts.get_num_threads()
+    ts.set_num_threads(2)
+    try:
+        x = np.arange(1_000_000)
+        assert [int(total(x)) for _ in range(5)] == [int(x.sum())] * 5
+    finally:
+        ts.set_num_threads(before)
