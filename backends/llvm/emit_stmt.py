@@ -15,6 +15,7 @@ from tensorscript.dialects.te.ops import (
     CallOp,
     IfOp,
     LetOp,
+    PrefetchOp,
     StoreOp,
     UpdateOp,
     VarOp,
@@ -24,7 +25,7 @@ from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
-from .emit_memory import any_lane, emit_store, emit_update, locate
+from .emit_memory import any_lane, emit_prefetch, emit_store, emit_update, locate
 from .emit_pairs import emit_pairs
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
 from .emit_types import Value, register_type, vector_of
@@ -116,6 +117,12 @@ def emit_update_op(context: Context, op: Operation) -> None:
     target = locate(context, op.buffer, indices)
     wide = convert(context.code, op.value.dtype, target.dtype, value.lanes, value.text)
     emit_update(context, target, op.combiner, Value(wide, value.lanes), value_of)
+
+
+def emit_prefetch_op(context: Context, op: Operation) -> None:
+    assert isinstance(op, PrefetchOp)
+    place = context.resolve(op.place)
+    emit_prefetch(context, locate(context, str(place.value), place.args), value_of)
 
 
 def emit_if(context: Context, op: Operation) -> None:

@@ -13,6 +13,7 @@ stmt ::= te.alloc stack t: f32[16]                        visible to the end of 
        | te.store y[i, j] = expr         | te.update y[i] add= expr
        | te.call @callee(x, y, 3 + n)    buffers by name, scalars by expression, in order
        | te.assert condition, message 'text'   where it is false the function ends with a status
+       | te.prefetch x.f32[i]                             its line is read soon
        | te.sync shared
        | te.invoke h: i64 = @list_new(8, 0)                the run-time support, see lists.py
        | te.bind b: i64[n] = h      the data of a list as a buffer, until the list changes
@@ -46,6 +47,7 @@ from .statements import (
     AssignOp,
     CallOp,
     LetOp,
+    PrefetchOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -80,6 +82,7 @@ __all__ = [
     "FuncOp",
     "IfOp",
     "LetOp",
+    "PrefetchOp",
     "StoreOp",
     "SyncOp",
     "UpdateOp",
@@ -94,7 +97,7 @@ TE = Dialect(
     "te",
     [
         FuncOp, ConstantOp, AllocOp, ForOp, WhileOp, IfOp, LetOp, VarOp, AssignOp, StoreOp,
-        UpdateOp, CallOp, AssertOp, SyncOp, InvokeOp, BindOp, GiveOp,
+        UpdateOp, CallOp, AssertOp, PrefetchOp, SyncOp, InvokeOp, BindOp, GiveOp,
     ],
     [ExprAttr, ExprsAttr, ParametersAttr, BufferAttr, DataAttr],
 )  # fmt: skip

@@ -290,6 +290,33 @@ class AssertOp(HeadOp):
 
 
 @irdl_op_definition
+class PrefetchOp(HeadOp):
+    """Asks for the cache line of an element, a load, before it is read; the element may lie behind
+    the end of its buffer. Has no effect on what is computed."""
+
+    name = "te.prefetch"
+    place_attr = prop_def(ExprAttr)
+
+    def __init__(self, place: Expr) -> None:
+        super().__init__(properties={"place_attr": ExprAttr(place)})
+
+    @property
+    def place(self) -> Expr:
+        return self.place_attr.data
+
+    def verify_(self) -> None:
+        if self.place.op != "load":
+            raise VerifyException("only an element can be fetched")
+
+    def head(self) -> str:
+        return text(self.place)
+
+    @classmethod
+    def from_head(cls, head: str) -> PrefetchOp:
+        return cls(parse(head))
+
+
+@irdl_op_definition
 class SyncOp(HeadOp):
     """A barrier of the GPU block (`shared`) or of its warp (`warp`)."""
 

@@ -17,11 +17,12 @@ grow with the length of its chains of additions. Blocks differ by a panel at mos
 waits for another's larger one.
 Panels are padded with zeros, so the inner loop has no edges; stores are guarded where a size does
 not divide. The tile uses all vector registers but those for one row of Y and the broadcast of X.
+While a packed panel of columns is multiplied, the next one is fetched from memory. The sums lie
+tile by tile: rows a power of two apart would push each other out of the caches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
@@ -40,12 +41,20 @@ from tensorscript.dialects.te.expr import (
     select,
     var,
 )
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    PrefetchOp,
+    StoreOp,
+    UpdateOp,
+)
 
 from ..te.affine import all_buffers, known
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
-from .contraction_plan import Lie, Packing, Plan, Sizes, best_plan
+from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
     TASKS,
@@ -54,23 +63,18 @@ from .contraction_tile import (
     ceil_div,
     divides,
     loops_around,
+    part,
     takes_threads,
 )
 
 DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
+FETCHING = 8
+"""Multiply-adds that hide the fetching of a line."""
 LEAST_SHARED_WORK = 1 << 20
 """Multiply-adds that repay threads, about 20 us."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
-
-
-def part(number: Expr, size: Expr, parts: Expr) -> Expr:
-    """Where the part of that number starts when `size` is cut into parts that differ by 1."""
-    whole, count = known(size), known(parts)
-    if whole is not None and count is not None and whole % count == 0:
-        return number * (whole // count)
-    return (number * size) // parts
 
 
 class BlockedProduct:
@@ -117,35 +121,25 @@ class BlockedProduct:
         )
         self.yp = make_buffer("yp", dtype, [y_kept, y_depth, tile.columns])
         self.xp = make_buffer("xp", dtype, [x_kept, x_depth, self.packer.width])
-        self.sums = make_buffer("sums", dtype, [self.m, self.n])
+        tiles: list[Expr | int] = [self.panels_m, self.panels_n, tile.rows, tile.columns]
+        self.sums = make_buffer("sums", dtype, tiles)
 
     def _plan(self, whole: bool) -> Plan:
         numbers = [known(e) for e in (self.m, self.n, self.k)]
         rows, columns, depth = (n or 0 for n in numbers)
         if not all(numbers):
             return Plan(None, 1, "before" if self.hoisted else "task", "before")
-        plain = self._plain_factors() if self.reads_plainly else []
+        plain = frozenset[str]()
+        if self.reads_plainly:
+            steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
+            plain = plain_factors(self.p, self.buffers, self.tile, steps, panels)
         free = [*(["x"] if self.hoisted else []), *(["y"] if whole else [])]
         kept = 0 if self.single else self.dtype.itemsize
         sizes = Sizes(
             rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            frozenset(plain), frozenset(free), frozenset([] if self.columns.is_even else ["y"]),
+            plain, frozenset(free), frozenset([] if self.columns.is_even else ["y"]),
         )  # fmt: skip
         return best_plan(sizes)
-
-    def _plain_factors(self) -> list[str]:
-        """Those that can be read as they lie. The last panel of a side that does not divide is
-        moved back to its end, so a side has a whole panel at least."""
-        p, found = self.p, []
-        x = Lie.of(p.x, self.buffers, p.rows, p.depth)
-        y = Lie.of(p.y, self.buffers, p.columns, p.depth)
-        if x is not None and x.serves_rows(self.tile):
-            found.append("x")
-        whole_panel = (known(self.n) or 0) >= self.tile.columns
-        steps, row_panels = known(self.depth_block) or 0, known(self.panels_m) or 0
-        if y is not None and whole_panel and y.serves_columns(steps, row_panels):
-            found.append("y")
-        return found
 
     def _unknown_blocks(self) -> Expr:
         block = binary("max", ceil_div(self.panels_m, TASKS), 1)
@@ -230,42 +224,45 @@ class BlockedProduct:
     def _columns(self) -> tuple[Expr, Expr | None]:
         return self._side(self.plan.y, var("jq") * self.tile.columns, self.n, self.tile.columns)
 
-    def each(
-        self, suffix: str, body: Callable[[Expr, Expr], list[Operation]], guarded: bool
-    ) -> Operation:
+    def _over_tile(self, suffix: str, body: list[Operation]) -> Operation:
         """Loop over the tile, rows unrolled and columns as vectors."""
+        columns = ForOp("j" + suffix, self.tile.columns, body, "vector")
+        return ForOp("i" + suffix, self.tile.rows, [columns], "unroll")
+
+    def _store_tile(self) -> Operation:
+        """The sums go through the epilogue, those beyond the matrix left out."""
         (row, first_row), (column, first_column) = self._rows(), self._columns()
-        row, column = row + var("i" + suffix), column + var("j" + suffix)
-        inner = body(row, column)
-        if guarded and not divides(self.n, self.tile.columns):
+        row, column = row + var("i4t"), column + var("j4t")
+        inner = self._results(row, column)
+        if not divides(self.n, self.tile.columns):
             new = column < self.n if first_column is None else column >= first_column
             inner = [IfOp(new, inner)]
-        rows: list[Operation] = [ForOp("j" + suffix, self.tile.columns, inner, "vector")]
-        if guarded and not divides(self.m, self.tile.rows):
+        rows: list[Operation] = [ForOp("j4t", self.tile.columns, inner, "vector")]
+        if not divides(self.m, self.tile.rows):
             rows = [IfOp(row < self.m if first_row is None else row >= first_row, rows)]
-        return ForOp("i" + suffix, self.tile.rows, rows, "unroll")
+        return ForOp("i4t", self.tile.rows, rows, "unroll")
 
     def micro_kernel(self) -> list[Operation]:
         tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
-        zero = const(0, self.dtype)
-
-        def clear(row: Expr, column: Expr) -> list[Operation]:
-            return [StoreOp("tile", [var("i0t"), var("j0t")], zero)]
-
+        clear = StoreOp("tile", [var("i0t"), var("j0t")], const(0, self.dtype))
         steps, value = self.steps()
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", value)
-        outer = ForOp(
-            "i2t",
-            self.tile.rows,
-            [ForOp("j2t", self.tile.columns, [step], "vector")],
-            "unroll",
-        )
+        body = [self._over_tile("2t", [step]), *self._fetch_next()]
         return [
             AllocOp(tile, "reg"),
-            self.each("0t", clear, False),
-            ForOp("kt", steps, [outer], reduction=True),
+            self._over_tile("0t", [clear]),
+            ForOp("kt", steps, body, reduction=True),
             *self._finish(),
         ]
+
+    def _fetch_next(self) -> list[Operation]:
+        """The next panel of columns comes into the second cache, row by row. Tiles of few rows do
+        too little with a line to hide that."""
+        tile, elements = self.tile, LINE // self.dtype.itemsize
+        if self.plan.y != "before" or tile.rows * elements < FETCHING * tile.lanes:
+            return []
+        columns = range(0, tile.columns, elements)
+        return [PrefetchOp(self.packed_column(self.y_slot + 1, const(j))) for j in columns]
 
     def steps(self) -> tuple[Expr, Expr]:
         """How many steps a tile takes over a block of the depth, and what each adds to it."""
@@ -277,8 +274,12 @@ class BlockedProduct:
         if self.plan.y == "none":
             b = self.columns.value(self._columns()[0] + var("j2t"), k)
         else:
-            b = load("yp", [self.y_slot, self.packed_k(self.plan.y), var("j2t")], self.dtype)
+            b = self.packed_column(self.y_slot, var("j2t"))
         return self.depth_extent(), a * b
+
+    def packed_column(self, slot: Expr, column: Expr) -> Expr:
+        """An element of a packed panel of columns, at the step of the depth."""
+        return load("yp", [slot, self.packed_k(self.plan.y), column], self.dtype)
 
     def packed_k(self, way: Packing) -> Expr:
         """The step of the depth in a packed factor."""
@@ -295,28 +296,32 @@ class BlockedProduct:
         return var("jq") if self.plan.y == "before" else const(0)
 
     def _finish(self) -> list[Operation]:
-        def keep(row: Expr, column: Expr) -> list[Operation]:
-            tile = load("tile", [var("i1t"), var("j1t")], self.dtype)
-            return [StoreOp("sums", [row, column], tile)]
-
-        def add(row: Expr, column: Expr) -> list[Operation]:
-            tile = load("tile", [var("i3t"), var("j3t")], self.dtype)
-            return [StoreOp("sums", [row, column], load("sums", [row, column], self.dtype) + tile)]
-
-        final = self.each("4t", self._store_final, True)
+        final = self._store_tile()
         if self.single:
             return [final]
         first = binary("eq", var("kb"), 0)
         last = binary("eq", var("kb"), self.depth_blocks - 1)
-        between: list[Operation] = [self.each("3t", add, True)]
+        keep = self._keep("1t", False)
         if self.depth_blocks.is_int(2):
-            return [IfOp(first, [self.each("1t", keep, True)], [final])]
-        return [IfOp(last, [final], [IfOp(first, [self.each("1t", keep, True)], between)])]
+            return [IfOp(first, [keep], [final])]
+        return [IfOp(last, [final], [IfOp(first, [keep], [self._keep("3t", True)])])]
 
-    def _store_final(self, row: Expr, column: Expr) -> list[Operation]:
+    def _keep(self, suffix: str, more: bool) -> Operation:
+        """The tile becomes its sums, or is added to them."""
+        place = self._sum_place(suffix)
+        total = load("tile", place[2:], self.dtype)
+        if more:
+            total = load("sums", place, self.dtype) + total
+        return self._over_tile(suffix, [StoreOp("sums", place, total)])
+
+    def _sum_place(self, suffix: str) -> list[Expr]:
+        """Where the sums of a tile are kept: the tiles one after the other."""
+        return [self.first_panel + var("iq"), var("jq"), var("i" + suffix), var("j" + suffix)]
+
+    def _results(self, row: Expr, column: Expr) -> list[Operation]:
         total = load("tile", [var("i4t"), var("j4t")], self.dtype)
         if not self.single:
-            added = load("sums", [row, column], self.dtype) + total
+            added = load("sums", self._sum_place("4t"), self.dtype) + total
             only = binary("eq", var("kb"), 0)  # of a depth that is not known, the last may be first
             total = added if self.depth_blocks.is_const else select(only, total, added)
         total = cast(total, self.p.target.value.dtype)

@@ -158,15 +158,19 @@ class _Pairs(BlockedProduct):
         return ForOp("iw", self.tile.rows, vectorize_map(copy, 2 * self.tile.lanes))
 
     def steps(self) -> tuple[Expr, Expr]:
-        pair = var("kt") + (self.first_k // 2 if self.plan.y == "before" else const(0))
         start = self.first_k if self.plan.x == "before" else const(0)
         terms = []
         for u in range(2):
             k = start + var("kt") * 2 + u
             a = load("xp", [self.x_slot, var("i2t"), k], self.form.dtype)
-            b = load("yp", [self.y_slot, pair, var("j2t"), const(u)], self.form.dtype)
+            b = self.packed_column(self.y_slot, var("j2t"), u)
             terms.append(cast(a, self.dtype) * cast(b, self.dtype))
         return ceil_div(self.depth_extent(), 2), terms[0] + terms[1]
+
+    def packed_column(self, slot: Expr, column: Expr, number: int = 0) -> Expr:
+        """One number of a pair."""
+        pair = var("kt") + (self.first_k // 2 if self.plan.y == "before" else const(0))
+        return load("yp", [slot, pair, column, const(number)], self.form.dtype)
 
 
 def product_of_pairs(

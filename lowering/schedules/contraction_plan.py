@@ -225,3 +225,19 @@ class Lie:
         return self.along == self.itemsize and (
             few or _crowds(self.depth, depth, L2_SETS) < MOST_WAYS
         )
+
+
+def plain_factors(
+    p: Product, buffers: dict[str, Buffer], tile: Tile, depth: int, row_panels: int
+) -> frozenset[str]:
+    """The factors that can be read as they lie, in blocks of `depth` steps. The last panel of a
+    side that does not divide is moved back to its end, so a side has a whole panel at least."""
+    found = set()
+    x = Lie.of(p.x, buffers, p.rows, p.depth)
+    y = Lie.of(p.y, buffers, p.columns, p.depth)
+    if x is not None and x.serves_rows(tile):
+        found.add("x")
+    whole_panel = (known(p.columns.size) or 0) >= tile.columns
+    if y is not None and whole_panel and y.serves_columns(depth, row_panels):
+        found.add("y")
+    return frozenset(found)

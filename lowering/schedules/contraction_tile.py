@@ -97,6 +97,14 @@ def ceil_div(size: Expr, by: Expr | int) -> Expr:
     return binary("floordiv", size + (by - 1), by)
 
 
+def part(number: Expr, size: Expr, parts: Expr) -> Expr:
+    """Where the part of that number starts when `size` is cut into parts that differ by 1."""
+    whole, count = known(size), known(parts)
+    if whole is not None and count is not None and whole % count == 0:
+        return number * (whole // count)
+    return (number * size) // parts
+
+
 def takes_threads(axis: Axis, least: int = BATCH_TASKS) -> bool:
     """Whether the outermost of independent loops has turns enough for the threads."""
     return bool(axis.extents) and (known(axis.extents[0]) or least) >= least

@@ -30,6 +30,7 @@ from tensorscript.dialects.te.ops import (
     FuncOp,
     IfOp,
     LetOp,
+    PrefetchOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -191,7 +192,7 @@ class Evaluator:
                 self._bind(op)
             case GiveOp():
                 self.grown[op.target].array = self.storage[op.source].array.copy()
-            case SyncOp():
+            case SyncOp() | PrefetchOp():
                 pass
             case _:
                 raise EvaluationError(f"cannot evaluate {op.name}")

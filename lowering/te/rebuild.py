@@ -16,6 +16,7 @@ from tensorscript.dialects.te.ops import (
     ForOp,
     IfOp,
     LetOp,
+    PrefetchOp,
     StoreOp,
     SyncOp,
     UpdateOp,
@@ -49,6 +50,8 @@ def _copy(op: Operation, f: Rewrite) -> Operation:
             return AssertOp(f(op.condition), op.message)
         case AllocOp():
             return AllocOp(op.buffer, op.scope.data, op.offset)
+        case PrefetchOp():
+            return PrefetchOp(f(op.place))
         case SyncOp():
             return SyncOp(op.scope.data)
         case CallOp():

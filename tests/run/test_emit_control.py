@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emit_harness import Compiled, parse_te, run_te
+from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
@@ -293,6 +294,24 @@ def test_deep_expressions_and_shared_nodes() -> None:
     }}"""
     assert run_te(text, x, y) == 0
     assert y[0] == 2**20 + 300
+
+
+def test_prefetches_change_nothing() -> None:
+    """Behind the end of a buffer neither; and the text of the op is read as it is printed."""
+    text = """te.func @k kernel scheduled (x: f32[8], out y: f32[8]) {
+      te.for i in 0 .. 8 serial {
+        te.prefetch x.f32[i * 4096 + 100]
+        te.store y[i] = x.f32[i] * (2.0).f32
+      }
+    }"""
+    x, y = np.arange(8, dtype="f4"), np.zeros(8, "f4")
+    assert run_te(text, x, y) == 0
+    np.testing.assert_array_equal(y, 2 * x)
+    module = parse_te(text)
+    assert "te.prefetch x.f32[i * 4096 + 100]" in str(module)
+    assert "call void @llvm.prefetch" in emit_module(module, host(), {})
+    with pytest.raises(VerifyException, match="only an element can be fetched"):
+        parse_te("te.func @k kernel logical (out y: f32[1]) {\nte.prefetch 3 + 4\n}")
 
 
 def test_refusals_name_the_op() -> None:

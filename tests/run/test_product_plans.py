@@ -90,3 +90,39 @@ def test_sides_that_do_not_divide(
         assert set(PACKED.findall(compiled.ir("scheduled"))) == packed
     wanted = x.astype("f8") @ w
     np.testing.assert_allclose(compiled(given, w), wanted, rtol=0, atol=depth * 1e-6)
+
+
+class Weights(ts.nn.Module):
+    """A linear layer, whose weights are packed once."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.layer = ts.nn.Linear(width, 2 * width)
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return self.layer(x)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "rows", "fetches"),
+    [
+        ("x86-64-v4", 1, 0), ("x86-64-v4", 4, 0), ("x86-64-v4", 8, 2), ("x86-64-v4", 300, 2),
+        ("x86-64-v3", 3, 0), ("x86-64-v3", 6, 1),
+    ],
+)  # fmt: skip
+def test_the_next_panel_is_fetched_meanwhile(cpu: str, rows: int, fetches: int) -> None:
+    """A line for each of a packed row, where the tile does enough with it."""
+    spec = ts.TensorSpec((rows, 300), ts.float32)
+    target = "x86_64-unknown-linux-gnu"
+    compiled = ts.compile(Weights(300), (spec,), target=target, cpu=cpu, fallback="error")
+    assert compiled.ir("scheduled").count("te.prefetch ") == fetches
+
+
+@pytest.mark.parametrize("rows", [8, 45])
+@pytest.mark.parametrize("width", [90, 600])
+def test_fetching_behind_the_last_panel_changes_nothing(rows: int, width: int) -> None:
+    layer = Weights(width)
+    x = np.random.default_rng(0).standard_normal((rows, width), "f4")
+    weight, bias = (p.detach().numpy().astype("f8") for p in layer.parameters())
+    got = ts.compile(layer, (x,), fallback="error")(x)
+    np.testing.assert_allclose(got, x @ weight.T + bias, rtol=0, atol=1e-5)
