@@ -15,20 +15,10 @@ from .examples import prepare
 from .function import CompiledFunction
 from .jit.load import load
 from .jit.script import function_entry, script_module
-from .options import CompileOptions, Fallback
+from .options import CompileOptions, Fallback, options_from_environment
 from .program import Program
 from .schedule_file import chosen_schedules
 from .tune import BUDGET, tune, with_schedules
-
-
-def options_from_environment(options: CompileOptions) -> CompileOptions:
-    """Options with what `TENSORSCRIPT_CACHE_DIR` and `TENSORSCRIPT_CACHE=0` say, where not set."""
-    directory = os.environ.get("TENSORSCRIPT_CACHE_DIR")
-    if directory and options.cache_dir is None:
-        options = replace(options, cache_dir=Path(directory))
-    if os.environ.get("TENSORSCRIPT_CACHE", "1") in ("0", "false", "no"):
-        options = replace(options, cache=False)
-    return options
 
 
 def program_of(target: Any) -> tuple[Program, str]:

@@ -15,11 +15,11 @@ from typing import Any
 
 from tensorscript.base.errors import UserError
 
-from .api import options_from_environment, program_of
+from .api import program_of
 from .entry import Entered, enter
 from .function import CompiledFunction
 from .jit.load import load
-from .options import CompileOptions
+from .options import CompileOptions, options_from_environment
 from .stages import STAGES, stage_of
 
 _FORMS = "file.py:function, file.py:Module, model.pt, or a dumped stage's text"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import os
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,6 @@ class CompileOptions:
         fallback: what to do where native code is impossible: run the graph interpreter (visible in
             `stats`) or raise NotCompilable.
         verify: run every level's verifier after every pass.
-        unroll_limit: most iterations of a loop that specialisation unrolls.
         cache: use the on-disk object cache.
         cache_dir: its folder, None for the user's cache folder.
         dump_dir: folder that receives every stage's text.
@@ -35,7 +35,6 @@ class CompileOptions:
     strict: bool = False
     fallback: Fallback = "interpret"
     verify: bool = False
-    unroll_limit: int = 64
     cache: bool = True
     cache_dir: Path | None = None
     dump_dir: Path | None = None
@@ -48,3 +47,19 @@ class CompileOptions:
         neutral = {"cache", "cache_dir", "dump_dir", "fallback", "verify"}
         parts = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name not in neutral]
         return ";".join(parts)
+
+
+_NO = ("", "0", "false", "no")
+
+
+def options_from_environment(options: CompileOptions) -> CompileOptions:
+    """Options with what the environment says where they do not: `TENSORSCRIPT_CACHE_DIR`,
+    `TENSORSCRIPT_CACHE=0`, `TENSORSCRIPT_VERIFY=1`."""
+    directory = os.environ.get("TENSORSCRIPT_CACHE_DIR")
+    if directory and options.cache_dir is None:
+        options = replace(options, cache_dir=Path(directory))
+    if os.environ.get("TENSORSCRIPT_CACHE", "1") in _NO[1:]:
+        options = replace(options, cache=False)
+    if os.environ.get("TENSORSCRIPT_VERIFY", "") not in _NO:
+        options = replace(options, verify=True)
+    return options

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from tensorscript.base.errors import GuardError, UserError
 from tensorscript.compiler.function import CompiledFunction
-from tensorscript.compiler.options import CompileOptions
+from tensorscript.compiler.options import CompileOptions, options_from_environment
 from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
@@ -178,7 +178,8 @@ class Entry:
                 before[path] == state[path] for path in state if path not in changing
             ):
                 return made
-        made = CompiledFunction(self.program(), CompileOptions(), self.name)
+        options = options_from_environment(CompileOptions())
+        made = CompiledFunction(self.program(), options, self.name)
         self._native = state, made
         return made
 

@@ -379,6 +379,16 @@ def test_the_disk_cache_answers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) 
     assert again._specialiser.cache.hits >= 1 and len(again.kernels) == 1
 
 
+def test_scripted_functions_use_the_same_cache(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TENSORSCRIPT_CACHE_DIR", str(tmp_path))
+    scripted = ts.jit.script(chain)
+    with ts.jit.executor("native"):
+        scripted(ts.from_numpy(array(16)), ts.from_numpy(array(16)))
+    assert list(tmp_path.iterdir())
+
+
 @given(
     rows=st.integers(1, 40),
     columns=st.integers(1, 70),
