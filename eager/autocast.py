@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from contextlib import ContextDecorator
+from typing import Any
 
 from tensorscript.base.dtypes import DType, bfloat16, float16, float32, float64
 from tensorscript.base.errors import ArgumentError, OperatorError
@@ -18,8 +18,6 @@ from tensorscript.base.schema import Schema
 
 from .modes import MODES
 from .storage import TensorBase
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _SHORT = """
     conv1d conv2d conv3d _convolution conv_tbc conv_transpose1d conv_transpose2d
@@ -127,7 +125,7 @@ def _dtypes(bound: tuple[Any, ...]) -> set[DType]:
     return {v.dtype for v in flat if _is_eligible(v)}
 
 
-class autocast:
+class autocast(ContextDecorator):
     """Within the `with` block, or the decorated function, operators choose their dtype.
 
     Args:
@@ -175,14 +173,6 @@ class autocast:
 
     def __exit__(self, *exception: object) -> None:
         MODES.autocast_enabled, MODES.autocast_dtype = self._before.pop()
-
-    def __call__(self, function: F) -> F:
-        @wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return cast(F, run)
 
 
 class of_device(autocast):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from tensorscript.base.dtypes import DType, bfloat16, float32
 from tensorscript.base.errors import ArgumentError
@@ -53,7 +53,7 @@ def is_grad_enabled() -> bool:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class GradMode:
+class GradMode(ContextDecorator):
     """A `with` block, or a decorator of functions, in which gradients are on or off."""
 
     def __init__(self, enabled: bool) -> None:
@@ -66,16 +66,6 @@ class GradMode:
 
     def __exit__(self, *exception: object) -> None:
         MODES.grad_enabled = self._before.pop()
-
-    def __call__(self, function: F) -> F:
-        """`function`, run in this mode."""
-
-        @wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with self:
-                return function(*args, **kwargs)
-
-        return cast(F, run)
 
 
 class InferenceMode(GradMode):

@@ -23,7 +23,6 @@ from tensorscript.dialects.ts.types import (
 
 from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
 from .emission import Emission
-from .schema_match import ArgumentsMismatch, match_overloads
 from .signature import Signature
 from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared
 
@@ -96,10 +95,7 @@ class Function(Sugared):
     signature: Signature
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
-        try:
-            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        _, matched = em.matched([self.signature], args, kwargs, span)
         callee = {"callee": self.name}
         node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
         return Simple(node.output)
@@ -114,10 +110,7 @@ class Overloads(Sugared):
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         signatures = [c.signature for c in self.choices]
-        try:
-            at, matched = match_overloads(em, signatures, args, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        at, matched = em.matched(signatures, args, kwargs, span)
         callee = {"callee": self.choices[at].name}
         node = em.insert("prim::CallFunction", matched.inputs, matched.returns, span, **callee)
         return Simple(node.output)
@@ -133,12 +126,7 @@ class Method(Sugared):
     signature: Signature
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
-        try:
-            _, matched = match_overloads(
-                em, [self.signature], [self.object, *args], kwargs, None, span
-            )
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        _, matched = em.matched([self.signature], [self.object, *args], kwargs, span)
         method = {"method": self.name}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
@@ -155,10 +143,7 @@ class MethodOverloads(Sugared):
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         signatures = [signature for _, signature in self.choices]
         arguments = [self.object, *args]
-        try:
-            at, matched = match_overloads(em, signatures, arguments, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        at, matched = em.matched(signatures, arguments, kwargs, span)
         method = {"method": self.choices[at][0]}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
@@ -227,10 +212,7 @@ class NamedTupleClass(Sugared):
     signature: Signature
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
-        try:
-            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        _, matched = em.matched([self.signature], args, kwargs, span)
         return Simple(em.make_tuple(matched.inputs, span, self.type))
 
 
@@ -338,10 +320,7 @@ class PythonCall(Sugared):
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         if self.object is not None:
             args = [self.object, *args]
-        try:
-            _, matched = match_overloads(em, [self.signature], args, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        _, matched = em.matched([self.signature], args, kwargs, span)
         if self.unused:
             inputs = [em.constant(UNUSED_MESSAGE, span), em.constant(None, span)]
             em.insert(RAISE, inputs, [], span)

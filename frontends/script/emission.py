@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -158,21 +158,32 @@ class Emission:
         if not found:
             raise self.error(_unknown_operator(name), span)
         signatures = [signature_of(s) for s in found]
-        try:
-            at, matched = match_overloads(self, signatures, args, kwargs or {}, self_value, span)
-        except ArgumentsMismatch as mismatch:
-            raise self.mismatch(mismatch, span) from None
+        at, matched = self.matched(signatures, args, kwargs or {}, span, self_value)
         signature = signatures[at]
         if name in ALIASES:
             signature = _same_overload(ALIASES[name], signature)
         return self.operator_node(signature, matched, span)
 
-    def mismatch(self, mismatch: ArgumentsMismatch, span: Span | None) -> CompileError:
-        """The error of a call that no signature takes."""
-        error = self.error(mismatch.text, span)
-        if mismatch.nearest:
-            error.with_note(mismatch.nearest, None)
-        return error
+    def matched(
+        self,
+        signatures: Sequence[Signature],
+        args: Sequence[Value],
+        kwargs: Mapping[str, Value],
+        span: Span | None,
+        self_value: Value | None = None,
+    ) -> tuple[int, Matched]:
+        """The number of the first signature that takes the arguments of a call, and how.
+
+        Raises:
+            CompileError: none does.
+        """
+        try:
+            return match_overloads(self, signatures, args, kwargs, self_value, span)
+        except ArgumentsMismatch as mismatch:
+            error = self.error(mismatch.text, span)
+            if mismatch.nearest:
+                error.with_note(mismatch.nearest, None)
+            raise error from None
 
     def operator_node(self, signature: Signature, matched: Matched, span: Span | None) -> Value:
         """The node of an operator call; several results are packed into a (named) tuple."""

@@ -19,7 +19,7 @@ from tensorscript.dialects.ts.types import BOOL, INT, STRING, TENSOR, ListType, 
 from .callables import PythonCall
 from .function import FunctionEmitter
 from .program import Program
-from .schema_match import ArgumentsMismatch, convert, match_overloads
+from .schema_match import convert
 from .signature import Formal, Signature
 from .values import Args, Kwargs, Nothing, Simple, Sugared
 
@@ -53,10 +53,7 @@ class Assertion(Sugared):
     kind = "builtin"
 
     def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
-        try:
-            _, matched = match_overloads(em, _ASSERTIONS, args, kwargs, None, span)
-        except ArgumentsMismatch as mismatch:
-            raise em.mismatch(mismatch, span) from None
+        _, matched = em.matched(_ASSERTIONS, args, kwargs, span)
         condition, message = matched.inputs
         em.check(em.to_bool(condition, span), message, span)
         return Nothing()

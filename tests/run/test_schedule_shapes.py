@@ -70,6 +70,7 @@ def test_transposes(shape: tuple[int, int], dtype: str) -> None:
     text = check(transposed, np.ascontiguousarray(x.T), x)
     assert ("i0_u0" in text) == (min(shape) >= (8 if dtype == "f8" else 16))
 
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1"])
 @pytest.mark.parametrize("rows", [64, 192, 100])
 def test_transposes_whose_rows_share_a_set_of_the_cache(rows: int, dtype: str) -> None:
