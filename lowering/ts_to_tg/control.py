@@ -71,6 +71,8 @@ UNROLL_LISTS = 2048
 """So many ops a loop may become, rather than have a list that it changes be a run-time list."""
 UNROLL_TRIPS = 2048
 """A loop that cannot be a tg.loop is unrolled up to so many iterations."""
+ENDLESS = (1 << 63) - 1
+"""The trip count of a loop that only its condition ends."""
 
 MOST_OPTIONS = 16
 """So many kinds of values, or known strings, a loop may carry in one place."""
@@ -235,29 +237,34 @@ def loop(
     is_known = isinstance(max_trip, int) and condition is True
     if is_known and max_trip * size <= UNROLL_OPS:
         try:
-            return _unrolled(b, max_trip, carried, body)
+            return _unrolled(b, max_trip, carried, body, UNROLL_TRIPS)
         except _Unknown:
             pass
     try:
         return _dynamic(b, max_trip, condition, carried, body)
     except (NotCompilable, ListGrows) as error:
-        if not is_known or (isinstance(error, ListGrows) and max_trip * size > UNROLL_LISTS):
+        most = UNROLL_LISTS // size if isinstance(error, ListGrows) else UNROLL_TRIPS
+        if not is_known or most < max_trip != ENDLESS:
             raise
         try:
-            return _unrolled(b, max_trip, carried, body)
+            return _unrolled(b, max_trip, carried, body, most)
         except _Unknown:
             raise error from None
 
 
 class _Unknown(Exception):
-    """Unrolling met a condition that is not known."""
+    """Unrolling met a condition that is not known, or too many trips."""
 
 
-def _unrolled(b: Builder, max_trip: int, carried: list[Value], body: Evaluate) -> list[Value]:
+def _unrolled(
+    b: Builder, max_trip: int, carried: list[Value], body: Evaluate, most: int
+) -> list[Value]:
+    """All iterations, one behind the other; at most `most`."""
+
     def run() -> list[Value]:
         values = carried
         for i in range(max_trip):
-            if i >= UNROLL_TRIPS:
+            if i >= most:
                 raise _Unknown
             condition, *values = body([i, *values])
             if isinstance(condition, Expr) and i + 1 < max_trip:

@@ -167,3 +167,34 @@ def test_a_loop_that_rebinds_a_list_holds_one_at_a_time() -> None:
 def test_the_support_is_there() -> None:
     assert "ts_list_new" not in runtime_symbols()
     assert runtime_symbols(user=b"ts_list_new")["ts_list_new"]
+
+
+class Composed(ts.nn.Module):
+    """Sizes from a table of places, as a library of named axes finds them."""
+
+    parts: list[tuple[list[int], list[int]]]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts = [([], [0]), ([], [1]), ([0, 1], [2]), ([2, 2], [])]
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        sizes = [1, 1, 1]
+        for k, (known, unknown) in enumerate(self.parts):
+            if len(known) == 0 and len(unknown) == 1:
+                sizes[unknown[0]] = x.shape[k]
+                continue
+            product = 1
+            for place in known:
+                product *= sizes[place]
+            if len(unknown) == 0:
+                if product != 144:
+                    raise ValueError(f"{product}")
+            else:
+                sizes[unknown[0]] = product
+        return x.reshape(sizes[2])
+
+
+def test_a_loop_that_goes_on_early_over_a_known_table() -> None:
+    """`continue` makes it a loop that only its condition ends; the table is no run-time list."""
+    assert native(ts.jit.script(Composed()))(ts.ones(3, 4)).shape == (12,)

@@ -1,5 +1,5 @@
 """`torch.utils`, as far as modules need it to run."""
 
-from tensorscript.utils import checkpoint, dlpack
+from tensorscript.utils import checkpoint, dlpack, model_zoo
 
-__all__ = ["checkpoint", "dlpack"]
+__all__ = ["checkpoint", "dlpack", "model_zoo"]

@@ -1,0 +1,5 @@
+"""`torch.autograd.function`."""
+
+from tensorscript.eager.autograd import Function
+
+__all__ = ["Function"]
