@@ -21,8 +21,8 @@ from tensorscript.base.schema import has_operator
 from . import composites
 from .absent import absence
 from .autocast import SWITCHES
-from .device import require_cpu
-from .dispatch import call, store
+from .device import CPU, require_cpu
+from .dispatch import call, call_overload, store
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import from_numpy as shared
 from .exchange import frombuffer
@@ -78,6 +78,8 @@ def tensor(
         OperatorError: a device other than the CPU.
     """
     require_cpu(device)
+    if isinstance(data, Tensor):
+        return _copied(data, dtype, requires_grad)
     try:
         found = np.array(_plain(data))
     except ValueError as error:
@@ -89,6 +91,24 @@ def tensor(
     made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
     made.requires_grad = requires_grad
     return made
+
+
+def _copied(source: Tensor, dtype: DType | None, requires_grad: bool) -> Tensor:
+    """A tensor made of a tensor: a trace follows it."""
+    warnings.warn(_COPY_CONSTRUCTED, UserWarning, stacklevel=3)
+    if (tracer := active_tracer()) is not None:
+        tracer.builds("tensor")
+    plain = call_overload("aten::detach", (source,))
+    copy = (plain, CPU, dtype or source.dtype, False, True, None)
+    made: Tensor = call_overload("aten::detach", (call_overload("aten::to.device", copy),))
+    made.requires_grad = requires_grad
+    return made
+
+
+_COPY_CONSTRUCTED = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
+)
 
 
 def _no_numbers(found: Any, data: Any) -> Exception:

@@ -40,6 +40,10 @@ class Tracer(Protocol):
         """Python takes the length of a tensor: `how` is len or iteration."""
         ...
 
+    def builds(self, function: str) -> None:
+        """`torch.<function>` makes a tensor, which may be a constant of the program."""
+        ...
+
     def counterpart(self, foreign: Any) -> TensorBase | None:
         """The tensor that the trace knows for a tensor of another library, if it does."""
         ...

@@ -16,6 +16,8 @@ from tensorscript.base.errors import GuardError, ScriptError
 from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
+from tensorscript.frontends.trace.forks import record_fork, record_wait
+from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.values import Future
 
 from .enabled import jit_enabled
@@ -135,15 +137,27 @@ def unwrap_optional(x: T | None) -> T:
 
 
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
-    """In script: start a task. In Python: call now, and give a completed future."""
+    """In script: start a task. In Python: call now, and give a completed future. While traced, too,
+    and a task is recorded."""
     made: ConcurrentFuture[Any] = ConcurrentFuture()
-    made.set_result(func(*args, **kwargs))
-    return Future(made)
+    future = Future(made)
+    if isinstance(tracer := active_tracer(), Tracer):
+        result, value = record_fork(tracer, lambda: func(*args, **kwargs))
+        if value is not None:
+            tracer.futures[id(future)] = future, value
+    else:
+        result = func(*args, **kwargs)
+    made.set_result(result)
+    return future
 
 
 def wait(future: Future) -> Any:
     """The result of a forked task."""
-    return future.wait()
+    result = future.wait()
+    tracer = active_tracer()
+    if isinstance(tracer, Tracer) and (known := tracer.futures.get(id(future))) is not None:
+        record_wait(tracer, result, known[1])
+    return result
 
 
 def _bare_name(kind: Any) -> str:

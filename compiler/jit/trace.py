@@ -25,6 +25,7 @@ from tensorscript.frontends.trace.record import (
     record_function,
     record_method,
 )
+from tensorscript.frontends.trace.tracer import Manner
 from tensorscript.lowering.ts.inline import inline_calls
 
 from .callables import ScriptFunction, ScriptMethod
@@ -73,6 +74,8 @@ def trace(
         check_inputs: tuples of arguments to check with, instead of `example_inputs`.
         check_tolerance: relative tolerance of the check.
         strict: refuse dicts as outputs and warn of lists.
+        _force_outplace: record in-place operators as those that make new tensors; a view that is
+            written through is warned of, as what it is a view of does not change in the trace.
         example_kwarg_inputs: arguments by keyword, instead of `example_inputs`.
 
     Returns:
@@ -97,7 +100,7 @@ def trace(
         return func
     owner = getattr(func, "__self__", None)
     module = func if is_module(func) else owner if _is_forward(func, owner) else None
-    options = Options(strict, check_trace, check_tolerance)
+    options = Options(Manner(strict, _force_outplace), check_trace, check_tolerance)
     if module is not None:
         given = _given_inputs(example_inputs, example_kwarg_inputs)
         checks = None if check_inputs is None else [{"forward": c} for c in check_inputs]
@@ -147,7 +150,7 @@ def trace_module(
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
-    options = Options(strict, check_trace, check_tolerance)
+    options = Options(Manner(strict, _force_outplace), check_trace, check_tolerance)
     return _trace_module(mod, inputs, check_inputs, example_inputs_is_kwarg, options)
 
 
@@ -155,7 +158,7 @@ def trace_module(
 class Options:
     """How to trace and check."""
 
-    strict: bool
+    manner: Manner
     check: bool
     tolerance: float
 
@@ -183,18 +186,18 @@ def _given_inputs(inputs: Any, keywords: Any) -> Any:
     return keywords
 
 
-def _example(func: Callable[..., Any], inputs: Any, by_keyword: bool, strict: bool) -> Example:
+def _example(func: Callable[..., Any], inputs: Any, by_keyword: bool, manner: Manner) -> Example:
     names = parameter_names(func)
     if by_keyword and isinstance(inputs, dict):
-        return keyword_example(_tensors(dict(inputs)), names, strict)
-    return Example(_tensors(_positional(inputs)), names, None, strict)
+        return keyword_example(_tensors(dict(inputs)), names, manner)
+    return Example(_tensors(_positional(inputs)), names, None, manner)
 
 
 def _method_example(
-    method: Callable[..., Any], inputs: Any, by_keyword: bool, strict: bool
+    method: Callable[..., Any], inputs: Any, by_keyword: bool, manner: Manner
 ) -> Example:
     """As `_example`; every keyword must be a parameter."""
-    example = _example(method, inputs, by_keyword, strict)
+    example = _example(method, inputs, by_keyword, manner)
     for key in example.keywords or ():
         if key not in example.names:
             raise NameError(
@@ -223,9 +226,9 @@ def _traced_function(
     func: Callable[..., Any], given: Any, checks: Sequence[Any] | None, by_keyword: bool,
     options: Options,
 ) -> ScriptFunction:  # fmt: skip
-    made = _recorded_function(func, _example(func, given, by_keyword, options.strict))
+    made = _recorded_function(func, _example(func, given, by_keyword, options.manner))
     for inputs in ([given] if checks is None else checks) if options.check else ():
-        example = _example(func, inputs, by_keyword, options.strict)
+        example = _example(func, inputs, by_keyword, options.manner)
         again = _recorded_function(func, replace(example, values=_copied(example.values)))
         _check((_recording(made), _recording(again)), func, example, options)
     return made
@@ -239,7 +242,7 @@ def _copied(inputs: Any) -> Any:
 def _recording(function: ScriptFunction | ScriptMethod) -> Recording:
     entry = function._entry
     flat = inline_calls(entry.op, entry.interpreter.functions)
-    return Recording(function, entry.op, flat)
+    return Recording(function, entry.op, flat, entry.interpreter.functions)
 
 
 def _check(
@@ -268,14 +271,14 @@ class _Conversions:
 
 
 def _recorded_module(
-    module: Any, inputs: Mapping[str, Any], by_keyword: bool, strict: bool
+    module: Any, inputs: Mapping[str, Any], by_keyword: bool, manner: Manner
 ) -> TopLevelTracedModule:
     world = World(Program())
     tree = ModuleTree(world, module, _Conversions())
     tree.script_exports()
     for name, given in inputs.items():
         method = getattr(module, name)
-        example = _method_example(method, given, by_keyword, strict)
+        example = _method_example(method, given, by_keyword, manner)
         record_method(tree, name, module if name == "forward" else method, example)
     world.program.declare_classes()
     home = TracedHome(world, tree)
@@ -290,13 +293,13 @@ def _trace_module(
     by_keyword: bool,
     options: Options,
 ) -> TopLevelTracedModule:
-    made = _recorded_module(module, inputs, by_keyword, options.strict)
+    made = _recorded_module(module, inputs, by_keyword, options.manner)
     for given in ([inputs] if checks is None else checks) if options.check else ():
         copied = _copied(_tensors(dict(given)))
-        again = _recorded_module(module, copied, by_keyword, options.strict)
+        again = _recorded_module(module, copied, by_keyword, options.manner)
         for name, example in given.items():
             method = getattr(module, name)
             recordings = _recording(getattr(made, name)), _recording(getattr(again, name))
-            values = _example(method, example, by_keyword, options.strict)
+            values = _example(method, example, by_keyword, options.manner)
             _check(recordings, module if name == "forward" else method, values, options)
     return made

@@ -350,8 +350,8 @@ class _Printer:
         inner.used = self.used
         for arg, value in zip(body.block.args, op.arguments, strict=True):
             inner.texts[arg] = self.text(value)
-        inner.body()
         name = self.fresh("__forked_function")
+        inner.body()
         self.line(f"def {name}():")
         self.lines += inner.lines
         self.line(f"{self.name(op.result)} = fork({name})")

@@ -268,14 +268,19 @@ def graph_text(
         functions: where forked bodies are found; by default the functions of its module.
     """
     printer = _printed(function, locations, "")
-    lines, forks = printer.lines, printer.forks
     symbols: Mapping[str, FuncOp] = functions or {}
-    if forks and not symbols:
+    if printer.forks and not symbols:
         symbols = {f.sym_name.data: f for f in _functions(function)}
-    for at, fork in enumerate(forks):
-        body = symbols[fork.callee.data]
-        lines += _printed(body, locations, f"with prim::fork_{at} = ").lines
-    return "\n".join(lines) + "\n"
+    return "\n".join(_with_forks(printer, locations, symbols)) + "\n"
+
+
+def _with_forks(printer: _Printer, locations: bool, symbols: Mapping[str, FuncOp]) -> list[str]:
+    """A graph's lines, and those of the bodies that it forks, of each with what that forks."""
+    lines = printer.lines
+    for at, fork in enumerate(printer.forks):
+        body = _printed(symbols[fork.callee.data], locations, f"with prim::fork_{at} = ")
+        lines += _with_forks(body, locations, symbols)
+    return lines
 
 
 def node_texts(function: FuncOp) -> list[tuple[Operation, str]]:

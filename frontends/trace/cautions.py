@@ -64,6 +64,18 @@ def container(kind: str) -> str:
     )
 
 
+def warn_of_views(operator: str, count: int) -> None:
+    """Warn of an in-place operator recorded as another, where `count` tensors share the memory."""
+    if count > 1:
+        warn(
+            f"There are {count} live references to the data region being modified when tracing "
+            f"in-place operator {operator}. This {_INCORRECT}, because all other views that also "
+            "reference this data will not reflect this change in the trace! On the other hand, if "
+            "all other views use the same memory chunk, but are disjoint (e.g. are outputs of "
+            "torch.split), this might still be safe."
+        )
+
+
 def warn(text: str) -> None:
     """Warn at the user's line; what the library's own code does is its own matter."""
     if in_library():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from tensorscript.base.errors import UserError
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text, node_texts
 from tensorscript.dialects.ts.locations import span_of
-from tensorscript.dialects.ts.ops import ConstantOp, FuncOp, OperatorOp
+from tensorscript.dialects.ts.ops import ConstantOp, ForkOp, FuncOp, OperatorOp
 from tensorscript.dialects.ts.types import TENSOR, TensorType, TupleType
 from tensorscript.eager.storage import TensorBase, make
 from tensorscript.eager.tracing import traced_by
@@ -84,11 +84,24 @@ class Recording:
         run: calls it.
         shown: the function as recorded.
         flat: the function with all calls inlined.
+        functions: where the bodies of forked tasks are found.
     """
 
     run: Callable[..., Any]
     shown: FuncOp
     flat: FuncOp
+    functions: Mapping[str, FuncOp]
+
+    def text(self) -> str:
+        """The graph without sizes, forked tasks behind it."""
+        tasks: dict[str, FuncOp] = {}
+        pending = [self.flat]
+        while pending:
+            found = [op.callee.data for op in pending.pop().walk() if isinstance(op, ForkOp)]
+            new = {name: self.functions[name] for name in found if name not in tasks}
+            pending += new.values()
+            tasks |= {name: _erased(body) for name, body in new.items()}
+        return _unmangled(graph_text(_erased(self.flat), functions=tasks))
 
 
 def check(
@@ -219,10 +232,10 @@ def _diff(first: str, second: str) -> str:
 
 
 def _graphs_differ(traced: Recording, again: Recording) -> str | None:
-    first, second = _erased(traced.flat), _erased(again.flat)
-    texts = [_unmangled(graph_text(f)) for f in (first, second)]
+    texts = [traced.text(), again.text()]
     if texts[0] == texts[1]:
         return None
+    first, second = _erased(traced.flat), _erased(again.flat)
     out = f"Graph diff:\n{indented(_diff(*texts))}\n"
     for (op, text), (other, other_text) in zip(node_texts(first), node_texts(second), strict=False):
         if text != other_text:

@@ -175,16 +175,21 @@ def output_of(tracer: Tracer, result: Any) -> Value:
             "The traced function didn't return any values! Side-effects are not captured in "
             "traces, so it would be a no-op."
         )
-    _check_output(result)
-    return _output(tracer, result)
-
-
-def _check_output(result: Any) -> None:
     if not _is_traceable(input_type(result)):
         raise TracingError(_OUTPUTS)
+    return built(tracer, result)
 
 
-def _output(tracer: Tracer, result: Any) -> Value:
+def is_traceable(value: Any) -> bool:
+    """Whether a value is a tensor, or a container of tensors that a trace can hold."""
+    try:
+        return _is_traceable(_inferred(value))
+    except _NotInferable:
+        return False
+
+
+def built(tracer: Tracer, result: Any) -> Value:
+    """The value of a tensor, or of a container, which is put together."""
     match result:
         case TensorBase():
             return tracer.output_value(result)
@@ -192,25 +197,25 @@ def _output(tracer: Tracer, result: Any) -> Value:
             return _sequence(tracer, result)
         case dict():
             return _dictionary(tracer, result)
-    parts = [_output(tracer, part) for part in result]
+    parts = [built(tracer, part) for part in result]
     made = TupleType.of(p.type for p in parts)
     return tracer.add("prim::TupleConstruct", parts, [made]).output
 
 
 def _sequence(tracer: Tracer, result: list[Any]) -> Value:
-    if tracer.strict:
+    if tracer.manner.strict:
         cautions.warn(cautions.container("list"))
-    parts = [_output(tracer, part) for part in result]
+    parts = [built(tracer, part) for part in result]
     return tracer.add("prim::ListConstruct", parts, [ListType(_loose(parts[0].type))]).output
 
 
 def _dictionary(tracer: Tracer, result: dict[Any, Any]) -> Value:
-    if tracer.strict:
+    if tracer.manner.strict:
         raise TracingError(cautions.container("dict"))
     entries: list[Value] = []
     for key, part in result.items():
         kind = STRING if isinstance(key, str) else INT
-        entries += [tracer.constant(key, kind, here()), _output(tracer, part)]
+        entries += [tracer.constant(key, kind, here()), built(tracer, part)]
     type_ = DictType(entries[0].type, _loose(entries[1].type))
     return tracer.add("prim::DictConstruct", entries, [type_]).output
 

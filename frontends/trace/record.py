@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tensorscript.dialects.ts.types import ClassType
@@ -13,12 +13,13 @@ from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.link import Linker
 from tensorscript.frontends.script.program import Compiled
 
+from .forks import outline_forks, settle_forks
 from .function import compiled_block
 from .modules import ModuleTree
 from .nesting import add_input, check_inputs, input_type, output_of
 from .scopes import Scopes
 from .sweep import sweep
-from .tracer import Tracer
+from .tracer import Manner, Tracer
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,13 @@ class Example:
         values: example inputs; tensors are eager tensors.
         names: of the function's parameters, in order.
         keywords: the parameters that `values` are for, if it is called by keyword.
-        strict: whether containers that may change size are refused as outputs.
+        manner: how to record.
     """
 
     values: Sequence[Any]
     names: Sequence[str]
     keywords: Sequence[str] | None = None
-    strict: bool = True
+    manner: Manner = field(default_factory=Manner)
 
     def parameter(self, at: int) -> str:
         """The name of an input; "" if the function has no name for it."""
@@ -58,11 +59,11 @@ def parameter_names(function: Callable[..., Any]) -> list[str]:
     return [p.name for p in found if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
 
 
-def keyword_example(given: Mapping[str, Any], names: Sequence[str], strict: bool = True) -> Example:
+def keyword_example(given: Mapping[str, Any], names: Sequence[str], manner: Manner) -> Example:
     """The call by keyword, in the order of the parameters."""
     keywords = [name for name in names if name in given]
     keywords += [name for name in given if name not in names]
-    return Example([given[k] for k in keywords], names, keywords, strict)
+    return Example([given[k] for k in keywords], names, keywords, manner)
 
 
 def record_function(
@@ -73,11 +74,14 @@ def record_function(
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(linker, example.strict)
+    tracer = Tracer(linker, example.manner)
     trace_entry(tracer, function, example)
     body = tracer.finish()
+    settle_forks(body)
+    unique = linker.program.unique(name)
+    outline_forks(linker.program, unique, body, tracer.memory)
     sweep(body, tracer.memory)
-    made = compiled_block(linker.program.unique(name), body)
+    made = compiled_block(unique, body)
     linker.program.add(made)
     return made
 
@@ -90,19 +94,24 @@ def record_method(
     Raises:
         TracingError: an input or output that cannot be traced.
     """
-    tracer = Tracer(tree.linker, example.strict)
+    tracer = Tracer(tree.linker, example.manner)
     tracer.block.add_param(tree.types[()], "self")
     tree.introduce(tracer)
     with tree.observed(tracer):
         trace_entry(tracer, function, example)
     body = tracer.finish()
+    settle_forks(body)
+
+    def cleaned(owner: str, block: Block) -> None:
+        outline_forks(tree.linker.program, owner, block, tracer.memory)
+        sweep(block, tracer.memory)
 
     def define(module: ClassType, block: Block) -> str:
-        sweep(block, tracer.memory)
+        cleaned(module.class_name.data, block)
         return tree.add_method(module, block)
 
     Scopes(tree.types, tracer.attributes, tracer.memory).to_methods(body, define)
-    sweep(body, tracer.memory)
+    cleaned(f"{tree.root.name}.{name}", body)
     return tree.define(tree.root, name, body)
 
 

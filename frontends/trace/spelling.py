@@ -14,6 +14,7 @@ from typing import Any
 from tensorscript.base.dtypes import DType, bool_, complex128, float64, int64
 from tensorscript.base.schema import Schema, has_operator, overloads, schema
 from tensorscript.eager.device import CPU, strided
+from tensorscript.eager.dispatch import has_kernel
 from tensorscript.eager.storage import TensorBase
 
 Arguments = tuple[Any, ...]
@@ -194,6 +195,15 @@ _ALIASES = {
     "true_divide_": "div_",
 }  # fmt: skip
 """Second names of operators: traces show the first."""
+
+
+def out_of_place(found: Schema) -> Schema:
+    """The overload that makes a new tensor of what an in-place one writes; itself if none does."""
+    name = found.name.removesuffix("_")
+    twin = found.full_name.replace(found.name, name, 1)
+    known = has_operator(name) and any(s.full_name == twin for s in overloads(name))
+    return schema(twin) if known and has_kernel(twin) else found
+
 
 _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] = {
     **{f"conv{n}d": _convolution for n in (1, 2, 3)},

@@ -9,6 +9,7 @@ value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .parts import Parts, parts_of
 from .places import here, name_of
 from .printed import tensor_text
-from .spelling import WrappedNumber, spelled
+from .spelling import WrappedNumber, out_of_place, spelled
 
 ATTRIBUTE = "prim::TracedAttr"
 """A parameter, buffer or submodule of the traced module; `scopes` finds the way to it."""
@@ -57,22 +58,36 @@ SCOPE = "prim::TracedModuleForward"
 _NOT_DIFFERENTIABLE = frozenset({"detach", "detach_", "_convolution", "_convolution_mode"})
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How to record.
+
+    Attributes:
+        strict: whether containers that may change size are refused as outputs.
+        outplace: whether in-place operators are recorded as those that make new tensors.
+    """
+
+    strict: bool = True
+    outplace: bool = False
+
+
 class Tracer:
     """Records one function or method.
 
     Attributes:
         linker: takes what is called into the program being recorded.
         foreign: eager tensors of the module's own parameters, by the id of those.
+        futures: futures of forked tasks by their id, and their values.
         objects: the places of scripted submodules, by the id of their script object.
         block: the body being recorded; that of the innermost submodule call while one runs.
         followers: what stands directly behind a node, or (None) at the start of the body.
         memory: the storage a value shares, by the id of its owner.
-        strict: whether containers that may change size are refused as outputs.
+        manner: how to record.
     """
 
-    def __init__(self, linker: Linker, strict: bool = True) -> None:
+    def __init__(self, linker: Linker, manner: Manner) -> None:
         self.linker = linker
-        self.strict = strict
+        self.manner = manner
         self.body = self.block = Block()
         self.followers: dict[Node | None, list[Node]] = {}
         self.memory: dict[Value, int] = {}
@@ -83,6 +98,7 @@ class Tracer:
         self._scopes: list[str] = []
         self.objects: dict[int, Value] = {}
         self.foreign: dict[int, TensorBase] = {}
+        self.futures: dict[int, tuple[object, Value]] = {}
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -168,6 +184,9 @@ class Tracer:
             self._record_parts(compute, result)
             return
         schema, arguments = spelled(schema, arguments, result)
+        if self.manner.outplace and schema.base_name.endswith("_"):
+            cautions.warn_of_views(schema.base_name, self._sharing(arguments[0]))
+            schema = out_of_place(schema)
         span = here()
         inputs = [
             self._argument(argument.type, value, span)
@@ -180,6 +199,11 @@ class Tracer:
         node = self.add(schema.name, inputs, types, span, schema)
         for value, made in zip(node.outputs, results, strict=True):
             self._name_result(value, made, grad, span)
+
+    def _sharing(self, tensor: TensorBase) -> int:
+        """How many tensors that the trace knows share the memory of one."""
+        memory = memory_of(tensor)
+        return sum(memory_of(other) == memory for other, _ in self._values.values())
 
     def _record_parts(self, compute: Parts, result: Any) -> None:
         """Record an operator by its parts: the results stand for what the parts give."""
@@ -249,9 +273,12 @@ class Tracer:
     def counterpart(self, foreign: Any) -> TensorBase | None:
         return self.foreign.get(id(foreign))
 
+    def builds(self, function: str) -> None:
+        cautions.warn(cautions.new_constant(function))
+
     def enters(self, function: str, tensor: Any) -> Any:
         if function != "index":
-            cautions.warn(cautions.new_constant(function))
+            self.builds(function)
         if function == "from_numpy":
             return tensor
         same = (tensor, CPU, tensor.dtype, False, False, None)

@@ -321,3 +321,62 @@ def test_a_size_that_is_computed_resizes_images() -> None:
 
     traced = ts.jit.trace(half, ts.ones(1, 1, 8, 8))
     assert traced(ts.ones(1, 1, 6, 6)).shape == (1, 1, 3, 3)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_tensor_made_of_a_tensor_is_followed() -> None:
+    traced = jit.trace(lambda x: ts.tensor(x.sum()) * x, (X,))
+    assert kinds(traced.graph) == [
+        "aten::sum", "aten::detach", "aten::to", "aten::detach", "aten::mul"
+    ]  # fmt: skip
+    assert traced(ts.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_task_whose_values_are_seen_stays_in_place() -> None:
+    """What a task writes is seen without waiting for it, so it is none in the program."""
+
+    def writes(x):
+        y = x.clone()
+        future = jit.fork(lambda: y.add_(1))
+        early = y * 2
+        return early + jit.wait(future)
+
+    traced = jit.trace(writes, (X,))
+    assert kinds(traced.graph) == ["aten::clone", "aten::add_", "aten::mul", "aten::add"]
+    assert ts.equal(traced(X), writes(X))
+
+
+def test_a_task_of_a_submodule() -> None:
+    class Forking(ts.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = ts.nn.Linear(3, 2)
+
+        def forward(self, x):
+            future = jit.fork(self.inner, x)
+            return jit.wait(future) + x.sum()
+
+    module = Forking()
+    traced = jit.trace(module, (X,))
+    assert "prim::fork_0(" in str(traced.graph)
+    assert ts.equal(traced(X), module(X))
+    assert ts.equal(ts.compile(traced, (X,), fallback="error")(X), traced(X))
+
+
+def test_in_place_operators_as_others() -> None:
+    """`_force_outplace`: a view that is written through is warned of."""
+    program = lambda x: x.add_(1).relu_()  # noqa: E731 - as users write it
+    traced = jit.trace(program, (X.clone(),), _force_outplace=True)
+    assert kinds(traced.graph) == ["aten::add", "aten::relu"]
+    given = -ts.ones(2)
+    assert traced(given).tolist() == [0.0, 0.0]
+    assert given.tolist() == [-1.0, -1.0]
+
+    def through_a_view(x):
+        x[0].add_(1)
+        return x
+
+    texts = warned(through_a_view, X.clone(), _force_outplace=True)
+    assert len(texts) == 1
+    assert "2 live references to the data region being modified" in texts[0]
+    assert "in-place operator add_" in texts[0]

@@ -13,8 +13,12 @@ PROGRAMS = pytest.importorskip("trace_programs").PROGRAMS
 
 
 def without_names(text: str) -> str:
-    """A graph's text with values numbered in order and without places."""
+    """A graph's text with values numbered in order and without places, and so its forked tasks'."""
     text = re.sub(r" # .*", "", text)
+    return "with ".join(map(_numbered, text.split("with prim::")))
+
+
+def _numbered(text: str) -> str:
     names: dict[str, str] = {}
     return re.sub(r"%[\w.]+", lambda m: names.setdefault(m.group(), f"%{len(names)}"), text).strip()
 

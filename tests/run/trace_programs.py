@@ -100,6 +100,14 @@ _BODIES = {
     "loop": "result = x[0]\nfor i in range(x.size(0)):\n    result = result * x[i]\nreturn result",
     "out": "y = torch.zeros(2, 3)\ntorch.add(x, x, out=y)\nreturn y",
     "augmented": "y = x.clone()\ny[:, 0] += 1\nreturn y",
+    "fork": "f = torch.jit.fork(torch.relu, x)\ny = x * 2\nreturn torch.jit.wait(f) + y",
+    "forks": "two = [torch.jit.fork(lambda a, b: (a + b, a), x, k) for k in (1, 2)]\n"
+    "a, b = [torch.jit.wait(f) for f in two]\nreturn a[0] + b[1]",
+    "fork in a fork": "def inner(a):\n    return a + 1\ndef outer(a):\n"
+    "    f = torch.jit.fork(inner, a)\n    return [torch.jit.wait(f) * 2, a]\n"
+    "one, two = torch.jit.wait(torch.jit.fork(outer, x))\nreturn one + two",
+    "fork of a computed value": "y = x + 1\nf = torch.jit.fork(lambda: y.relu() - x)\n"
+    "return torch.jit.wait(f)",
 }
 
 PROGRAMS = [
