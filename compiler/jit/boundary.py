@@ -380,44 +380,49 @@ def match_arguments(
     Raises:
         GuardError: too many, missing, unknown or mistyped arguments, in TorchScript's words.
     """
-    formals, name = signature.arguments, signature.name
-    if len(args) > len(formals):
-        raise GuardError(
-            f"{name}() expected at most {len(formals)} argument(s) but received "
-            f"{len(args) + len(kwargs)} argument(s). Declaration: {signature_text(signature)}"
-        )
-    positional = sum(not formal.kwarg_only for formal in formals)
-    if len(args) > positional:
-        raise GuardError(
-            f"{name}() takes {positional} positional argument(s) but {len(args)} was/were given.  "
-            f"Declaration: {signature_text(signature)}"
-        )
+    _check_count(signature, len(args), len(kwargs))
     out: list[Any] = []
-    for at, formal in enumerate(formals):
-        given = formal.name in kwargs
+    for at, formal in enumerate(signature.arguments):
+        if at < len(args) and formal.name in kwargs:
+            raise GuardError(
+                f"Argument '{formal.name}' specified both as positional and keyword argument. "
+                f"Schema: {signature_text(signature)}"
+            )
         if at < len(args):
-            if given:
-                raise GuardError(
-                    f"Argument '{formal.name}' specified both as positional and keyword argument. "
-                    f"Schema: {signature_text(signature)}"
-                )
             out.append(match_argument(args[at], formal, at, signature, classes))
-        elif given:
+        elif formal.name in kwargs:
             out.append(match_argument(kwargs[formal.name], formal, at, signature, classes))
         elif formal.has_default:
             out.append(default(formal))
         else:
             raise GuardError(
-                f"{name}() is missing value for argument '{formal.name}'. "
+                f"{signature.name}() is missing value for argument '{formal.name}'. "
                 f"Declaration: {signature_text(signature)}"
             )
-    unknown = next((k for k in kwargs if all(k != f.name for f in formals)), None)
+    names = {formal.name for formal in signature.arguments}
+    unknown = next((name for name in kwargs if name not in names), None)
     if unknown is not None:
         raise GuardError(
-            f"Unknown keyword argument '{unknown}' for operator '{name}'. "
+            f"Unknown keyword argument '{unknown}' for operator '{signature.name}'. "
             f"Schema: {signature_text(signature)}"
         )
     return out
+
+
+def _check_count(signature: Signature, positional: int, named: int) -> None:
+    """Refuse more arguments than there are."""
+    formals = signature.arguments
+    if positional > len(formals):
+        raise GuardError(
+            f"{signature.name}() expected at most {len(formals)} argument(s) but received "
+            f"{positional + named} argument(s). Declaration: {signature_text(signature)}"
+        )
+    most = sum(not formal.kwarg_only for formal in formals)
+    if positional > most:
+        raise GuardError(
+            f"{signature.name}() takes {most} positional argument(s) but {positional} was/were "
+            f"given.  Declaration: {signature_text(signature)}"
+        )
 
 
 def match_argument(

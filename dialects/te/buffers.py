@@ -120,6 +120,7 @@ def parse_parameter(source: str) -> Parameter:
 
 
 def parameter_text(p: Parameter) -> str:
+    """A parameter as it stands in the head of a te.func."""
     if not isinstance(p, Buffer):
         return str(p)
     mode = "" if p.mode == "in" else f"{p.mode} "

@@ -44,6 +44,8 @@ class ConstantData:
 
 @irdl_attr_definition
 class DataAttr(Data[ConstantData]):
+    """The data of a constant buffer; its text has the elements if they are few, else their hash."""
+
     name = "te.data"
 
     INLINE: ClassVar[int] = INLINE_LIMIT

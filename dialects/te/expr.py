@@ -266,6 +266,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def add(a: ExprLike, b: ExprLike) -> Expr:
+    """a + b; integer zeros and constants are folded."""
     left, right = _pair(a, b)
     if left.is_int(0):
         return right
@@ -278,6 +279,7 @@ def sub(a: ExprLike, b: ExprLike) -> Expr:
 
 
 def mul(a: ExprLike, b: ExprLike) -> Expr:
+    """a * b; ones, integer zeros and constants are folded."""
     left, right = _pair(a, b)
     if left.is_int(1) or right.is_int(0):
         return right
@@ -294,6 +296,7 @@ def unary(op: str, a: Expr) -> Expr:
 
 
 def select(condition: Expr, yes: ExprLike, no: ExprLike) -> Expr:
+    """`yes` where the condition holds, else `no`; folded where the condition is known."""
     left, right = _pair(yes, no)
     if condition.op == "const":
         return left if condition.value else right

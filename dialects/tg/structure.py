@@ -110,6 +110,8 @@ class FuncOp(TGOp):
 
 @irdl_op_definition
 class ReturnOp(TGOp):
+    """Ends a function with its results."""
+
     name = "tg.return"
     values = var_operand_def()
     traits = traits_def(IsTerminator())
@@ -121,6 +123,8 @@ class ReturnOp(TGOp):
 
 @irdl_op_definition
 class YieldOp(TGOp):
+    """Ends a block of `tg.if`, `tg.loop` or `tg.kernel` with its results."""
+
     name = "tg.yield"
     values = var_operand_def()
     traits = traits_def(IsTerminator())

@@ -200,6 +200,8 @@ class DictConstructOp(_Gather):
 
 @irdl_op_definition
 class ListUnpackOp(TSOp):
+    """The elements of a list of as many elements as there are results."""
+
     name = "ts.list_unpack"
     KIND: ClassVar[str] = "prim::ListUnpack"
     argument = operand_def()
@@ -211,6 +213,8 @@ class ListUnpackOp(TSOp):
 
 @irdl_op_definition
 class TupleUnpackOp(TSOp):
+    """The elements of a tuple."""
+
     name = "ts.tuple_unpack"
     KIND: ClassVar[str] = "prim::TupleUnpack"
     argument = operand_def()
@@ -252,6 +256,8 @@ class ExitOp(_Convert):
 
 @irdl_op_definition
 class IsInstanceOp(TSOp):
+    """Whether a value is of one of `types`, as a bool."""
+
     name = "ts.isinstance"
     KIND: ClassVar[str] = "prim::isinstance"
     types = prop_def(ArrayAttr[Attribute])
@@ -296,6 +302,8 @@ class ModuleContainerIndexOp(TSOp):
 
 @irdl_op_definition
 class TupleSliceOp(TSOp):
+    """`argument[begin:end]`, of bounds known when compiled."""
+
     name = "ts.tuple_slice"
     KIND: ClassVar[str] = "prim::TupleSlice"
     begin = prop_def(ValueAttr)
@@ -313,6 +321,8 @@ class TupleSliceOp(TSOp):
 
 @irdl_op_definition
 class GetAttrOp(TSOp):
+    """The value of an attribute of an object."""
+
     name = "ts.get_attr"
     KIND: ClassVar[str] = "prim::GetAttr"
     attribute = prop_def(StringAttr)
@@ -329,6 +339,8 @@ class GetAttrOp(TSOp):
 
 @irdl_op_definition
 class SetAttrOp(TSOp):
+    """Gives an attribute of an object a value."""
+
     name = "ts.set_attr"
     KIND: ClassVar[str] = "prim::SetAttr"
     attribute = prop_def(StringAttr)
@@ -341,6 +353,8 @@ class SetAttrOp(TSOp):
 
 @irdl_op_definition
 class CreateObjectOp(TSOp):
+    """An object of the result's class, without attributes so far."""
+
     name = "ts.create_object"
     KIND: ClassVar[str] = "prim::CreateObject"
     result = result_def()
@@ -406,6 +420,8 @@ class PythonOp(TSOp):
 
 @irdl_op_definition
 class IfOp(TSOp):
+    """One of two blocks; what it yields is the results."""
+
     name = "ts.if"
     KIND: ClassVar[str] = "prim::If"
     condition = operand_def(BOOL)
@@ -427,6 +443,9 @@ class IfOp(TSOp):
 
 @irdl_op_definition
 class LoopOp(TSOp):
+    """Runs while the condition holds and the counter (from 0) is below `max_trip`; the body takes
+    the counter and the carried values, and yields the next condition and values."""
+
     name = "ts.loop"
     KIND: ClassVar[str] = "prim::Loop"
     max_trip = operand_def(INT)
@@ -453,6 +472,8 @@ class LoopOp(TSOp):
 
 @irdl_op_definition
 class PrintOp(TSOp):
+    """Prints its arguments with a space between, and ends the line."""
+
     name = "ts.print"
     KIND: ClassVar[str] = "prim::Print"
     arguments = var_operand_def()

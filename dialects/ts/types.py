@@ -209,12 +209,16 @@ class OptionalType(ParametrizedAttribute, TSType, TypeAttribute):
 
 @irdl_attr_definition
 class FutureType(ParametrizedAttribute, TSType, TypeAttribute):
+    """The result of a task, of type `element` when it is there."""
+
     name = "ts.future"
     element: Attribute
 
 
 @irdl_attr_definition
 class DictType(ParametrizedAttribute, TSType, TypeAttribute):
+    """`Dict[key, value]`."""
+
     name = "ts.dict"
     key: Attribute
     value: Attribute
@@ -281,6 +285,8 @@ class InterfaceType(_NominalType):
 
 @irdl_attr_definition
 class EnumType(_NominalType):
+    """A script enum; its members hold values of one type."""
+
     name = "ts.enum"
     class_name: StringAttr
     value_type: Attribute

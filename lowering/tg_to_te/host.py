@@ -38,58 +38,70 @@ from .module_parts import ModuleParts, identifier
 def host_function(parts: ModuleParts, func: tg.FuncOp) -> FuncOp:
     """The te.func of a tg.func."""
     body = HostBody(parts)
-    parameters: list[Parameter] = []
-    lengths: list[Parameter] = []
-    entry: list[Operation] = []
     sizes = func.size_names
     body.sizes = frozenset(sizes)
     body.taken |= set(sizes) | {op.symbol for op in func.walk() if isinstance(op, SizeOp)}
     body.owned.append([])
-    of_complex = func.complex_numbers[0]
-    arguments = zip(func.names, func.block.args, func.strides, strict=True)
-    for number, (name, argument, strides) in enumerate(arguments):
-        own = name if name in sizes else identifier(name, body.taken)
-        if isinstance(argument.type, TensorType):
-            type_ = argument.type
-            parts_of = number in of_complex
-            buffer = Buffer(own, type_.dtype, type_.shape, strides, complex=parts_of)
-            body.buffers[argument] = buffer
-            parameters.append(buffer)
-        elif isinstance(argument.type, ListType):
-            length = identifier(f"{own}_length", body.taken)
-            listed = Buffer(own, argument.type.dtype, (var(length),), None, "list")
-            parameters.append(listed)
-            lengths.append(Scalar(length, int64))
-            entry += list_argument(body, argument, listed)
-        else:
-            assert isinstance(argument.type, ScalarType)
-            body.scalars[argument] = var(own, argument.type.dtype)
-            parameters.append(Scalar(own, argument.type.dtype))
+    parameters, opened = _parameters(func, body)
     wanted, outputs = _outputs(func, body)
     statements = body.block(func.block, wanted)
     for value, out in zip(func.return_op.values, outputs, strict=True):
-        if isinstance(value.type, ScalarType):
-            statements.append(StoreOp(out.name, (), body.scalars[value]))
-        elif isinstance(value.type, ListType):
-            opened, source = list_result(body, value)
-            statements += [*opened, GiveOp(out.name, source.name)]
-        elif out.mode == "grown":
-            statements.append(GiveOp(out.name, body.buffers[value].name))
-        elif body.buffers[value] is not out:
-            statements += body.copy(body.buffers[value], out)
+        statements += _handed_out(body, value, out)
     statements += [*body.close(), *body.close()]
-    name = identifier(func.sym_name.data, parts.names)
     made = FuncOp(
-        name,
-        [*parameters, *lengths, *outputs],
-        [*body.allocs, *entry, *statements],
+        identifier(func.sym_name.data, parts.names),
+        [*parameters, *outputs],
+        [*body.allocs, *opened, *statements],
         role="host",
     )
     made.location = func.location
     return made
 
 
+def _parameters(func: tg.FuncOp, body: HostBody) -> tuple[list[Parameter], list[Operation]]:
+    """The inputs, then the lengths of those that are lists; and what opens the lists."""
+    parameters: list[Parameter] = []
+    lengths: list[Parameter] = []
+    opened: list[Operation] = []
+    of_complex = func.complex_numbers[0]
+    arguments = zip(func.names, func.block.args, func.strides, strict=True)
+    for number, (name, argument, strides) in enumerate(arguments):
+        own = name if name in body.sizes else identifier(name, body.taken)
+        match argument.type:
+            case TensorType() as type_:
+                is_complex = number in of_complex
+                buffer = Buffer(own, type_.dtype, type_.shape, strides, complex=is_complex)
+                body.buffers[argument] = buffer
+                parameters.append(buffer)
+            case ListType() as type_:
+                length = identifier(f"{own}_length", body.taken)
+                listed = Buffer(own, type_.dtype, (var(length),), None, "list")
+                parameters.append(listed)
+                lengths.append(Scalar(length, int64))
+                opened += list_argument(body, argument, listed)
+            case type_:
+                assert isinstance(type_, ScalarType)
+                body.scalars[argument] = var(own, type_.dtype)
+                parameters.append(Scalar(own, type_.dtype))
+    return [*parameters, *lengths], opened
+
+
+def _handed_out(body: HostBody, value: SSAValue, out: Buffer) -> list[Operation]:
+    """Statements that put a result where the caller finds it."""
+    if isinstance(value.type, ScalarType):
+        return [StoreOp(out.name, (), body.scalars[value])]
+    if isinstance(value.type, ListType):
+        opened, source = list_result(body, value)
+        return [*opened, GiveOp(out.name, source.name)]
+    if out.mode == "grown":
+        return [GiveOp(out.name, body.buffers[value].name)]
+    if body.buffers[value] is not out:
+        return body.copy(body.buffers[value], out)
+    return []  # its kernel wrote it there
+
+
 def _outputs(func: tg.FuncOp, body: HostBody) -> tuple[dict[SSAValue, Buffer], list[Buffer]]:
+    """The results that kernels may write in place, and the buffers of all."""
     wanted: dict[SSAValue, Buffer] = {}
     outputs = []
     for number, value in enumerate(func.return_op.values):

@@ -97,6 +97,7 @@ def complex_of(b: Builder, x: AnyTensor, dtype: DType) -> ComplexTensor:
 
 
 def complex_full(b: Builder, shape: Value, value: Value, dtype: DType) -> ComplexTensor:
+    """A tensor of one number, real or complex."""
     number = value if isinstance(value, complex) else None
     parts = (value, 0) if number is None else (number.real, number.imag)
     return ComplexTensor(*(b.full(shape, part, real_dtype(dtype)) for part in parts))

@@ -29,6 +29,8 @@ def filled(value: Value) -> Callable[..., Tensor]:
 
 
 def like(value: Value) -> Callable[..., Tensor]:
+    """Rows of `zeros_like` and its kind: one number in the shape of a tensor."""
+
     def row(b: Builder, x: Tensor, dtype: Value = None, *_: Value) -> Tensor:
         return b.full(x.shape, value, dtype_of(dtype, x.dtype))
 
@@ -36,6 +38,8 @@ def like(value: Value) -> Callable[..., Tensor]:
 
 
 def new(value: Value) -> Callable[..., Tensor]:
+    """Rows of `new_zeros` and its kind: one number in a given shape."""
+
     def row(b: Builder, x: Tensor, size: Value, dtype: Value = None, *_: Value) -> Tensor:
         return b.full(sizes_of(b, size), value, dtype_of(dtype, x.dtype))
 
@@ -216,6 +220,8 @@ def _fill(b: Builder, x: Tensor, value: Value, *_: Value) -> Tensor:
 
 
 def triangle(lower: bool) -> Callable[..., Tensor]:
+    """Rows of `tril` and `triu`: zero above, or below, a diagonal of the last two dimensions."""
+
     def row(b: Builder, x: Tensor, diagonal: Value = 0, *_: Value) -> Tensor:
         def make(body: Body, i: list[Expr]) -> Expr:
             gap = i[-1] - i[-2]

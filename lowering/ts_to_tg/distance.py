@@ -50,6 +50,7 @@ def pairwise_distance(
     keepdim: Value = False,
     *_: Value,
 ) -> Tensor:
+    """The p-norm of x - y + eps along the last dimension."""
     gap = b.call("aten::add", b.call("aten::sub", x, y), eps)
     return norm(b, gap, p, [-1], keepdim)
 

@@ -62,6 +62,7 @@ MAX_DEPTH = 200
 
 
 def has_tensor(values: Sequence[Value]) -> bool:
+    """Whether there is a tensor among the values, or in lists of them."""
     return any(
         isinstance(v, Tensor | ComplexTensor) or (isinstance(v, list) and has_tensor(v))
         for v in values

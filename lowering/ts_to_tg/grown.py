@@ -50,6 +50,8 @@ class TensorElement:
 
 @dataclass(frozen=True)
 class TupleElement:
+    """A tuple, whose parts lie in columns of their own."""
+
     elements: tuple[Element, ...]
     fields: tuple[str, ...] = ()
     class_name: str = ""
@@ -57,6 +59,8 @@ class TupleElement:
 
 @dataclass(frozen=True)
 class ListElement:
+    """A run-time list of its own."""
+
     element: Element
 
 
@@ -150,6 +154,7 @@ def of_list(b: Builder, ref: ListRef, heap: Heap | None = None) -> Element | Non
 
 
 def of_values(b: Builder, values: Sequence[Value], heap: Heap | None = None) -> Element | None:
+    """What holds every one of the values; None if nothing does."""
     found: Element | None = None
     for k, value in enumerate(values):
         element = of_value(b, value, heap)

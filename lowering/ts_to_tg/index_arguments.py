@@ -7,7 +7,7 @@ and every source element that is read exists.
 from __future__ import annotations
 
 from tensorscript.base.dtypes import int32, int64
-from tensorscript.dialects.te.expr import binary, const
+from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .arguments import Check, shape_text
 from .builder import Builder
@@ -73,6 +73,17 @@ def _scatter(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Value, *_
     _check_fits(b, index, x, at, message)
 
 
+def _slices(
+    b: Builder, x: Tensor, at: int, index: Tensor, source: Tensor, message: str
+) -> tuple[Expr, Expr]:
+    """How many slices along `at` the index names and the source has; they must fit those of x."""
+    for d in range(x.rank):
+        if d != at:
+            b.require_same(source.shape[d], x.shape[d], message)
+    have = source.shape[at] if source.rank else const(1)
+    return index.shape[0] if index.rank else const(1), have
+
+
 def _index_add(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, *_: Value) -> None:
     if index.rank > 1:
         b.error(
@@ -93,11 +104,7 @@ def _index_add(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor,
     )
     if source.rank != x.rank:
         b.error(message)
-    for d in range(x.rank):
-        if d != at:
-            b.require_same(source.shape[d], x.shape[d], message)
-    have = source.shape[at] if source.rank else const(1)
-    count = index.shape[0] if index.rank else const(1)
+    count, have = _slices(b, x, at, index, source, message)
     b.require_same(
         count,
         have,
@@ -129,11 +136,7 @@ def _index_copy(
         "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice"
         f" shape: {slices[0]} at dimension {at} and source slice shape: {slices[1]} at dimension 0."
     )
-    for d in range(x.rank):
-        if d != at:
-            b.require_same(source.shape[d], x.shape[d], message)
-    have = source.shape[at] if source.rank else const(1)
-    count = index.shape[0] if index.rank else const(1)
+    count, have = _slices(b, x, at, index, source, message)
     b.require_same(
         count,
         have,

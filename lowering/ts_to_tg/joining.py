@@ -57,6 +57,7 @@ def cat(b: Builder, tensors: list[Tensor], dim: Value = 0, *_: Value) -> Tensor:
 
 
 def stack(b: Builder, tensors: list[Tensor], dim: Value = 0, *_: Value) -> Tensor:
+    """n tensors of one shape along a new dimension of size n."""
     if not tensors:
         b.error("stack expects a non-empty TensorList")
     for k, t in enumerate(tensors):
@@ -93,6 +94,7 @@ def _roll(b: Builder, x: Tensor, shifts: Value, dims: Value = None, *_: Value) -
 
 
 def repeat(b: Builder, x: Tensor, times: Value, *_: Value) -> Tensor:
+    """Copies side by side, `times[k]` of them along dimension k; dimensions are added in front."""
     counts = [size_of(t) for t in times]
     lead = len(counts) - x.rank
     if lead < 0:

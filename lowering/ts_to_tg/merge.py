@@ -43,6 +43,7 @@ Rebuild = Callable[[Iterator[SSAValue]], Value]
 
 
 def leaf_type(value: Value) -> LeafType:
+    """The type of the SSA value that carries a leaf."""
     if isinstance(value, Boxed):
         return ListType.of(value.tensor.dtype)
     if isinstance(value, Textual):
@@ -56,12 +57,14 @@ def leaf_type(value: Value) -> LeafType:
 
 
 def leaf_value(b: Builder, ssa: SSAValue) -> Value:
+    """What an SSA value that carries a leaf stands for."""
     if isinstance(ssa.type, ListType):
         return ssa
     return b.fresh(ssa) if isinstance(ssa.type, TensorType) else b.scalar_of(ssa)
 
 
 def leaf_ssa(b: Builder, value: Value) -> SSAValue:
+    """The SSA value that carries a leaf; made if there is none."""
     if isinstance(value, SSAValue):
         return value
     if isinstance(value, Boxed):
@@ -72,6 +75,7 @@ def leaf_ssa(b: Builder, value: Value) -> SSAValue:
 
 
 def same_type(a: LeafType, b: LeafType) -> bool:
+    """Whether one SSA value can carry leaves of both types."""
     if isinstance(a, TensorType) and isinstance(b, TensorType):
         return (
             a.dtype is b.dtype

@@ -69,6 +69,8 @@ def _middle_present(size: Expr, nans: Expr) -> Expr:
 
 
 def median(position: Position, name: str) -> Callable[..., Value]:
+    """Rows of `median` and `nanmedian`: an element of the sorted line, and its index."""
+
     def row(b: Builder, x: Tensor, dim: Value = None, keepdim: Value = False, *_: Value) -> Value:
         if dim is None:
             flat = b.call("aten::reshape", x, [-1])

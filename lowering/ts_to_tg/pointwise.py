@@ -70,6 +70,7 @@ def _mul(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
 
 
 def true_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
+    """x / y in floating point; integers become the default dtype."""
     dtype = b.result_type(x, y)
     if not dtype.is_floating_point:
         dtype = b.default_dtype
@@ -85,6 +86,7 @@ def _no_zero(b: Builder, y: Value) -> None:
 
 
 def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
+    """x // y, rounded down. Integers refuse a zero divisor."""
     if not b.result_type(x, y).is_floating_point:
         _no_zero(b, y)
         return b.pointwise(lambda p, q: p // q, x, y)
@@ -224,6 +226,7 @@ def _nan_to_num(
 
 
 def logaddexp(p: Expr, q: Expr) -> Expr:
+    """log(exp(p) + exp(q)) without overflow; equal infinities stay."""
     top = binary("max", p, q)
     same = p.equals(q)
     gap = call("abs", p - q)
@@ -248,6 +251,8 @@ def binary_float(fn: Element) -> Callable[..., Tensor]:
 
 
 def bitwise(op: str) -> Callable[..., Tensor]:
+    """Rows of bitwise operators, for integers and bools."""
+
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         dtype = b.result_type(x, y)
         if dtype.is_floating_point:
@@ -264,6 +269,8 @@ def _invert(b: Builder, x: Tensor, *_: Value) -> Tensor:
 
 
 def extremum(op: str) -> Callable[..., Tensor]:
+    """Rows of `maximum` (op "max") and `minimum`; NaN goes through."""
+
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         if b.result_type(x, y) is bool_:
             return b.pointwise(lambda p, q: binary("or" if op == "max" else "and", p, q), x, y)

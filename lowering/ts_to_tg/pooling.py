@@ -33,6 +33,9 @@ def _window(kernel: Value, stride: Value, n: int) -> tuple[list[int], list[int]]
 
 
 def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
+    """Rows of `max_pool{n}d`: (.., s_1, .., s_n) to the largest element of each window, and with
+    `with_indices` its place in the flat image."""
+
     def row(
         b: Builder,
         x: Tensor,
@@ -90,6 +93,8 @@ def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
 
 
 def avg_pool(n: int) -> Callable[..., Tensor]:
+    """Rows of `avg_pool{n}d`: the mean of each window, over the padding too if that is asked."""
+
     def row(
         b: Builder,
         x: Tensor,

@@ -159,6 +159,7 @@ def _even_split(name: str, axis: int) -> Value:
 
 
 def meshgrid(b: Builder, tensors: list[Tensor], indexing: str = "ij", *_: Value) -> list[Tensor]:
+    """Each of n tensors (s_k) or () spread over the grid (s_1, .., s_n); "xy" swaps s_1 and s_2."""
     if not tensors:
         b.error("meshgrid expects a non-empty TensorList")
     if indexing not in ("ij", "xy"):

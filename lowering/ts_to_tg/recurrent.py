@@ -46,6 +46,7 @@ def _pointwise(b: Builder, fn: Callable[..., Expr], *tensors: Tensor) -> Tensor:
 
 
 def lstm_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
+    """h and c after a step, from the gates (N, 4 H) of the input and of the state: i, f, g, o."""
     gates = [*_parts(b, given, 4), *_parts(b, hidden, 4)]
 
     def memory(c: Expr, *g: Expr) -> Expr:
@@ -58,6 +59,7 @@ def lstm_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
 
 
 def gru_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
+    """h after a step, from the gates (N, 3 H) of the input and of the state: r, z, n."""
     gates = [*_parts(b, given, 3), *_parts(b, hidden, 3)]
 
     def new(h: Expr, *g: Expr) -> Expr:
@@ -69,6 +71,8 @@ def gru_cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
 
 
 def simple_cell(fn: Callable[[Expr], Expr]) -> Cell:
+    """A cell of one activation of the sum."""
+
     def cell(b: Builder, given: Tensor, hidden: Tensor, state: State) -> State:
         return [_pointwise(b, lambda p, q: fn(p + q), given, hidden)]
 
@@ -174,6 +178,8 @@ def _lstm(b: Builder, x: Tensor, state: Value, weights: Value, *options: Value) 
 
 
 def network(cell: Cell) -> Callable[..., Value]:
+    """Rows of `rnn_tanh`, `rnn_relu` and `gru`: layers over time of cells with one state."""
+
     def row(b: Builder, x: Tensor, state: Value, weights: Value, *options: Value) -> Value:
         biases, layers, dropout, training, both, first = options
         return network_over(

@@ -158,6 +158,8 @@ def _var_arguments(
 
 
 def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
+    """Rows of `var` and `std`, of those that give the mean, too: (result[, mean])."""
+
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
         mean, var = moments(b, x, dimensions(b, dims, x.rank), keepdim, correction, True)
@@ -245,6 +247,8 @@ def with_index(op: str) -> Callable[..., Value]:
 
 
 def truth(op: str) -> Callable[..., Tensor]:
+    """Rows of `all` (op "and") and `any` (op "or"); bytes give bytes."""
+
     def row(b: Builder, x: Tensor, dims: Value = None, keepdim: Value = False, *_: Value) -> Tensor:
         found = combine(b, x, dimensions(b, dims, x.rank), keepdim, op, bool_, wide=bool_)
         return b.cast(found, uint8) if x.dtype is uint8 else found
@@ -268,6 +272,7 @@ def norm(
     dtype: Value = None,
     *_: Value,
 ) -> Tensor:
+    """The p-norm along `dims` (all if None), of any real p and both infinities."""
     kind = dtype_of(dtype, x.dtype)
     found = dimensions(b, dims, x.rank)
     wide = compute_dtype(kind)
@@ -290,6 +295,7 @@ def norm(
 
 
 def logsumexp(b: Builder, x: Tensor, dims: Value, keepdim: Value = False, *_: Value) -> Tensor:
+    """log(sum(exp(x))) along `dims`, from the largest element so that nothing overflows."""
     x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
     found = dimensions(b, dims, x.rank)
     wide = compute_dtype(x.dtype)

@@ -192,6 +192,8 @@ def _unflatten(b: Builder, x: Tensor, dim: Value, sizes: Value, *_: Value) -> Te
 
 
 def atleast(rank: int) -> Callable[..., Tensor]:
+    """Rows of `atleast_1d` and `atleast_2d`: dimensions of size 1 in front."""
+
     def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
         return reshaped(b, x, (*[const(1)] * (rank - x.rank), *x.shape))
 

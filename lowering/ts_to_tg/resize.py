@@ -33,6 +33,7 @@ def _amounts(x: Tensor, pads: Sequence[Value]) -> list[tuple[Expr, Expr]]:
 
 
 def constant_pad(b: Builder, x: Tensor, pads: Value, value: Value = 0, *_: Value) -> Tensor:
+    """`x` between `pads` elements of `value` (last dimension first); negative numbers cut."""
     amounts = _amounts(x, pads)
     shape = sizes_of(b, [simplify(s + p + q) for s, (p, q) in zip(x.shape, amounts, strict=True)])
     fill = 0 if value is None else value
@@ -116,6 +117,8 @@ def _ratio(old: Expr, new: Expr, factor: float | None, kind: DType = _F32) -> Ex
 
 
 def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
+    """Rows of `upsample_nearest{n}d`: the element at the scaled index (`exact`: its middle)."""
+
     def row(b: Builder, x: Tensor, size: Value, *rest: Value) -> Tensor:
         factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
         sizes, scales = _target(b, x, size, factors, n)

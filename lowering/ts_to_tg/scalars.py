@@ -45,6 +45,8 @@ def is_unknown(*values: Value) -> bool:
 
 
 def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """Rows of binary operators on numbers: done now where both are known. `+` joins strings."""
+
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
         if isinstance(x, UnknownString | Text) or isinstance(y, UnknownString | Text):
             return shown_text(b, to_text(x) + to_text(y), (x, y))
@@ -59,6 +61,8 @@ def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Va
 
 
 def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]:
+    """Rows of comparisons of numbers, known strings and lists."""
+
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
         if isinstance(x, list) and isinstance(y, list) and op in ("eq", "ne"):
             if len(x) != len(y):
@@ -270,6 +274,8 @@ def _to_bool(b: Builder, x: Value, *_: Value) -> Value:
 
 
 def extremum(op: str, fn: Callable[..., Value]) -> Callable[..., Value]:
+    """Rows of `max` and `min` of numbers, or of a list of them."""
+
     def row(b: Builder, *values: Value) -> Value:
         items: Sequence[Value] = values[0] if isinstance(values[0], list) else values
         if len(values) == 2 and isinstance(values[0], list):

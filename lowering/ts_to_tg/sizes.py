@@ -210,6 +210,7 @@ def same_size(a: Expr, b: Expr) -> bool:
 
 
 def product(sizes: tuple[Expr, ...]) -> Expr:
+    """How many elements a shape has."""
     out = const(1)
     for size in sizes:
         out = mul(out, size)
