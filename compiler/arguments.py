@@ -250,6 +250,8 @@ def rebuild(
             return tensor(tree.leaf, None)
         case "each":
             return rows(tree.children[0], leaves, tensor)
+        case "map":
+            return dict(rows(tree.children[0], leaves, tensor))
         case "scalar":
             return leaves[tree.leaf]
         case "text":

@@ -41,8 +41,9 @@ def results_text(tree: OutputTree) -> str:
         return f"texts({inside[0]}, {tree.leaf})"
     if tree.kind == "column":
         return f"column({tree.leaf})"
-    if tree.kind == "each":
-        return f"each({inside[0]})" if tree.leaf < 0 else f"each({inside[0]}, {tree.leaf})"
+    if tree.kind in ("each", "map"):
+        leaf = "" if tree.leaf < 0 else f", {tree.leaf}"
+        return f"{tree.kind}({inside[0]}{leaf})"
     if tree.kind == "boxes":
         return f"boxes({', '.join([str(tree.leaf), *inside])})"
     if tree.kind == "choice":
@@ -101,10 +102,10 @@ def _read(node: ast.expr) -> OutputTree:
             return OutputTree("texts", leaf, (_read(child),))
         case ast.Call(ast.Name("column"), [ast.Constant(int(leaf))]):
             return OutputTree("column", leaf)
-        case ast.Call(ast.Name("each"), [child]):
-            return OutputTree("each", children=(_read(child),))
-        case ast.Call(ast.Name("each"), [child, ast.Constant(int(leaf))]):
-            return OutputTree("each", leaf, (_read(child),))
+        case ast.Call(ast.Name("each" | "map" as kind), [child]):
+            return OutputTree(kind, children=(_read(child),))
+        case ast.Call(ast.Name("each" | "map" as kind), [child, ast.Constant(int(leaf))]):
+            return OutputTree(kind, leaf, (_read(child),))
         case ast.Call(ast.Name("boxes"), [ast.Constant(int(leaf)), *children]):
             return OutputTree("boxes", leaf, tuple(map(_read, children)))
         case ast.Tuple(elements):

@@ -70,6 +70,9 @@ def rows(
             return leaves[tree.leaf].tolist()  # type: ignore[no-any-return]  # a list
         case "each":
             return _split(rows(tree.children[0], leaves, wrap), leaves[tree.leaf].tolist())
+        case "map":
+            pairs = rows(tree.children[0], leaves, wrap)
+            return list(map(dict, _split(pairs, leaves[tree.leaf].tolist())))
         case "texts":
             parts = _split(rows(tree.children[0], leaves, wrap), leaves[tree.leaf].tolist())
             return list(map(text_of_bytes, parts))

@@ -16,7 +16,15 @@ from .builder import Builder
 from .complex_tensors import AnyTensor, as_complex, paired, pairs_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import Element, ListElement, NumberElement, TensorElement, TextElement, TupleElement
+from .grown import (
+    Element,
+    ListElement,
+    MapElement,
+    NumberElement,
+    TensorElement,
+    TextElement,
+    TupleElement,
+)
 from .grown import (
     columns as columns_of,
 )
@@ -86,9 +94,8 @@ class Boundary:
             case ListSpec(dtype, depth):
                 return self.list_argument(dtype, depth, path)
             case DictSpec(items):
-                return self.evaluator.new_dict(
-                    {k: self.argument(s, below(path, k)) for k, s in items}
-                )
+                named = {k: self.argument(s, below(path, k)) for k, s in items}
+                return self.evaluator.new_dict(named, site=("argument", path))
             case ObjectSpec(class_name, items):
                 made = ObjectRef(class_name, path)
                 self.builder.heap[made] = {k: self.argument(s, below(path, k)) for k, s in items}
@@ -173,7 +180,8 @@ class Boundary:
             content = heap[value]
             if isinstance(content, Grown):
                 child = self.elements(content.element, iter(content.columns))
-                return OutputTree("each", children=(child,))
+                kind = "map" if isinstance(content.element, MapElement) else "each"
+                return OutputTree(kind, children=(child,))
             return OutputTree("list", children=tuple(map(self.tree, content)))
         if isinstance(value, DictRef):
             items = heap[value]
@@ -230,7 +238,11 @@ class Boundary:
                 counts = perform(b, "lengths", nested[:1], ListType.of(int64))
                 lengths_leaf = self.leaf(counts)
                 parts_ = [perform(b, "join", [c], element_of(_list(c))) for c in nested]
-                return OutputTree("each", lengths_leaf, (self.elements(inner, iter(parts_)),))
+                kind = "map" if isinstance(inner, MapElement) else "each"
+                return OutputTree(kind, lengths_leaf, (self.elements(inner, iter(parts_)),))
+            case MapElement(key, value):
+                pair = tuple(self.elements(part, columns) for part in (key, value))
+                return OutputTree("tuple", children=pair)
             case TextElement():
                 texts = next(columns)
                 each = self.leaf(perform(b, "lengths", [texts], TEXT))

@@ -11,6 +11,7 @@ from tensorscript.dialects.ts.constants import Device
 
 from .builder import Rows
 from .control import branch
+from .dicts import dict_of, grow_dict, holds, is_unknown, item_or, item_under, items_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .kinds import is_constant, variant
@@ -40,19 +41,11 @@ def _contents(ev: Evaluator, x: Value) -> Value:
     return ev.b.heap[x] if isinstance(x, ListRef) else x
 
 
-def items_of(ev: Evaluator, x: DictRef) -> dict[Value, Value]:
-    """The items of a dict all of whose keys it certainly has."""
-    content: dict[Value, Value] = ev.b.heap[x]
-    if any(present(v) is not True for v in content.values()):
-        ev.b.cannot("a dict whose keys depend on a condition")
-    return content
-
-
 def _change(ev: Evaluator, x: ListRef | DictRef, content: Value) -> None:
     if x.shared and isinstance(x, ListRef):
         grow(ev, x, "changing a list that may be the same as another one")
-    if x.shared:
-        ev.b.cannot("changing a dict that may be the same as another one")
+    if x.shared and isinstance(x, DictRef):
+        grow_dict(ev, x, "changing a dict that may be the same as another one")
     ev.b.heap[x] = content
 
 
@@ -81,11 +74,13 @@ def _position(ev: Evaluator, x: Value, index: Value, size: int) -> int:
 def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
     if isinstance(x, DictRef):
         items = ev.b.heap[x]
-        if isinstance(key, Expr | Tensor):
-            ev.b.cannot("a dict key that is not known")
+        if isinstance(key, Tensor):
+            ev.b.cannot("a tensor as the key of a dict")
+        if is_unknown(key):
+            return item_under(ev, x, key)
         if key not in items:
-            ev.b.error(f"Argument passed to at() was not in the map: {key}")
-        ev.b.check(present(items[key]), f"Argument passed to at() was not in the map: {key}")
+            ev.b.error(f"KeyError: {key}")
+        ev.b.check(present(items[key]), f"KeyError: {key}")
         return held(items[key])
     if isinstance(x, str):
         return x[_position(ev, x, key, len(x))]
@@ -108,8 +103,12 @@ def _one_of(ev: Evaluator, items: tuple[Value, ...], key: Expr) -> Value:
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
-        if isinstance(key, Expr | Text | UnknownString):
-            ev.b.cannot("a dict key that is not known")
+        if isinstance(key, Tensor | UnknownString):
+            ev.b.cannot("a tensor or an unknown string as the key of a dict")
+        if is_unknown(key):
+            grow_dict(ev, x, "a dict key that is not known", key, value)
+        if present(content.get(key, True)) is not True and key != next(reversed(content)):
+            grow_dict(ev, x, "keys whose order depends on a condition", key, value)
         _change(ev, x, {**content, key: value})
         return None
     if isinstance(key, Expr):
@@ -142,6 +141,8 @@ def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
     content = ev.b.heap[x]
     if isinstance(x, DictRef):
         content = items_of(ev, x)
+        if is_unknown(key):
+            grow_dict(ev, x, "a dict key that is not known")
         if key not in content:
             return default[0] if default else ev.b.error("KeyError: " + str(key))
         _change(ev, x, {k: v for k, v in content.items() if k != key})
@@ -218,6 +219,8 @@ def _slice(
 
 def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
     content = ev.b.heap[x] if isinstance(x, DictRef) else _contents(ev, x)
+    if isinstance(x, DictRef) and is_unknown(value):
+        return holds(ev, x, value)
     if isinstance(content, dict):
         return present(content.get(value, ABSENT))
     if isinstance(content, str):
@@ -264,15 +267,19 @@ def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
 
 
 def _get(ev: Evaluator, x: DictRef, key: Value, *default: Value) -> Value:
-    found = ev.b.heap[x].get(key, ABSENT)
     other = default[0] if default else None
+    if is_unknown(key):
+        return item_or(ev, x, key, other)
+    found = ev.b.heap[x].get(key, ABSENT)
     is_present = present(found)
     if isinstance(is_present, Expr):
         return branch(ev.b, is_present, lambda _: [held(found)], lambda _: [other])[0]
     return found if is_present else other
 
 
-def _update(ev: Evaluator, x: DictRef, other: DictRef) -> Value:
+def _update(ev: Evaluator, x: DictRef, other: DictRef | ListRef) -> Value:
+    if isinstance(other, ListRef):
+        grow_dict(ev, x, "a dict with the items of one that the running program makes")
     _change(ev, x, {**ev.b.heap[x], **items_of(ev, other)})
     return None
 
@@ -408,9 +415,7 @@ def _dict(ev: Evaluator, *given: Value) -> Value:
     if isinstance(given[0], DictRef):
         return ev.new_dict(items_of(ev, given[0]))
     pairs = [pair.elements for pair in ev.plain(given[0])]
-    if any(isinstance(key, Expr | Text | UnknownString) for key, _ in pairs):
-        ev.b.cannot("a dict key that is not known")
-    return ev.new_dict(dict(pairs))
+    return dict_of(ev, pairs)
 
 
 _ABSENT = (

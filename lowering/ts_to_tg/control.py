@@ -47,6 +47,7 @@ from .merge import (
     placeholder,
     require_alike,
     require_alike_contents,
+    require_one_dict,
     same_type,
     same_value,
 )
@@ -463,6 +464,7 @@ class _LoopState:
                     self.b.cannot("a value that only exists after a loop's first iteration")
                 self.initial[k] = first
             elif not isinstance(old, Variant | Text) and kind_of(old) != kind_of(new):
+                require_one_dict(self.b, self.before, old, trial.heap, new)
                 self.b.cannot(
                     f"a value that a loop changes from {kind_text(old)} to {kind_text(new)}"
                 )
@@ -470,12 +472,19 @@ class _LoopState:
         for ref in changed:
             keys = self.refs.get(ref)
             found = set[object]()
+            if isinstance(ref, DictRef):
+                self._require_keys(ref, trial.heap)
             if isinstance(ref, DictRef | ObjectRef):
                 found = changed_keys(self.b.heap[ref], trial.heap[ref])
             if keys is None or found - keys:
                 self.refs[ref] = found if keys is None else keys | found
                 grew = True
         return grew
+
+    def _require_keys(self, ref: DictRef, heap: Heap) -> None:
+        """A dict whose keys an iteration changes is a run-time one."""
+        if list(self.b.heap[ref]) != list(heap[ref]) and ref.sites:
+            require_one_dict(self.b, self.b.heap, ref, heap, ref)
 
     def _yields(self, types: Sequence[LeafType], after: list[Value], trial: _Trial) -> list[Value]:
         b = self.b

@@ -33,7 +33,16 @@ from .complex_creation import MAKERS, asked_place
 from .complex_tensors import complex_literal, converted, copied, write
 from .dims import dtype_of
 from .elements import as_expr, known
-from .grown import Hints, fill, joined, new_grown, of_type, of_values
+from .grown import (
+    Hints,
+    MapElement,
+    fill,
+    joined,
+    new_grown,
+    of_dict,
+    of_type,
+    of_values,
+)
 from .kinds import kind_text
 from .paths import SELF, below
 from .refusals import reason_of
@@ -99,6 +108,7 @@ class Evaluator:
                 self.classes[op.sym_name.data] = op
         self.containers = tables["container"]
         self.grown_rows = tables["grown"]
+        self.map_rows = tables["map"]
         self.scalar_rows = tables["scalar"]
         self.text_rows = tables["text"]
         self.tensor_rows = tables["tensor"]
@@ -195,10 +205,22 @@ class Evaluator:
             self.b.cannot("a list that grows, of such elements")
         return fill(self.b, new_grown(self.b, element), content)
 
-    def new_dict(self, items: Mapping[Value, Value]) -> DictRef:
-        made = DictRef()
+    def new_dict(self, items: Mapping[Value, Value], site: Site | None = None) -> DictRef | ListRef:
+        """A new dict; a run-time one where the hints ask for it."""
+        site = site or self.site
+        types = [r.type for r in self.op.results] if self.op is not None else []
+        made = DictRef((site,), types[0] if len(types) == 1 else None)
         self.b.heap[made] = dict(items)
-        return made
+        if site not in self.hints.elements:
+            return made
+        own, wanted = of_dict(self.b, made), self.hints.elements[site]
+        element = joined(wanted, own) if wanted is not None and own is not None else wanted or own
+        if element is None:
+            self.b.cannot("a dict that grows, of such items")
+        grown = ListRef((site,))
+        pairs = [TupleValue(pair) for pair in items.items()]
+        self.b.heap[grown] = fill(self.b, new_grown(self.b, element), pairs)
+        return grown
 
     def plain(self, value: Value) -> Value:
         """Lists as Python lists, for rows that only read."""
@@ -212,8 +234,12 @@ class Evaluator:
         return value
 
     def is_grown(self, value: Value) -> bool:
-        """A run-time list."""
+        """A run-time list or dict."""
         return isinstance(value, ListRef) and isinstance(self.b.heap[value], Grown)
+
+    def is_map(self, value: Value) -> bool:
+        """A run-time dict."""
+        return self.is_grown(value) and isinstance(self.b.heap[value].element, MapElement)
 
     def boxed(self, value: Value) -> Value:
         """Python lists as references."""
@@ -277,7 +303,12 @@ class Evaluator:
         base = name.partition(".")[0]
         if any(isinstance(a, UnknownString) for a in arguments) and base not in _OF_MESSAGES:
             b.cannot("computes with a string that depends on unknown values")
-        if any(isinstance(a, Text) for a in arguments):
+        if self.is_map(arguments[0] if arguments else None):
+            if row := self.map_rows.get(base):
+                return row(self, *arguments)
+            b.cannot("has no native form on a dict that the running program makes")
+        on_dict = bool(arguments) and isinstance(arguments[0], DictRef)
+        if not on_dict and any(isinstance(a, Text) for a in arguments):
             if row := self.text_rows.get(base):
                 return row(self, *arguments)
             if base not in _OF_MESSAGES | _OF_ELEMENTS:
@@ -415,7 +446,8 @@ class Evaluator:
         if isinstance(type_, tt.UnionType):
             return any(self.is_instance(value, m) for m in type_.members)
         if isinstance(type_, tt.ListType):
-            return isinstance(value, ListRef) and self._holds(value, type_.element)
+            is_list = isinstance(value, ListRef) and not self.is_map(value)
+            return is_list and self._holds(value, type_.element)
         if isinstance(type_, tt.TupleType):
             return (
                 isinstance(value, TupleValue)
@@ -424,7 +456,7 @@ class Evaluator:
                 and all(map(self.is_instance, value.elements, type_.elements))
             )
         if isinstance(type_, tt.DictType):
-            return isinstance(value, DictRef)
+            return isinstance(value, DictRef) or self.is_map(value)
         if isinstance(type_, tt.ClassType):
             return isinstance(value, ObjectRef) and value.class_name == type_.class_name.data
         if isinstance(type_, tt.EnumType):

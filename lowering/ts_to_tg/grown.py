@@ -7,6 +7,8 @@ that cannot stay so, because a loop appends to it or reads it at an unknown inde
 A run-time list is one tg.list per *column*: a number is one column, a tuple those of its parts,
 a tensor its box and each size that differs between elements, a list the columns of its elements
 with a list around each. List[Tuple[int, float]] is two lists of the same length.
+
+A run-time dict is a run-time list of its items (`MapElement`) in the order they were put in.
 """
 
 from __future__ import annotations
@@ -27,10 +29,22 @@ from tensorscript.dialects.ts import types as tt
 from .builder import Builder
 from .elements import as_expr
 from .heap import Heap
+from .kinds import options_of
 from .list_actions import perform
 from .sizes import same_size
 from .text_values import TEXT, is_textual, text_column
-from .values import Grown, ListRef, Site, Tensor, Text, TupleValue, Value, is_scalar
+from .values import (
+    ABSENT,
+    DictRef,
+    Grown,
+    ListRef,
+    Site,
+    Tensor,
+    Text,
+    TupleValue,
+    Value,
+    is_scalar,
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,15 @@ class TextElement:
     """Strings, each as the list of its bytes."""
 
 
-Element = NumberElement | TensorElement | TupleElement | ListElement | TextElement
+@dataclass(frozen=True)
+class MapElement:
+    """An item of a dict: a list of these is a dict, and a `ListElement` of it stands for one."""
+
+    key: Element
+    value: Element
+
+
+Element = NumberElement | TensorElement | TupleElement | ListElement | TextElement | MapElement
 
 
 class ListGrows(Exception):
@@ -115,12 +137,23 @@ def of_type(type_: Attribute | None) -> Element | None:
     if isinstance(type_, tt.ListType):
         inner = of_type(type_.element)
         return None if inner is None else ListElement(inner)
+    if isinstance(type_, tt.DictType):
+        item = of_dict_type(type_)
+        return None if item is None else ListElement(item)
     if isinstance(type_, tt.TupleType):
         parts = [of_type(t) for t in type_.elements]
         known = tuple(p for p in parts if p is not None)
         if len(known) == len(parts) and parts:
             return TupleElement(known, type_.field_names, type_.class_name.data)
     return None
+
+
+def of_dict_type(type_: Attribute | None) -> MapElement | None:
+    """The items of a ts type of dicts; None where the type does not say all."""
+    if not isinstance(type_, tt.DictType):
+        return None
+    key, value = of_type(type_.key), of_type(type_.value)
+    return None if key is None or value is None else MapElement(key, value)
 
 
 def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | None:
@@ -141,7 +174,20 @@ def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | No
     if isinstance(value, ListRef):
         inner = of_list(b, value, heap)
         return None if inner is None else ListElement(inner)
+    if isinstance(value, DictRef):
+        item = of_dict(b, value, heap)
+        return None if item is None else ListElement(item)
     return None
+
+
+def of_dict(b: Builder, ref: DictRef, heap: Heap | None = None) -> MapElement | None:
+    """The items of a known dict."""
+    content: dict[Value, Value] = (b.heap if heap is None else heap)[ref]
+    if not content:
+        return of_dict_type(ref.type)
+    options = [o for v in content.values() for o in options_of(v) if o is not ABSENT]
+    key, value = of_values(b, list(content), heap), of_values(b, options, heap)
+    return None if key is None or value is None else MapElement(key, value)
 
 
 def of_list(b: Builder, ref: ListRef, heap: Heap | None = None) -> Element | None:
@@ -184,6 +230,9 @@ def joined(left: Element | None, right: Element | None) -> Element | None:
     if isinstance(left, ListElement) and isinstance(right, ListElement):
         inner = joined(left.element, right.element)
         return None if inner is None else ListElement(inner)
+    if isinstance(left, MapElement) and isinstance(right, MapElement):
+        key, value = joined(left.key, right.key), joined(left.value, right.value)
+        return None if key is None or value is None else MapElement(key, value)
     return right if left is None else None
 
 
@@ -200,6 +249,8 @@ def columns(element: Element) -> list[Attribute]:
             return [list_of(c) for c in columns(inner)]
         case TextElement():
             return [TEXT]
+        case MapElement(key, value):
+            return [*columns(key), *columns(value)]
 
 
 # --- elements in and out ----------------------------------------------------------------------
@@ -232,6 +283,11 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
             return [leaf for part, v in pairs for leaf in leaves_of(b, part, v)]
         case ListElement(inner), ListRef():
             return _list_leaves(b, inner, value)
+        case ListElement(MapElement() as inner), DictRef():
+            found = of_dict(b, value)
+            must_grow(b, value.sites, joined(inner, found), "a dict that is put into a list")
+        case MapElement(key, item), TupleValue((k, v)):
+            return [*leaves_of(b, key, k), *leaves_of(b, item, v)]
         case TextElement(), _ if is_textual(value):
             return [text_column(b, value)]
     return b.cannot("a list of values of different kinds")
@@ -267,6 +323,8 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
             return ref
         case TextElement():
             return Text(next(leaves))
+        case MapElement(key, item):
+            return TupleValue((value_of(b, key, leaves), value_of(b, item, leaves)))
 
 
 def fill(b: Builder, grown: Grown, values: Sequence[Value]) -> Grown:

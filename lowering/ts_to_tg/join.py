@@ -16,10 +16,18 @@ from tensorscript.dialects.te.expr import Expr, select
 from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder
 from .elements import as_expr, known
-from .grown import joined, must_grow, of_list
+from .grown import joined, must_grow, of_dict, of_list
 from .heap import Heap, Ref
 from .kinds import chosen_of, kind_of, kind_text, options_of, tag_of, variant
-from .merge import Rebuild, grown_list, leaf_type, leaf_value, same_type, same_value
+from .merge import (
+    Rebuild,
+    grown_list,
+    leaf_type,
+    leaf_value,
+    require_one_dict,
+    same_type,
+    same_value,
+)
 from .text_values import Textual, is_textual
 from .values import (
     ABSENT,
@@ -116,6 +124,8 @@ class Join:
             return self._text(yes, no)
         if Variant in (type(yes), type(no)):
             return self._variant(yes, no)
+        if {type(yes), type(no)} == {DictRef, ListRef}:
+            require_one_dict(self.b, self.yes, yes, self.no, no)
         present, other = (no, UNINITIALIZED) if yes is UNINITIALIZED else (yes, no)
         if other is not UNINITIALIZED and kind_of(present) != kind_of(other):
             if UnknownString in (type(yes), type(no)):
@@ -178,21 +188,39 @@ class Join:
             if side is not UNINITIALIZED and side in self.before:
                 side.shared = True
             sides.append(None if side is UNINITIALIZED else heap[side])
+        if DictRef in (type(yes), type(no)) and None not in sides:
+            self._require_order(yes, no)
         names = dict.fromkeys(k for s in sides if s is not None for k in s)
         parts = {
             k: self.value(*(UNINITIALIZED if s is None else s.get(k, ABSENT) for s in sides))
             for k in names
         }
-        kind = present.class_name if isinstance(present, ObjectRef) else None
+        sites = tuple(s for v in (yes, no) if isinstance(v, DictRef) for s in v.sites)
         is_shared = any(v is not UNINITIALIZED and v in self.before for v in (yes, no))
 
         def rebuild(it: Iterator[SSAValue]) -> Value:
-            made: DictRef | ObjectRef = DictRef() if kind is None else ObjectRef(kind)
+            made: DictRef | ObjectRef
+            if isinstance(present, DictRef):
+                made = DictRef(sites, present.type)
+            else:
+                made = ObjectRef(present.class_name)
             made.shared = is_shared
             self.b.heap[made] = {k: p(it) for k, p in parts.items()}
             return made
 
         return rebuild
+
+    def _require_order(self, yes: DictRef, no: DictRef) -> None:
+        """Keys of a dict come in one order, whichever branch put them in.
+
+        Raises:
+            ListGrows: they do not; these will be run-time dicts.
+        """
+        left, right = list(self.yes[yes]), list(self.no[no])
+        both = [k for k in dict.fromkeys((*left, *right)) if k in right]
+        if both != right:
+            found = joined(of_dict(self.b, yes, self.yes), of_dict(self.b, no, self.no))
+            must_grow(self.b, (*yes.sites, *no.sites), found, "dicts with keys in different orders")
 
     def _is_inner(self, value: Value) -> bool:
         """Whether a reference was made inside a branch."""
@@ -305,6 +333,8 @@ class Join:
             return lambda it: tuple(p(it) for p in parts)
         if isinstance(ref, ObjectRef) and set(yes) != set(no):
             self.b.cannot("the branches of an if set different attributes")
+        if isinstance(ref, DictRef):
+            self._require_order(ref, ref)
         keys = dict.fromkeys((*yes, *no))
         named = {k: self.value(yes.get(k, ABSENT), no.get(k, ABSENT)) for k in keys}
         return lambda it: {k: p(it) for k, p in named.items()}

@@ -135,13 +135,14 @@ def _not_equal(ev: Evaluator, x: Value, y: Value) -> Value:
 # --- changing ---------------------------------------------------------------------------------
 
 
-def _changed(ev: Evaluator, x: ListRef) -> Grown:
+def changed(ev: Evaluator, x: ListRef) -> Grown:
+    """The content of a list that is about to be changed."""
     if x.frozen:
         ev.b.cannot("changing a list that the caller keeps")
     return _content(ev, x)
 
 
-def _leaves(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[SSAValue]:
+def leaves_for(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[SSAValue]:
     """An element's leaves; a list that holds something narrower is made anew."""
     found = of_value(ev.b, value)
     wanted = joined(content.element, found)
@@ -151,32 +152,32 @@ def _leaves(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[SSA
 
 
 def _set_item(ev: Evaluator, x: ListRef, index: Value, value: Value) -> Value:
-    content = _changed(ev, x)
+    content = changed(ev, x)
     at = ev.b.scalar_operand(position(ev.b, content, index))
-    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+    for column, leaf in zip(content.columns, leaves_for(ev, x, content, value), strict=True):
         perform(ev.b, "set", [column, at, leaf])
     return x
 
 
 def _append(ev: Evaluator, x: ListRef, value: Value) -> Value:
-    content = _changed(ev, x)
-    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+    content = changed(ev, x)
+    for column, leaf in zip(content.columns, leaves_for(ev, x, content, value), strict=True):
         perform(ev.b, "push", [column, leaf])
     return x
 
 
 def _insert(ev: Evaluator, x: ListRef, index: Value, value: Value) -> Value:
-    content = _changed(ev, x)
+    content = changed(ev, x)
     size, e = length(ev.b, content), named(ev.b, index)
     counted = select(e < 0, binary("max", e + size, 0), binary("min", e, size))
     at = ev.b.scalar_operand(counted)
-    for column, leaf in zip(content.columns, _leaves(ev, x, content, value), strict=True):
+    for column, leaf in zip(content.columns, leaves_for(ev, x, content, value), strict=True):
         perform(ev.b, "insert", [column, at, leaf])
     return None
 
 
 def _pop(ev: Evaluator, x: ListRef, index: Value = -1) -> Value:
-    content = _changed(ev, x)
+    content = changed(ev, x)
     check(ev.b, binary("gt", length(ev.b, content), 0), "pop from empty list")
     at = position(ev.b, content, index)
     value = fetch(ev.b, content, at)
@@ -186,7 +187,7 @@ def _pop(ev: Evaluator, x: ListRef, index: Value = -1) -> Value:
 
 
 def _delete(ev: Evaluator, x: ListRef, index: Value) -> Value:
-    content = _changed(ev, x)
+    content = changed(ev, x)
     at = ev.b.scalar_operand(position(ev.b, content, index))
     for column in content.columns:
         perform(ev.b, "remove", [column, at])
@@ -194,7 +195,7 @@ def _delete(ev: Evaluator, x: ListRef, index: Value) -> Value:
 
 
 def _remove(ev: Evaluator, x: ListRef, value: Value) -> Value:
-    content, at = _changed(ev, x), _find(ev, x, value)
+    content, at = changed(ev, x), _find(ev, x, value)
     check(ev.b, binary("ge", at, 0), "list.remove(x): x not in list")
     perform(ev.b, "remove", [content.columns[0], ev.b.scalar_operand(at)])
     return None
@@ -204,7 +205,7 @@ def _each(action: str) -> Callable[..., Value]:
     """clear, reverse."""
 
     def row(ev: Evaluator, x: ListRef) -> Value:
-        for column in _changed(ev, x).columns:
+        for column in changed(ev, x).columns:
             perform(ev.b, action, [column])
         return None
 
@@ -214,7 +215,7 @@ def _each(action: str) -> Callable[..., Value]:
 def _extended(ev: Evaluator, x: ListRef, other: ListRef) -> None:
     if not isinstance(ev.b.heap[x], Grown):
         grow(ev, x, "a list extended by one of unknown length")
-    content = _changed(ev, x)
+    content = changed(ev, x)
     more = as_grown(ev.b, other, content.element)
     if more.element != content.element:
         wanted = joined(content.element, more.element)
@@ -234,7 +235,7 @@ def _add_in_place(ev: Evaluator, x: ListRef, other: ListRef) -> Value:
 
 
 def _sort(ev: Evaluator, x: ListRef, reverse: Value = False, *_: Value) -> Value:
-    content = _changed(ev, x)
+    content = changed(ev, x)
     if isinstance(content.element, NumberElement):
         perform(ev.b, "sort", [content.columns[0], ev.b.scalar_operand(reverse)])
     elif has_order(content.element) and isinstance(reverse, bool):
@@ -287,24 +288,25 @@ def _slice(
     return fresh_list(ev, _sliced(ev.b, content, begin, step, count))
 
 
-def _copied(b: Builder, x: Grown) -> Grown:
+def copied(b: Builder, x: Grown) -> Grown:
+    """The same elements in lists of their own."""
     return _sliced(b, x, const(0), 1, length(b, x))
 
 
 def _copy(ev: Evaluator, x: ListRef) -> Value:
-    return fresh_list(ev, _copied(ev.b, _content(ev, x)))
+    return fresh_list(ev, copied(ev.b, _content(ev, x)))
 
 
 def _concatenate(ev: Evaluator, x: ListRef, y: ListRef) -> Value:
     left, right = _pair(ev, x, y)
-    made = _copied(ev.b, left)
+    made = copied(ev.b, left)
     for column, items in zip(made.columns, right.columns, strict=True):
         perform(ev.b, "extend", [column, items])
     return fresh_list(ev, made)
 
 
 def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
-    made = fresh_list(ev, _copied(ev.b, _content(ev, x)))
+    made = fresh_list(ev, copied(ev.b, _content(ev, x)))
     _sort(ev, made)
     return made
 

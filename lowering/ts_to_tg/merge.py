@@ -17,7 +17,7 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, ten
 from .boxes import Boxed, visible
 from .builder import Builder
 from .elements import as_expr
-from .grown import joined, must_grow, new_grown, of_list
+from .grown import MapElement, joined, must_grow, new_grown, of_dict, of_list
 from .heap import Heap, Ref
 from .kinds import is_constant
 from .list_actions import perform
@@ -118,6 +118,11 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value:
         items = [placeholder(b, heap, v) for v in content]
         b.heap[made] = tuple(items)
         return NOTHING if any(p is NOTHING for p in items) else made
+    if isinstance(value, DictRef):
+        named = {k: placeholder(b, heap, v) for k, v in heap[value].items()}
+        held = DictRef(value.sites, value.type)
+        b.heap[held] = named
+        return NOTHING if any(v is NOTHING for v in named.values()) else held
     if is_constant(value):
         return value
     if isinstance(value, Text):
@@ -200,8 +205,19 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
         leaves.append(value.tag)
         options = [flatten(b, v, leaves) for v in value.options]
         return lambda it: Variant(leaf_value(b, next(it)), tuple(p(it) for p in options))
-    if isinstance(value, DictRef | ObjectRef):
-        b.cannot("a dict or an object that a loop replaces")
+    if isinstance(value, DictRef):
+        value.shared = True
+        items = {k: flatten(b, v, leaves) for k, v in b.heap[value].items()}
+
+        def rebuild_dict(it: Iterator[SSAValue]) -> Value:
+            made = DictRef(value.sites, value.type)
+            made.shared = True
+            b.heap[made] = {k: p(it) for k, p in items.items()}
+            return made
+
+        return rebuild_dict
+    if isinstance(value, ObjectRef):
+        b.cannot("an object that a loop replaces")
     return lambda it: value
 
 
@@ -225,6 +241,31 @@ def require_alike(b: Builder, before: Heap, old: Value, after: Heap, new: Value)
             require_alike(b, before, p, after, q)
     if isinstance(old, ListRef) and isinstance(new, ListRef):
         require_alike_contents(b, before, old, after, new)
+    if isinstance(old, DictRef) and isinstance(new, DictRef):
+        left, right = before[old], after[new]
+        if list(left) != list(right):
+            require_one_dict(b, before, old, after, new)
+        for key in left:
+            require_alike(b, before, left[key], after, right[key])
+
+
+def require_one_dict(b: Builder, before: Heap, old: Value, after: Heap, new: Value) -> None:
+    """Two dicts with different keys, or of which one is a run-time dict, have to be of one form.
+
+    Raises:
+        ListGrows: they are not, and will be run-time dicts.
+    """
+    sides = ((before, old), (after, new))
+    known = [(heap, v) for heap, v in sides if isinstance(v, DictRef)]
+    grown = [heap[v] for heap, v in sides if isinstance(v, ListRef)]
+    if not known or not all(isinstance(g, Grown) for g in grown):
+        return
+    elements = [of_dict(b, v, heap) for heap, v in known] + [g.element for g in grown]
+    if not all(e is None or isinstance(e, MapElement) for e in elements):
+        return
+    wanted = joined(*elements) if len(elements) == 2 else elements[0]
+    sites = [site for _, v in known for site in v.sites]
+    must_grow(b, sites, wanted, "dicts with different keys")
 
 
 def require_alike_contents(

@@ -16,6 +16,7 @@ from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
 
 from .control import Raised, branch, loop
+from .dicts import dict_of
 from .evaluator import Env, Evaluator
 from .kinds import narrowed
 from .lists import unpack
@@ -99,9 +100,7 @@ def _tuple(ev: Evaluator, op: ts.TupleConstructOp, env: Env) -> None:
 
 def _dict(ev: Evaluator, op: ts.DictConstructOp, env: Env) -> None:
     parts = [env[a] for a in op.arguments]
-    if any(isinstance(key, Expr | Text | UnknownString | Variant) for key in parts[::2]):
-        ev.b.cannot("a dict key that is not known")
-    env[op.result] = ev.new_dict(dict(zip(parts[::2], parts[1::2], strict=True)))
+    env[op.result] = dict_of(ev, zip(parts[::2], parts[1::2], strict=True))
 
 
 def _unpack(ev: Evaluator, op: ts.ListUnpackOp | ts.TupleUnpackOp, env: Env) -> None:

@@ -39,6 +39,7 @@ from .linalg import LINALG
 from .list_joining import LIST_JOINING
 from .lists import GROWN
 from .loss import LOSS
+from .maps import MAPS
 from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
 from .order import ORDER
@@ -122,6 +123,7 @@ BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEM
 TABLES: dict[str, Rows] = {
     "container": CONTAINER,
     "grown": GROWN | LIST_JOINING,
+    "map": MAPS,
     "scalar": SCALAR,
     "text": TEXT_ROWS,
     "tensor": BUILDERS,

@@ -13,18 +13,14 @@ from .control import loop
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .grown import NumberElement, TextElement, as_grown, fill, new_grown
-from .kinds import is_constant, variant
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
 from .text_values import TEXT, is_textual, joined_text, text_column
-from .values import DictRef, Grown, ListRef, Text, Value
-from .variants import held, present
+from .values import Grown, ListRef, Text, Value
 
 _I64, _B1 = ScalarType(int64), ScalarType(bool_)
 _LONG = 1 << 20
 """Ops of a loop that is not to be unrolled."""
-MOST_KEYS = 256
-"""So many keys of a dict are compared with a string, one after the other."""
 
 
 def numbers_of(b: Builder, text: Value) -> Grown:
@@ -66,7 +62,8 @@ def part(
     return _part(b, text, first, binary("max", end(stop, size) - first, 0))
 
 
-def _same(b: Builder, left: Value, right: Value) -> Expr:
+def same_text(b: Builder, left: Value, right: Value) -> Expr:
+    """Whether two strings are equal."""
     columns = [text_column(b, left), text_column(b, right)]
     return b.scalar_of(perform(b, "equal", columns, _B1))
 
@@ -74,7 +71,7 @@ def _same(b: Builder, left: Value, right: Value) -> Expr:
 def _equal(ev: Evaluator, left: Value, right: Value) -> Value:
     if not is_textual(left) or not is_textual(right):
         return False
-    return _same(ev.b, left, right)
+    return same_text(ev.b, left, right)
 
 
 def _not_equal(ev: Evaluator, left: Value, right: Value) -> Value:
@@ -155,68 +152,17 @@ def _starts(ev: Evaluator, text: Value, prefix: Value, *rest: Value) -> Value:
     if rest and tuple(rest) != (0, -1):
         ev.b.cannot("a part of a string that is compared")
     count = length(ev.b, numbers_of(ev.b, prefix))
-    return _same(ev.b, part(ev, text, 0, count), prefix)
+    return same_text(ev.b, part(ev, text, 0, count), prefix)
 
 
 def _ends(ev: Evaluator, text: Value, suffix: Value, *rest: Value) -> Value:
     if rest and tuple(rest) != (0, -1):
         ev.b.cannot("a part of a string that is compared")
     sizes = [length(ev.b, numbers_of(ev.b, t)) for t in (text, suffix)]
-    return _same(ev.b, part(ev, text, binary("max", sizes[0] - sizes[1], 0)), suffix)
+    return same_text(ev.b, part(ev, text, binary("max", sizes[0] - sizes[1], 0)), suffix)
 
 
 # --- containers -------------------------------------------------------------------------------
-
-
-def _place(ev: Evaluator, keys: Sequence[Value], text: Value) -> Expr:
-    """Which of known strings a string is, -1 for none."""
-    b = ev.b
-    if len(keys) > MOST_KEYS or not all(isinstance(k, str) for k in keys):
-        b.cannot("a dict key that is not known")
-    if not keys:
-        return const(-1)
-    found = const(-1)
-    for at, key in enumerate(keys):
-        found = select(_same(b, text, key), const(at), found)
-    return b.scalar_of(b.scalar_operand(found))
-
-
-def _one_of(ev: Evaluator, values: Sequence[Value], at: Expr) -> Value:
-    """`values[at]` of scalars of one dtype, or of constants."""
-    if all(map(is_constant, values)):
-        return variant(at, tuple(values))
-    elements = [as_expr(v) for v in values if isinstance(v, bool | int | float | Expr)]
-    if len(elements) != len(values) or len({e.dtype for e in elements}) > 1:
-        ev.b.cannot("what a dict holds under a key that is not known")
-    out = elements[-1]
-    for k in range(len(elements) - 2, -1, -1):
-        out = select(binary("eq", at, k), elements[k], out)
-    return ev.b.scalar_of(ev.b.scalar_operand(out))
-
-
-def _items(ev: Evaluator, x: DictRef) -> dict[Value, Value]:
-    content: dict[Value, Value] = ev.b.heap[x]
-    if any(present(v) is not True for v in content.values()):
-        ev.b.cannot("a dict whose keys depend on a condition")
-    return {k: held(v) for k, v in content.items()}
-
-
-def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
-    if not isinstance(x, DictRef):
-        return item(ev, x, key)
-    content = _items(ev, x)
-    at = _place(ev, list(content), key)
-    ev.b.check(known(binary("ge", at, 0)), "Argument passed to at() was not in the map: {}")
-    return _one_of(ev, list(content.values()), at)
-
-
-def _get(ev: Evaluator, x: DictRef, key: Text, default: Value = None) -> Value:
-    content = _items(ev, x)
-    if default is None:
-        ev.b.cannot("a dict key that is not known")
-    at = _place(ev, list(content), key)
-    places = select(binary("lt", at, 0), const(len(content)), at)
-    return _one_of(ev, [*content.values(), default], named(ev.b, places))
 
 
 def place_in(b: Builder, content: Grown, text: Value) -> Expr:
@@ -224,15 +170,13 @@ def place_in(b: Builder, content: Grown, text: Value) -> Expr:
 
     def step(values: Sequence[Value]) -> list[Value]:
         at = as_expr(values[0])
-        same = _same(b, fetch(b, content, at), text)
+        same = same_text(b, fetch(b, content, at), text)
         return [known(unary("not", same)), select(same, at, const(-1))]
 
     return as_expr(loop(b, length(b, content), True, [-1], step, _LONG)[0])
 
 
 def _contains(ev: Evaluator, x: Value, key: Value) -> Value:
-    if isinstance(x, DictRef):
-        return known(binary("ge", _place(ev, list(_items(ev, x)), key), 0))
     if not isinstance(x, ListRef):
         return ev.b.cannot("looking for a string in one that is not known")
     content = as_grown(ev.b, x, TextElement())
@@ -241,7 +185,7 @@ def _contains(ev: Evaluator, x: Value, key: Value) -> Value:
 
 TEXT_ROWS: Rows = {
     "aten::len": _length,
-    "aten::__getitem__": _get_item,
+    "aten::__getitem__": item,
     "prim::StringIndex": item,
     "aten::slice": part,
     "aten::eq": _equal,
@@ -254,7 +198,6 @@ TEXT_ROWS: Rows = {
     "aten::startswith": _starts,
     "aten::endswith": _ends,
     "aten::__contains__": _contains,
-    "aten::get": _get,
 }
 
 BY_UNKNOWN: Rows = {

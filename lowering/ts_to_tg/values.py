@@ -9,7 +9,7 @@ copy of the heap and its effects compared:
 |---|---|
 | Storage | the SSA value that holds its elements now |
 | ListRef | a tuple of values, or a `Grown` for a run-time list |
-| DictRef | a dict of values, never changed in place |
+| DictRef | a dict of values, never changed in place; a run-time dict is a ListRef |
 | ObjectRef | a dict of attributes, never changed in place |
 """
 
@@ -149,12 +149,14 @@ class Grown:
 
 class DictRef:
     """A dict; its items are in the heap, `ABSENT` for a key that only some runs have. `shared` as
-    for storages."""
+    for storages, `sites` and `type` (the ts type of the dict) as for lists."""
 
-    __slots__ = ("shared",)
+    __slots__ = ("shared", "sites", "type")
 
-    def __init__(self) -> None:
+    def __init__(self, sites: tuple[Site, ...] = (), type_: Attribute | None = None) -> None:
         self.shared = False
+        self.sites = sites
+        self.type = type_
 
 
 class ObjectRef:

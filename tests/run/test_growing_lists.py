@@ -1,4 +1,4 @@
-"""Lists that grow, natively: the same as Python, at every stage, without leaks."""
+"""Lists and dicts that grow, natively: the same as Python, at every stage, without leaks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from growing_dict_programs import DICT_CASES
 from growing_programs import CASES, Case, beams, levenshtein, push
 
 import tensorscript as ts
@@ -66,7 +67,7 @@ def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
     return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.program.__name__)
+@pytest.mark.parametrize("case", CASES + DICT_CASES, ids=lambda case: case.program.__name__)
 def test_equals_python_at_every_stage(case: Case) -> None:
     compiled = native(case.program)
     for call in case.calls:
