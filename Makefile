@@ -34,7 +34,7 @@ models: $(VENV_TORCH)/.models ## Run published models (silero-vad, all-MiniLM-L6
 conformance: $(VENV_TORCH)/.ready ## Count how many operators agree with PyTorch over its database
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
 
-check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules, as CI does
+check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules
 	$(VENV_DEV)/bin/ruff format --check .
 	$(VENV_DEV)/bin/ruff check .
 	$(VENV_DEV)/bin/mypy

@@ -76,10 +76,6 @@ class Target:
         return self.cpu if self.is_ptx else ""
 
     @property
-    def vector_bits(self) -> int:
-        return self.vector_bytes * 8
-
-    @property
     def data_layout(self) -> str:
         return PTX_LAYOUT if self.is_ptx else _data_layout(self.triple)
 

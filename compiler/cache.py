@@ -98,7 +98,6 @@ class DiskCache:
         self.directory = directory or default_directory()
         self.limit = limit
         self.hits = 0
-        self.misses = 0
         self._written: int | None = None
 
     def _path(self, key: str) -> str:
@@ -111,13 +110,11 @@ class DiskCache:
             with open(path, "rb", buffering=0) as file:
                 raw = _whole(file)
         except OSError:
-            self.misses += 1
             return None
         entry = _decode(raw)
         if entry is None:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-            self.misses += 1
             return None
         with contextlib.suppress(OSError):
             os.utime(path)

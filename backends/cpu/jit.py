@@ -110,22 +110,6 @@ def _engine() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(owned, use_jit_link=False)
 
 
-@cache
-def process_symbols() -> dict[str, int]:
-    """Addresses of Python's C-API functions that entry thunks call."""
-    names = (
-        "PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_FromLongLong", "PyLong_AsLongLong",
-        "PyFloat_FromDouble", "PyFloat_AsDouble", "PyBool_FromLong", "PyTuple_New",
-        "PyTuple_SetItem", "PyObject_CallObject", "PyErr_Occurred", "PyErr_Clear", "Py_IncRef",
-        "Py_DecRef", "PyObject_Vectorcall",
-    )  # fmt: skip
-    found = {}
-    for name in names:
-        address = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
-        found[name] = address or 0
-    return found
-
-
 def load_object(
     data: bytes, exports: Iterable[str], symbols: Mapping[str, int] | None = None
 ) -> LoadedModule:

@@ -23,8 +23,6 @@ from tensorscript.runtime.values import ScriptObject
 from .boundary import Classes, Mismatch, to_python, to_script
 from .callables import Entry, ScriptMethod
 
-MANGLED = "___torch_mangle_"
-
 
 class Home(Protocol):
     """Where the classes of a module's objects are known.

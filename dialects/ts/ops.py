@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -509,11 +509,6 @@ class ForkOp(TSOp):
         super().__init__(
             operands=[arguments], result_types=[type], properties={"callee": StringAttr(callee)}
         )
-
-
-def location_of(op: Operation) -> LocationAttr:
-    """The op's location, unknown if it has none."""
-    return op.location or UnknownLoc()
 
 
 TS = Dialect(

@@ -12,7 +12,6 @@ from tensorscript.dialects.te.expr import (
     node,
     substitute,
     transform,
-    var,
     walk,
 )
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
@@ -48,13 +47,6 @@ def reads_of(body: Expr, operand: int) -> list[tuple[Expr, ...]]:
     """The distinct index tuples at which `body` reads operand `operand`."""
     name = f"a{operand}"
     return [n.args for n in loads(body) if n.value == name]
-
-
-def is_identity(indices: Sequence[Expr], rank: int | None = None) -> bool:
-    """True for (i0, i1, ..., i_{rank-1})."""
-    if rank is not None and len(indices) != rank:
-        return False
-    return all(index is var(f"i{d}") for d, index in enumerate(indices))
 
 
 def expensive_count(body: Expr) -> int:

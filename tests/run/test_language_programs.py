@@ -200,7 +200,7 @@ def test_compiled_equals_scripted(
     name: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
 ) -> None:
     if name in NATIVE_NOT_YET:
-        request.applymarker(pytest.mark.xfail(reason=NATIVE_NOT_YET[name], strict=False))
+        request.applymarker(pytest.mark.xfail(reason=NATIVE_NOT_YET[name], strict=True))
     program = PROGRAMS[name]
     try:
         module = load_program(program, "tensorscript", tmp_path)

@@ -18,7 +18,7 @@ declare i32 @pthread_sigmask(i32, ptr, ptr)
 
 @ts_home = LINKAGE global i32 0
 ; The CPU of each worker plus one; 0 where it has none.
-@ts_places = LINKAGE global [256 x i32] zeroinitializer
+@ts_places = LINKAGE global [MOST x i32] zeroinitializer
 
 define LINKAGE void @ts_wait(ptr %word, i32 %value) nounwind {
 entry:
@@ -55,8 +55,8 @@ loop:
 done:
   %none = icmp eq i64 %n1, 0
   %n2 = select i1 %none, i64 1, i64 %n1
-  %big = icmp sgt i64 %n2, 256
-  %n3 = select i1 %big, i64 256, i64 %n2
+  %big = icmp sgt i64 %n2, MOST
+  %n3 = select i1 %big, i64 MOST, i64 %n2
   %r = trunc i64 %n3 to i32
   ret i32 %r
 }
@@ -232,8 +232,8 @@ entry:
   %n = call i64 @sysconf(i32 58)
   %bad = icmp slt i64 %n, 1
   %n1 = select i1 %bad, i64 1, i64 %n
-  %big = icmp sgt i64 %n1, 256
-  %n2 = select i1 %big, i64 256, i64 %n1
+  %big = icmp sgt i64 %n1, MOST
+  %n2 = select i1 %big, i64 MOST, i64 %n1
   %r = trunc i64 %n2 to i32
   ret i32 %r
 }
@@ -261,6 +261,6 @@ entry:
 
 
 def system_text(target: Target) -> str:
-    """The functions for `target`; LINKAGE is left to be filled in."""
+    """The functions for `target`; LINKAGE and MOST are left to be filled in."""
     futex = _FUTEX_NUMBERS.get(target.triple.split("-")[0]) if target.is_linux else None
     return _ELSEWHERE if futex is None else _LINUX.replace("FUTEX,", f"{futex},")

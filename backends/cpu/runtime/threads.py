@@ -26,11 +26,11 @@ from tensorscript.backends.target import Target
 
 from .thread_system import system_text
 
-MAX_THREADS = 256
-SPINS = 20000
-"""Pauses before a thread sleeps: about half a millisecond, because waking costs 30 us."""
 _OPEN = 1 << 30
 """The bit of the gate."""
+_NUMBERS = {"MOST": 256, "SPINS": 20000, "OPEN": _OPEN, "SHUT": _OPEN - 1}
+"""What the words in capitals stand for. MOST: threads. SPINS: pauses before a thread sleeps, about
+half a millisecond, because waking costs 30 us."""
 
 # Intrinsics: inline assembly needs an assembly parser, which llvmlite has for its host alone.
 _HINT = "call void @llvm.aarch64.hint(i32 1)"
@@ -48,7 +48,7 @@ _PAUSE_DECLARATIONS = {
 GLOBALS = """
 @ts_lock = LINKAGE global i32 0, align 64
 @ts_job = LINKAGE global i32 0, align 64
-@ts_next = LINKAGE global [256 x [8 x i64]] zeroinitializer, align 64
+@ts_next = LINKAGE global [MOST x [8 x i64]] zeroinitializer, align 64
 @ts_shares = LINKAGE global i64 0
 @ts_gate = LINKAGE global i32 0, align 64
 @ts_waiting = LINKAGE global i32 0, align 64
@@ -61,7 +61,7 @@ GLOBALS = """
 @ts_threads = LINKAGE global i32 0
 @ts_pid = LINKAGE global i32 0
 @ts_par_for_hook = LINKAGE global ptr null
-@ts_handles = LINKAGE global [256 x ptr] zeroinitializer
+@ts_handles = LINKAGE global [MOST x ptr] zeroinitializer
 """
 
 DECLARATIONS = """
@@ -293,8 +293,8 @@ define KEEP void @ts_set_num_threads(i32 %n) nounwind {
 entry:
   %small = icmp slt i32 %n, 1
   %n1 = select i1 %small, i32 1, i32 %n
-  %large = icmp sgt i32 %n1, 256
-  %n2 = select i1 %large, i32 256, i32 %n1
+  %large = icmp sgt i32 %n1, MOST
+  %n2 = select i1 %large, i32 MOST, i32 %n1
   store atomic i32 %n2, ptr @ts_threads monotonic, align 4
   ret void
 }
@@ -424,7 +424,7 @@ def threads_text(target: Target) -> str:
     machine = target.triple.split("-")[0]
     pool = _POOL.replace("PAUSE", _PAUSE.get(machine, "fence seq_cst"))
     declarations = DECLARATIONS + _PAUSE_DECLARATIONS.get(machine, "")
-    numbers = {"SPINS": SPINS, "OPEN": _OPEN, "SHUT": _OPEN - 1}
-    for name, number in numbers.items():
-        pool = pool.replace(name, str(number))
-    return GLOBALS + declarations + system_text(target) + pool
+    text = GLOBALS + declarations + system_text(target) + pool
+    for name, number in _NUMBERS.items():
+        text = text.replace(name, str(number))
+    return text

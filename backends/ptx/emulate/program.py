@@ -55,7 +55,6 @@ class Kernel:
     parameter_bytes: int
     shared_bytes: int
     local_bytes: int
-    uses_dynamic_shared: bool
     required_threads: tuple[int, ...] | None
     maximum_threads: tuple[int, ...] | None
 
@@ -89,7 +88,6 @@ def build_kernel(module: Module, name: str, globals_at: dict[str, Place]) -> Ker
         parameter_bytes,
         shared_bytes,
         local_bytes,
-        bool(flat.dynamic),
         flat.required_threads,
         flat.maximum_threads,
     )

@@ -6,8 +6,6 @@ borrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ..binder import Binder
@@ -19,7 +17,6 @@ from .integer import multiply_high
 
 _TYPES = ("u32", "s32", "b32", "u64", "s64", "b64")
 _READERS = {"addc": "add", "subc": "sub", "madc": "mad"}
-Combine = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
 def _add(a: Array, b: Array, carry: Array) -> tuple[Array, Array]:
