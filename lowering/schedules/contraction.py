@@ -71,8 +71,8 @@ DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
 FETCHING = 8
 """Multiply-adds that hide the fetching of a line."""
-LEAST_SHARED_WORK = 1 << 20
-"""Multiply-adds that repay threads, about 20 us."""
+LEAST_SHARED_WORK = 1 << 18
+"""Multiply-adds that repay threads, about 5 us."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 

@@ -200,13 +200,14 @@ class Lie:
 
     @classmethod
     def of(cls, factor: Expr, buffers: dict[str, Buffer], along: Axis, depth: Axis) -> Lie | None:
-        """None where it is no plain memory, or not even."""
-        if factor.op != "load" or not along.names or not depth.names:
+        """None where it is no plain memory, or not even. A side of one has no loop, and no step."""
+        if factor.op != "load" or not depth.names:
             return None
         position = flat_index(buffers[str(factor.value)], factor.args)
         if not along.is_even(position) or not depth.is_even(position):
             return None
-        steps = [coefficient(position, axis.names[-1]) for axis in (along, depth)]
+        last = (along.names[-1] if along.names else "", depth.names[-1])
+        steps = [coefficient(position, name) for name in last]
         numbers = [None if step is None else known(step) for step in steps]
         if numbers[0] is None or numbers[1] is None or min(numbers[0], numbers[1]) < 0:
             return None
