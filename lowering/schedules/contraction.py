@@ -101,7 +101,8 @@ class BlockedProduct:
         self.panels_m = ceil_div(self.m, tile.rows)
         # What a batch does not change (the weights of a convolution) is packed once before it.
         batch = set(product.batch.names)
-        self.hoisted = bool(batch) and not batch & product.x.free
+        self.x_hoisted = bool(batch) and not batch & product.x.free
+        self.y_hoisted = bool(batch) and not batch & product.y.free
         self.columns = ColumnPacker(
             product.y, product.columns, product.depth, self.buffers, dtype, tile
         )
@@ -128,16 +129,17 @@ class BlockedProduct:
         numbers = [known(e) for e in (self.m, self.n, self.k)]
         rows, columns, depth = (n or 0 for n in numbers)
         if not all(numbers):
-            return Plan(None, 1, "before" if self.hoisted else "task", "before")
+            return Plan(None, 1, "before" if self.x_hoisted else "task", "before")
         plain = frozenset[str]()
         if self.reads_plainly:
             steps, panels = known(self.depth_block) or 0, known(self.panels_m) or 0
             plain = plain_factors(self.p, self.buffers, self.tile, steps, panels)
-        free = [*(["x"] if self.hoisted else []), *(["y"] if whole else [])]
+        shared = {"x": self.x_hoisted, "y": self.y_hoisted or whole}
+        free = frozenset(name for name in shared if shared[name])
         kept = 0 if self.single else self.dtype.itemsize
         sizes = Sizes(
             rows, columns, depth, self.tile, self.blocking.panels, self.tasks, kept,
-            plain, frozenset(free), frozenset([] if self.columns.is_even else ["y"]),
+            plain, free, frozenset([] if self.columns.is_even else ["y"]),
         )  # fmt: skip
         return best_plan(sizes)
 
@@ -259,7 +261,8 @@ class BlockedProduct:
         """The next panel of columns comes into the second cache, row by row. Tiles of few rows do
         too little with a line to hide that."""
         tile, elements = self.tile, LINE // self.dtype.itemsize
-        if self.plan.y != "before" or tile.rows * elements < FETCHING * tile.lanes:
+        worth = tile.rows * elements >= FETCHING * tile.lanes and not self.panels_n.is_int(1)
+        if self.plan.y != "before" or not worth:
             return []
         columns = range(0, tile.columns, elements)
         return [PrefetchOp(self.packed_column(self.y_slot + 1, const(j))) for j in columns]
@@ -354,13 +357,13 @@ class BlockedProduct:
         before: list[Operation] = []
         hoisted: list[Operation] = []
         if self.plan.y == "before":
-            before += [yp, self.pack_all_y()]
+            (hoisted if self.y_hoisted else before).extend([yp, self.pack_all_y()])
         elif self.plan.y == "task":
             task.append(yp)
             panel = self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
             sweep = [*panel, tiles]
         if self.plan.x == "before":
-            (hoisted if self.hoisted else before).extend([xp, self.pack_all_x()])
+            (hoisted if self.x_hoisted else before).extend([xp, self.pack_all_x()])
         elif self.plan.x == "task":
             task.append(xp)
             block.append(self.pack_x())

@@ -10,6 +10,9 @@ one class by the factors that read it:
 | batch | yes or no | yes or no | everything else: loops around the product |
 | depth (K) | reduction loops | | the sum |
 
+Leading rows that do not follow in memory on those before (images whose channels are the depth) are
+loops around the product, too, if many rows are left.
+
 Convolution is the same product with guarded index maps: weights are X, the image is Y, whose
 packing gathers the windows (implicit im2col).
 """
@@ -44,7 +47,7 @@ from tensorscript.dialects.te.expr import (
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
 
-from ..te.affine import coefficient, flat_index
+from ..te.affine import all_buffers, coefficient, flat_index
 
 SUM_DTYPES: dict[DType, DType] = {
     float32: float32, float64: float64, int64: int64,
@@ -52,6 +55,10 @@ SUM_DTYPES: dict[DType, DType] = {
 }  # fmt: skip
 """In what a product of a dtype is packed and summed up: narrow integers wrap around in 32 bits as
 they do in their own. Half types arrive here as conversions to float32."""
+
+
+LEAST_ROWS = 64
+"""Rows that make a product of their own."""
 
 
 @dataclass
@@ -195,6 +202,8 @@ def recognise(func: FuncOp) -> Product | None:
     if last not in y.free or last in x.free:
         return None
     columns, rows, batch = _classify(loops, x.free, y.free)
+    rows, apart = _rows_that_follow(rows, x, all_buffers(func))
+    batch = Axis(apart.names + batch.names, apart.extents + batch.extents)
     if (epilogue := epilogue_of(body, update.buffer)) is None:
         return None
     depth = Axis([loop.var for loop in depth_loops], [loop.extent for loop in depth_loops])
@@ -215,6 +224,23 @@ def _classify(
         axis.names.append(loop.var)
         axis.extents.append(loop.extent)
     return columns, rows, batch
+
+
+def _rows_that_follow(rows: Axis, x: Expr, buffers: Mapping[str, Buffer]) -> tuple[Axis, Axis]:
+    """The last loops of rows, evenly through the memory of X, and those in front of them."""
+    memory = memory_of(x)
+    if memory is None or len(rows.names) < 2:
+        return rows, Axis([], [])
+    position = flat_index(buffers[str(memory.value)], memory.args)
+    for first in range(len(rows.names)):
+        apart, left = (
+            Axis(rows.names[part], rows.extents[part])
+            for part in (slice(first), slice(first, None))
+        )
+        if left.is_even(position):
+            enough = left.size.is_const and int(str(left.size)) >= LEAST_ROWS
+            return (left, apart) if enough else (rows, Axis([], []))
+    return rows, Axis([], [])
 
 
 def product_of(func: FuncOp) -> Product | None:

@@ -126,3 +126,40 @@ def test_fetching_behind_the_last_panel_changes_nothing(rows: int, width: int) -
     weight, bias = (p.detach().numpy().astype("f8") for p in layer.parameters())
     got = ts.compile(layer, (x,), fallback="error")(x)
     np.testing.assert_allclose(got, x @ weight.T + bias, rtol=0, atol=1e-5)
+
+
+def planes(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return ts.einsum("nchw,oc->nhwo", x, w)
+
+
+def heads(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x.permute(0, 2, 1, 3).reshape(x.size(0), x.size(2), -1) @ w
+
+
+@pytest.mark.parametrize(
+    ("program", "shape", "weights", "apart"),
+    [
+        (planes, (3, 40, 17, 19), (33, 40), True), (planes, (5, 600, 9, 8), (70, 600), True),
+        (planes, (3, 40, 5, 7), (33, 40), False), (heads, (3, 5, 65, 10), (50, 31), True),
+        (heads, (3, 5, 20, 10), (50, 31), False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_do_not_follow_are_products_of_their_own(
+    program: object, shape: tuple[int, ...], weights: tuple[int, int], apart: bool, threads: int
+) -> None:
+    random = np.random.default_rng(0)
+    x, w = random.standard_normal(shape, "f4"), random.standard_normal(weights, "f4")
+    compiled = ts.compile(program, (x, w), fallback="error")  # type: ignore[arg-type]  # a function
+    assert (f"te.for i0 in 0 .. {shape[0]} " in compiled.ir("scheduled")) is apart
+    wide = x.astype("f8")
+    if program is planes:
+        wanted = np.einsum("nchw,oc->nhwo", wide, w)
+    else:
+        wanted = wide.transpose(0, 2, 1, 3).reshape(shape[0], shape[2], -1) @ w
+    before = ts.get_num_threads()
+    ts.set_num_threads(threads)
+    try:
+        np.testing.assert_allclose(compiled(x, w), wanted, rtol=0, atol=weights[1] * 1e-6)
+    finally:
+        ts.set_num_threads(before)
