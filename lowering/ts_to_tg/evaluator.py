@@ -10,12 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tensorscript.base import overlap
 from tensorscript.base.dtypes import bool_ as tt_bool
-from tensorscript.base.dtypes import float32, float64, int64
-from tensorscript.base.operand_dtypes import demand_of
-from tensorscript.base.overlap import OVERLAP_ALLOWED
-from tensorscript.base.schema import schema
+from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -29,9 +25,7 @@ from tensorscript.dialects.ts.constants import (
 from tensorscript.dialects.ts.locations import span_of
 
 from .builder import Builder, Rows
-from .complex_creation import MAKERS, asked_place
-from .complex_tensors import complex_literal, converted, copied, write
-from .dims import dtype_of
+from .complex_tensors import complex_literal
 from .elements import as_expr, known
 from .grown import (
     Hints,
@@ -45,8 +39,7 @@ from .grown import (
 )
 from .kinds import kind_text
 from .paths import SELF, below
-from .refusals import reason_of
-from .sizes import same_size
+from .plain_rows import PlainRows
 from .values import (
     ComplexTensor,
     DictRef,
@@ -68,14 +61,6 @@ from .values import (
 Env = dict[SSAValue, Value]
 MAX_DEPTH = 200
 """Nesting of inlined calls; deeper is recursion."""
-
-
-def has_tensor(values: Sequence[Value]) -> bool:
-    """Whether there is a tensor among the values, or in lists of them."""
-    return any(
-        isinstance(v, Tensor | ComplexTensor) or (isinstance(v, list) and has_tensor(v))
-        for v in values
-    )
 
 
 class Evaluator:
@@ -111,7 +96,7 @@ class Evaluator:
         self.map_rows = tables["map"]
         self.scalar_rows = tables["scalar"]
         self.text_rows = tables["text"]
-        self.tensor_rows = tables["tensor"]
+        self.rows = PlainRows(builder, tables["tensor"], tables["scalar"])
         self.depth = 0
         self.objects: dict[int, ObjectRef] = {}
         self.state: dict[str, Value] = {}
@@ -320,118 +305,7 @@ class Evaluator:
             b.cannot("has no native form on a list whose length is not known")
         if row := self.containers.get(name) or self.containers.get(base):
             return row(self, *arguments)
-        plain = [self.plain(a) for a in arguments]
-        if "out" in name.partition(".")[2] and schema(name).is_out:
-            return self.with_out(name, base, plain)
-        tensors = has_tensor(plain)
-        if tensors:
-            self.check_dtypes(name, plain)
-            self.check_flags(name, plain)
-        if (at := asked_place(name, plain)) is not None:
-            maker = MAKERS.get(base)
-            return maker(b, name, plain, at) if maker else b.cannot("a complex dtype")
-        # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
-        row = self.tensor_rows.get(name) if tensors or "." in name else None
-        if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
-            row = self.scalar_rows.get(name) or self.scalar_rows.get(base)
-            if row and base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in plain):
-                b.cannot("arithmetic of complex numbers outside of tensors")
-        row = row or self.tensor_rows.get(base)
-        if row is not None:
-            return row(b, *plain)
-        if functional_name(base) != base and isinstance(plain[0], Tensor | ComplexTensor):
-            return self.in_place(name, base, plain)
-        if base.endswith("_copy"):
-            return self.view_copy(name, base, plain)
-        return b.cannot(reason_of(name))
-
-    def with_out(self, name: str, base: str, arguments: list[Value]) -> Value:
-        """`op(..., out=x)`: the operator's results, written into tensors of their shapes."""
-        b = self.b
-        formals = schema(name).arguments
-        pairs = list(zip(formals, arguments, strict=False))
-        targets = [v for formal, v in pairs if formal.is_write]
-        given = [v for formal, v in pairs if not formal.is_write]
-        row = self.tensor_rows.get(name.removesuffix("_out")) or self.tensor_rows.get(base)
-        if row is None:
-            return b.cannot(reason_of(name))
-        found = row(b, *given)
-        results = list(found) if isinstance(found, list | tuple) else [found]
-        for target, new in zip(targets, results, strict=True):
-            if not isinstance(target, Tensor) or not isinstance(new, Tensor):
-                return b.cannot("`out=` of complex tensors")
-            same = target.rank == new.rank and all(map(same_size, target.shape, new.shape))
-            if not same:
-                return b.cannot("`out=` of another shape")
-            if new.dtype.category > target.dtype.category:
-                b.error(
-                    f"result type {new.dtype.word} can't be cast to the desired output type"
-                    f" {target.dtype.word}"
-                )
-            b.write(target, b.copied(b.cast(new, target.dtype)))
-        return targets[0] if len(targets) == 1 else tuple(targets)
-
-    def view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
-        """`view_copy` and its kind: the elements of a view in memory of their own."""
-        b, pure = self.b, base.removesuffix("_copy")
-        row = self.tensor_rows.get(pure + name[len(base) :]) or self.tensor_rows.get(pure)
-        if row is None:
-            return b.cannot("has no native form")
-        found = row(b, *arguments)
-        return [copied(b, x) for x in found] if isinstance(found, list) else copied(b, found)
-
-    def check_flags(self, name: str, arguments: Sequence[Value]) -> None:
-        """Refuse flags that only the running program knows: rows branch on them."""
-        if name.partition(".")[0] in _RUNTIME_FLAGS or not any(
-            isinstance(a, Expr) and a.dtype is tt_bool for a in arguments
-        ):
-            return
-        for formal, given in zip(schema(name).arguments, arguments, strict=False):
-            if str(formal.type) == "bool" and isinstance(given, Expr):
-                self.b.cannot(f"the flag '{formal.name}' is known only at run time")
-
-    def check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
-        """Refuse elements that the operator does not take."""
-        if (demand := demand_of(name)) is None:
-            return
-        names = [a.name for a in schema(name).arguments]
-        asked = dict(zip(names, arguments, strict=False)).get("dtype")
-        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor | ComplexTensor)]
-        if message := demand.refusal(dtypes if asked is None else [dtype_of(asked, float32)]):
-            self.b.error(message)
-
-    def in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
-        """`x.op_(...)`: the out-of-place row, written back into x."""
-        b = self.b
-        if base in _RESHAPING:
-            return b.cannot("changes the shape of a tensor in place")
-        overload = name[len(base) :]
-        pure = functional_name(base)
-        row = self.tensor_rows.get(pure + overload) or self.tensor_rows.get(pure)
-        if row is None:
-            return b.cannot(reason_of(name))
-        x: Tensor | ComplexTensor = arguments[0]
-        if base not in OVERLAP_ALLOWED and overlaps_itself(x):
-            b.error(overlap.MESSAGE)
-        new: Tensor | ComplexTensor = row(b, *arguments)
-        if new.dtype.category > x.dtype.category:
-            b.error(
-                f"result type {new.dtype.word} can't be cast to the desired output type"
-                f" {x.dtype.word}"
-            )
-        if new.rank != x.rank:
-            b.error(
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape"
-                f" {list(new.shape)}"
-            )
-        for have, want in zip(x.shape, new.shape, strict=True):
-            message = (
-                f"output with shape {list(x.shape)} doesn't match the broadcast shape"
-                f" {list(new.shape)}"
-            )
-            b.require_same(have, want, message)
-        write(b, x, converted(b, new, x.dtype))
-        return x
+        return self.rows.call(name, [self.plain(a) for a in arguments])
 
     def truth(self, value: Value) -> Value:
         """A condition as a bool or a b1 expression."""
@@ -486,47 +360,6 @@ _OF_ELEMENTS = frozenset(
     {"aten::append", "aten::insert", "aten::_set_item", "aten::__is__", "aten::__isnot__"}
 )
 """Operators that take an element, whatever it is."""
-
-
-def functional_name(base: str) -> str:
-    """`aten::add_` to `aten::add`, `aten::__iand__` to `aten::__and__`; others as they are."""
-    name = base.rpartition("::")[2]
-    if name.startswith("__i") and name.endswith("__") and name[3:-2] in _DUNDERS:
-        return f"aten::__{name[3:]}"
-    return base[:-1] if name.endswith("_") and not name.endswith("__") else base
-
-
-_DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
-
-
-def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
-    """An argument that repeats elements by a stride of 0."""
-    strides = x.storage.strides or ()
-    sizes = x.storage.shape
-    return any(
-        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
-        for s, n in zip(strides, sizes, strict=False)
-    )
-
-
-_RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
-"""Operators whose rows take flags as expressions."""
-FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
-"""Operators that compute with constant complex numbers."""
-_RESHAPING = {
-    f"aten::{name}_"
-    for name in (
-        "as_strided",
-        "resize",
-        "set",
-        "squeeze",
-        "swapaxes",
-        "swapdims",
-        "t",
-        "transpose",
-        "unsqueeze",
-    )
-}
 
 
 class _Lazy(dict[str, Value]):

@@ -30,7 +30,6 @@ from .differences import DIFFERENCES
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
-from .evaluator import FOLDS_COMPLEX, functional_name
 from .gaussian import GAUSSIAN
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
@@ -44,6 +43,7 @@ from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
 from .order import ORDER
 from .packed import PACKED
+from .plain_rows import FOLDS_COMPLEX, functional_name
 from .pointwise import POINTWISE
 from .polynomial import POLYNOMIAL
 from .pooling import POOLING

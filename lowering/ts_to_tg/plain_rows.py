@@ -1,0 +1,193 @@
+"""Operators on tensors and numbers: which row a call takes, and what stands around the row.
+
+A table has rows without side effects; `op_`, `out=` and `op_copy` are made of these here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorscript.base import overlap
+from tensorscript.base.dtypes import DType, bool_, float32
+from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.overlap import OVERLAP_ALLOWED
+from tensorscript.base.schema import schema
+from tensorscript.dialects.te.expr import Expr
+
+from .builder import Builder, Rows
+from .complex_creation import MAKERS, asked_place
+from .complex_tensors import converted, copied, write
+from .dims import dtype_of
+from .refusals import reason_of
+from .sizes import same_size
+from .values import ComplexTensor, Tensor, Value
+
+_RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
+"""Operators whose rows take flags as expressions."""
+FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
+"""Operators that compute with constant complex numbers."""
+_RESHAPING = {
+    f"aten::{name}_"
+    for name in (
+        "as_strided", "resize", "set", "squeeze", "swapaxes", "swapdims", "t", "transpose",
+        "unsqueeze",
+    )
+}  # fmt: skip
+"""Operators that give their argument another shape, which a value of tg cannot have."""
+_DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
+
+
+def functional_name(base: str) -> str:
+    """`aten::add_` to `aten::add`, `aten::__iand__` to `aten::__and__`; others as they are."""
+    name = base.rpartition("::")[2]
+    if name.startswith("__i") and name.endswith("__") and name[3:-2] in _DUNDERS:
+        return f"aten::__{name[3:]}"
+    return base[:-1] if name.endswith("_") and not name.endswith("__") else base
+
+
+def has_tensor(values: Sequence[Value]) -> bool:
+    """Whether there is a tensor among the values, or in lists of them."""
+    return any(
+        isinstance(v, Tensor | ComplexTensor) or (isinstance(v, list) and has_tensor(v))
+        for v in values
+    )
+
+
+def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
+    """An argument that repeats elements by a stride of 0."""
+    strides = x.storage.strides or ()
+    sizes = x.storage.shape
+    return any(
+        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
+        for s, n in zip(strides, sizes, strict=False)
+    )
+
+
+@dataclass
+class PlainRows:
+    """The rows of operators on plain values: numbers, strings, tensors and lists of these.
+
+    Attributes:
+        b: what rows emit with.
+        tensors: rows by name, with or without the overload.
+        scalars: those that are taken when no argument is a tensor.
+    """
+
+    b: Builder
+    tensors: Rows
+    scalars: Rows
+
+    def call(self, name: str, arguments: list[Value]) -> Value:
+        """The result of an operator of the schema table (a tuple for several results).
+
+        Raises:
+            NotCompilable: it has no native form, or none for such arguments.
+            OperatorError: it refuses the arguments.
+        """
+        b, base = self.b, name.partition(".")[0]
+        if "out" in name.partition(".")[2] and schema(name).is_out:
+            return self._with_out(name, base, arguments)
+        tensors = has_tensor(arguments)
+        if tensors:
+            self._check_dtypes(name, arguments)
+            self._check_flags(name, arguments)
+        if (at := asked_place(name, arguments)) is not None:
+            maker = MAKERS.get(base)
+            return maker(b, name, arguments, at) if maker else b.cannot("a complex dtype")
+        # A name without overload is the row of numbers where there are no tensors (`3 / 2.5`).
+        row = self.tensors.get(name) if tensors or "." in name else None
+        if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
+            row = self.scalars.get(name) or self.scalars.get(base)
+            if row and base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in arguments):
+                b.cannot("arithmetic of complex numbers outside of tensors")
+        row = row or self.tensors.get(base)
+        if row is not None:
+            return row(b, *arguments)
+        if functional_name(base) != base and isinstance(arguments[0], Tensor | ComplexTensor):
+            return self._in_place(name, base, arguments)
+        if base.endswith("_copy"):
+            return self._view_copy(name, base, arguments)
+        return b.cannot(reason_of(name))
+
+    def _with_out(self, name: str, base: str, arguments: list[Value]) -> Value:
+        """`op(..., out=x)`: the operator's results, written into tensors of their shapes."""
+        b = self.b
+        formals = schema(name).arguments
+        pairs = list(zip(formals, arguments, strict=False))
+        targets = [v for formal, v in pairs if formal.is_write]
+        given = [v for formal, v in pairs if not formal.is_write]
+        row = self.tensors.get(name.removesuffix("_out")) or self.tensors.get(base)
+        if row is None:
+            return b.cannot(reason_of(name))
+        found = row(b, *given)
+        results = list(found) if isinstance(found, list | tuple) else [found]
+        for target, new in zip(targets, results, strict=True):
+            if not isinstance(target, Tensor) or not isinstance(new, Tensor):
+                return b.cannot("`out=` of complex tensors")
+            same = target.rank == new.rank and all(map(same_size, target.shape, new.shape))
+            if not same:
+                return b.cannot("`out=` of another shape")
+            self._check_cast(new.dtype, target.dtype)
+            b.write(target, b.copied(b.cast(new, target.dtype)))
+        return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
+        """`view_copy` and its kind: the elements of a view in memory of their own."""
+        b, pure = self.b, base.removesuffix("_copy")
+        row = self.tensors.get(pure + name[len(base) :]) or self.tensors.get(pure)
+        if row is None:
+            return b.cannot("has no native form")
+        found = row(b, *arguments)
+        return [copied(b, x) for x in found] if isinstance(found, list) else copied(b, found)
+
+    def _check_flags(self, name: str, arguments: Sequence[Value]) -> None:
+        """Refuse flags that only the running program knows: rows branch on them."""
+        if name.partition(".")[0] in _RUNTIME_FLAGS or not any(
+            isinstance(a, Expr) and a.dtype is bool_ for a in arguments
+        ):
+            return
+        for formal, given in zip(schema(name).arguments, arguments, strict=False):
+            if str(formal.type) == "bool" and isinstance(given, Expr):
+                self.b.cannot(f"the flag '{formal.name}' is known only at run time")
+
+    def _check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
+        """Refuse elements that the operator does not take."""
+        if (demand := demand_of(name)) is None:
+            return
+        names = [a.name for a in schema(name).arguments]
+        asked = dict(zip(names, arguments, strict=False)).get("dtype")
+        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor | ComplexTensor)]
+        if message := demand.refusal(dtypes if asked is None else [dtype_of(asked, float32)]):
+            self.b.error(message)
+
+    def _in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
+        """`x.op_(...)`: the out-of-place row, written back into x."""
+        b = self.b
+        if base in _RESHAPING:
+            return b.cannot("changes the shape of a tensor in place")
+        overload = name[len(base) :]
+        pure = functional_name(base)
+        row = self.tensors.get(pure + overload) or self.tensors.get(pure)
+        if row is None:
+            return b.cannot(reason_of(name))
+        x: Tensor | ComplexTensor = arguments[0]
+        if base not in OVERLAP_ALLOWED and overlaps_itself(x):
+            b.error(overlap.MESSAGE)
+        new: Tensor | ComplexTensor = row(b, *arguments)
+        self._check_cast(new.dtype, x.dtype)
+        message = (
+            f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(new.shape)}"
+        )
+        if new.rank != x.rank:
+            b.error(message)
+        for have, want in zip(x.shape, new.shape, strict=True):
+            b.require_same(have, want, message)
+        write(b, x, converted(b, new, x.dtype))
+        return x
+
+    def _check_cast(self, result: DType, target: DType) -> None:
+        if result.category > target.category:
+            self.b.error(
+                f"result type {result.word} can't be cast to the desired output type {target.word}"
+            )
