@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from tensorscript.base.schema import Schema
+from tensorscript.base.schema import Argument, Schema, schema
 
-from .ops import OperatorOp
+from .constants import ListLiteral
+from .ops import ConstantOp, OperatorOp
 from .typing import annotation_text
 
 _CASTS = {
@@ -31,9 +33,45 @@ def _callee(kind: str) -> str:
     return f"torch.{name}" if space == "aten" else f"ops.{space}.{name}"
 
 
-def operator_text(op: OperatorOp, schema: Schema | None, written: Sequence[tuple[int, str]]) -> str:
-    """One operator call; `written` are position and text of the arguments that must be written."""
-    kind = op.node_kind
+def _schema(op: OperatorOp) -> Schema | None:
+    try:
+        return schema(op.schema.data)
+    except KeyError:
+        return None
+
+
+def written_arguments(op: OperatorOp) -> list[int]:
+    """Which arguments must be written: outputs, and what stands before the trailing defaults."""
+    found, values = _schema(op), op.arguments
+    count = len(values)
+    if found is None or found.is_vararg:
+        return list(range(count))
+    outputs = [i for i, a in enumerate(found.arguments) if a.is_write and a.kwarg_only]
+    count -= len(outputs)
+    while count:
+        argument = found.arguments[count - 1]
+        owner = values[count - 1].owner
+        if not argument.has_default or not isinstance(owner, ConstantOp):
+            break
+        if not _equals_default(owner.value.data, argument):
+            break
+        count -= 1
+    return [*range(count), *outputs]
+
+
+def _equals_default(value: object, argument: Argument) -> bool:
+    default = argument.default
+    if isinstance(value, ListLiteral):
+        wanted = default if isinstance(default, tuple) else (default,) * len(value.elements)
+        return value.elements == wanted
+    if isinstance(value, float) and argument.type.without_optional().kind == "float":
+        return value == default and not math.isnan(value)
+    return type(value) is type(default) and value == default
+
+
+def operator_text(op: OperatorOp, written: Sequence[tuple[int, str]]) -> str:
+    """One operator call; `written` are position and text of the `written_arguments`."""
+    kind, found = op.node_kind, _schema(op)
     texts = [text for _, text in written]
     if kind in _CASTS and len(texts) == 1:
         return f"{_CASTS[kind]}({texts[0]})"
@@ -49,8 +87,8 @@ def operator_text(op: OperatorOp, schema: Schema | None, written: Sequence[tuple
     if kind == "aten::sorted":
         return f"sorted({', '.join(texts)})"
     shown = [
-        f"{schema.arguments[i].name}={text}"
-        if schema is not None and i < len(schema.arguments) and schema.arguments[i].kwarg_only
+        f"{found.arguments[i].name}={text}"
+        if found is not None and i < len(found.arguments) and found.arguments[i].kwarg_only
         else text
         for i, text in written
     ]

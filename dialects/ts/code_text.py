@@ -12,7 +12,6 @@ left out.
 from __future__ import annotations
 
 import keyword
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,14 +19,13 @@ from functools import partial
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import CompileError
-from tensorscript.base.schema import Argument, Schema, schema
 from tensorscript.base.source import Span
 
-from .code_calls import operator_text, value_list
+from .code_calls import operator_text, value_list, written_arguments
 from .code_constants import ConstantTable, constant_text, is_named
 from .code_inline import hint_of, inlined
 from .code_marks import marked, unmarked
-from .constants import ListLiteral, ValueAttr
+from .constants import ValueAttr
 from .locations import span_of
 from .ops import (
     CallMethodOp,
@@ -447,9 +445,7 @@ class _Printer:
         return f"annotate({annotation_text(op.result.type)}, {text})"
 
     def _operator(self, op: OperatorOp) -> str:
-        found = _schema(op.schema.data)
-        kept = _needed(found, op.arguments)
-        return operator_text(op, found, [(i, self.text(op.arguments[i])) for i in kept])
+        return operator_text(op, [(i, self.text(op.arguments[i])) for i in written_arguments(op)])
 
     # The function
 
@@ -472,41 +468,6 @@ class _Printer:
         short = function.sym_name.data.rpartition(".")[2]
         returned = annotation_text(function.return_type)
         return f"def {short}({(',' + chr(10) + '    ').join(parts)}) -> {returned}:"
-
-
-def _schema(name: str) -> Schema | None:
-    try:
-        return schema(name)
-    except KeyError:
-        return None
-
-
-def _needed(found: Schema | None, values: Sequence[SSAValue]) -> list[int]:
-    """Which arguments must be written: outputs, and what stands before the trailing defaults."""
-    count = len(values)
-    if found is None or found.is_vararg:
-        return list(range(count))
-    outputs = [i for i, a in enumerate(found.arguments) if a.is_write and a.kwarg_only]
-    count -= len(outputs)
-    while count:
-        argument = found.arguments[count - 1]
-        owner = values[count - 1].owner
-        if not argument.has_default or not isinstance(owner, ConstantOp):
-            break
-        if not _equals_default(owner.value.data, argument):
-            break
-        count -= 1
-    return [*range(count), *outputs]
-
-
-def _equals_default(value: object, argument: Argument) -> bool:
-    default = argument.default
-    if isinstance(value, ListLiteral):
-        wanted = default if isinstance(default, tuple) else (default,) * len(value.elements)
-        return value.elements == wanted
-    if isinstance(value, float) and argument.type.without_optional().kind == "float":
-        return value == default and not math.isnan(value)
-    return type(value) is type(default) and value == default
 
 
 def _function(near: FuncOp, name: str) -> FuncOp:
