@@ -310,14 +310,14 @@ def _both_harmless(context: Context, e: Expr) -> bool:
 def _harmless(context: Context, e: Expr) -> bool:
     """True if evaluating `e` where it is not asked for cannot fault; results are in `steady`."""
     stack = [e]
-    seen = []
+    seen: set[Expr] = set()
     while stack:
         current = stack.pop()
-        if current in context.steady or current in context.cache:
+        if current in seen or current in context.steady or current in context.cache:
             continue
         if not _node_harmless(context, current):
             return False
-        seen.append(current)
+        seen.add(current)
         stack.extend(current.args)  # of a select, too: it may lean on a condition around it
     context.steady.update(seen)
     return True
