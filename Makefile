@@ -13,7 +13,7 @@ TORCH ?= 'torch==2.13.*' --extra-index-url https://download.pytorch.org/whl/cpu 
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch models conformance check bench gpu clean
+.PHONY: help demo test test-torch models fuzz conformance check bench gpu clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ test-torch: $(VENV_TORCH)/.ready ## Run the tests with PyTorch installed beside,
 models: $(VENV_TORCH)/.models ## Run published models (silero-vad, all-MiniLM-L6-v2) against PyTorch
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest -q \
 	  tests/run/test_third_party_models.py tests/run/test_lessons.py
+
+fuzz: $(VENV)/.ready ## Damage archives in 10,000 ways and try to load each
+	$(VENV)/bin/python -m pytest -q --archive-mutations 10000 --durations 3 \
+	  tests/errors/test_archive_mutations.py
 
 conformance: $(VENV_TORCH)/.ready ## Count how many operators agree with PyTorch over its database
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py

@@ -20,6 +20,13 @@ _TABLES: dict[str, Mapping[int, object]] = {
     "MemoryFormat": MEMORY_FORMATS,
 }
 
+_ABSENT = {
+    8: "complex32", 12: "qint8", 13: "quint8", 14: "qint32", 16: "quint4x2", 17: "quint2x4",
+    23: "float8_e5m2", 24: "float8_e4m3fn", 25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz",
+    27: "uint16", 28: "uint32", 29: "uint64",
+}  # fmt: skip
+"""Names of PyTorch's dtypes that we have not, by code."""
+
 
 @cache
 def coded_arguments(full_name: str) -> tuple[tuple[int, str], ...]:
@@ -42,7 +49,9 @@ def decode(full_name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         code = out[at]
         if isinstance(code, int):
             if code not in _TABLES[kind]:
-                raise OperatorError(f"unsupported {kind} {code}")
+                named = _ABSENT.get(code) if kind == "ScalarType" else None
+                what = f"tensors of {named} are" if named else f"{kind} {code} is"
+                raise OperatorError(f"{what} not supported")
             out[at] = _TABLES[kind][code]
     return tuple(out)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import StringAttr
@@ -37,7 +37,8 @@ def freeze(
 
     Args:
         mod: a scripted, traced or loaded module in eval mode.
-        preserved_attrs: attributes (`a`, `sub.a`) and methods to keep besides `forward`.
+        preserved_attrs: attributes (`a`, `sub.a`) and methods to keep besides `forward`; a
+            submodule whose method is asked for (`sub.f`) stays whole.
         optimize_numerics: also fold what changes results by roundings (`run_frozen_optimizations`).
 
     Raises:
@@ -118,10 +119,17 @@ class _Freezer:
         if name in self._info.methods or name in self._info.compiled:
             self._methods.append(name)
             return
+        owner, _, last = name.rpartition(".")
         try:
-            self._tree.keep(name)
+            is_method = owner and last in self._methods_of(owner)
+            self._tree.keep(owner if is_method else name)
         except LookupError:
             raise GuardError(f"Unknown name: {name}") from None
+
+    def _methods_of(self, path: str) -> Collection[str]:
+        """Names of the methods of the submodule at a path."""
+        info = self._home.class_info(self._tree.object_at(path).class_name)
+        return info.methods.keys() | info.compiled.keys()
 
     def frozen(self, optimize_numerics: bool) -> RecursiveScriptModule:
         entries = {name: self._home.entry(self._target, name) for name in self._methods}

@@ -76,6 +76,9 @@ _UNSUPPORTED = {
     "torch.ComplexHalfStorage": "tensors of complex32",
     "torch.Float8_e4m3fnStorage": "tensors of float8",
     "torch.Float8_e5m2Storage": "tensors of float8",
+    "torch.UInt16Storage": "tensors of uint16",
+    "torch.UInt32Storage": "tensors of uint32",
+    "torch.UInt64Storage": "tensors of uint64",
     "torch.jit._pickle.build_tensor_from_id": "tensors in the format of PyTorch 1.0",
     "torch.distributed.rpc.rref": "remote references",
 }

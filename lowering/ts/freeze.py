@@ -119,15 +119,27 @@ class ModuleTree:
         Raises:
             LookupError: there is none.
         """
-        *owners, name = path.split(".")
-        holder: object = self.root
-        for owner in owners:
-            holder = holder.attributes[owner] if isinstance(holder, ObjectValue) else None
-        if not isinstance(holder, ObjectValue) or name not in holder.attributes:
+        owner, _, name = path.rpartition(".")
+        holder = self.object_at(owner)
+        if name not in holder.attributes:
             raise LookupError(path)
         self.kept.add((id(holder), name))
         if isinstance(value := holder.attributes[name], ObjectValue):
             self.keep_whole(value)
+
+    def object_at(self, path: str) -> ObjectValue:
+        """The object at a dotted path; the root has an empty one.
+
+        Raises:
+            LookupError: there is none.
+        """
+        found = self.root
+        for name in path.split(".") if path else ():
+            value = found.attributes.get(name)
+            if not isinstance(value, ObjectValue):
+                raise LookupError(path)
+            found = value
+        return found
 
     def keep_whole(self, target: ObjectValue) -> None:
         """Keep an object that is out of sight, and everything below it."""

@@ -20,6 +20,7 @@ from tensorscript.dialects.tg.types import TensorType, tensor
 
 from .elements import as_expr, compute_dtype, convert
 from .emission import Body, Emitter
+from .sizes import same_size, simplify
 from .values import ComplexTensor, Storage, Tensor, Value
 from .view_inverse import inverse_of
 
@@ -167,8 +168,15 @@ class Builder(Emitter):
             scalars.append(complex_dtype(self.default_dtype))
         return result_type(dims, zero, scalars)
 
-    def broadcast_shapes(self, *shapes: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        """The shape all broadcast to."""
+    def broadcast_shapes(
+        self, *shapes: tuple[Expr, ...], may_be_one: bool = False
+    ) -> tuple[Expr, ...]:
+        """The shape all broadcast to.
+
+        Args:
+            may_be_one: sizes that the program finds may turn out to be 1 where others are not;
+                who reads the elements tells `Body.broadcast` the shape.
+        """
         rank = max((len(s) for s in shapes), default=0)
         out: list[Expr] = []
         for d in range(rank):
@@ -180,15 +188,30 @@ class Builder(Emitter):
                 if size.is_int(1):
                     size = shape[at]
                     continue
-                self.settle(size, shape[at])
-                self.require_same(
-                    size,
-                    shape[at],
+                message = (
                     f"The size of tensor a ({size}) must match the size of tensor b ({shape[at]})"
-                    f" at non-singleton dimension {d}",
+                    f" at non-singleton dimension {d}"
                 )
+                if may_be_one and (self.is_found(size) or self.is_found(shape[at])):
+                    size = self._common_size(size, shape[at], message)
+                    continue
+                self.settle(size, shape[at])
+                self.require_same(size, shape[at], message)
             out.append(size)
         return tuple(out)
+
+    def _common_size(self, left: Expr, right: Expr, message: str) -> Expr:
+        """What two sizes broadcast to, of which the program finds at least one."""
+        if same_size(left, right):
+            return left
+        found = [s for s in (left, right) if self.is_found(s)]
+        fits = binary("eq", left, right)
+        for size in found:
+            fits = binary("or", fits, binary("eq", size, 1))
+        self.check(simplify(self.unsized(fits)), message)
+        if len(found) == 1:
+            return right if left is found[0] else left
+        return self.size(self.unsized(select(binary("eq", left, 1), right, left)))
 
     def pointwise(
         self,
@@ -206,11 +229,12 @@ class Builder(Emitter):
         """
         promoted = dtype if dtype and compute else self.result_type(*operands)
         wide = compute or compute_dtype(promoted)
-        shape = self.broadcast_shapes(*(x.shape for x in operands if isinstance(x, Tensor)))
+        shapes = (x.shape for x in operands if isinstance(x, Tensor))
+        shape = self.broadcast_shapes(*shapes, may_be_one=True)
 
         def make(body: Body, i: list[Expr]) -> Expr:
             elements = [
-                body.broadcast(x, i, wide) if isinstance(x, Tensor) else body.scalar(x, wide)
+                body.broadcast(x, i, wide, shape) if isinstance(x, Tensor) else body.scalar(x, wide)
                 for x in operands
             ]
             return fn(*elements)

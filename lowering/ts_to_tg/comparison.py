@@ -48,14 +48,16 @@ def _logical_not(b: Builder, x: Tensor, *_: Value) -> Tensor:
 def chosen(b: Builder, condition: Tensor, yes: Value, no: Value, dtype: DType) -> Tensor:
     """select(condition, yes, no) broadcast, in `dtype`."""
     tensors = [v for v in (condition, yes, no) if isinstance(v, Tensor)]
-    shape = b.broadcast_shapes(*(t.shape for t in tensors))
+    shape = b.broadcast_shapes(*(t.shape for t in tensors), may_be_one=True)
     wide = compute_dtype(dtype)
 
     def make(body: Body, i: list[Expr]) -> Expr:
         def side(v: Value) -> Expr:
-            return body.broadcast(v, i, wide) if isinstance(v, Tensor) else body.scalar(v, wide)
+            if not isinstance(v, Tensor):
+                return body.scalar(v, wide)
+            return body.broadcast(v, i, wide, shape)
 
-        return select(body.broadcast(condition, i, bool_), side(yes), side(no))
+        return select(body.broadcast(condition, i, bool_, shape), side(yes), side(no))
 
     return b.compute(shape, dtype, make)
 

@@ -22,6 +22,7 @@ from tensorscript.dialects.te.expr import (
     cast,
     const,
     load,
+    select,
     substitute,
     transform,
     var,
@@ -73,10 +74,25 @@ class Body:
         operand = self.operand(self.emitter.heap[x.storage])
         return convert(load(operand, at, x.dtype), dtype)
 
-    def broadcast(self, x: Tensor, indices: Sequence[Expr], dtype: DType | None = None) -> Expr:
-        """Element of `x` broadcast to an iteration space of `indices` (aligned right)."""
-        tail = indices[len(indices) - x.rank :] if x.rank else ()
-        at = [const(0) if s.is_int(1) else i for i, s in zip(tail, x.shape, strict=True)]
+    def broadcast(
+        self,
+        x: Tensor,
+        indices: Sequence[Expr],
+        dtype: DType | None = None,
+        shape: Sequence[Expr] | None = None,
+    ) -> Expr:
+        """Element of `x` broadcast to an iteration space of `indices` (aligned right).
+
+        Args:
+            shape: of that space, where a size of `x` that the program finds may turn out to be 1.
+        """
+        lead = len(indices) - x.rank
+        at = [const(0) if s.is_int(1) else i for i, s in zip(indices[lead:], x.shape, strict=True)]
+        for d, size in enumerate(x.shape if shape is not None else ()):
+            assert shape is not None
+            if self.emitter.is_found(size) and not same_size(size, shape[lead + d]):
+                one = binary("eq", self.scalar(size, int64), 1)
+                at[d] = select(one, const(0), at[d])
         return self.read(x, at, dtype)
 
     def scalar(self, value: Value, dtype: DType) -> Expr:

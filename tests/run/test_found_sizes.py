@@ -50,6 +50,12 @@ def distinct(x: Tensor):
     return values, inverse, counts, ts.unique_consecutive(x)[0]
 
 
+def one_or_as_many(x: Tensor, least: float):
+    """What is kept of `x` may be one element, which broadcasts."""
+    kept, firsts = x[x > least], x[x > 2.5]
+    return kept + firsts, kept * firsts.unsqueeze(1), ts.where(kept > 3, kept, firsts), x - kept
+
+
 def from_list(x: Tensor, n: int):
     kept: list[float] = []
     for i in range(n):
@@ -194,6 +200,10 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (parts, (X, -2, 9)),
     (parts, (X, 3, 3)),
     (distinct, (np.array([3, 1, 1, 5, 3, 3]),)),
+    (one_or_as_many, (SIX[:4], 2.5)),
+    (one_or_as_many, (SIX[1:4], -9.0)),
+    (one_or_as_many, (SIX[3:5], 0.5)),
+    (one_or_as_many, (SIX[3:6], 4.5)),
     (from_list, (V, 7)),
     (from_list, (-np.abs(V), 7)),
     (branches, (V, 3)),
@@ -269,6 +279,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
     [
         (made_of_numbers, (V, -1), "inconsistent with step sign"),
         (joined, (X, 0), "non-empty"),
+        (one_or_as_many, (SIX, 0.5), "must match the size"),
         (shapes_of_numbers, (SIX, 4, 3), "is invalid for input of size 6"),
         (the_only_one, (SIX, 30.0), "cannot be converted to Scalar"),
         (greatest, (SIX, 30.0), "numel\\(\\) == 0"),

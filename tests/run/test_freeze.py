@@ -109,6 +109,43 @@ def test_a_whole_submodule_is_preserved() -> None:
     close(frozen.layer(X), scripted().layer(X))
 
 
+class Helped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = Layer()
+        self.inner = nn.ModuleList([Helper()])
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        y: ts.Tensor = self.layer(x)
+        for helper in self.inner:
+            y = helper(y)
+        return y
+
+
+class Helper(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.factor = 2.0
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return self.scaled(x) + 1
+
+    def scaled(self, x: ts.Tensor) -> ts.Tensor:
+        return x * self.factor
+
+
+def test_a_submodule_whose_method_is_preserved_stays_whole() -> None:
+    module = ts.jit.script(Helped().eval())
+    frozen = ts.jit.freeze(module, preserved_attrs=["inner.0.scaled"])
+    close(frozen(X), module(X))
+    helper = getattr(frozen.inner, "0")
+    close(helper.scaled(X), X * 2.0)
+    assert helper.factor == 2.0 and not hasattr(frozen, "layer")
+    for name in ("inner.0.nothing", "inner.1.scaled", "layer.weight.scaled", ""):
+        with pytest.raises(RuntimeError, match=f"Unknown name: {name}"):
+            ts.jit.freeze(module, preserved_attrs=[name])
+
+
 def test_numerics_are_left_alone_when_asked() -> None:
     frozen = ts.jit.freeze(scripted(), optimize_numerics=False)
     assert "aten::batch_norm" in kinds(frozen)

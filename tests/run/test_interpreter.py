@@ -147,3 +147,8 @@ def test_fork_and_wait() -> None:
 def test_layout_of_a_view() -> None:
     text = "def f(x: Tensor):\n  y = x[1:]\n  return (y.element_size(), y.storage_offset())"
     assert run(text, tensor([1.0, 2.0, 3.0])) == (4, 1)
+
+
+def test_dtypes_that_there_are_not_have_names() -> None:
+    with pytest.raises(UserError, match="tensors of quint8 are not supported"):
+        run("def f(x: Tensor):\n  return x.to(13)", tensor([1.0]))
