@@ -29,6 +29,18 @@ def dense(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
     return ts.relu(x @ w + b)
 
 
+def product(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x @ w
+
+
+def by_channel(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return F.conv2d(x, w, padding=1, groups=96)
+
+
+def norm(x: ts.Tensor) -> ts.Tensor:
+    return F.layer_norm(x, (1024,))
+
+
 def convolution(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return F.conv2d(x, w, padding=1)
 
@@ -42,9 +54,16 @@ KERNELS: dict[str, tuple[Callable[..., ts.Tensor], tuple[Shape, ...]]] = {
     "chain": (chain, ((512, 512), (512, 512))),
     "softmax": (softmax, ((512, 1024),)),
     "product": (dense, ((512, 512), (512, 512), (512,))),
+    "few rows": (product, ((16, 1024), (1024, 1024))),
+    "few columns": (product, ((4096, 144), (144, 24))),
+    "batch": (product, ((12, 128, 64), (12, 64, 128))),
     "convolution": (convolution, ((1, 64, 56, 56), (64, 64, 3, 3))),
+    "few pixels": (convolution, ((1, 512, 7, 7), (512, 512, 3, 3))),
+    "channels": (by_channel, ((1, 96, 56, 56), (96, 1, 3, 3))),
+    "layer norm": (norm, ((512, 1024),)),
     "attention": (attention, ((1, 12, 128, 64),) * 3),
 }
+FULL_TILES = ("product", "few columns", "batch", "convolution", "attention")
 CPUS = {"x86-64-v4": ("zmm", 24), "x86-64-v3": ("ymm", 12)}
 """Its registers, and the multiply-adds that a tile of a product has at least."""
 
@@ -91,7 +110,7 @@ def test_innermost_loops_do_not_spill(name: str, cpu: str) -> None:
     register, multiply_adds = CPUS[cpu]
     loops = [loop for loop in innermost_loops(assembly) if register in loop]
     assert loops
-    if name in ("product", "convolution", "attention"):
+    if name in FULL_TILES:
         products = [loop.count("\tvfmadd") for loop in loops if "vbroadcastss" in loop]
         assert max(products, default=0) >= multiply_adds
     spilled = [line for loop in loops for line in loop.splitlines() if "-byte " in line]
