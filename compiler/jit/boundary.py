@@ -433,8 +433,10 @@ def match_argument(
     Raises:
         GuardError: it is not of that type, in TorchScript's words.
     """
+    is_repeated = formal.size is not None and isinstance(value, int | float)
+    given = [value] * (formal.size or 1) if is_repeated else value
     try:
-        return to_script(value, formal.type, classes)
+        return to_script(given, formal.type, classes)
     except Mismatch as mismatch:
         text = (
             f"{signature.name}() Expected a value of type '{typing.message_text(formal.type)}' for "

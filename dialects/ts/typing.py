@@ -417,6 +417,20 @@ def map_inside(type: Attribute, convert: Callable[[Attribute], Attribute]) -> At
     return type
 
 
+def types_inside(type: Attribute) -> tuple[Attribute, ...]:
+    """The types directly inside `type`."""
+    match type:
+        case ListType() | OptionalType() | FutureType():
+            return (type.element,)
+        case DictType():
+            return type.key, type.value
+        case TupleType():
+            return tuple(type.elements)
+        case UnionType():
+            return tuple(type.members)
+    return ()
+
+
 OPEN_NOMINAL: tuple[Attribute, ...] = (
     _SCHEMA_WORDS["AnyEnumType"],
     _SCHEMA_WORDS["AnyClassType"],

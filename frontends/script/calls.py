@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.ir import Attribute
 
@@ -32,8 +33,10 @@ from .callables import Builtin, Cast, Closure, Form, method_call
 from .draft import FORK, Value
 from .hints import constructed_dict, constructed_list
 from .subscripts import Subscripts
-from .values import Iterable, Nothing, Range, Simple, Sugared, Zip
+from .values import Iterable, Nothing, Range, Simple, SliceValue, Sugared, Zip
 
+_PLACED_BY_NAME = frozenset({"print", "len", "unwrap_optional", "slice"})
+"""Forms whose call is underlined at the name alone."""
 _CALLED = (ClassType, InterfaceType)
 """Types of objects that may have a `__call__`."""
 
@@ -63,8 +66,9 @@ BUILTINS: dict[str, Sugared] = {
 } | {
     name: Form(name)
     for name in (
-        "print", "len", "range", "enumerate", "zip", "list", "dict", "tuple", "isinstance",
-        "hasattr", "getattr", "annotate", "unchecked_cast", "uninitialized", "fork", "tensor",
+        "print", "len", "range", "slice", "enumerate", "zip", "list", "dict", "tuple",
+        "isinstance", "hasattr", "getattr", "annotate", "unchecked_cast", "uninitialized",
+        "fork", "tensor",
         "is_scripting", "is_tracing", "unwrap_optional", "has_torch_function",
     )
 }  # fmt: skip
@@ -95,7 +99,7 @@ class Calls(Subscripts):
         # The place of a call is that of what is called.
         span = self.span(node.func)
         if isinstance(callee, Form):
-            where = span if callee.name in ("print", "len", "unwrap_optional") else self.span(node)
+            where = span if callee.name in _PLACED_BY_NAME else self.span(node)
             return self._form_call(callee.name, node, where, hint)
         if isinstance(callee, Builtin) and callee.name == "aten::tolist":
             return Simple(self._to_list(callee, span, hint))
@@ -109,6 +113,7 @@ class Calls(Subscripts):
     def _form_call(self, name: str, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
         table: dict[str, Callable[[ast.Call, Span, Attribute | None], Sugared]] = {
             "print": self._print, "len": self._len, "range": self._range,
+            "slice": self._slice,
             "enumerate": self._enumerate, "zip": self._zip, "list": self._list,
             "dict": self._dict, "tuple": self._tuple, "isinstance": self._condition_form,
             "hasattr": self._condition_form, "getattr": self._getattr,
@@ -147,7 +152,7 @@ class Calls(Subscripts):
                 return self._object_len(found.value, span)
             return Simple(self.length(found.value, span))
         if isinstance(found, Range | Zip):
-            found.as_value(self, span)
+            found.as_value(self, self.span(node.args[0]))
         length = found.iterate(self, span).length(self, span)
         if length is None:
             raise self.error(f"'{found.kind}' object has no len()", span)
@@ -179,6 +184,20 @@ class Calls(Subscripts):
         if len(args) == 1:
             return Range(zero, args[0], one, True)
         return Range(args[0], args[1], args[2] if len(args) == 3 else one, False)
+
+    def _slice(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        args, kwargs = self.arguments(node)
+        if kwargs:
+            raise self.error("Slice does not accept any keyword arguments", span)
+        if not 1 <= len(args) <= 3:
+            raise self.error(f"slice accepts exactly 1, 2 or 3 arguments, got: {len(args)}", span)
+        places = args if len(args) > 1 else [self.constant(None, span), *args]
+        defaults = (0, 2**63 - 1, 1)
+        start, end, step = (
+            places[k] if k < len(places) and places[k].type != NONE else self.integer(default)
+            for k, default in enumerate(defaults)
+        )
+        return SliceValue((start, end, step))
 
     def _iterables(self, nodes: list[ast.expr], span: Span) -> list[Iterable]:
         return [self.sugared(n).iterate(self, span) for n in nodes]
@@ -278,7 +297,8 @@ class Calls(Subscripts):
         self._count("annotate", node, span, 2)
         type = self.annotation(node.args[0])
         value = self.expr(node.args[1], type)
-        return Simple(self.coerce(value, type, span))
+        first, last = map(self.span, node.args)
+        return Simple(self.coerce(value, type, replace(first, end=last.end)))
 
     def coerce(self, value: Value, type: Attribute, span: Span) -> Value:
         """`value` as the annotated `type`, by the conversions that annotations allow."""

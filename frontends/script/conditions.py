@@ -127,7 +127,13 @@ class Conditions(Emission):
 
     def truth(self, value: Value, span: Span) -> Value:
         if isinstance(value.type, ClassType):
-            return method_call(self, value, "__bool__", [], span).as_value(self, span)
+            found = method_call(self, value, "__bool__", [], span).as_value(self, span)
+            if found.type != BOOL:
+                shown = typing.message_text(found.type)
+                raise self.error(
+                    f"expected a bool expression for condition but found {shown}", span
+                )
+            return found
         return self.to_bool(value, span)
 
     def _chain(self, node: ast.Compare) -> Condition:

@@ -56,6 +56,7 @@ class Emission:
         refines_attributes: what a condition proves of `self.x` is used until it may be written.
         tests_attributes: a condition proved something of an attribute.
         writes: counts the places behind which attributes may have changed.
+        latest: the statement or expression that was begun last.
     """
 
     def __init__(self, text: Text) -> None:
@@ -66,6 +67,7 @@ class Emission:
         self.refines_attributes = False
         self.tests_attributes = False
         self.writes = 0
+        self.latest: Span | None = None
         self.function_name = ""
 
     def span(self, node: ast.AST) -> Span:

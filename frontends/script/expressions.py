@@ -94,9 +94,10 @@ class Expressions(Displays):
         return Simple(self.simple(node, hint))
 
     def expr(self, node: ast.expr, hint: Attribute | None = None) -> Value:
-        value = self.sugared(node, hint).as_value(self, self.span(node))
+        span = self.latest = self.span(node)
+        value = self.sugared(node, hint).as_value(self, span)
         if hint == ANY and value.type != ANY:
-            return self.cast(value, ANY, self.span(node))
+            return self.cast(value, ANY, span)
         return value
 
     def attribute(self, base: Sugared, name: str, span: Span | None) -> Sugared:

@@ -176,13 +176,13 @@ class FunctionEmitter(Objects):
         arguments = definition.source.tree.args
         for bad in (arguments.vararg, arguments.kwarg):
             if bad is not None:
-                raise NotSupportedError(_VARIADIC, self.span(bad))
-        for keyword, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+                raise NotSupportedError(_VARIADIC, self.text.starred(bad))
+        for default in arguments.kw_defaults:
             if default is not None:
-                raise NotSupportedError(_VARIADIC, self.span(keyword))
+                raise NotSupportedError(_VARIADIC, self.span(default))
         plain = [*arguments.posonlyargs, *arguments.args]
         if definition.self_type is not None and not plain:
-            where = self.span(definition.source.tree)
+            where = self.text.word(definition.source.tree, len("def"))
             raise self.error("methods must have a self argument", where)
         out: list[Formal] = []
         for at, arg in enumerate([*plain, *arguments.kwonlyargs]):

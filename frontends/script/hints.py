@@ -113,10 +113,16 @@ def fitting_dict(
     assert hint is not None
     if len(found) == 1:
         wanted = found[0]
-        what, have = ("values", value) if _fits(key, wanted.key) else ("keys", key)
+        shown = typing.message_text(wanted)
+        # The texts differ as TorchScript's do.
+        about, have = (
+            (f"`{shown}`, but the type of values", value)
+            if _fits(key, wanted.key)
+            else (f"{shown}but the type of keys", key)
+        )
         raise CompileError(
-            f"Type annotation was inferred to be `{typing.message_text(wanted)}`, but the type of "
-            f"{what} given by the dict literal is {typing.message_text(have)}",
+            f"Type annotation was inferred to be {about} given by the dict literal is "
+            f"{typing.message_text(have)}",
             span,
         )
     shown = typing.message_text(DictType(key, value))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import inspect
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -218,6 +219,8 @@ class World(LiveClasses):
     def _class(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:
         if cls.__module__ == "builtins" and cls.__name__ in BUILTINS:
             return BUILTINS[cls.__name__]
+        if cls is OrderedDict:
+            return Builtin("aten::dict")
         if issubclass(cls, BaseException):
             return ExceptionClass(f"{cls.__module__}.{cls.__qualname__}")
         if cls.__module__ == "builtins":

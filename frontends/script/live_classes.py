@@ -62,6 +62,9 @@ class LiveClasses(LiveFunctions):
             values: Mapping[str, object] = getattr(cls, "_field_defaults", {})
             defaults = [plain_text(python_constant(v)) for v in values.values()]
             made: Attribute = TupleType.of(elements, names, name, defaults)
+            same = (t for t in self.classes.values() if isinstance(t, TupleType) and t != made)
+            if any(t.class_name.data == name for t in same):
+                raise CompileError(f"Can't redefine NamedTuple: {name}", span)
             self.classes[cls] = made
             return made
         if issubclass(cls, enum.Enum):
@@ -135,7 +138,8 @@ class LiveClasses(LiveFunctions):
             info.defining = True
             self._compile_method(info, "__init__", span)
             info.defining = False
-        for key in list(info.methods):
+        accessors = [key for pair in info.properties.values() for key in pair if key is not None]
+        for key in [*accessors, *sorted(info.methods.keys() - set(accessors))]:
             if key not in info.compiled and f"{name}.{key}" not in self.program.compiling:
                 self._compile_method(info, key, span)
         return type_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 import inspect
 import types
 from abc import ABC, abstractmethod
@@ -15,7 +16,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.ts.types import ANY, ClassType
 
 from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .callables import Function, Overloads, PythonCall
@@ -24,7 +25,7 @@ from .link import Linker
 from .overloads import overloaded_body
 from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
-from .source import FunctionSource, function_source
+from .source import FunctionSource, annotations_of, function_source
 from .type_comments import comment_annotations
 from .values import Sugared, Undefined
 
@@ -107,10 +108,14 @@ class LiveFunctions(ABC):
     ) -> PythonCall:
         """A function that stays in Python (`ignore`, `unused`); only its signature is read."""
         name = name or qualified_name(fn)
-        definition = self.definition(fn, name, self_type)
+        unused = modifier_of(fn) == "unused"
+        info = self.program.classes.get(self_type.class_name.data) if self_type else None
+        if unused and info is not None and info.category != "module":
+            definition = self._dropped(fn, name, self_type)
+        else:
+            definition = self.definition(fn, name, self_type)
         emitter = FunctionEmitter(self.program, definition.resolver, definition.source.text, name)
         self.program.python_functions[name] = fn
-        unused = modifier_of(fn) == "unused"
         return PythonCall(name, emitter.declared(definition), unused)
 
     def definition(
@@ -144,6 +149,19 @@ class LiveFunctions(ABC):
         annotations = self._annotations(plain, resolver, source, self_type is not None)
         return Definition(name, source, resolver, defaults, annotations, self_type)
 
+    def _dropped(
+        self, fn: Callable[..., object], name: str, self_type: ClassType | None
+    ) -> Definition:
+        """A method of a class that is never run: it takes anything, as in TorchScript."""
+        source = function_source(fn)
+        tree = copy.deepcopy(source.tree)
+        tree.args.vararg = tree.args.kwarg = None
+        parameters = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
+        annotations: dict[str, Attribute] = {p.arg: ANY for p in parameters}
+        plain = getattr(fn, "__func__", fn)
+        found = FunctionSource(tree, source.text)
+        return Definition(name, found, LiveResolver(self, plain), {}, annotations, self_type)
+
     def _annotations(
         self,
         fn: Callable[..., object],
@@ -158,6 +176,7 @@ class LiveFunctions(ABC):
         if comments is not None:
             return {name: resolver.annotation(node, span) for name, node in comments.items()}
         out: dict[str, Attribute] = {}
+        places = annotations_of(source.tree)
         raw: Mapping[str, object] = getattr(fn, "__annotations__", {})
         for key, value in raw.items():
             if value in (None, types.NoneType) and "BroadcastingList" in text:
@@ -169,7 +188,8 @@ class LiveFunctions(ABC):
             if isinstance(value, str):
                 out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
             else:
-                out[key] = type_of_object(value, self, span)
+                where = source.text.span(places[key]) if key in places else span
+                out[key] = type_of_object(value, self, where)
         return out
 
 

@@ -204,7 +204,7 @@ class Objects(Statements):
             error.with_note(
                 f"'{shown or self._shown(name)}' is being compiled since it was called from "
                 f"'{self._shown(self.function_name)}'",
-                span,
+                self.latest or span,
             )
             raise
 
@@ -277,9 +277,22 @@ class Objects(Statements):
                 "top level first",
                 span,
             )
+        if self._holds(value.type, info.type):
+            raise self.error(
+                f"Assignment to attribute '{name}' cannot be of a type that contains class "
+                f"'{typing.message_text(info.type)}'.\nClasses that recursively contain instances "
+                "of themselves are not yet supported",
+                span,
+            )
         type = TENSOR if isinstance(value.type, TensorType) else value.type
         info.attributes[name] = type
         return type
+
+    def _holds(self, type: Attribute, wanted: ClassType) -> bool:
+        """Whether a value of a type may lead to an object of a class."""
+        info = self.info(type) if isinstance(type, ClassType) else None
+        inside = info.attributes.values() if info else typing.types_inside(type)
+        return type == wanted or any(self._holds(t, wanted) for t in inside)
 
     def annotated(self, node: ast.AnnAssign) -> None:
         target = node.target

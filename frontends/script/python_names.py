@@ -10,7 +10,6 @@ import enum
 import math
 import re
 import types
-from collections import OrderedDict
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import BY_NAME, DType
@@ -168,8 +167,6 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
     root, _, rest = home.partition(".")
     if home == "builtins" and name in BUILTINS:
         return BUILTINS[name]
-    if value is OrderedDict:
-        return BUILTINS["dict"]
     if home in ("math", "cmath"):
         operator = _MATH_NAMES.get(name, f"aten::{name}")
         known = has_operator(operator) and name not in _NOT_MATH

@@ -1,8 +1,8 @@
 """Ranges of syntax tree nodes as TorchScript's front end measures them.
 
 TorchScript keeps for a node the place of one token of it, widened to what its parts cover. So a
-range leaves out closing brackets, the parentheses around an expression and most of a string
-literal. Diagnostics underline these ranges and graphs print where they start.
+range leaves out the parentheses around an expression, closing brackets (but that of a subscript)
+and most of a string literal. Diagnostics underline these ranges and graphs print where they start.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ class Ranges:
             case ast.Attribute():
                 start, end = self.of(node.value)
                 return start, self._name_end(end, node.attr)
+            case ast.Subscript():
+                start, end = self._widened(None, node)
+                return start, end + 1
             case ast.UnaryOp():
                 return self._widened(self._word(node, len(_OPERATORS[type(node.op)])), node)
         if isinstance(node, _FROM_PARTS) and any(True for _ in _parts(node)):

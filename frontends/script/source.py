@@ -42,6 +42,11 @@ class Text:
         """The range of a syntax tree node, as TorchScript measures it."""
         return Span(self.source, *self.ranges.of(node))
 
+    def starred(self, node: ast.arg) -> Span:
+        """The name of a parameter and the character before it."""
+        start = self.ranges.start(node)
+        return Span(self.source, start - 1, start + len(node.arg))
+
     def word(self, node: ast.AST, length: int) -> Span:
         """The first `length` characters of a node."""
         start = self.ranges.start(node)
@@ -60,6 +65,13 @@ class FunctionSource:
 
     tree: ast.FunctionDef
     text: Text
+
+
+def annotations_of(tree: ast.FunctionDef) -> dict[str, ast.expr]:
+    """What is written behind the parameters and, by the name `return`, behind the arrow."""
+    arguments = (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
+    found = {a.arg: a.annotation for a in arguments} | {"return": tree.returns}
+    return {name: node for name, node in found.items() if node is not None}
 
 
 def _unwrapped(fn: Callable[..., object]) -> Callable[..., object]:

@@ -62,7 +62,7 @@ class Statements(Leaving):
                 return
 
     def statement(self, node: ast.stmt) -> None:
-        span = self.span(node)
+        span = self.latest = self.span(node)
         match node:
             case ast.Expr():
                 self._expression(node)

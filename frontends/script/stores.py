@@ -66,11 +66,15 @@ class Stores(Calls):
                 value = Simple(
                     self.insert(draft.LOAD, [], [held.type], self.span(node), name=_CHAINED).output
                 )
-            if isinstance(target, ast.Attribute):
-                # Such a statement is underlined as a whole.
-                self.assign_attribute(target, value, self.span(node))
-                continue
-            self.assign_target(target, value)
+            # A store into an object is underlined as a whole.
+            match target:
+                case ast.Attribute():
+                    self.assign_attribute(target, value, self.span(node))
+                case ast.Subscript():
+                    held = value.as_value(self, self.span(node.value))
+                    self.assign_subscript(target, held, self.span(node))
+                case _:
+                    self.assign_target(target, value)
 
     def _declared(self, target: ast.expr) -> Attribute | None:
         """The type of an existing attribute: a hint for an empty container."""
@@ -91,7 +95,7 @@ class Stores(Calls):
         type = self.annotation(node.annotation)
         value = self.sugared(node.value, type)
         if isinstance(node.target, ast.Name):
-            self.bind(node.target.id, value, span, type)
+            self.bind(node.target.id, value, self.span(node.target), type)
             return
         self.assign_target(node.target, Simple(self.coerce(value.as_value(self, span), type, span)))
 
@@ -243,7 +247,8 @@ class Stores(Calls):
             return
         if isinstance(base.type, TupleType) or base.type == STRING:
             raise self.error(
-                f"'{typing.message_text(base.type)}' object does not support item assignment", span
+                f"{typing.message_text(base.type)} does not support subscripted assignment",
+                self.span(target),
             )
         if isinstance(base.type, ListType | DictType):
             wanted = base.type.element if isinstance(base.type, ListType) else base.type.value

@@ -31,7 +31,11 @@ from .containers import child
 from .draft import Value
 from .emission import Children
 from .expressions import Expressions
-from .values import Parts, Simple, Sugared
+from .values import Parts, Simple, SliceValue, Sugared
+
+Bounds = tuple[Value | None, Value | None, Value | None]
+"""The start, the end and the step of a slice; None for what is left out."""
+_Index = Value | SliceValue | None
 
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:
@@ -78,12 +82,10 @@ class Subscripts(Expressions):
 
     def subscript_of(self, base: Sugared, node: ast.Subscript, span: Span) -> Sugared:
         """A compile-time sequence (a module list, a tuple) takes literal indices."""
-        if isinstance(base, Parts):
-            index = literal_index(node.slice)
-            if index is None:
-                return Simple(self.value_subscript(base.as_value(self, span), node, span))
+        index = literal_index(node.slice)
+        if isinstance(base, Parts) and index is not None:
             return base.values[index]
-        return Simple(self.value_subscript(base.as_value(self, span), node, span))
+        return Simple(self.value_subscript(base.as_value(self, self.span(node.value)), node, span))
 
     def value_subscript(self, value: Value, node: ast.Subscript, span: Span) -> Value:
         indices = indices_of(node)
@@ -97,11 +99,13 @@ class Subscripts(Expressions):
                 "type",
                 span,
             )
-        if isinstance(node.slice, ast.Slice):
-            return self.slice_of(value, node.slice, span)
+        index = self.index_of(node.slice, span)
+        if isinstance(index, SliceValue):
+            is_literal = isinstance(node.slice, ast.Slice)
+            where = span if is_literal else self.span(node.value)
+            return self.slice_of(value, index.bounds, where)
         if isinstance(value.type, TupleType):
-            return self.tuple_subscript(value, node.slice, span)
-        index = self.expr(node.slice)
+            return self.tuple_subscript(value, index, span)
         if isinstance(value.type, ClassType):
             return method_call(self, value, "__getitem__", [index], span).as_value(self, span)
         if not isinstance(value.type, ListType | DictType) and value.type != STRING:
@@ -110,10 +114,18 @@ class Subscripts(Expressions):
             )
         return self.builtin("aten::__getitem__", [value, index], span)
 
-    def tuple_subscript(self, value: Value, index: ast.expr, span: Span) -> Value:
+    def index_of(
+        self, node: ast.expr, span: Span, hint: Attribute | None = None
+    ) -> Value | SliceValue:
+        """One subscript: a value, or what `a:b` and `slice(a, b)` are."""
+        if isinstance(node, ast.Slice):
+            return SliceValue(self.slice_bounds(node))
+        found = self.sugared(node, hint)
+        return found if isinstance(found, SliceValue) else found.as_value(self, self.span(node))
+
+    def tuple_subscript(self, value: Value, at: Value, span: Span) -> Value:
         assert isinstance(value.type, TupleType)
         elements = list(value.type.elements)
-        at = self.expr(index)
         if at.type != INT:
             raise self.error("tuple index must be an integer", span)
         if draft.is_constant(at):
@@ -135,14 +147,13 @@ class Subscripts(Expressions):
             )
         return self.insert("prim::TupleIndex", [value, at], [first], span).output
 
-    def slice_bounds(self, node: ast.Slice, span: Span) -> list[Value | None]:
-        return [
-            self.expr(part, OptionalType(INT)) if part is not None else None
-            for part in (node.lower, node.upper, node.step)
-        ]
+    def slice_bounds(self, node: ast.Slice) -> Bounds:
+        def bound(part: ast.expr | None) -> Value | None:
+            return self.expr(part, OptionalType(INT)) if part is not None else None
 
-    def slice_of(self, value: Value, node: ast.Slice, span: Span) -> Value:
-        bounds = self.slice_bounds(node, span)
+        return bound(node.lower), bound(node.upper), bound(node.step)
+
+    def slice_of(self, value: Value, bounds: Bounds, span: Span) -> Value:
         if isinstance(value.type, TupleType):
             return self.tuple_slice(value, bounds, span)
         start, end, step = (b if b is not None else self.constant(None, span) for b in bounds)
@@ -184,9 +195,12 @@ class Subscripts(Expressions):
             if _is_ellipsis(index):
                 continue
             if isinstance(index, ast.Slice):
-                value = self._slice_dim(value, dim, index, span)
+                value = self._slice_dim(value, dim, self.slice_bounds(index), span)
                 continue
             assert found is not None
+            if isinstance(found, SliceValue):
+                value = self._slice_dim(value, dim, found.bounds, span)
+                continue
             if found.type == NONE:
                 value = self.builtin("aten::unsqueeze", [value, self.integer(dim)], span)
             elif found.type == INT:
@@ -195,14 +209,14 @@ class Subscripts(Expressions):
                 tensors[dim] = found
         return value, tensors
 
-    def _places(self, indices: list[ast.expr], span: Span) -> tuple[list[Value | None], list[int]]:
+    def _places(self, indices: list[ast.expr], span: Span) -> tuple[list[_Index], list[int]]:
         """The index values, and the dimension that each stands for when its turn comes.
 
         In front of an ellipsis dimensions count up from 0: an int takes its dimension away, None
         makes one. Behind it they count down from -1, from the last index on, and there those
         further right are still to come: an int keeps its dimension, None has made none yet.
         """
-        made: list[Value | None] = [None] * len(indices)
+        made: list[_Index] = [None] * len(indices)
         dims = [0] * len(indices)
         middle = next((k for k, i in enumerate(indices) if _is_ellipsis(i)), len(indices))
         dim = 0
@@ -214,23 +228,24 @@ class Subscripts(Expressions):
         for k in range(len(indices) - 1, middle, -1):
             found = made[k] = self._index(indices[k], span)
             dims[k] = dim
-            if found is not None and found.type not in (NONE, INT):
+            if isinstance(found, Value) and found.type not in (NONE, INT):
                 raise self.error(
                     "Ellipses followed by tensor indexing is currently not supported", span
                 )
             dim -= not _is_type(found, NONE)
         return made, dims
 
-    def _index(self, node: ast.expr, span: Span) -> Value | None:
-        """An index before any view is taken; None for a slice or an ellipsis."""
+    def _index(self, node: ast.expr, span: Span) -> _Index:
+        """An index before any view is taken; None for `a:b` or an ellipsis."""
         if _is_ellipsis(node) or isinstance(node, ast.Slice):
             return None
         is_display = isinstance(node, ast.List | ast.ListComp)
-        made = self.expr(node, None if is_display else OptionalType(INT))
-        return made if made.type in (NONE, INT) else self._index_tensor(made, span)
+        made = self.index_of(node, span, None if is_display else OptionalType(INT))
+        if isinstance(made, SliceValue) or made.type in (NONE, INT):
+            return made
+        return self._index_tensor(made, span)
 
-    def _slice_dim(self, value: Value, dim: int, node: ast.Slice, span: Span) -> Value:
-        bounds = self.slice_bounds(node, span)
+    def _slice_dim(self, value: Value, dim: int, bounds: Bounds, span: Span) -> Value:
         none = self.constant(None, span)
         start, end, step = (b if b is not None else none for b in bounds)
         if bounds[2] is None:
@@ -268,8 +283,8 @@ def _index_code(type: Attribute) -> int | None:
     return 4 if type == INT else 11 if type == BOOL and is_list else None
 
 
-def _is_type(value: Value | None, type: Attribute) -> bool:
-    return value is not None and value.type == type
+def _is_type(index: _Index, type: Attribute) -> bool:
+    return isinstance(index, Value) and index.type == type
 
 
 def _is_ellipsis(node: ast.expr) -> bool:

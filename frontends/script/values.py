@@ -195,6 +195,14 @@ class Range(Iterable):
 
 
 @dataclass
+class SliceValue(Sugared):
+    """`slice(...)`: the start, the end and the step, None for one that is left out."""
+
+    kind = "Python slice value"
+    bounds: tuple[Value | None, Value | None, Value | None]
+
+
+@dataclass
 class Zip(Iterable):
     """`zip(...)` and `enumerate(...)`: as long as the shortest child."""
 

@@ -10,7 +10,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -43,11 +43,15 @@ class LanguageProgram:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An exception as far as both sides agree on it: when it came, its kind, its first line."""
+    """An exception as far as both sides agree on it: when it came, its kind, its first line.
+
+    `places` are the lines that it shows and what it underlines there.
+    """
 
     when: str
     kind: str
     line: str
+    places: tuple[str, ...] = field(default=(), compare=False)
 
 
 def parse_table(text: str) -> dict[str, LanguageProgram]:
@@ -84,7 +88,13 @@ def refusal(when: str, error: Exception) -> Refusal:
         line = lines[-1]
     line = re.sub(r" \(of Python compilation unit at: \w+\)", "", line)
     line = re.sub(r"language_(torch_+|tensorscript_)", "language_", line)
-    return Refusal(when, "error", line.strip().rstrip(":"))
+    return Refusal(when, "error", line.strip().rstrip(":"), _places(str(error)))
+
+
+def _places(text: str) -> tuple[str, ...]:
+    text = re.sub(r"language_(torch_+|tensorscript_)", "language_", text)
+    found = re.findall(r'^ *(File ".*)$|^( *~+(?: <--- HERE)?) *$', text, re.MULTILINE)
+    return tuple(file or underlined for file, underlined in found)
 
 
 def plain(value: Any) -> Any:

@@ -191,4 +191,85 @@ def f(words: List[str]):
             d[w] = 1
     return d
 >>> f(["a", "b", "a"])
+
+=== slice_objects
+def f(x: Tensor, y: Tuple[int, int, int], z: str, k: List[int], n: int):
+    s = slice(1, 3)
+    return x[s], x[slice(None, 2), slice(0, 2)], y[slice(1, 3)], z[s], k[slice(None, None, 2)], x[..., slice(n)], k[slice(n, None)]
+>>> f(torch.arange(12).reshape(3, 4), (1, 2, 3), "hello", [1, 2, 3], 1)
+
+=== slice_objects_stored
+def f(x: Tensor, n: int):
+    x[slice(n)] = 0
+    x[slice(1, 2), slice(0, 2)] += 100
+    return x
+>>> f(torch.arange(12).reshape(3, 4), 1)
+
+=== slice_object_as_value
+def f(x: Tensor, n: int):
+    s = slice(n)
+    return s
+>>> f(torch.arange(12).reshape(3, 4), 1)
+
+=== slice_object_of_float
+def f(x: List[int], n: float):
+    return x[slice(n)]
+>>> f([1, 2], 1.0)
+
+=== slice_object_keyword
+def f(x: List[int]):
+    return x[slice(start=1)]
+>>> f([1, 2])
+
+=== slice_object_four
+def f(x: List[int]):
+    return x[slice(1, 2, 3, 4)]
+>>> f([1, 2, 3])
+
+=== slice_object_nothing
+def f(x: List[int]):
+    return x[slice()]
+>>> f([1, 2])
+
+=== ordered_dict_empty
+from collections import OrderedDict
+def f(a: int):
+    d = OrderedDict()
+    return d
+>>> f(1)
+
+=== ordered_dict_copy
+from collections import OrderedDict
+def f(a: Dict[str, int]):
+    d = OrderedDict(a)
+    return d
+>>> f({"a": 1})
+
+=== ordered_dict_pairs
+from collections import OrderedDict
+def f(a: int):
+    d = OrderedDict([("x", a), ("y", 2)])
+    d["z"] = 3
+    return [k for k in d.keys()], d
+>>> f(1)
+
+=== ordered_dict_zip
+import collections
+def f(a: int):
+    d = collections.OrderedDict([(str(i), i) for i in range(a)])
+    d2 = collections.OrderedDict(zip(["a", "b"], [1, 2]))
+    return d, d2
+>>> f(2)
+
+=== tuple_item_stored
+def f(x: Tuple[int, int]):
+    x[0] = 2
+    return x
+>>> f((1, 2))
+
+=== dict_literal_other_keys
+def f(xs: List[int]):
+    x: Dict[int, str] = {"a": "b"}
+    return x
+>>> f([1])
 """

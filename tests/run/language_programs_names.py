@@ -354,4 +354,137 @@ class M(nn.Module):
             self.o = None
         return self.o + 1
 >>> f(1)
+
+=== chain_of_assignment
+def h(a: int):
+    return a.foo
+def f(x: int):
+    z = x + 1
+    y = h(z)
+    return y
+>>> f(1)
+
+=== chain_of_statement
+def h(a: int):
+    a.foo
+    return 1
+def f(x: int):
+    z = x + 1
+    h(z)
+    return z
+>>> f(1)
+
+=== chain_of_attribute
+def h(a: int):
+    a.foo
+    return 1
+def f(x: int):
+    return h(x).foo
+>>> f(1)
+
+=== chain_of_argument
+def h(a: int):
+    a.foo
+    return 1
+def f(x: int):
+    return torch.relu(torch.ones(h(x)))
+>>> f(1)
+
+=== chain_of_loop
+def h(a: int):
+    a.foo
+    return True
+def f(x: int):
+    for i in range(h(x)):
+        return 1
+    return 2
+>>> f(1)
+
+=== chain_of_tuple
+def h(a: int):
+    a.foo
+    return True
+def f(x: int):
+    a, b = x, h(x)
+    return b
+>>> f(1)
+
+=== chain_of_list
+def h(a: int):
+    a.foo
+    return True
+def f(x: int):
+    b = [h(x)]
+    c = [h(i) for i in range(3)]
+    return b
+>>> f(1)
+
+=== chain_of_fstring
+def h(a: int):
+    a.foo
+    return True
+def f(x: int):
+    return f"{h(x)}"
+>>> f(1)
+
+=== chain_of_keyword
+def h(a: int):
+    a.foo
+    return True
+def g(a: int, b: int):
+    return a
+def f(x: int):
+    return g(x, b=h(x + 1))
+>>> f(1)
+
+=== chain_of_class
+@torch.jit.script
+class K:
+    def __init__(self, a: int):
+        self.a = a
+def h(a: int):
+    return a.foo
+def f(x: int):
+    k = K(h(x))
+    return k.a
+>>> f(1)
+
+=== chain_of_subscript
+def h(a: int):
+    return a.foo
+def f(x: List[int]):
+    return x[h(2)]
+>>> f([1])
+
+=== chain_of_augmented
+def h(a: int):
+    return a.foo
+def f(x: int):
+    x += h(2)
+    return x
+>>> f(1)
+
+=== chain_of_three
+def h(a: int):
+    return a.foo
+def g(a: int):
+    return h(a)
+def f(x: int):
+    return g(x)
+>>> f(1)
+
+=== underlined_subscript
+def f(x: Dict[str, int]):
+    return x[None]
+>>> f({"b": 1})
+
+=== underlined_star
+def f(*x: int):
+    return x
+>>> f(2)
+
+=== underlined_two_stars
+def f(x: int, **k: int):
+    return x
+>>> f(2)
 """

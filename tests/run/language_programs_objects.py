@@ -278,4 +278,147 @@ class C(Enum):
 def f(n: int):
     return C.ALSO.name, C.ALSO == C.LOW
 >>> f(1)
+
+=== class_methods_by_name
+@torch.jit.script
+class Acc:
+    total: int
+    names: List[str]
+    def __init__(self, start: int = 0):
+        self.total = start
+        self.names = []
+    def add(self, n: int, name: str = "x") -> "Acc":
+        self.total += n
+        self.names.append(name)
+        return self
+    @staticmethod
+    def make(n: int) -> "Acc":
+        return Acc(n)
+    @property
+    def size(self) -> int:
+        return len(self.names)
+    def __len__(self) -> int:
+        return len(self.names)
+    def __contains__(self, s: str) -> bool:
+        return s in self.names
+    def __getitem__(self, i: int) -> str:
+        return self.names[i]
+    def __setitem__(self, i: int, v: str):
+        self.names[i] = v
+    def __call__(self, n: int) -> int:
+        return self.total * n
+    def __bool__(self) -> bool:
+        return self.total > 0
+    def __str__(self) -> str:
+        return "Acc"
+def f(n: int):
+    a = Acc.make(n).add(1).add(2, "y").add(name="z", n=3)
+    a[0] = "w"
+    return a.total, a.names, a.size, len(a), "y" in a, a[1], a(2)
+>>> f(1)
+
+=== class_of_itself
+@torch.jit.script
+class Node:
+    next: Optional["Node"]
+    def __init__(self, v: int):
+        self.v = v
+        self.next = torch.jit.annotate(Optional[Node], None)
+def f(n: int):
+    head = Node(0)
+    cur = head
+    for i in range(1, n):
+        node = Node(i)
+        cur.next = node
+        cur = node
+    total = 0
+    walk: Optional[Node] = head
+    while walk is not None:
+        total += walk.v
+        walk = walk.next
+    return total
+>>> f(4)
+
+=== class_bool_gives_int
+@torch.jit.script
+class Foo:
+    def __init__(self, val: bool):
+        self.val = val
+    def __bool__(self):
+        return 1 + 2
+def f(a: bool):
+    v = Foo(a)
+    if v:
+        return 1
+    return 2
+>>> f(True)
+
+=== class_bool_conditions
+@torch.jit.script
+class Foo:
+    def __init__(self, val: bool):
+        self.val = val
+    def __bool__(self):
+        return self.val
+def f(a: bool):
+    v = Foo(a)
+    n = 0
+    while v:
+        v = Foo(False)
+        n += 1
+    if not v:
+        n += 10
+    return n, 1 if v else 2
+>>> f(True)
+
+=== class_of_objects
+@torch.jit.script
+class Inner:
+    def __init__(self, n: int):
+        self.n = n
+@torch.jit.script
+class Outer:
+    def __init__(self, n: int):
+        self.inner = Inner(n)
+        self.all = [Inner(i) for i in range(n)]
+def f(n: int):
+    o = Outer(n)
+    o.inner.n += 5
+    for i in o.all:
+        i.n *= 2
+    return o.inner.n, [i.n for i in o.all]
+>>> f(3)
+
+=== class_context_raise
+@torch.jit.script
+class Ctx:
+    def __init__(self, log: List[str]):
+        self.log = log
+    def __enter__(self):
+        self.log.append("in")
+    def __exit__(self, t: Any, v: Any, tb: Any):
+        self.log.append("out")
+def f(log: List[str], n: int):
+    with Ctx(log):
+        if n > 2:
+            raise ValueError("big")
+        assert n > 0, "small"
+    return log
+>>> f([], 1)
+>>> f([], 4)
+>>> f([], 0)
+
+=== class_bool_everywhere
+@torch.jit.script
+class B:
+    def __init__(self, n: int):
+        self.n = n
+    def __bool__(self) -> bool:
+        return self.n > 0
+    def __len__(self) -> int:
+        return self.n
+def f(n: int):
+    b = B(n)
+    return not b, b and True, 1 if b else 0, bool(b)
+>>> f(1)
 """

@@ -8,6 +8,10 @@ import tensorscript as ts
 from tensorscript.jit.annotations import BroadcastingList2
 
 
+def _total(x: BroadcastingList2[int]) -> int:
+    return x[0] + x[1]
+
+
 def test_close_values_pass() -> None:
     ts.testing.assert_close(ts.tensor([1.0, 2.0]), ts.tensor([1.0, 2.000001]))
     ts.testing.assert_close([ts.ones(1), {"a": 1.0}], [ts.ones(1), {"a": 1.0}])
@@ -50,3 +54,8 @@ def test_names() -> None:
     assert ts.version.cuda is None
     assert ts.futures.Future is ts.jit.Future
     assert ts.jit.annotations.BroadcastingList2 is BroadcastingList2
+
+
+def test_a_number_is_repeated_for_a_broadcasting_list() -> None:
+    f = ts.jit.script(_total)
+    assert (f(2), f([2, 3])) == (4, 5)
