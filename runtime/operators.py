@@ -31,6 +31,7 @@ def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any
 
 
 def _tensor(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    """`torch.tensor` and `torch.as_tensor`: of an empty list the static type tells the dtype."""
     data, dtype, *rest = decode(op.schema.data, arguments)
     if isinstance(data, list):
         return tensor_of_list(op.arguments[0].type, data, dtype, rest)
@@ -83,6 +84,7 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,
+    "aten::as_tensor": _tensor,
     "aten::_unwrap_optional": _unwrap_optional,
     "aten::sort": _sort,
     "aten::sorted": _sort,

@@ -324,6 +324,8 @@ class ScriptMethod(_Callable):
     def __init__(self, entry: Entry, owner: Any = None) -> None:
         super().__init__(entry)
         self.owner = owner
+        python = getattr(getattr(owner, "_original", None), entry.name, None)
+        self.__doc__ = getattr(python, "__doc__", None)
 
     def __reduce__(self) -> Any:
         raise TypeError("cannot pickle 'ScriptMethod' object")

@@ -169,7 +169,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
         raise ValueError(
             "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
         )
-    field = math.prod(tensor.shape[2:])
+    field = 1
+    for size in tensor.shape[2:]:
+        field *= size
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
@@ -185,12 +187,12 @@ def xavier_uniform_(
 ) -> Tensor:
     """Uniform with variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
     bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
-    return uniform_(tensor, -bound, bound, generator)
+    return uniform_(tensor, -bound, bound, generator=generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with variance 2 gain^2 / (fan_in + fan_out) (Glorot and Bengio, 2010)."""
-    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator=generator)
 
 
 def _xavier_std(tensor: Tensor, gain: float) -> float:
@@ -205,7 +207,7 @@ def kaiming_uniform_(
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
-    return uniform_(tensor, -bound, bound, generator)
+    return uniform_(tensor, -bound, bound, generator=generator)
 
 
 def kaiming_normal_(
@@ -215,7 +217,7 @@ def kaiming_normal_(
     """Normal with variance gain^2 / fan (He and others, 2015)."""
     if _is_empty(tensor):
         return tensor
-    return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+    return normal_(tensor, 0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
@@ -263,7 +265,7 @@ def sparse_(
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
     zeros = math.ceil(sparsity * rows)
-    normal_(tensor, 0, std, generator)
+    normal_(tensor, 0, std, generator=generator)
     for column in range(columns):
         tensor[ts.randperm(rows)[:zeros], column] = 0
     return tensor

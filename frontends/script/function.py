@@ -214,9 +214,8 @@ class FunctionEmitter(Objects):
             value = ListLiteral(value)
         if size is not None and isinstance(value, int | float):
             value = ListLiteral((value,) * size)
-        if not isinstance(inner, DictType) and not typing.is_subtype(
-            constant_type(value, type), type
-        ):
+        is_dict = isinstance(inner, DictType) and value is not None
+        if not is_dict and not typing.is_subtype(constant_type(value, type), type):
             text = (
                 f"Expected a default value of type {typing.message_text(type)} on parameter "
                 f'"{name}".'

@@ -42,6 +42,7 @@ from .overloads import is_stub, stubs_of
 from .python_names import (
     MATH_CONSTANTS,
     TORCH_ROOTS,
+    field_default,
     find_operator,
     home_of,
     modifier_of,
@@ -261,7 +262,7 @@ class World(LiveClasses):
     def _fields(self, cls: type, type_: TupleType) -> Signature:
         defaults: Mapping[str, object] = getattr(cls, "_field_defaults", {})
         formals = tuple(
-            Formal(n, t, python_constant(defaults[n]) if n in defaults else NO_DEFAULT)
+            Formal(n, t, field_default(defaults[n]) if n in defaults else NO_DEFAULT)
             for n, t in zip(type_.field_names, type_.elements, strict=True)
         )
         return Signature(cls.__name__, formals, ())

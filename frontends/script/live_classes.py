@@ -29,7 +29,7 @@ from .dataclasses import field_defaults, field_types, generated_source, is_datac
 from .function import Definition, class_type, compile_definition, declared_signature
 from .live_functions import LiveFunctions, LiveResolver
 from .program import ClassInfo
-from .python_names import modifier_of, python_constant, qualified_name
+from .python_names import field_default, modifier_of, python_constant, qualified_name
 from .signature import Signature, constant_type, plain_text
 from .source import FunctionSource, class_source
 
@@ -60,7 +60,7 @@ class LiveClasses(LiveFunctions):
                 type_of_object(hints[f], self, span) if f in hints else TENSOR for f in names
             ]
             values: Mapping[str, object] = getattr(cls, "_field_defaults", {})
-            defaults = [plain_text(python_constant(v)) for v in values.values()]
+            defaults = [plain_text(field_default(v)) for v in values.values()]
             made: Attribute = TupleType.of(elements, names, name, defaults)
             same = (t for t in self.classes.values() if isinstance(t, TupleType) and t != made)
             if any(t.class_name.data == name for t in same):

@@ -27,7 +27,7 @@ from .module_attributes import AttributeReader, class_hints, is_module, is_root,
 from .module_hooks import compile_hooks, hooks_of
 from .named_objects import NamedObjects
 from .objects import incompatibility
-from .overloads import overloaded_body, stubs_of
+from .overloads import is_stub, overloaded_body, stubs_of
 from .program import ClassInfo
 from .python_names import modifier_of, qualified_name
 from .signature import Signature
@@ -104,6 +104,7 @@ class ModuleTypes:
             repr(info.constants),
             tuple(reader.functions.items()),
             tuple(hooks_of(module)),
+            _own_forward(module),
         )
         known = self.shared.get(key)
         if known is None:
@@ -147,6 +148,8 @@ class ModuleTypes:
             for key, member in vars(base).items():
                 if (key == "forward" if stock else key != "__init__") and key not in unused:
                     self._member(info, key, member)
+        if (forward := _own_forward(module)) is not None:
+            self._member(info, "forward", forward)
         for key, fn in self.marked.get(id(module), {}).items():
             self.world.add_method(info, key, fn)
         for text, outer in self.defined.get(id(module), ()):
@@ -161,6 +164,12 @@ class ModuleTypes:
 
     def _member(self, info: ClassInfo, key: str, member: object) -> None:
         if isinstance(member, types.FunctionType):
+            if is_stub(member):
+                place = info.name.rpartition(".")[0]
+                raise CompileError(
+                    f'Implementation for the method "{place}.{key}" is missing. Please make sure '
+                    "a definition is provided and defined after all overload declarations."
+                )
             if stubs := stubs_of(member):
                 self._overloads(info, key, member, stubs)
             elif getattr(member, "__name__", "") != "_forward_unimplemented":
@@ -269,6 +278,17 @@ class ModuleTypes:
         for key in roots:
             if key in info.methods and key not in info.compiled:
                 info.methods[key]()
+
+
+def _own_forward(module: object) -> types.FunctionType | None:
+    """The `forward` that an instance has instead of its class's."""
+    found = getattr(vars(module).get("forward"), "__func__", None)
+    is_other = isinstance(found, types.FunctionType) and found is not _class_forward(module)
+    return found if is_other else None
+
+
+def _class_forward(module: object) -> object:
+    return getattr(type(module), "forward", None)
 
 
 def _original(module: object) -> object:

@@ -13,8 +13,15 @@ import types
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import BY_NAME, DType
+from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import has_operator
-from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral
+from tensorscript.dialects.ts.constants import (
+    Device,
+    DictLiteral,
+    EnumRef,
+    ListLiteral,
+    TensorLiteral,
+)
 from tensorscript.eager.foreign import converted, is_foreign_tensor
 from tensorscript.eager.storage import TensorBase
 
@@ -136,6 +143,25 @@ def default_value(value: object) -> object:
     if isinstance(value, TensorBase) or is_foreign_tensor(value):
         tensor = converted(value)
         return TensorLiteral(tensor._array, tensor.dtype, tensor.requires_grad)
+    return python_constant(value)
+
+
+def field_default(value: object) -> object:
+    """The default of a NamedTuple's field as a constant of the dialect.
+
+    Raises:
+        CompileError: it holds a tensor.
+        TypeError: it is not one.
+    """
+    if isinstance(value, TensorBase) or is_foreign_tensor(value):
+        raise CompileError(
+            "Tensors are not supported as default NamedTuple fields. Their mutability could lead "
+            "to potential memory aliasing problems"
+        )
+    if isinstance(value, list):
+        return ListLiteral(tuple(map(field_default, value)))
+    if isinstance(value, dict):
+        return DictLiteral(tuple((field_default(k), field_default(v)) for k, v in value.items()))
     return python_constant(value)
 
 

@@ -11,6 +11,7 @@ from tensorscript.base.schema import Argument, Schema
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import (
     Device,
+    DictLiteral,
     EnumRef,
     FunctionRef,
     ListLiteral,
@@ -89,8 +90,17 @@ def _default_text(value: object) -> str:
 
 
 def plain_text(value: object) -> str:
-    """A default as graphs print it inside the type of a NamedTuple: a string without quotes."""
-    return value if isinstance(value, str) else _default_text(value)
+    """A default as graphs print it inside the type of a NamedTuple: strings without quotes."""
+    match value:
+        case str():
+            return value
+        case tuple():
+            return f"({', '.join(map(plain_text, value))})"
+        case ListLiteral():
+            return f"[{', '.join(map(plain_text, value.elements))}]"
+        case DictLiteral(items):
+            return "{" + ", ".join(f"{plain_text(k)}: {plain_text(v)}" for k, v in items) + "}"
+    return _default_text(value)
 
 
 def float_text(value: float) -> str:

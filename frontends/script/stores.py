@@ -192,8 +192,14 @@ class Stores(Calls):
         starred = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
         if len(starred) > 1:
             raise self.error("Only one starred expression is allowed on the lhs", span)
-        parts = value.unpack(self, span)
         count = len(target.elts)
+        if len(starred) == count:
+            raise self.error(
+                "A Starred expression may only appear on the lhs within the presence of another "
+                "non-starred expression",
+                span,
+            )
+        parts = value.unpack(self, span)
         if parts is None:
             if starred:
                 raise self.error(

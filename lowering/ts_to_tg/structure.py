@@ -59,7 +59,9 @@ def _named(value: Value, type_: Attribute) -> Value:
 def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     name = op.schema.data
     arguments = [env[a] for a in op.arguments]
-    if name == "aten::tensor" and isinstance(op.arguments[0].type, tt.ListType):
+    if name in ("aten::tensor", "aten::as_tensor.list") and isinstance(
+        op.arguments[0].type, tt.ListType
+    ):
         arguments[1] = _list_dtype(ev, op.arguments[0].type, arguments)
     value = ev.operator(name, arguments)
     outputs = op.outputs

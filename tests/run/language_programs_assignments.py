@@ -384,4 +384,24 @@ def f(t):
     a.x = t
     return a.x
 >>> f(T(2.0))
+
+=== starred_alone
+def f(x: List[int]):
+    *a, = x
+    return a
+>>> f([1, 2])
+
+=== starred_places
+def f(x: Tuple[int, int, int], y: List[int]):
+    a, *b = x
+    *c, d = x
+    e, *g, h = x
+    return a, b, c, d, e, g, h
+>>> f((1, 2, 3), [1])
+
+=== starred_of_list
+def f(y: List[int]):
+    a, *b = y
+    return a, b
+>>> f([1, 2])
 """

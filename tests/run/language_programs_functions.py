@@ -702,4 +702,11 @@ m = torch.jit.trace(Lin(), torch.ones(1))
 def f(x):
     return m(x)
 >>> f(T([1.0]))
+
+=== default_none_for_dict
+def g(x: Dict[str, int] = None):
+    return x
+def f(n: int):
+    return g({"a": n})
+>>> f(1)
 """

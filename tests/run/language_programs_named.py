@@ -365,4 +365,39 @@ def apply(op: Op, a: int, b: int) -> int:
 def f(a: int, b: int):
     return apply(Op.ADD, a, b), apply(Op.SUB, a, b)
 >>> f(3, 4)
+
+=== named_container_defaults
+class P(NamedTuple):
+    x: Optional[List[int]] = None
+    y: List[int] = [1, 2, 3]
+    z: Optional[Dict[str, int]] = {"a": 1}
+def f(n: int):
+    p = P()
+    q = P(y=[n])
+    return p, q, P()
+>>> f(1)
+
+=== named_container_defaults_given
+class P(NamedTuple):
+    x: Optional[List[int]] = None
+    y: List[int] = [1, 2, 3]
+def f(p: P):
+    return p.y
+>>> f(P())
+
+=== named_tensor_default
+class P(NamedTuple):
+    x: Tensor = torch.zeros(2)
+def f(p: P):
+    return p.x
+>>> f(P())
+
+=== named_tuple_default
+class P(NamedTuple):
+    x: Tuple[int, str] = (1, "a")
+    y: float = 1.5
+    s: str = "q"
+def f(n: int):
+    return P(), P(y=2.0)
+>>> f(1)
 """

@@ -446,4 +446,10 @@ def f(x):
 def f(x):
     return torch.any(x > 1), torch.all(x > 0), (x > 1).any(), x.isnan().any(), torch.allclose(x, x), torch.equal(x, x)
 >>> f(T([1.0, 2.0]))
+
+=== as_tensor_of_lists
+def f(x: List[int], y: List[float], z: List[bool]):
+    return torch.as_tensor(x), torch.tensor(x), torch.as_tensor(y), torch.as_tensor(z)
+>>> f([], [], [])
+>>> f([1], [1.5], [True])
 """

@@ -425,4 +425,18 @@ class M(nn.Module):
         return x * self.cfg.k
 >>> f(T([1.0, -1.0]))
 >>> f(T([1.0, -1.0]))
+
+=== docstrings_of_methods
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+    @torch.jit.export
+    def g(self, x):
+        "about g"
+        return x
+    def forward(self, x):
+        "about forward"
+        return x
+>>> f.forward.__doc__
+>>> f.g.__doc__
 """

@@ -732,4 +732,27 @@ class M(nn.Module):
     def forward(self, x):
         return self.a(x)
 >>> f(torch.ones(2))
+
+=== overload_method_missing
+class M(nn.Module):
+    @torch.jit._overload_method
+    def forward(self, x: int):
+        pass
+    @torch.jit._overload_method
+    def forward(self, x: Tensor):
+        pass
+>>> f(1)
+
+=== forward_of_an_instance
+import types
+class L(nn.Module):
+    def forward(self, x):
+        return x * 2
+class M(L):
+    def __init__(self):
+        super().__init__()
+        self.forward = types.MethodType(L.forward, self)
+    def forward(self, x):
+        return x * 3
+>>> f(T([1.0]))
 """

@@ -65,6 +65,7 @@ PROGRAMS: dict[str, LanguageProgram] = {
 
 OTHER_WORDS = {
     "overload_fewer_parameters": "a space before the parameter's name",
+    "starred_of_list": "the targets are underlined, and not the value",
     "attribute_annotated_later": "the text of a range of the source",
     "conversions": "the text of C++'s stoll",
     "strings_index_error": "the text of C++'s string::at",
@@ -85,6 +86,7 @@ OTHER_PLACES = {
     "comment_signature_misspelt": "PyTorch shows no place",
     "comment_signature_of_another_length": "the whole definition is underlined",
     "comp_two_for": "PyTorch underlines nothing",
+    "default_none_for_dict": "PyTorch does not say from where the function is called",
     "dict_constructor_for_int": "PyTorch shows no place",
     "fn_bare_List": "PyTorch shows no place",
     "fn_kwonly_default": "PyTorch does not say from where the function is called",
