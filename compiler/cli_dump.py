@@ -22,7 +22,7 @@ from .entry_llvm import LLVMFunction, llvm_text, save_llvm
 from .examples import argument_specs
 from .function import CompiledFunction
 from .gpu import GPUModule
-from .native import NativeModule
+from .native_module import NativeModule
 from .observe import Report
 from .options import CompileOptions
 from .schedule_file import schedules_text

@@ -37,7 +37,7 @@ from .entry_state import receiver_text, restore_receiver
 from .function import CompiledFunction
 from .gpu import GPULoaded, GPUModule
 from .lowered import Lowered
-from .native import NativeModule, host_function
+from .native_module import NativeModule, host_function
 from .observe import Report, run_passes
 from .options import CompileOptions
 from .pipeline import passes_from

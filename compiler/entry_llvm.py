@@ -27,7 +27,8 @@ from tensorscript.lowering.ts_to_tg.specs import OutputTree
 from .entry_loaded import LoadedEntry, flat_tree, load_entry, rebuilt
 from .entry_results import parse_results, results_text
 from .memory import aligned
-from .native import NativeCode, NativeModule
+from .native import NativeCode
+from .native_module import NativeModule
 from .observe import Report
 from .options import CompileOptions
 from .stages import load_constants, save_constants

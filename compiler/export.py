@@ -28,7 +28,8 @@ from tensorscript.runtime.values import ScriptObject
 
 from .export_state import kept_state
 from .lowered import Lowered
-from .native import ENTRY, host_function
+from .native import ENTRY
+from .native_module import host_function
 from .options import CompileOptions
 
 

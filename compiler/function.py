@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,14 +25,13 @@ from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 from tensorscript.runtime.values import ScriptObject
 
+from . import late
 from .arguments import Bound, Taking, bind, fill_defaults, rebuild, tensor_of, wrapper
 from .convert import convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
-from .export import export_library, export_object
 from .jit.boundary import to_python
 from .jit.failure import script_failure
 from .lists import list_spec
-from .lowered import Lowered
 from .native import Kernel, KernelTime, Loaded, NativeCode
 from .observe import Report
 from .options import CompileOptions
@@ -48,6 +47,9 @@ from .specialisations import (
 )
 from .specialiser import Specialiser
 from .state import bind_state, store_state
+
+if TYPE_CHECKING:  # what a hit of the disk cache does not need
+    from .lowered import Lowered
 
 
 @dataclass
@@ -388,7 +390,7 @@ class CompiledFunction:
         weights: str | Path | None = None,
     ) -> Signature:
         """Write the latest specialisation as a `.o` file; see `compiler.export.export_object`."""
-        return export_object(self, path, header, name, weights)
+        return late.export_object(self, path, header, name, weights)
 
     def export_library(
         self,
@@ -398,4 +400,4 @@ class CompiledFunction:
         weights: str | Path | None = None,
     ) -> Signature:
         """Write it as a `.so` or `.a`; see `compiler.export.export_library`."""
-        return export_library(self, path, header, name, weights)
+        return late.export_library(self, path, header, name, weights)

@@ -7,7 +7,7 @@ call. Kernels run on the device; host code runs in Python (`backends/ptx/host.py
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,14 +30,9 @@ from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.te.expr import loads
 from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, constants, functions
 from tensorscript.lowering.te.affine import expressions
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
-from .native import Kernel, ScheduledModule, kernels_of
-
-
-def contiguous(specs: Sequence[ArgumentSpec]) -> list[ArgumentSpec]:
-    """Specs without strides: arguments are copied to the device, row-major."""
-    return [replace(s, strides=None) if isinstance(s, TensorSpec) else s for s in specs]
+from .native import Kernel
+from .native_module import ScheduledModule, kernels_of
 
 
 @dataclass

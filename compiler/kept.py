@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 from .cache import DiskCache, cache_key, compiler_identity
 from .holdings import Holdings, holdings
 from .memory import aligned
-from .native import NativeCode, NativeModule
+from .native import NativeCode
 from .options import CompileOptions
 from .program import Program
 from .stored import from_metadata, to_metadata
+
+if TYPE_CHECKING:  # importing it takes long
+    from .native_module import NativeModule
 
 
 @dataclass(frozen=True)

@@ -1,41 +1,24 @@
-"""A scheduled te module as machine code in this process, behind one CPython builtin."""
+"""Native code in this process: objects, how they are called, and what they leave behind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.builtin import Builtin
-from tensorscript.backends.cpu.jit import (
-    LoadedModule,
-    compile_assembly,
-    compile_object,
-    load_object,
-)
+from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.cpu.runtime import Part, part_text, runtime_symbols, take_error
-from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
-from tensorscript.backends.cpu.thunk import (
-    DECLARATIONS,
-    GROWN_DECLARATIONS,
-    METADATA,
-    thunk_text,
-)
-from tensorscript.backends.llvm.emit import emit_module
+from tensorscript.backends.cpu.signature import Signature
 from tensorscript.backends.llvm.emit_clock import TIMES
-from tensorscript.backends.llvm.emit_context import EmitOptions
-from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
-from tensorscript.base.errors import InternalError, ScriptError, UserError
-from tensorscript.dialects.te.ops import FuncOp, WhileOp, constants, functions
+from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
+from tensorscript.base.errors import ScriptError, UserError
 
 from .cache import DiskCache, cache_key, compiler_identity
-from .memory import aligned
-from .options import CompileOptions
 
 THUNK, ENTRY = "ts_thunk", "ts_entry"
 
@@ -60,24 +43,6 @@ class KernelTime:
     seconds: float
 
 
-def host_function(module: ModuleOp) -> FuncOp:
-    """The entry of a te module: its only host function, or its last function."""
-    found = list(functions(module))
-    hosts = [f for f in found if f.role.data == "host"]
-    if len(hosts) == 1 or (not hosts and found):
-        return (hosts or found)[-1]
-    raise InternalError("a te module needs one host function", "te")
-
-
-def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
-    """The kernels of a te module; copies made for control flow included."""
-    return tuple(
-        Kernel(f.sym_name.data, f.category.data)
-        for f in functions(module)
-        if f.role.data == "kernel"
-    )
-
-
 @dataclass
 class NativeCode:
     """Object bytes and what is needed to call them; can be stored in the disk cache.
@@ -93,80 +58,6 @@ class NativeCode:
     signature: Signature
     kernels: tuple[Kernel, ...]
     constants: tuple[str, ...]
-
-
-class ScheduledModule:
-    """A te module that code is generated from.
-
-    Args:
-        module: at stage `scheduled`.
-        scalar_outputs: numbers of the results that are Python numbers, not 0-dim arrays.
-    """
-
-    def __init__(
-        self, module: ModuleOp, options: CompileOptions, scalar_outputs: frozenset[int]
-    ) -> None:
-        self.module = module
-        self.options = options
-        self.target = targets.parse(options.target, options.cpu)
-        self.entry = host_function(module)
-        self.signature = with_scalar_outputs(signature_of(self.entry), scalar_outputs)
-
-
-class NativeModule(ScheduledModule):
-    """The compilation of one scheduled te module for the CPU."""
-
-    @cached_property
-    def llvm_text(self) -> str:
-        """LLVM text of kernels, host code, entry and thunk."""
-        entries = {self.entry.sym_name.data: ENTRY}
-        timed = tuple(k.name for k in kernels_of(self.module)) if self.options.timed else ()
-        emit = EmitOptions(strict=self.options.strict, external_constants=True, timed=timed)
-        body = emit_module(self.module, self.target, entries, emit)
-        long = any(
-            k.category in ("contraction", "attention", "sort") for k in kernels_of(self.module)
-        )
-        thunk = thunk_text(THUNK, ENTRY, self.signature, release_gil=long)
-        used = [d for d in GROWN_DECLARATIONS.split("\n") if d and d not in body]
-        more = "\n".join(used) if self.signature.has_grown else ""
-        return body + DECLARATIONS + more + thunk + METADATA
-
-    @property
-    def optimization(self) -> Optimization:
-        """Loops over scalars in host code gain from LLVM's scalar passes (a third on Collatz);
-        kernels do not, and the passes cost as much as the rest of code generation."""
-        loops = any(isinstance(op, WhileOp) for op in self.entry.walk())
-        return SCALAR_CODE if loops else VECTOR_CODE
-
-    @property
-    def has_constants(self) -> bool:
-        """The object needs weights, which are not in it."""
-        return any(True for _ in constants(self.module))
-
-    @property
-    def object_key(self) -> str:
-        """The cache's key for the object."""
-        return object_key(self.llvm_text, self.target, self.optimization)
-
-    def assembly(self) -> str:
-        return compile_assembly(self.llvm_text, self.target, self.optimization)
-
-    def compile(self, cache: DiskCache | None = None) -> NativeCode:
-        names = tuple(op.buffer.name for op in constants(self.module))
-        data = object_of(self.llvm_text, self.target, cache, self.optimization)
-        return NativeCode(data, self.signature, kernels_of(self.module), names)
-
-    def weights(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Symbols and data of the constants."""
-        for op in constants(self.module):
-            array = op.data.data.array
-            if array is None:
-                raise InternalError(f"the data of {op.buffer.name} is not at hand", "load")
-            yield op.buffer.name, array
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The weights by symbol, aligned."""
-        return {name: aligned(array) for name, array in self.weights()}
 
 
 def object_key(text: str, target: targets.Target, optimization: Optimization) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
@@ -18,9 +18,11 @@ from tensorscript.lowering.ts_to_tg.specs import (
     TensorSpec,
 )
 
-from .gpu import GPUCode, GPULoaded
 from .native import Loaded, NativeCode
 from .observe import Report
+
+if TYPE_CHECKING:  # importing it takes long
+    from .gpu import GPUCode, GPULoaded
 
 MOST_STATES = 8
 """So many forms the state may take for one kind of arguments before the interpreter runs more."""

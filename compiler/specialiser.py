@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tensorscript.backends import target as targets
-from tensorscript.base.errors import GuardError
-from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
-from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
-from . import kept
+from . import kept, late
 from .cache import DiskCache
-from .folding import folded_program
-from .gpu import GPULoaded, GPUModule, contiguous
-from .lowered import Lowered
-from .native import Loaded, NativeCode, NativeModule, raise_as_is
-from .observe import Report, dump, run_passes
+from .native import Loaded, NativeCode, raise_as_is
+from .observe import Report
 from .options import CompileOptions
-from .pipeline import PASSES
-from .program import Program, object_value
-from .schedule_file import schedules_text
+from .program import Program
 from .specialisations import Specialisation, Specialisations, is_flat
-from .stages import print_module
+
+if TYPE_CHECKING:  # what a hit of the cache does not need
+    from .lowered import Lowered
+    from .making import Maker
 
 
 class Specialiser:
@@ -59,38 +55,17 @@ class Specialiser:
 
     def fitted(self, specs: Sequence[ArgumentSpec]) -> Sequence[ArgumentSpec]:
         """The specs that code is compiled for: a GPU copies its arguments, whatever strides."""
-        return contiguous(specs) if self.on_gpu else specs
+        return [_contiguous(s) for s in specs] if self.on_gpu else specs
+
+    @cached_property
+    def _maker(self) -> Maker:
+        return late.Maker(
+            self._program, self._options, self._name, self._fold, self._known, self.on_gpu
+        )
 
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
-        """Run the pipeline without generating code.
-
-        Args:
-            keep: keep the module of every stage in the report.
-
-        Raises:
-            NotCompilable: the program has no native form for these arguments.
-            OperatorError, ScriptError: it fails for all such arguments.
-        """
-        options, report = self._options, Report()
-        receiver = self._program.receiver
-        arguments: list[ArgumentSpec] = list(specs)
-        if receiver is not None:
-            arguments.insert(0, object_value(receiver))
-        start = time.perf_counter()
-        wanted = Options(lists=not self.on_gpu)
-        source = self._source()
-        own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
-        self._known.learn(own.plan.state_inputs)
-        report.seconds["specialise"] = time.perf_counter() - start
-        if options.dump_dir is not None:
-            dump(source.module, "ts", options.dump_dir, self._name)
-        module = run_passes(own.module, PASSES, options, report, self._name, keep)
-        return Lowered(own, module, report)
-
-    def _source(self) -> Program:
-        """What native code is made from: the program, with batch norms folded if that is asked.
-        Not kept: the folded weights are packed, and would be a second copy of them."""
-        return folded_program(self._program) if self._fold else self._program
+        """Run the pipeline without generating code; see `Maker.lower`."""
+        return self._maker.lower(specs, keep)
 
     def compile(
         self,
@@ -108,7 +83,7 @@ class Specialiser:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
         if self.on_gpu:
-            return self._compile_gpu(specs)
+            return self._maker.compile_gpu(specs)
         options = self._options
         cache = self.cache if options.cache else None
         code, plan, arrays, report = self._native_code(specs, cache)
@@ -124,9 +99,8 @@ class Specialiser:
         place = kept.place_of(self._program, self._options, specs, self._fold, known.changing)
         if place is not None and (hit := kept.load(self.cache, place)) is not None:
             return *hit, None
-        lowered = self.lower(specs)
+        lowered, native = self._maker.native(specs)
         plan = lowered.specialised.plan
-        native = NativeModule(lowered.module, self._options, plan.scalar_leaves)
         # Without weights the entry holds the code; else the code is one by itself.
         whole = place is not None and plan.is_stateless and not native.has_constants
         code = native.compile(None if whole else cache)
@@ -134,32 +108,11 @@ class Specialiser:
             kept.store(self.cache, place, code, plan, native)
         return code, plan, native.arrays(), lowered.report
 
-    def _compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
-        lowered = self.lower(specs)
-        plan = lowered.specialised.plan
-        module = GPUModule(lowered.module, self._options, plan.scalar_leaves)
-        code = module.compile()
-        loaded = GPULoaded(module, code)
-        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
-
     def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:
-        """The text of a stage of the code for arguments of these specs.
+        """The text of a stage of the code for arguments of these specs; see `Maker.text`."""
+        return self._maker.text(stage, specs)
 
-        Raises:
-            GuardError: no such stage.
-        """
-        if stage == "ts":
-            return print_module(self._program.module)
-        lowered = self.lower(specs, keep=True)
-        modules = lowered.report.modules
-        if stage in modules:
-            return print_module(modules[stage])
-        if stage == "schedule":
-            return schedules_text(schedules_of(lowered.module))
-        make = GPUModule if self.on_gpu else NativeModule
-        native = make(lowered.module, self._options, lowered.specialised.plan.scalar_leaves)
-        if stage == "ll":
-            return native.llvm_text
-        if stage in ("s", "asm") or (stage == "ptx" and self.on_gpu):
-            return native.assembly()
-        raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")
+
+def _contiguous(spec: ArgumentSpec) -> ArgumentSpec:
+    """Without strides: an argument is copied to the device, row-major."""
+    return replace(spec, strides=None) if isinstance(spec, TensorSpec) else spec

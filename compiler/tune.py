@@ -21,10 +21,8 @@ from tensorscript.backends import target as targets
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te.ops import FuncOp, functions
 from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
-from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
-from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
-from tensorscript.lowering.schedules.prepack import constant_arguments
 
+from . import late
 from .cache import DiskCache, cache_key, compiler_identity
 from .cli_inputs import values_of
 from .examples import argument_specs, prepare
@@ -166,7 +164,7 @@ class Tuner:
 
     def __post_init__(self) -> None:
         self._chosen: dict[str, Schedule] = dict(self.options.schedules)
-        self._fixed = constant_arguments(self.module)
+        self._fixed = late.constant_arguments(self.module)
         target = targets.parse(self.options.target, self.options.cpu)
         self._vector_bytes = target.vector_bytes
         self._start = self.clock()
@@ -210,11 +208,11 @@ class Tuner:
     def _tune(self, func: FuncOp, best: Call, wanted: Any, until: float) -> tuple[Tuned, Call]:
         """The best schedule of one kernel, and the program with it."""
         name = func.sym_name.data
-        own = CPUParameters(self._vector_bytes, fixed=self._fixed.get(name, frozenset()))
+        own = late.CPUParameters(self._vector_bytes, fixed=self._fixed.get(name, frozenset()))
         parameters, schedule, gain, refused = own, None, 1.0, 0
-        tried = {candidate(func, own).schedule}
-        for number in range(rounds(func, own)):
-            for made in variations(func, own, parameters, number):
+        tried = {late.candidate(func, own).schedule}
+        for number in range(late.rounds(func, own)):
+            for made in late.variations(func, own, parameters, number):
                 if made.schedule in tried or self._spent >= until:
                     continue
                 self.tell(min(self._spent, 1.0), f"{name}: {len(tried)} tried, {gain:.2f}x")

@@ -12,7 +12,7 @@ import tensorscript as ts
 from tensorscript import Tensor
 from tensorscript.compiler.arguments import Taking, bind
 from tensorscript.compiler.function import CompiledFunction
-from tensorscript.compiler.native import host_function
+from tensorscript.compiler.native_module import host_function
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.lowering.te.evaluate import evaluate
 

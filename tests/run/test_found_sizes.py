@@ -13,7 +13,7 @@ from tensorscript import Tensor
 from tensorscript.base.errors import UserError
 from tensorscript.compiler.arguments import Taking, bind, rebuild
 from tensorscript.compiler.function import CompiledFunction
-from tensorscript.compiler.native import host_function
+from tensorscript.compiler.native_module import host_function
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.lowering.te.evaluate import Grown
 from tensorscript.lowering.te.evaluate import evaluate as evaluate_te

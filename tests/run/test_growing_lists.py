@@ -17,7 +17,7 @@ from tensorscript.base.errors import UserError
 from tensorscript.compiler.arguments import bind, rebuild
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.lowered import Lowered
-from tensorscript.compiler.native import host_function
+from tensorscript.compiler.native_module import host_function
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.tg.types import ListType
 from tensorscript.lowering.te.evaluate import Grown

@@ -1,0 +1,46 @@
+"""What is imported when it is first used.
+
+A hit of the disk cache needs none of it, and the import of the lowerings and of the generators of
+code takes as long as half of what a hit does need.
+
+`late.Maker(...)` stands for `from .making import Maker` and a call.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
+    from tensorscript.lowering.schedules.cpu_vectors import CPUParameters
+    from tensorscript.lowering.schedules.prepack import constant_arguments
+
+    from .export import export_library, export_object
+    from .making import Maker
+
+__all__ = [
+    "CPUParameters",
+    "Maker",
+    "candidate",
+    "constant_arguments",
+    "export_library",
+    "export_object",
+    "rounds",
+    "variations",
+]
+
+_OWN, _SCHEDULES = "tensorscript.compiler", "tensorscript.lowering.schedules"
+_HOMES = {
+    "Maker": f"{_OWN}.making",
+    **dict.fromkeys(("export_library", "export_object"), f"{_OWN}.export"),
+    **dict.fromkeys(("candidate", "rounds", "variations"), f"{_SCHEDULES}.candidates"),
+    "CPUParameters": f"{_SCHEDULES}.cpu_vectors",
+    "constant_arguments": f"{_SCHEDULES}.prepack",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if (home := _HOMES.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)

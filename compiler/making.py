@@ -1,0 +1,131 @@
+"""The making of code: the pipeline, and what follows it.
+
+A hit of the disk cache needs none of it, which is why it is imported late.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from tensorscript.base.errors import GuardError
+from tensorscript.dialects.te.schedule import schedules_of
+from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
+
+from .folding import folded_program
+from .gpu import GPULoaded, GPUModule
+from .lowered import Lowered
+from .native_module import NativeModule
+from .observe import Report, dump, run_passes
+from .options import CompileOptions
+from .pipeline import PASSES
+from .program import Program, object_value
+from .schedule_file import schedules_text
+from .specialisations import Specialisation, Specialisations
+from .stages import print_module
+
+
+class Maker:
+    """Runs the pipeline for one program.
+
+    Args:
+        program: what to compile.
+        options: how.
+        name: used for dumps.
+        fold: fold batch norms into the weights before them.
+        known: learns which attributes the program changes.
+        on_gpu: whether the target is one.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        options: CompileOptions,
+        name: str,
+        fold: bool,
+        known: Specialisations,
+        on_gpu: bool,
+    ) -> None:
+        self._program = program
+        self._options = options
+        self._name = name
+        self._fold = fold
+        self._known = known
+        self._on_gpu = on_gpu
+
+    def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
+        """Run the pipeline without generating code.
+
+        Args:
+            keep: keep the module of every stage in the report.
+
+        Raises:
+            NotCompilable: the program has no native form for these arguments.
+            OperatorError, ScriptError: it fails for all such arguments.
+        """
+        options, report = self._options, Report()
+        receiver = self._program.receiver
+        arguments: list[ArgumentSpec] = list(specs)
+        if receiver is not None:
+            arguments.insert(0, object_value(receiver))
+        start = time.perf_counter()
+        wanted = Options(lists=not self._on_gpu)
+        source = self._source()
+        own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
+        self._known.learn(own.plan.state_inputs)
+        report.seconds["specialise"] = time.perf_counter() - start
+        if options.dump_dir is not None:
+            dump(source.module, "ts", options.dump_dir, self._name)
+        module = run_passes(own.module, PASSES, options, report, self._name, keep)
+        return Lowered(own, module, report)
+
+    def _source(self) -> Program:
+        """What native code is made from: the program, with batch norms folded if that is asked.
+        Not kept: the folded weights are packed, and would be a second copy of them."""
+        return folded_program(self._program) if self._fold else self._program
+
+    def native(self, specs: Sequence[ArgumentSpec]) -> tuple[Lowered, NativeModule]:
+        """What the pipeline leaves, and the code to be made of it.
+
+        Raises:
+            NotCompilable, OperatorError, ScriptError: as `lower`.
+        """
+        lowered = self.lower(specs)
+        leaves = lowered.specialised.plan.scalar_leaves
+        return lowered, NativeModule(lowered.module, self._options, leaves)
+
+    def compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
+        """Code for a GPU or the emulator, loaded.
+
+        Raises:
+            NotCompilable, OperatorError, ScriptError: as `lower`.
+        """
+        lowered = self.lower(specs)
+        plan = lowered.specialised.plan
+        module = GPUModule(lowered.module, self._options, plan.scalar_leaves)
+        code = module.compile()
+        loaded = GPULoaded(module, code)
+        return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
+
+    def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:
+        """The text of a stage of the code for arguments of these specs.
+
+        Raises:
+            GuardError: no such stage.
+        """
+        if stage == "ts":
+            return print_module(self._program.module)
+        lowered = self.lower(specs, keep=True)
+        modules = lowered.report.modules
+        if stage in modules:
+            return print_module(modules[stage])
+        if stage == "schedule":
+            return schedules_text(schedules_of(lowered.module))
+        make = GPUModule if self._on_gpu else NativeModule
+        native = make(lowered.module, self._options, lowered.specialised.plan.scalar_leaves)
+        if stage == "ll":
+            return native.llvm_text
+        if stage in ("s", "asm") or (stage == "ptx" and self._on_gpu):
+            return native.assembly()
+        raise GuardError(f"unknown stage {stage!r}; known are ts, {', '.join(modules)}, ll, s")

@@ -1,0 +1,74 @@
+"""What is imported late: all of it is there, and a hit of the disk cache takes none of it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorscript.compiler import late
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import tensorscript as ts
+
+def chain(x, y):
+    return ts.sigmoid(x * y + 1) * x
+
+ones = np.ones((4, 4), np.float32)
+value = float(ts.compile(chain, fallback="error")(ones, ones)[0, 0])
+print(json.dumps([value, sorted(name for name in sys.modules if name.startswith("tensorscript."))]))
+"""
+MAKES_CODE = (
+    "tensorscript.compiler.making",
+    "tensorscript.compiler.export",
+    "tensorscript.compiler.gpu",
+    "tensorscript.lowering.schedules",
+    "tensorscript.lowering.ts_to_tg.table",
+    "tensorscript.backends.llvm.emit",
+    "tensorscript.backends.ptx",
+)
+
+
+@pytest.mark.parametrize("name", late.__all__)
+def test_every_name_is_found(name: str) -> None:
+    assert getattr(late, name).__name__ == name
+
+
+def test_no_other_name_is_found() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
+        late.Missing  # type: ignore[attr-defined]  # noqa: B018  # that is what is tested
+
+
+def test_a_hit_of_the_disk_cache_imports_nothing_that_makes_code(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    environment = os.environ | {"TENSORSCRIPT_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run() -> tuple[float, set[str]]:
+        command = [sys.executable, str(file)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        value, modules = json.loads(done.stdout)
+        return value, set(modules)
+
+    first, made = run()
+    again, found = run()
+    assert first == again
+    assert set(MAKES_CODE) <= made
+    assert not set(MAKES_CODE) & found
+
+
+def test_what_is_frozen_stays_frozen() -> None:
+    program = (
+        "import gc; gc.collect(); gc.freeze(); count = gc.get_freeze_count(); "
+        "import tensorscript as ts; ts.compile; "
+        "assert gc.isenabled() and gc.get_freeze_count() == count > 0"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert gc.isenabled()
