@@ -11,6 +11,7 @@ from typing import Any
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.modules import is_module
 
+from .cli_progress import bar_on_terminal
 from .examples import prepare
 from .function import CompiledFunction
 from .jit.load import load
@@ -99,7 +100,8 @@ def compile(  # the name users know from torch.compile
         if example_inputs is None:
             raise UserError("autotune needs example_inputs to time")
         budget = BUDGET if autotune is True else float(autotune)
-        made = with_schedules(made, tune(made, list(example_inputs), budget))
+        with bar_on_terminal() as bar:
+            made = with_schedules(made, tune(made, list(example_inputs), budget, tell=bar))
     if example_inputs is not None:
         prepare(made, list(example_inputs))
     return made

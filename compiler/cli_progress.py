@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 QUIET_SECONDS = 2.0
@@ -56,6 +56,19 @@ class Bar:
         """End the line."""
         if self._live and self._drawn:
             sys.stderr.write("\n")
+
+
+@contextmanager
+def bar_on_terminal() -> Iterator[Callable[[float, str], None]]:
+    """A bar where somebody may be watching the error stream, else nothing."""
+    if not sys.stderr.isatty():
+        yield lambda part, what: None
+        return
+    bar = Bar()
+    try:
+        yield bar
+    finally:
+        bar.close()
 
 
 def _tell(what: str, start: float, done: threading.Event) -> None:

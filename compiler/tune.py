@@ -2,8 +2,9 @@
 
 Kernel by kernel, parameter by parameter (`lowering/schedules/candidates.py`), within a budget of
 time: a candidate's results are compared with those of the compiler's own schedules, then both are
-timed in turns and their medians compared. What won is kept in the disk cache under the kernel's
-text and the machine, so that a kernel is tuned once, in whatever program it comes again.
+timed in turns and their medians compared, twice where it seems to win. What won is kept in the
+disk cache under the kernel's text and the machine, so that a kernel is tuned once, in whatever
+program it comes again; where the budget did not suffice, the next one goes on from what was found.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Tuned:
         gain: seconds of a call before, over seconds after.
         tried: other schedules that were made; 0 if the cache knew.
         refused: those of them whose results differed by more than the order of sums explains.
+        complete: the budget sufficed for all that there is to try.
     """
 
     kernel: str
@@ -63,6 +65,7 @@ class Tuned:
     gain: float
     tried: int
     refused: int = 0
+    complete: bool = True
 
     def __str__(self) -> str:
         source = f"{self.tried} candidates" if self.tried else "from the cache"
@@ -130,13 +133,15 @@ class Store:
             return None
         rows, gain = hit.metadata.get("steps"), hit.metadata.get("gain")
         steps = None if rows is None else schedule_of(rows)
-        return Tuned(func.sym_name.data, steps, float(str(gain)), 0)
+        complete = bool(hit.metadata.get("complete"))
+        return Tuned(func.sym_name.data, steps, float(str(gain)), 0, complete=complete)
 
     def save(self, func: FuncOp, found: Tuned) -> None:
         """Keep what was found, that nothing is faster included."""
         if self.cache is not None:
             rows = None if found.schedule is None else rows_of(found.schedule)
-            self.cache.store(self._key(func), b"", {"steps": rows, "gain": found.gain})
+            kept = {"steps": rows, "gain": found.gain, "complete": found.complete}
+            self.cache.store(self._key(func), b"", kept)
 
 
 @dataclass
@@ -171,30 +176,30 @@ class Tuner:
 
     def run(self) -> list[Tuned]:
         """Tune kernel after kernel, as far as the budget goes."""
-        found: list[Tuned] = []
         kernels = [f for f in functions(self.module) if f.role.data == "kernel"]
         wanted = [f for f in kernels if f.sym_name.data not in self._chosen]
-        for func in wanted:
-            known = self.store.load(func)
-            if known is not None:
-                self._keep(known)
-                found.append(known)
-        done = {tuned.kernel for tuned in found}
+        found = {f.sym_name.data: known for f in wanted if (known := self.store.load(f))}
+        for known in found.values():
+            self._keep(known)
+        done = {name for name, known in found.items() if known.complete}
         left = [f for f in wanted if f.sym_name.data not in done]
-        if not left:
-            return found
+        if left and self._spent < 1:
+            self._tune_all(left, found)
+        return [found[f.sym_name.data] for f in wanted if f.sym_name.data in found]
+
+    def _tune_all(self, left: Sequence[FuncOp], found: dict[str, Tuned]) -> None:
+        """Tune kernels from what was found of them so far, and note what is found now."""
         best = self.build(self._chosen)
         wanted_result = best()
         for number, func in enumerate(left):
             if self._spent >= 1:
                 break
             share = (len(left) - number) ** -1 * (1 - self._spent)
-            tuned, best = self._tune(func, best, wanted_result, self._spent + share)
-            if tuned.schedule is not None or self._spent < 1:
-                self.store.save(func, tuned)
+            known = found.get(func.sym_name.data)
+            tuned, best = self._tune(func, best, wanted_result, self._spent + share, known)
+            self.store.save(func, tuned)
             self._keep(tuned)
-            found.append(tuned)
-        return found
+            found[tuned.kernel] = tuned
 
     def _keep(self, tuned: Tuned) -> None:
         if tuned.schedule is not None:
@@ -205,15 +210,21 @@ class Tuner:
         """The part of the budget that is gone."""
         return (self.clock() - self._start) / self.budget if self.budget > 0 else 1.0
 
-    def _tune(self, func: FuncOp, best: Call, wanted: Any, until: float) -> tuple[Tuned, Call]:
+    def _tune(
+        self, func: FuncOp, best: Call, wanted: Any, until: float, known: Tuned | None
+    ) -> tuple[Tuned, Call]:
         """The best schedule of one kernel, and the program with it."""
         name = func.sym_name.data
         own = late.CPUParameters(self._vector_bytes, fixed=self._fixed.get(name, frozenset()))
-        parameters, schedule, gain, refused = own, None, 1.0, 0
+        schedule, gain = (known.schedule, known.gain) if known else (None, 1.0)
+        parameters, refused, complete = own, 0, True
         tried = {late.candidate(func, own).schedule}
         for number in range(late.rounds(func, own)):
             for made in late.variations(func, own, parameters, number):
-                if made.schedule in tried or self._spent >= until:
+                if made.schedule in tried:
+                    continue
+                if self._spent >= until:
+                    complete = False
                     continue
                 self.tell(min(self._spent, 1.0), f"{name}: {len(tried)} tried, {gain:.2f}x")
                 tried.add(made.schedule)
@@ -221,11 +232,21 @@ class Tuner:
                 if not agree(wanted, call()):
                     refused += 1
                     continue
-                before, after = self.measure([best, call])
-                if after < GAIN * before:
+                if (faster := self._gain(best, call)) > 1:
                     parameters, schedule, best = made.parameters, made.schedule, call
-                    gain *= before / after
-        return Tuned(name, schedule, gain, len(tried) - 1, refused), best
+                    gain *= faster
+        return Tuned(name, schedule, gain, len(tried) - 1, refused, complete), best
+
+    def _gain(self, best: Call, call: Call) -> float:
+        """How many times faster `call` is, 1 if that may be noise: what else the machine does can
+        slow one measurement, and rarely two."""
+        gain = float("inf")
+        for _ in range(2):
+            before, after = self.measure([best, call])
+            if after >= GAIN * before:
+                return 1.0
+            gain = min(gain, before / after)
+        return gain
 
 
 def tune(

@@ -150,6 +150,29 @@ def test_winners_are_kept_on_disk(tmp_path: Path) -> None:
     assert other == []
 
 
+def test_a_gain_that_does_not_come_again_is_noise() -> None:
+    times = iter([2.0, 1.0, 1.0, 1.0] * 100)
+
+    def noisy(calls: Sequence[Callable[[], Any]]) -> list[float]:
+        return [next(times), next(times)]
+
+    found = tuned(gate, array(64, 100), measure=noisy)
+    assert (found.schedule, found.gain) == (None, 1.0)
+
+
+def test_what_the_budget_did_not_suffice_for_goes_on(tmp_path: Path) -> None:
+    arrays = array(64, 80), array(80, 96)
+    (first,) = tune(function(product, tmp_path), arrays, 12.0, faster, Ticks())
+    assert not first.complete
+    assert first.schedule is not None
+    (second,) = tune(function(product, tmp_path), arrays, 1000.0, faster, Ticks())
+    assert second.complete
+    assert second.tried > first.tried
+    assert second.gain == first.gain * 2.0**second.tried
+    (third,) = tune(function(product, tmp_path), arrays, 1000.0, faster, Ticks())
+    assert third == Tuned("k0", second.schedule, second.gain, 0)
+
+
 def test_compile_and_stats(tmp_path: Path) -> None:
     x = array(64, 100)
     options = CompileOptions(cache_dir=tmp_path)
