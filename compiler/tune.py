@@ -140,8 +140,8 @@ class Store:
         """Keep what was found, that nothing is faster included."""
         if self.cache is not None:
             rows = None if found.schedule is None else rows_of(found.schedule)
-            kept = {"steps": rows, "gain": found.gain, "complete": found.complete}
-            self.cache.store(self._key(func), b"", kept)
+            kept: dict[str, object] = {"steps": rows, "gain": found.gain}
+            self.cache.store(self._key(func), b"", kept | {"complete": found.complete})
 
 
 @dataclass

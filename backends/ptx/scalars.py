@@ -142,6 +142,10 @@ def _erf(x: float) -> float:
     return math.erf(x)
 
 
+def _gelu(x: float) -> float:
+    return x * 0.5 * (1.0 + math.erf(x * math.sqrt(0.5)))
+
+
 def _sigmoid(x: float) -> float:
     return _divide(1.0, 1.0 + _library(np.exp, -x))
 
@@ -157,7 +161,8 @@ _CALLS: dict[str, Callable[..., Any]] = {
     **{name: _over_numpy(getattr(np, f"arc{name[1:]}")) for name in (
         "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
     "rsqrt": lambda x: _divide(1.0, _library(np.sqrt, x)), "sigmoid": _sigmoid, "erf": _erf,
-    "erfc": math.erfc, "round": _over_numpy(np.rint), "abs": abs, "fma": lambda a, b, c: a * b + c,
+    "gelu": _gelu, "erfc": math.erfc, "round": _over_numpy(np.rint), "abs": abs,
+    "fma": lambda a, b, c: a * b + c,
     "isnan": lambda x: x != x, "isinf": lambda x: isinstance(x, float) and math.isinf(x),
     "isfinite": lambda x: not isinstance(x, float) or math.isfinite(x),
     "signbit": lambda x: math.copysign(1.0, x) < 0,

@@ -74,6 +74,7 @@ UNARY_MATH = (
 MATH_FUNCTIONS = frozenset(
     [
         *UNARY_MATH,
+        "gelu",
         "floor",
         "ceil",
         "trunc",

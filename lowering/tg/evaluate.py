@@ -93,6 +93,10 @@ def _erfinv(y: float) -> float:
     return x
 
 
+def _gelu(x: float) -> float:
+    return x * 0.5 * (1 + math.erf(x * math.sqrt(0.5)))
+
+
 _CALLS: dict[str, Callable[..., Array]] = {
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2,
     "log10": np.log10, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x),
@@ -100,7 +104,7 @@ _CALLS: dict[str, Callable[..., Array]] = {
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "erf": _elementwise(math.erf), "erfc": _elementwise(math.erfc),
-    "erfinv": _elementwise(_erfinv), "lgamma": _elementwise(_lgamma),
+    "gelu": _elementwise(_gelu), "erfinv": _elementwise(_erfinv), "lgamma": _elementwise(_lgamma),
     "digamma": _elementwise(_digamma), "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
     "round": np.round, "abs": np.abs, "atan2": np.arctan2, "hypot": np.hypot,
     "copysign": np.copysign, "nextafter": np.nextafter, "isnan": np.isnan, "isinf": np.isinf,

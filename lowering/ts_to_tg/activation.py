@@ -26,15 +26,16 @@ def clipped(x: Expr, low: Expr | float, high: Expr | float) -> Expr:
     return binary("min", binary("max", x, low), high)
 
 
-def _gelu(b: Builder, x: Tensor, approximate: str = "none", *_: Value) -> Tensor:
-    def exact(e: Expr) -> Expr:
-        return e * 0.5 * (1 + call("erf", e * math.sqrt(0.5)))
+def _normal_gate(e: Expr) -> Expr:
+    return call("gelu", e)
 
+
+def _gelu(b: Builder, x: Tensor, approximate: str = "none", *_: Value) -> Tensor:
     def by_tanh(e: Expr) -> Expr:
         inner = math.sqrt(2 / math.pi) * (e + 0.044715 * (e * e * e))
         return 0.5 * e * (1 + call("tanh", inner))
 
-    return activation(by_tanh if approximate == "tanh" else exact)(b, x)
+    return activation(by_tanh if approximate == "tanh" else _normal_gate)(b, x)
 
 
 def silu(e: Expr) -> Expr:

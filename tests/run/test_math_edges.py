@@ -16,6 +16,11 @@ UNARY = {
     "atan": np.arctan, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "rsqrt": lambda x: 1 / np.sqrt(x),
     "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint, "sqrt": np.sqrt,
 }  # fmt: skip
+GELU = (
+    (0.0, 0.0), (-0.0, -0.0), (np.inf, np.inf), (-np.inf, np.nan), (np.nan, np.nan), (3e38, 3e38),
+    (-3e38, -0.0), (1e-45, 0.0), (-1e-45, -0.0), (1.0, 0.8413447460685429),
+    (-1.0, -0.15865525393145707), (100.0, 100.0), (-100.0, -0.0), (5.75, 5.749999974),
+)  # fmt: skip
 BINARY = {"pow": np.power, "atan2": np.arctan2, "fmod": np.fmod}
 SPECIAL = (
     0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, -1e-45, 3e38, -3e38, 0.5, -2.0, 1e10,
@@ -46,6 +51,15 @@ def test_special_values(fn: str, dtype: str, lanes: int) -> None:
     with np.errstate(all="ignore"):
         wanted = UNARY[fn](x.astype(wide))
     agree(evaluate(fn, dtype, x, lanes=lanes), wanted)
+
+
+@pytest.mark.parametrize("lanes", [1, 16])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_gelu_at_its_edges(dtype: str, lanes: int) -> None:
+    """An infinite argument times the weight 0 is NaN, and a finite one a zero of its sign."""
+    x, wanted = np.array(GELU, np.float32).T
+    got = evaluate("gelu", dtype, x.astype(KINDS[dtype]), lanes=lanes).astype(np.float32)
+    agree(got, wanted)
 
 
 @pytest.mark.parametrize("lanes", [16, 64])

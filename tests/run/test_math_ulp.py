@@ -27,16 +27,17 @@ REFERENCE: dict[str, Callable[[Any], Any]] = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x), "erf": _slowly(math.erf), "erfc": _slowly(math.erfc),
+    "gelu": _slowly(lambda x: x * 0.5 * math.erfc(-x * math.sqrt(0.5))),
 }  # fmt: skip
 # (low, high) of the samples; "log" samples positive values by exponent.
 DOMAIN: dict[str, tuple[float, float]] = {
     "exp": (-100, 88), "exp2": (-148, 127.9), "expm1": (-20, 88), "tanh": (-10, 10),
     "sinh": (-88, 88), "cosh": (-88, 88), "sigmoid": (-80, 80), "sin": (-1e4, 1e4),
     "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
-    "erf": (-4.5, 4.5), "erfc": (-4, 9),
+    "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
 }  # fmt: skip
-LIMIT = {"sigmoid": 2.0, "tan": 2.5, "sinh": 2.5, "cosh": 2.0, "erfc": 4.5, "atan2": 2.5,
-         "pow": 2.0, "acos": 2.0, "asin": 2.0, "atan": 2.0, "log1p": 2.0}  # fmt: skip
+LIMIT = {"gelu": 6.0, "sigmoid": 2.0, "tan": 2.5, "sinh": 2.5, "cosh": 2.0, "erfc": 4.5,
+         "atan2": 2.5, "pow": 2.0, "acos": 2.0, "asin": 2.0, "atan": 2.0, "log1p": 2.0}  # fmt: skip
 
 
 def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:

@@ -1,11 +1,11 @@
-"""erf and erfc."""
+"""erf, erfc, and gelu, which is made of them."""
 
 from __future__ import annotations
 
 import math
 
 from .builder import Builder, Value
-from .coefficients import ERF, ERFCX, EXP2, LOG2ERFC
+from .coefficients import ERF, ERFCX, EXP2, LOG2ERFC, LOG2TAIL
 
 
 def _near_zero(b: Builder, x: Value) -> Value:
@@ -26,7 +26,13 @@ def _tail(b: Builder, magnitude: Value) -> Value:
 def _short_tail(b: Builder, magnitude: Value) -> Value:
     """erfc(t) for 0.9277 <= t in float32, absolutely precise to an ulp of 1 - erfc(t): as 2^p with
     a polynomial p, whose whole part goes into the exponent directly (no result is subnormal)."""
-    p = b.polynomial(b.select(magnitude > 3.93, 3.93, magnitude), LOG2ERFC["f32"])
+    return _power_of_two(
+        b, b.polynomial(b.select(magnitude > 3.93, 3.93, magnitude), LOG2ERFC["f32"])
+    )
+
+
+def _power_of_two(b: Builder, p: Value) -> Value:
+    """2^p in float32 where that is no subnormal number."""
     n, whole = b.round_magic(p)
     f = p - n
     power = b.fma(f, b.polynomial(f, (math.log(2.0), *EXP2["f32"])), b.constant(1.0))
@@ -46,3 +52,16 @@ def erfc(b: Builder, x: Value) -> Value:
     far = b.select(x < 0.0, 2.0 - far, far)
     result = b.select(magnitude < 0.5, 1.0 - _near_zero(b, x), far)
     return b.select(x.is_nan(), x, result)
+
+
+def gelu(b: Builder, x: Value) -> Value:
+    """x times the normal distribution up to x: max(x, 0) - |x| T(|x|) with T the tail beyond.
+
+    In float32 T is 2^p of a polynomial p; past 5.6 it is less than an ulp of 1, and counts as 0.
+    """
+    if b.dtype == "f64":
+        return x * 0.5 * (1.0 + b.call("erf", x * math.sqrt(0.5)))
+    magnitude = b.abs(x)
+    tail = _power_of_two(b, b.polynomial(magnitude, LOG2TAIL["f32"]))
+    base = b.select(x < 0.0, x * 0.0, x)
+    return b.select(magnitude < 5.6, b.fma(-magnitude, tail, base), base)

@@ -17,7 +17,7 @@ from tensorscript.base.errors import InternalError
 
 from . import exponential, inverse, logarithm, power, rounding, trigonometric
 from .builder import Builder, Value
-from .error_function import erf, erfc
+from .error_function import erf, erfc, gelu
 
 Unary = Callable[[Builder, Value], Value]
 Binary = Callable[[Builder, Value, Value], Value]
@@ -37,6 +37,7 @@ UNARY: dict[str, Unary] = {
     "log1p": logarithm.log1p,
     "erf": erf,
     "erfc": erfc,
+    "gelu": gelu,
     "sin": trigonometric.sin,
     "cos": trigonometric.cos,
     "tan": trigonometric.tan,
