@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from xdsl.ir import Operation, SSAValue
 
@@ -26,6 +27,8 @@ def operand_number(name: str) -> int | None:
 
 def rename_operands(body: Expr, names: Sequence[str]) -> Expr:
     """Replace operand aK (a read or a scalar) by names[K]."""
+    if _are_own(names):
+        return body
 
     def visit(n: Expr) -> Expr | None:
         if n.op not in ("load", "var"):
@@ -38,8 +41,15 @@ def rename_operands(body: Expr, names: Sequence[str]) -> Expr:
     return transform(body, visit)
 
 
+def _are_own(names: Sequence[str]) -> bool:
+    """The names are a0, a1, ... as they were."""
+    return all(name == f"a{k}" for k, name in enumerate(names))
+
+
 def at_indices(body: Expr, indices: Sequence[Expr]) -> Expr:
     """`body` with i0, i1, ... replaced by `indices`."""
+    if is_identity(indices):
+        return body
     return substitute(body, {f"i{d}": index for d, index in enumerate(indices)})
 
 
@@ -54,8 +64,9 @@ def expensive_count(body: Expr) -> int:
     return sum(n.op in EXPENSIVE_OPS and n.dtype.is_floating_point for n in walk(body))
 
 
-def node_count(body: Expr) -> int:
-    return sum(1 for _ in walk(body))
+def node_count(body: Expr, limit: int | None = None) -> int:
+    """The distinct nodes of `body`; no more are counted than one past `limit`."""
+    return sum(1 for _ in islice(walk(body), None if limit is None else limit + 1))
 
 
 def merged_body(
@@ -82,6 +93,8 @@ def merged_body(
             return at_indices(replaced[number], n.args)
         return node(n.op, n.args, names[number], n.dtype)
 
+    if not replaced and _are_own(names):
+        return op.body.data  # a long body grows by one operation after the other
     # `transform` does not revisit what `visit` returns, so a producer's names stay as they are.
     return transform(op.body.data, visit)
 

@@ -36,7 +36,7 @@ from tensorscript.dialects.tg.ops import (
 )
 from tensorscript.dialects.tg.types import TensorType
 
-from .bodies import reads_of
+from .bodies import node_count, reads_of
 from .inline_points import is_point_write
 
 ROW_LIMIT = 1 << 16
@@ -44,19 +44,25 @@ ROW_LIMIT = 1 << 16
 SERIAL_LIMIT = 1 << 12
 """A domain this small needs no threads, so stages may share nothing and still be one kernel."""
 
+NODES_LIMIT = 2400
+"""Nodes of all bodies of a kernel: code in one piece costs more than linear time to compile, and
+what computes that much for an element may as well read it from memory."""
+
 KernelSource = ComputeOp | ReductionOp | ScanOp | SortOp | ScatterOp
 _Alone = ScanOp | SortOp | ScatterOp
 
 
 @dataclass
 class Group:
-    """Ops that become one kernel. `dims` are the sizes of the first stage's result."""
+    """Ops that become one kernel. `dims` are the sizes of the first stage's result, `nodes` those
+    of the bodies."""
 
     index: int
     ops: list[KernelSource] = field(default_factory=list)
     dims: tuple[Expr, ...] = ()
     shared: int = 0
     closed: bool = False
+    nodes: int = 0
 
     @property
     def has_contraction(self) -> bool:
@@ -86,6 +92,11 @@ def _product(sizes: Sequence[Expr]) -> Expr:
     for size in sizes:
         total = mul(total, size)
     return total
+
+
+def _nodes(op: KernelSource) -> int:
+    """Of the body, if there is one."""
+    return 0 if isinstance(op, _Alone) else node_count(op.body.data)
 
 
 def _exceeds(size: Expr, limit: int) -> bool:
@@ -133,6 +144,8 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     """The number of shared dimensions if `op` may become a stage of the group, else None."""
     if group.closed or isinstance(op, _Alone | ContractOp):
         return None
+    if group.nodes + _nodes(op) > NODES_LIMIT:
+        return None
     shared = _common_prefix(group, op)
     if group.has_contraction:
         # Only an epilogue of the same domain: its tile is still in registers.
@@ -154,7 +167,7 @@ def _siblings(group: Group, op: KernelSource) -> bool:
     """Independent pointwise ops over one domain that read a common operand."""
     if not isinstance(op, ComputeOp) or group.category != "pointwise":
         return False
-    if _dims(op) != group.dims:
+    if _dims(op) != group.dims or group.nodes + _nodes(op) > NODES_LIMIT:
         return False
     known = {value for member in group.ops for value in member.operands}
     return any(value in known for value in op.inputs)
@@ -175,7 +188,7 @@ class _Fuser:
 
     def _new_group(self, op: KernelSource) -> Group:
         dims = _dims(op)
-        group = Group(len(self.order), [op], dims, len(dims), isinstance(op, _Alone))
+        group = Group(len(self.order), [op], dims, len(dims), isinstance(op, _Alone), _nodes(op))
         self.order.append(group)
         return group
 
@@ -195,14 +208,17 @@ class _Fuser:
     def _place(self, op: KernelSource, where: int) -> int:
         latest = self.order[where] if where >= 0 else None
         if isinstance(latest, Group) and (shared := _joins(latest, op)) is not None:
-            latest.ops.append(op)
             latest.shared = shared
-            return latest.index
+            return self._add_to(latest, op)
         last = self.order[-1] if self.order else None
         if isinstance(last, Group) and where < last.index and _siblings(last, op):
-            last.ops.append(op)
-            return last.index
+            return self._add_to(last, op)
         return self._new_group(op).index
+
+    def _add_to(self, group: Group, op: KernelSource) -> int:
+        group.ops.append(op)
+        group.nodes += _nodes(op)
+        return group.index
 
 
 def _all_operands(op: Operation) -> list[SSAValue]:
@@ -222,13 +238,13 @@ def _sizes(op: Operation) -> set[str]:
 
 def make_kernel(group: Group, name: str) -> KernelOp:
     """Move the ops of a group into a kernel, which is still to be put into their block."""
-    inputs: list[SSAValue] = []
+    inputs: dict[SSAValue, None] = {}
     inside = {result for op in group.ops for result in op.results}
     members = set(map(id, group.ops))
     for op in group.ops:
         for value in op.operands:
-            if value not in inside and value not in inputs:
-                inputs.append(value)
+            if value not in inside:
+                inputs[value] = None
     escaping = [
         result
         for op in group.ops
@@ -242,9 +258,10 @@ def make_kernel(group: Group, name: str) -> KernelOp:
         source.detach_op(member)
         block.add_op(member)
     types = [r.type for r in escaping]
-    kernel = KernelOp(name, group.category, group.shared, inputs, types, block)
-    for outer, inner in zip(inputs, block.args, strict=True):
-        outer.replace_uses_with_if(inner, lambda use: id(use.operation) in members)
+    kernel = KernelOp(name, group.category, group.shared, list(inputs), types, block)
+    inner = dict(zip(inputs, block.args, strict=True))
+    for member in group.ops:  # by their operands: a weight may have uses in every other kernel
+        member.operands = [inner.get(value, value) for value in member.operands]
     for old, new in zip(escaping, kernel.outputs, strict=True):
         old.replace_uses_with_if(new, lambda use: id(use.operation) not in members)
     block.add_op(YieldOp(escaping))

@@ -41,9 +41,9 @@ BODY_LIMIT = 1200
 
 def _is_cheap(body: Expr) -> bool:
     return (
-        expensive_count(body) == 0
+        node_count(body, CHEAP_NODES) <= CHEAP_NODES
+        and expensive_count(body) == 0
         and len(loads(body)) <= CHEAP_READS
-        and node_count(body) <= CHEAP_NODES
     )
 
 
@@ -60,19 +60,25 @@ def _reads_each_once(consumer: ComputeOp | ReductionOp, operand: int, rank: int)
     return domain - one_sized <= used
 
 
+def _suits_contraction(producer: ComputeOp, size: int) -> bool:
+    """A product computes its factors many times, and reads each from one place."""
+    if size > CHEAP_NODES or isinstance(producer, GatherOp):
+        return False
+    return len(loads(producer.expr)) <= 1
+
+
 def _may_inline(producer: ComputeOp) -> bool:
     users = [(use.operation, use.index) for use in producer.result.uses]
     if not users:
         return False
     if any(not is_computing(user) or user.parent is not producer.parent for user, _ in users):
         return False
-    body = producer.expr
-    single_read = len(loads(body)) <= 1 and not isinstance(producer, GatherOp)
+    body, size = producer.expr, node_count(producer.expr, BODY_LIMIT)
     for user, _ in users:
-        if isinstance(user, ContractOp) and not (single_read and node_count(body) <= CHEAP_NODES):
+        if isinstance(user, ContractOp) and not _suits_contraction(producer, size):
             return False
         if isinstance(user, ComputeOp | ReductionOp) and (
-            node_count(user.body.data) + node_count(body) > BODY_LIMIT
+            node_count(user.body.data, BODY_LIMIT) + size > BODY_LIMIT
         ):
             return False
     if _is_cheap(body):

@@ -25,11 +25,25 @@ def identifier(name: str, taken: set[str]) -> str:
     base = re.sub(r"\W", "_", name) or "x"
     if base[0].isdigit() or keyword.iskeyword(base) or base in ("inf", "nan"):
         base = "_" + base
-    unique, number = base, 1
-    while unique in taken:
-        unique, number = f"{base}_{number}", number + 1
+    unique = f"{base}_{_free_number(base, taken)}" if base in taken else base
     taken.add(unique)
     return unique
+
+
+def _free_number(base: str, taken: set[str]) -> int:
+    """A number that no taken name has behind `base`: the first one where they are taken in order,
+    found in logarithmic time."""
+    free = 1
+    while f"{base}_{free}" in taken:
+        free *= 2
+    last = free // 2
+    while free - last > 1:
+        middle = (last + free) // 2
+        if f"{base}_{middle}" in taken:
+            last = middle
+        else:
+            free = middle
+    return free
 
 
 def tensor_type(value: SSAValue) -> TensorType:

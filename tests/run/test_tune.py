@@ -220,7 +220,7 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (tmp_path / "programs_to_tune.py").write_text("def double(x):\n    return x * 2 + 1\n")
     program, file = f"{tmp_path}/programs_to_tune.py:double", tmp_path / "s.json"
     command = ["tune", program, "--input", "6x40:f32", "--no-cache"]
-    assert main([*command, "--budget", "0.2", "-o", str(file)]) == 0
+    assert main([*command, "--budget", "20", "-o", str(file)]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("k0: ")
     assert said.err.startswith("[")
