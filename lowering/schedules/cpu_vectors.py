@@ -47,7 +47,7 @@ class CPUParameters:
 
 MATH_WEIGHT = 12
 """A math function costs about this many additions."""
-LONGEST_CHAIN = 128
+LONGEST_CHAIN = 32
 """Additions in a row to one accumulator of a long sum."""
 
 

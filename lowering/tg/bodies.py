@@ -13,6 +13,7 @@ from tensorscript.dialects.te.expr import (
     node,
     substitute,
     transform,
+    var,
     walk,
 )
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
@@ -48,7 +49,7 @@ def _are_own(names: Sequence[str]) -> bool:
 
 def at_indices(body: Expr, indices: Sequence[Expr]) -> Expr:
     """`body` with i0, i1, ... replaced by `indices`."""
-    if is_identity(indices):
+    if all(index is var(f"i{d}") for d, index in enumerate(indices)):
         return body
     return substitute(body, {f"i{d}": index for d, index in enumerate(indices)})
 
