@@ -245,7 +245,7 @@ class Stores(Calls):
             raise self.error(
                 "Sliced expression not yet supported for subscripted assignment. File a bug if you "
                 "want this",
-                span,
+                self.span(target),
             )
         index = self.expr(target.slice)
         if isinstance(base.type, ClassType):

@@ -65,7 +65,6 @@ PROGRAMS: dict[str, LanguageProgram] = {
 
 OTHER_WORDS = {
     "overload_fewer_parameters": "a space before the parameter's name",
-    "starred_of_list": "the targets are underlined, and not the value",
     "attribute_annotated_later": "the text of a range of the source",
     "conversions": "the text of C++'s stoll",
     "strings_index_error": "the text of C++'s string::at",
@@ -98,6 +97,7 @@ OTHER_PLACES = {
     "overload_other_default": "the declaration is shown, and not the definition",
     "overload_with_statements": "PyTorch shows no place",
     "overload_without_body": "PyTorch underlines nothing",
+    "starred_of_list": "the targets are underlined, and not the value",
     "attribute_annotated_later": "PyTorch does not say from where the method is called",
 }
 """Programs refused by both sides that show or underline another place, and which."""
