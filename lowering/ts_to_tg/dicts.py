@@ -79,10 +79,11 @@ def _place(ev: Evaluator, x: DictRef, keys: Sequence[Value], key: Value) -> Expr
     """Which of the keys of a dict a key is, -1 for none."""
     if len(keys) > MOST_KEYS:
         grow_dict(ev, x, "a key of a large dict that is not known")
-    found = const(-1)
-    for at, own in enumerate(keys):
-        found = select(_same(ev.b, own, key), const(at), found)
-    return named(ev.b, found)
+    places = [select(_same(ev.b, own, key), const(at), const(-1)) for at, own in enumerate(keys)]
+    while len(places) > 1:  # in pairs: deep expressions are slow to look at
+        pairs = zip(places[::2], [*places[1::2], const(-1)], strict=False)
+        places = [binary("max", *pair) for pair in pairs]
+    return named(ev.b, places[0] if places else const(-1))
 
 
 def _one_of(ev: Evaluator, x: DictRef, values: Sequence[Value], at: Expr) -> Value:
@@ -92,10 +93,14 @@ def _one_of(ev: Evaluator, x: DictRef, values: Sequence[Value], at: Expr) -> Val
     elements = [as_expr(v) for v in values if is_scalar(v)]
     if len(elements) != len(values) or len({e.dtype for e in elements}) != 1:
         grow_dict(ev, x, "what a dict holds under a key that is not known")
-    out = elements[-1]
-    for k in range(len(elements) - 2, -1, -1):
-        out = select(binary("eq", at, k), elements[k], out)
-    return ev.b.scalar_of(ev.b.scalar_operand(out))
+
+    def among(first: int, end: int) -> Expr:
+        if end - first == 1:
+            return elements[first]
+        middle = (first + end) // 2
+        return select(binary("lt", at, middle), among(first, middle), among(middle, end))
+
+    return ev.b.scalar_of(ev.b.scalar_operand(among(0, len(elements))))
 
 
 def item_under(ev: Evaluator, x: DictRef, key: Value) -> Value:

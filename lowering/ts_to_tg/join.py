@@ -47,6 +47,9 @@ from .values import (
     is_scalar,
 )
 
+MOST_STRINGS = 64
+"""Of more strings it is not kept track which one a value is: the running program makes it."""
+
 
 @dataclass
 class Join:
@@ -177,6 +180,8 @@ class Join:
             order = list(slots)
             places = [order.index(kind_of(option)) for option in options]
             tags.append(chosen_of(tag_of(side), places))
+        if len(slots) > MOST_STRINGS and is_textual(yes) and is_textual(no):
+            return self._text(yes, no)
         parts = [self.value(*pair) for pair in slots.values()]
         tag_plan = self._scalar(*tags)
         return lambda it: variant(as_expr(tag_plan(it)), tuple(p(it) for p in parts))

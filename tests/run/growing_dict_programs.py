@@ -84,6 +84,18 @@ def constant_table(xs: list[int]):
     return out, total
 
 
+def spelled(xs: list[int]):
+    pieces = {0: "", 1: "un", 2: "##aff", 3: "##able", 4: "hello", 5: "##s"}
+    out = ""
+    for k in range(4):
+        piece = pieces[xs[k]]
+        if piece.startswith("##"):
+            out += piece[2:]
+        elif piece != "":
+            out += " " + piece
+    return out
+
+
 def under_conditions(x: int, flag: bool):
     held = {"a": x}
     if x > 0:
@@ -149,6 +161,7 @@ DICT_CASES: tuple[Case, ...] = (
     Case(in_lists, (([7, 1, 7],), ([],))),
     Case(every_method, (([7, 1, 5, 0],), ([2, 3],))),
     Case(constant_table, (([7, 1, 5, 0],), ([],))),
+    Case(spelled, (([4, 5, 1, 2],), ([0, 1, 2, 3],))),
     Case(under_conditions, ((3, True), (-3, False), (0, True))),
     Case(order_of_keys, ((1, True), (-1, False), (3, False), (3, True), (-1, True))),
     Case(replaced, ((0,), (1,), (5,))),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript import nn
 from tensorscript.base.errors import UserError
 from tensorscript.compiler.entry_results import parse_results, results_text
 
@@ -88,3 +89,19 @@ def test_results_are_written_and_read_as_text() -> None:
     tree = compiled.lower(compiled.latest_specs).specialised.plan.output
     assert parse_results(results_text(tree)) == tree
     assert "map(" in results_text(tree)
+
+
+def test_a_table_of_many_keys_is_looked_up() -> None:
+    table = {7 * k: k / 4 for k in range(200)}
+
+    class Table(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table: dict[int, float] = table
+
+        def forward(self, x: ts.Tensor) -> tuple[float, float]:
+            return self.table[int(x[0])], self.table.get(int(x[1]), -1.0)
+
+    compiled = native(ts.jit.script(Table()))
+    assert compiled(ts.tensor([7 * 199, 0])) == (199 / 4, 0.0)
+    assert compiled(ts.tensor([0, 8])) == (0.0, -1.0)
