@@ -79,10 +79,14 @@ def flat(value: Any) -> list[Any]:
     return [part for v in value for part in flat(v)] if isinstance(value, tuple) else [value]
 
 
-def exported(folder: Path, module: nn.Module, inputs: Sequence[ts.Tensor]) -> None:
-    """Build `folder`/main, which calls the module once for each input and writes the results."""
+def exported(
+    folder: Path, module: nn.Module, inputs: Sequence[ts.Tensor], *wrapper: str, cpu: str = ""
+) -> None:
+    """Build `folder`/main, which calls the module once for each input and writes the results, and
+    run it below `wrapper`."""
     scripted = jit.script(module)
-    function = ts.compile(jit.load(scripted.save_to_buffer()), (inputs[0],), cache=False)
+    loaded = jit.load(scripted.save_to_buffer())
+    function = ts.compile(loaded, (inputs[0],), cache=False, cpu=cpu)
     signature = function.export_object(folder / "model.o", folder / "model.h", "model")
     calls = []
     for x in inputs:
@@ -91,7 +95,7 @@ def exported(folder: Path, module: nn.Module, inputs: Sequence[ts.Tensor]) -> No
     text = exported_program.program_text(signature, calls, keeps_state=True)
     exported_program.build(folder, text, "model.o")
     exported_program.write_inputs(folder, calls)
-    done = exported_program.run(folder)
+    done = exported_program.run(folder, *wrapper)
     assert done.returncode == 0, done.stdout + done.stderr
     exported_program.check_results(folder, calls)
 
@@ -107,6 +111,14 @@ def test_a_cell_that_keeps_its_state(tmp_path: Path) -> None:
 
 def test_state_in_containers_and_children(tmp_path: Path) -> None:
     exported(tmp_path, Nested(), steps(5, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+@pytest.mark.parametrize(("module", "shape"), [(Recurrent, (1, 3)), (Nested, (5, 2))])
+def test_valgrind_finds_nothing(module: Any, shape: tuple[int, ...], tmp_path: Path) -> None:
+    checker = ("valgrind", "-q", "--error-exitcode=9", "--leak-check=full")
+    exported(tmp_path, module().eval(), steps(*shape), *checker, cpu="x86-64-v3")
 
 
 STREAMS = r"""
