@@ -224,6 +224,16 @@ def _multilabel_margin(self: Any, target: Any, reduction: int = 1) -> None:
         given == shape or (len(shape) < 2 and array(target).size == array(self).size),
         f"inconsistent target size: {given} for input of size: {shape}",
     )
+    require(
+        target.dtype.name == "int64", f"expected scalar type Long but found {target.dtype.word}"
+    )
+    labels, classes = array(target), shape[-1] if shape else 1
+    fits = not labels.size or (labels.min() >= -1 and labels.max() < classes)
+    require(bool(fits), "argument #2 'target' is out of range")
+
+
+def _one_dimensional(x: Any, *_: Any) -> None:
+    require(array(x).ndim == 1, "x must be a one-dimensional tensor.")
 
 
 def _softshrink(self: Any, lambd: float = 0.5) -> None:
@@ -283,7 +293,11 @@ def _along_something(name: str, dim_at: int) -> Demand:
 
 
 def _floating_window(name: str) -> Demand:
-    def check(*bound: Any) -> None:
+    def check(length: int, *bound: Any) -> None:
+        require(
+            length >= 0,
+            f"{name} requires non-negative window_length, got window_length={length}",
+        )
         for v in bound:
             fits = not isinstance(v, DType) or v.is_floating_point or v.is_complex
             require(fits, f"{name} expects floating point dtypes, got: {v}")
@@ -328,7 +342,8 @@ DEMANDS: dict[str, Demand] = {
     **each(_multinomial, "multinomial"),
     **WINDOWS,
     **each(_multi_margin, "multi_margin_loss"),
-    **each(_multilabel_margin, "multilabel_margin_loss"),
+    **each(_multilabel_margin, "multilabel_margin_loss", "multilabel_margin_loss_forward"),
+    **each(_one_dimensional, "vander"),
     **each(_softshrink, "softshrink"),
     **each(_poisson, "poisson_nll_loss"),
     **each(_narrow, "narrow.Tensor"),

@@ -337,5 +337,11 @@ KERNELS: dict[str, Kernel] = {
     "aten::zero_": zero_,
     **_window_rows("hann_window", (0.5, -0.5)),
     **_window_rows("hamming_window", (0.54, -0.46)),
+    "aten::hamming_window.periodic_alpha": lambda n, periodic, alpha, dtype=None, *_: window(
+        (alpha, -0.46)
+    )(n, periodic, dtype),
+    "aten::hamming_window.periodic_alpha_beta": lambda n, periodic, alpha, beta, dtype=None, *_: (
+        window((alpha, -beta))(n, periodic, dtype)
+    ),
     **_window_rows("blackman_window", (0.42, -0.5, 0.08)),
 }

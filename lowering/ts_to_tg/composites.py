@@ -153,6 +153,15 @@ def _vander(b: Builder, x: Tensor, n: Value = None, *_: Value) -> Tensor:
     return b.apply("aten::pow", b.call("aten::unsqueeze", b.cast(x, dtype), -1), powers)
 
 
+def _vander_from_highest(
+    b: Builder, x: Tensor, n: Value = None, increasing: Value = False
+) -> Tensor:
+    if x.rank != 1:
+        b.error("x must be a one-dimensional tensor.")
+    found = _vander(b, x, n)
+    return found if increasing else b.apply("aten::flip", found, [-1])
+
+
 def _shifted(backwards: bool) -> Callable[..., Tensor]:
     """fftshift: frequency 0 to the middle, or back."""
 
@@ -322,6 +331,7 @@ COMPOSITE: Rows = {
     "aten::linalg_vecdot": _vecdot,
     "aten::linalg_multi_dot": _multi_dot,
     "aten::linalg_vander": _vander,
+    "aten::vander": _vander_from_highest,
     "aten::fft_fftshift": _shifted(False),
     "aten::fft_ifftshift": _shifted(True),
     "aten::cov": _covariance,

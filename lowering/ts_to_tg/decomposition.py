@@ -45,7 +45,7 @@ def _lu_factor_ex(b: Builder, x: Tensor, pivot: Value = True, check: Value = Fal
     return a.back(b, of.packed), a.back(b, of.pivots, int32), a.back(b, of.info, int32)
 
 
-def _triangles(b: Builder, packed: Tensor) -> tuple[Tensor, Tensor]:
+def triangles(b: Builder, packed: Tensor) -> tuple[Tensor, Tensor]:
     """L with ones on its diagonal, and U, of packed factors (.., m, n)."""
     m, n = packed.shape[-2:]
     one, zero = const(1, packed.dtype), const(0, packed.dtype)
@@ -68,18 +68,23 @@ def _known_less(p: Expr, q: Expr) -> bool:
     return p.op == q.op == "const" and int(str(p.value)) < int(str(q.value))
 
 
+def permutation_matrix(b: Builder, order: Tensor) -> Tensor:
+    """P (B, m, m) has a 1 where row order[j] of the matrix is row j of the product."""
+    count, rows = order.shape
+    one, zero = const(1, float64), const(0, float64)
+
+    def moved(body: Body, i: list[Expr]) -> Expr:
+        return select(body.read(order, [i[0], i[2]], int64).equals(i[1]), one, zero)
+
+    return b.compute([count, rows, rows], float64, moved)
+
+
 def _lu(b: Builder, x: Tensor, pivot: Value = True, *_: Value) -> Value:
     _pivoted(b, "linalg.lu", pivot)
     a = matrix(b, x, "linalg.lu")
     of = factors.lu(b, a.data)
-    one, zero = const(1, float64), const(0, float64)
-
-    def moved(body: Body, i: list[Expr]) -> Expr:
-        """P has a 1 where row order[j] of the matrix is row j of the product."""
-        return select(body.read(of.order, [i[0], i[2]], int64).equals(i[1]), one, zero)
-
-    permutation = b.compute([a.count, a.rows, a.rows], float64, moved)
-    lower, upper = _triangles(b, of.packed)
+    permutation = permutation_matrix(b, of.order)
+    lower, upper = triangles(b, of.packed)
     return tuple(a.back(b, t) for t in (permutation, lower, upper))
 
 

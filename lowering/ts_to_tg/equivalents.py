@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import BY_CODE, bool_, int64
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
-from .dims import dtype_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .normalization import group_norm, layer_norm
@@ -26,7 +25,7 @@ def renamed(name: str) -> Callable[..., Value]:
     return lambda b, *arguments: b.call(name, *arguments)
 
 
-def _inverse_spread(b: Builder, var: Tensor, eps: Value, like: Tensor) -> Tensor:
+def inverse_spread(b: Builder, var: Tensor, eps: Value, like: Tensor) -> Tensor:
     wide = compute_dtype(like.dtype)
     return b.pointwise(
         lambda v, e: const(1, wide) / call("sqrt", v + e), var, eps, dtype=like.dtype, compute=wide
@@ -39,7 +38,7 @@ def _native_layer_norm(
     """The result, the means and the reciprocal standard deviations."""
     out = layer_norm(b, x, sizes, weight, bias, eps)
     mean, var = moments(b, x, list(range(x.rank - len(sizes), x.rank)), True, 0)
-    return out, b.cast(mean, x.dtype), _inverse_spread(b, var, eps, x)
+    return out, b.cast(mean, x.dtype), inverse_spread(b, var, eps, x)
 
 
 def _native_group_norm(
@@ -57,7 +56,7 @@ def _native_group_norm(
     inner = simplify(product(x.shape[1:]) // groups)
     flat = b.apply("aten::reshape", x, [x.shape[0], groups, inner])
     mean, var = moments(b, flat, [2], False, 0)
-    return out, b.cast(mean, x.dtype), _inverse_spread(b, var, eps, x)
+    return out, b.cast(mean, x.dtype), inverse_spread(b, var, eps, x)
 
 
 def _convolution_mode(
@@ -142,8 +141,8 @@ def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
         f" {x.shape[-2]} by {x.shape[-1]} matrices",
     )
     if n == 0:
-        one = b.call("aten::eye", x.shape[-1])
-        return b.copied(expand(b, b.cast(one, x.dtype), list(x.shape)))
+        one = b.call("aten::eye", x.shape[-1], x.dtype.code)
+        return b.call("aten::clone", b.call("aten::expand", one, list(x.shape)))
     out: Tensor | None = None
     square = x
     while n:
@@ -153,44 +152,6 @@ def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
         square = b.apply("aten::matmul", square, square) if n else square
     assert out is not None
     return out if out is not x else b.copied(x)
-
-
-def window(coefficients: Callable[[tuple[Value, ...]], tuple[float, ...]]) -> Callable[..., Tensor]:
-    """A sum of cosines over `length` points; periodic ones leave out the last point.
-
-    `coefficients` gives a0, a1, ... of a0 - a1 cos(w) + a2 cos(2 w) from the arguments that follow
-    `periodic`, and the dtype is the first argument behind those that is not a float or a bool.
-    """
-
-    def row(b: Builder, length: Value, *arguments: Value) -> Tensor:
-        rest = list(arguments)
-        periodic = rest.pop(0) if rest and isinstance(rest[0], bool) else True
-        given: list[Value] = []
-        while rest and isinstance(rest[0], float):
-            given.append(rest.pop(0))
-        kind = dtype_of(rest[0] if rest else None, b.default_dtype)
-        if not kind.is_floating_point:
-            b.error(f"window functions expect floating point dtypes, got: {kind.word}")
-        (size,) = sizes_of(b, [length])
-        if size.is_int(1):
-            return b.full([size], 1, kind)
-        terms, wide = coefficients(tuple(given)), compute_dtype(kind)
-
-        def make(body: Body, i: list[Expr]) -> Expr:
-            turn = cast(i[0], wide) * (2 * math.pi) / cast(size if periodic else size - 1, wide)
-            out = const(terms[0], wide)
-            for k, a in enumerate(terms[1:], 1):
-                out = out + call("cos", turn * float(k)) * (a if k % 2 == 0 else -a)
-            return out
-
-        return b.compute([size], kind, make)
-
-    return row
-
-
-def _hamming(given: tuple[Value, ...]) -> tuple[float, ...]:
-    alpha = given[0] if given else 0.54
-    return alpha, given[1] if len(given) > 1 else 0.46
 
 
 def _is_nonzero(b: Builder, x: Tensor) -> Value:
@@ -238,7 +199,5 @@ EQUIVALENT: Rows = {
     "aten::broadcast_tensors": _broadcast_tensors,
     "aten::isin": _is_in,
     "aten::_shape_as_tensor": _shape_as_tensor,
-    "aten::hann_window": window(lambda given: (0.5, 0.5)),
-    "aten::hamming_window": window(_hamming),
-    "aten::blackman_window": window(lambda given: (0.42, 0.5, 0.08)),
+    "aten::_aminmax": renamed("aten::aminmax"),
 }

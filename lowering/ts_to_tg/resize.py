@@ -91,7 +91,7 @@ def _pad(
 Scales = list[float | None]
 
 
-def _target(
+def target_sizes(
     b: Builder, x: Tensor, size: Value, factors: Value, n: int
 ) -> tuple[list[Expr], Scales]:
     """Output sizes, and the scale factors that are given."""
@@ -121,7 +121,7 @@ def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
 
     def row(b: Builder, x: Tensor, size: Value, *rest: Value) -> Tensor:
         factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-        sizes, scales = _target(b, x, size, factors, n)
+        sizes, scales = target_sizes(b, x, size, factors, n)
         if size is not None:
             scales = [v if isinstance(v, float) else None for v in rest[:n]] or scales
         lead = x.rank - n
@@ -163,7 +163,7 @@ def linear(n: int) -> Callable[..., Tensor]:
 
     def row(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
         factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-        sizes, scales = _target(b, x, size, factors, n)
+        sizes, scales = target_sizes(b, x, size, factors, n)
         if size is not None:
             scales = [v if isinstance(v, float) else None for v in rest[:n]]
             scales += [None] * (n - len(scales))
@@ -200,7 +200,7 @@ def cubic_weight(distance: Expr) -> Expr:
 
 def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
     factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-    sizes, scales = _target(b, x, size, factors, 2)
+    sizes, scales = target_sizes(b, x, size, factors, 2)
     lead = x.rank - 2
     wide, kind = compute_dtype(x.dtype), _place(x)
 

@@ -311,6 +311,13 @@ def math_function(name: str, fn: Callable[[float], float]) -> Callable[..., Valu
 _AT_DOMAIN_END = {"log": -math.inf, "log2": -math.inf, "log10": -math.inf, "lgamma": math.inf}
 
 
+def _times(factor: float) -> Callable[..., Value]:
+    def row(b: Builder, x: Value, *_: Value) -> Value:
+        return known(convert(x, float64) * factor) if isinstance(x, Expr) else x * factor
+
+    return row
+
+
 def to_whole(name: str, fn: Callable[[float], int]) -> Callable[..., Value]:
     """floor and ceil give ints."""
 
@@ -453,6 +460,8 @@ SCALAR: Rows = {
     "aten::round": math_function("round", lambda x: float(round(x))),
     **{f"aten::{n}": math_function(n, f) for n, f in _FUNCTIONS.items()},
     "aten::log": _logarithm,
+    "aten::degrees": _times(180 / math.pi),
+    "aten::radians": _times(math.pi / 180),
     "aten::atan2": _float_pair(lambda x, y: call("atan2", x, y)),
     "aten::copysign": _float_pair(lambda x, y: call("copysign", x, y)),
     "aten::ldexp": _float_pair(lambda x, n: x * call("exp2", n)),

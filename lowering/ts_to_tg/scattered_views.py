@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, const, var
+from tensorscript.dialects.te.expr import Expr, all_of, const, select, var
 
 from .builder import Builder, Rows
 from .dims import size_of
+from .emission import Body
 from .reshape import reshaped
 from .sizes import product, same_size, simplify
 from .slicing import select_at, slice_at
@@ -68,9 +69,36 @@ def _plain(sizes: Sequence[Expr], steps: Sequence[Expr]) -> list[Expr] | None:
     return None if same else list(steps)
 
 
+def _strided_scatter(b: Builder, x: Tensor, source: Tensor, *places: Value) -> Tensor:
+    if x.indices is not None or not is_contiguous(x):
+        b.cannot("strides over a tensor that is a view itself")
+    return replaced(as_strided)(b, x, source, *places)
+
+
+def _filled_diagonal(b: Builder, x: Tensor, value: Value, wraps: Value = False) -> Tensor:
+    """A number where all indices are equal; `wraps` begins again below a tall matrix, one row
+    after its end."""
+    if x.rank < 2:
+        b.error("dimensions must larger than 1")
+    for n in x.shape[2:] if x.rank > 2 else ():
+        b.require_same(n, x.shape[0], "all dimensions of input must be of equal length")
+    if x.rank > 2:
+        b.require_same(x.shape[1], x.shape[0], "all dimensions of input must be of equal length")
+    tall = bool(wraps) and x.rank == 2
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        first = i[0] % (x.shape[1] + 1) if tall else i[0]
+        here = all_of([first.equals(other) for other in i[1:]])
+        return select(here, body.scalar(value, x.dtype), body.read(x, i, x.dtype))
+
+    return b.compute(x.shape, x.dtype, make)
+
+
 SCATTERED_VIEW: Rows = {
     "aten::select_scatter": replaced(select_at),
     "aten::slice_scatter": replaced(slice_at),
     "aten::diagonal_scatter": replaced(diagonal),
     "aten::as_strided": as_strided,
+    "aten::as_strided_scatter": _strided_scatter,
+    "aten::fill_diagonal": _filled_diagonal,
 }

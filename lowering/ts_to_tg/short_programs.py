@@ -8,7 +8,7 @@ from itertools import combinations, combinations_with_replacement
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, const, select
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .dims import dimension, literal, sizes_of
@@ -211,6 +211,42 @@ def _multi_margin(
     return reduced(b, b.apply("aten::reshape", mean, []) if single else mean, reduction)
 
 
+def _multilabel_margin(b: Builder, x: Tensor, target: Tensor, reduction: int = 1) -> Value:
+    """Per row the sum over targets and others of max(0, 1 - x[target] + x[other]) / classes; also
+    which classes are targets. Targets end before the first negative number."""
+    if target.dtype is not int64:
+        b.error(f"expected scalar type Long but found {target.dtype.word}")
+    rows, listed = (t if t.rank == 2 else b.apply("aten::reshape", t, [1, -1]) for t in (x, target))
+    for m, n in zip(rows.shape, listed.shape, strict=True):
+        b.require_same(m, n, f"inconsistent target size: {target.shape} for input {x.shape}")
+    count, classes = rows.shape
+    wide = compute_dtype(x.dtype)
+    places = b.apply("aten::add", listed, 1)
+    check_bounds(b, places, classes + 1, "argument #2 'target' is out of range", low=False)
+    ended = b.call("aten::cumsum", b.apply("aten::lt", listed, 0), 1)
+
+    def times(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        at = [i[0], r[0]]
+        counts = body.read(ended, at, int64).equals(0)
+        own = body.read(listed, at, int64).equals(i[1])
+        return select(counts, select(own, const(1, int64), const(0, int64)), const(0, int64))
+
+    chosen = b.reduce([count, classes], [classes], int64, "add", times)
+
+    def gap(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        first, other = (body.read(rows, [i[0], e], wide) for e in r)
+        off = binary("max", 1 - first + other, const(0, wide))
+        weight = cast(body.read(chosen, [i[0], r[0]], int64), wide)
+        free = body.read(chosen, [i[0], r[1]], int64).equals(0)
+        return select(free, off * weight, const(0, wide))
+
+    total = b.reduce([count], [classes, classes], wide, "add", gap)
+    mean = b.cast(b.apply("aten::div", total, classes), x.dtype)
+    loss = b.apply("aten::reshape", mean, []) if x.rank < 2 else mean
+    labels = b.cast(b.apply("aten::gt", chosen, 0), x.dtype)
+    return reduced(b, loss, reduction), b.apply("aten::reshape", labels, list(target.shape))
+
+
 def _broadcast_shapes(b: Builder, p: Value, q: Value) -> Value:
     return list(b.broadcast_shapes(tuple(sizes_of(b, p)), tuple(sizes_of(b, q))))
 
@@ -227,5 +263,7 @@ SHORT_PROGRAM: Rows = {
     "aten::_log_softmax_backward_data": _log_softmax_backward,
     "aten::native_dropout_backward": _dropout_backward,
     "aten::multi_margin_loss": _multi_margin,
+    "aten::multilabel_margin_loss": lambda b, *given: _multilabel_margin(b, *given)[0],
+    "aten::multilabel_margin_loss_forward": _multilabel_margin,
     "aten::broadcast_shapes": _broadcast_shapes,
 }

@@ -10,9 +10,11 @@ from tensorscript.base.schema import Schema
 
 from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
+from .antialias import ANTIALIAS
 from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
 from .bag import BAG
+from .batch_statistics import BATCH_STATISTICS
 from .bessel import BESSEL
 from .builder import Rows
 from .compaction import COMPACTION
@@ -30,6 +32,7 @@ from .differences import DIFFERENCES
 from .distance import DISTANCE
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
+from .factored import FACTORED
 from .gaussian import GAUSSIAN
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
@@ -39,6 +42,7 @@ from .list_joining import LIST_JOINING
 from .lists import GROWN
 from .loss import LOSS
 from .maps import MAPS
+from .masked_index import MASKED_INDEX
 from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
 from .order import ORDER
@@ -67,6 +71,7 @@ from .stft import STFT
 from .systems import SYSTEM
 from .texts import TEXT_ROWS
 from .view import VIEW
+from .windows import WINDOW
 
 _ROWS: Rows = {
     **POINTWISE,
@@ -81,12 +86,15 @@ _ROWS: Rows = {
     **LINALG,
     **CREATION,
     **NORMALIZATION,
+    **BATCH_STATISTICS,
     **CONVOLUTION,
     **POOLING,
     **INDEX,
+    **MASKED_INDEX,
     **ATTENTION,
     **LOSS,
     **RESIZE,
+    **ANTIALIAS,
     **RECURRENT,
     **PACKED,
     **ADAPTIVE_MAX,
@@ -110,12 +118,14 @@ _ROWS: Rows = {
     **GAUSSIAN,
     **DECOMPOSITION,
     **SYSTEM,
+    **FACTORED,
     **MATRIX_NORM,
     **BESSEL,
     **POLYNOMIAL,
     **MAKES_COMPLEX,
     **SPECTRUM,
     **STFT,
+    **WINDOW,
 }
 
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)

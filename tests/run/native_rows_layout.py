@@ -154,6 +154,7 @@ LAYOUT: dict[str, list[Row]] = {
     "select_scatter": [(t(3, 4), t(4), 0, -1), (t(3, 4), t(3), 1, 2), (t(3, 4), t(3), 0, 0)],
     "slice_scatter": [(t(5, 4), t(2, 4), 0, 1, 4, 2), (t(3, 4), t(3, 4))],
     "diagonal_scatter": [(t(3, 4), t(3)), (t(3, 4), t(2), 2), (t(3, 4), t(3), 2)],
+    "as_strided_scatter": [(T((3, 4), "f4"), T((2, 2), "f4"), [2, 2], [4, 1], 1)],
     "as_strided as_strided_copy": [(T((3, 4), "f4"), [2, 2], [4, 1], 1)],
     "fft_fftshift fft_ifftshift": [(t(5),), (t(3, 4),), (t(3, 4), [1])],
     "masked_scatter": [(t(3, 4), mask(3, 4), t(12)), (t(3, 4), mask(4), t(2, 8))],
@@ -224,6 +225,21 @@ LAYOUT: dict[str, list[Row]] = {
     # new tensors
     "zeros ones empty.memory_format": [([2, 3],), ([0],), ([2], INT64)],
     "full": [([2, 3], 1.5), ([2], 3), ([2], True), ([2], Known(1.5)), ([2], 3, FLOAT)],
+    "empty_strided": [([2, 3], [1, 2]), ([2, 3], [3, 1], INT64)],
+    "new_empty_strided": [(t(4, 3), [2], [1])],
+    "empty_permuted": [([2, 3], [1, 0])],
+    "_unsafe_masked_index": [
+        (t(3, 4), mask(2), [index(2, low=-9, high=9), index(2, high=4)], 2),
+        (t(3, 4), mask(2, 4), [index(2, 1, high=5), None], 0.5),
+    ],
+    "_unsafe_masked_index_put_accumulate": [
+        (t(3, 4), mask(2), [index(2, low=-9, high=9), index(2, high=4)], t(2)),
+    ],
+    "fill_diagonal_": [
+        (T(shape, dtype), 2, wraps)
+        for shape, wraps in (((3, 4), False), ((7, 3), True), ((3, 3, 3), False), ((3,), False))
+        for dtype in ("f4", "bf", "i8", "b")
+    ],
     "new_zeros new_ones new_empty": [(t(4, 3), [2])],
     "new_full": [(t(4, 3), [2], 3)],
     "arange": [(5,), (2.5,), (5, FLOAT)],

@@ -218,6 +218,15 @@ NUMERIC: dict[str, list[Row]] = {
     "upsample_linear1d.vec": [(t(1, 2, 5), None, False, [2.0])],
     "upsample_bilinear2d": [(t(1, 2, 4, 5), [8, 3], False), (t(1, 2, 4, 5), [7, 3], True)],
     "upsample_bilinear2d.vec": [(t(1, 2, 4, 5), None, False, [2.0, 1.5])],
+    "_upsample_bilinear2d_aa _upsample_bicubic2d_aa": [
+        (T((1, 2, 9, 11), "f4"), [4, 5], False),
+        (T((1, 2, 9, 11), "f8"), [20, 3], True),
+        (T((1, 2, 9, 11), "f4"), [4, 5], False, 0.5, 0.4),
+    ],
+    "_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec": [
+        (T((1, 2, 9, 11), "f4"), [4, 5], False, None),
+        (T((1, 2, 9, 11), "f8"), None, False, [0.5, 0.75]),
+    ],
     "upsample_bicubic2d": [(t(1, 2, 4, 5), [8, 3], False), (t(1, 2, 4, 5), [7, 3], True)],
     "upsample_bicubic2d.vec": [(t(1, 2, 4, 5), None, False, [2.0, 1.5])],
     "upsample_trilinear3d": [(t(1, 2, 3, 4, 3), [4, 2, 5], False)],
@@ -251,6 +260,43 @@ NUMERIC: dict[str, list[Row]] = {
     "instance_norm": [
         (t(2, 4, 3), None, None, None, None, True, 0.1, 1e-5, False),
         (t(2, 4, 3), t(4), t(4), None, None, True, 0.1, 1e-5, False),
+    ],
+    "vander": [(t(4),), (t(4), 3), (t(4), 3, True), (t(4, 3),)],
+    "multilabel_margin_loss multilabel_margin_loss_forward": [
+        (T((4, 3), dtype), T((4, 3), "i8", -1, high), reduction)
+        for dtype in ("f4", "f8")
+        for high in (3, 4)
+        for reduction in (0, 1)
+    ],
+    "native_batch_norm": [
+        (
+            T((3, 4, 2), "f4"),
+            None,
+            None,
+            T((4,), "f4"),
+            T((4,), "f4", is_chance=True),
+            False,
+            0.1,
+            1e-5,
+        ),
+        (T((3, 4, 2), "f4"), T((4,), "f4"), T((4,), "f4"), None, None, True, 0.1, 1e-5),
+    ],
+    "_native_batch_norm_legit": [
+        (
+            T((3, 4, 2), "f4"),
+            T((4,), "f4"),
+            T((4,), "f4"),
+            T((4,), "f4"),
+            T((4,), "f4", is_chance=True),
+            trains,
+            0.1,
+            1e-5,
+        )
+        for trains in (True, False)
+    ],
+    "_native_batch_norm_legit.no_stats": [(T((3, 4, 2), "f8"), None, None, True, 0.1, 1e-5)],
+    "_native_batch_norm_legit_no_training _batch_norm_with_update": [
+        (T((3, 4, 2), "f8"), None, None, T((4,), "f8"), T((4,), "f8", is_chance=True), 0.1, 1e-5)
     ],
     "batch_norm": [
         (t(4, 3), None, None, None, None, True, 0.1, 1e-5, False),

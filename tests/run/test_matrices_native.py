@@ -102,3 +102,24 @@ def test_named_sizes() -> None:
         for got, want in zip(found, wanted, strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-10)
     assert len(run.stats.native) == 1
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3), (1, 1)])
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("left", [True, False])
+def test_factored_systems(shape: tuple[int, ...], left: bool, adjoint: bool) -> None:
+    """The solution of a system whose matrix has been factored, and the factors themselves."""
+
+    def solved(x: ts.Tensor, y: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        lu, pivots = ts.linalg.lu_factor(x)
+        p, lower, upper = ts.lu_unpack(lu, pivots)
+        found = ts.linalg.lu_solve(lu, pivots, y, left=left, adjoint=adjoint)
+        return found, p @ lower @ upper
+
+    n = shape[-1]
+    x, y = numbers(*shape), numbers(*shape[:-2], *((n, 2) if left else (2, n)), seed=1)
+    traced = ts.jit.trace(solved, (x, y))
+    found, product = ts.compile(traced, fallback="error")(x, y)
+    a = np.swapaxes(x, -1, -2) if adjoint else x
+    np.testing.assert_allclose(a @ found if left else found @ a, y, atol=1e-11)
+    np.testing.assert_allclose(product, x, atol=1e-12)

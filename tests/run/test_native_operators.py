@@ -62,6 +62,7 @@ LIMITS: dict[str, str] = {
         _RESHAPED,
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
+    "as_strided_scatter": "strides over a tensor that is a view or not contiguous",
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",
     "manual_seed": "a seed that only the running program knows",
     "complex": "complex numbers of half precision",
