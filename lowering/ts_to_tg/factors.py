@@ -56,6 +56,60 @@ class LU:
     sign: Tensor
 
 
+@dataclass(frozen=True)
+class _Elimination:
+    """Step k of LU on a stack (B, m, n): the row of the greatest element comes to row k, and
+    multiples of it are taken from the rows below.
+
+    Attributes:
+        packed: the stack before it.
+        best: the row that comes to row k, (B).
+    """
+
+    packed: Tensor
+    best: Tensor
+    k: Column
+
+    def source(self, body: Body, i: list[Expr]) -> Expr:
+        """The row that comes to row i[1]."""
+        other, here = body.read(self.best, [i[0]], int64), self.k.at(body)
+        return select(i[1].equals(here), other, select(i[1].equals(other), here, i[1]))
+
+    def rows(self, body: Body, i: list[Expr]) -> Expr:
+        """The stack with its rows in the new order."""
+        return body.read(self.packed, [i[0], self.source(body, i), i[2]], float64)
+
+    def pivot(self, body: Body, swapped: Tensor, i: list[Expr]) -> Expr:
+        return body.read(swapped, [i[0], self.k.at(body), self.k.at(body)], float64)
+
+    def factor(self, body: Body, swapped: Tensor, i: list[Expr]) -> Expr:
+        """The multiple of row k that is taken from row i[1]."""
+        top = self.pivot(body, swapped, i)
+        below = body.read(swapped, [i[0], i[1], self.k.at(body)], float64)
+        ratio = below / select(top.equals(0), _ONE, top)
+        return select(i[1] > self.k.at(body), ratio, _ZERO)
+
+    def eliminated(self, body: Body, swapped: Tensor, factors: Tensor, i: list[Expr]) -> Expr:
+        """The stack after the step; the multiples stand where they made zeros."""
+        here = self.k.at(body)
+        old = body.read(swapped, i, float64)
+        ratio = body.read(factors, i[:2], float64)
+        less = old - ratio * body.read(swapped, [i[0], here, i[2]], float64)
+        inside = select(i[2].equals(here), ratio, less)
+        return select(_both(i[1] > here, binary("ge", i[2], here)), inside, old)
+
+
+def _largest_below(b: Builder, packed: Tensor, k: Column) -> Tensor:
+    """The row of the greatest element of column k on or below the diagonal, (B)."""
+
+    def size(body: Body, i: list[Expr]) -> Expr:
+        here = body.read(packed, [i[0], i[1], k.at(body)], float64)
+        return select(binary("ge", i[1], k.at(body)), call("abs", here), const(-1.0, float64))
+
+    found: Tensor = b.apply("aten::argmax", b.compute(packed.shape[:2], float64, size), 1)
+    return found
+
+
 def lu(b: Builder, a: Tensor) -> LU:
     """Of a stack (B, m, n), with partial pivoting."""
     count, m, n = a.shape
@@ -64,65 +118,32 @@ def lu(b: Builder, a: Tensor) -> LU:
     def step(arguments: Sequence[Value]) -> list[Value]:
         number, packed, order, pivots, info, sign = arguments
         k = Column(number)
+        at = _Elimination(packed, _largest_below(b, packed, k), k)
+        swapped = b.compute([count, m, n], float64, at.rows)
+        factors = b.compute([count, m], float64, lambda body, i: at.factor(body, swapped, i))
 
-        def size(body: Body, i: list[Expr]) -> Expr:
-            here = body.read(packed, [i[0], i[1], k.at(body)], float64)
-            return select(binary("ge", i[1], k.at(body)), call("abs", here), const(-1.0, float64))
-
-        best = b.apply("aten::argmax", b.compute([count, m], float64, size), 1)
-
-        def source(body: Body, i: list[Expr]) -> Expr:
-            """The row that comes to row i[1]."""
-            other = body.read(best, [i[0]], int64)
-            first = i[1].equals(k.at(body))
-            return select(first, other, select(i[1].equals(other), k.at(body), i[1]))
-
-        swapped = b.compute(
-            [count, m, n],
-            float64,
-            lambda body, i: body.read(packed, [i[0], source(body, i), i[2]], float64),
-        )
-
-        def pivot(body: Body, i: list[Expr]) -> Expr:
-            return body.read(swapped, [i[0], k.at(body), k.at(body)], float64)
-
-        def factor(body: Body, i: list[Expr]) -> Expr:
-            top = pivot(body, i)
-            below = body.read(swapped, [i[0], i[1], k.at(body)], float64)
-            ratio = below / select(top.equals(0), _ONE, top)
-            return select(i[1] > k.at(body), ratio, _ZERO)
-
-        factors = b.compute([count, m], float64, factor)
-
-        def eliminated(body: Body, i: list[Expr]) -> Expr:
-            old = body.read(swapped, i, float64)
-            ratio = body.read(factors, i[:2], float64)
-            less = old - ratio * body.read(swapped, [i[0], k.at(body), i[2]], float64)
-            inside = select(i[2].equals(k.at(body)), ratio, less)
-            return select(_both(i[1] > k.at(body), binary("ge", i[2], k.at(body))), inside, old)
-
-        after = b.compute([count, m, n], float64, eliminated)
-        moved = b.compute(
-            [count, m], int64, lambda body, i: body.read(order, [i[0], source(body, i)], int64)
-        )
+        def moved(body: Body, i: list[Expr]) -> Expr:
+            return body.read(order, [i[0], at.source(body, i)], int64)
 
         def chosen(body: Body, i: list[Expr]) -> Expr:
             here = i[1].equals(k.at(body))
-            return select(here, body.read(best, i[:1], int64) + 1, body.read(pivots, i, int64))
+            return select(here, body.read(at.best, i[:1], int64) + 1, body.read(pivots, i, int64))
 
         def noted(body: Body, i: list[Expr]) -> Expr:
             old = body.read(info, i, int64)
-            new = _both(pivot(body, i).equals(0), old.equals(0))
+            new = _both(at.pivot(body, swapped, i).equals(0), old.equals(0))
             return select(new, k.at(body) + 1, old)
 
         def turned(body: Body, i: list[Expr]) -> Expr:
             old = body.read(sign, i, float64)
-            return select(body.read(best, i, int64).equals(k.at(body)), old, -old)
+            return select(body.read(at.best, i, int64).equals(k.at(body)), old, -old)
 
         return [
             True,
-            after,
-            moved,
+            b.compute(
+                [count, m, n], float64, lambda body, i: at.eliminated(body, swapped, factors, i)
+            ),
+            b.compute([count, m], int64, moved),
             b.compute([count, steps], int64, chosen),
             b.compute([count], int64, noted),
             b.compute([count], float64, turned),

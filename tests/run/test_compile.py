@@ -14,7 +14,9 @@ import tensorscript as ts
 from tensorscript.base.errors import GuardError, NotCompilable, ScriptError, UserError
 from tensorscript.compiler.api import compile as compile_
 from tensorscript.compiler.function import CompiledFunction
+from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.specs import TensorSpec
+from tensorscript.compiler.stages import STAGES
 
 RANDOM = np.random.default_rng(0)
 
@@ -367,6 +369,13 @@ def test_stages_can_be_read() -> None:
     assert "aten::sigmoid" in f.ir("ts") and "tg.pointwise" in f.ir("tg")
     assert "te.func @k0 kernel scheduled" in f.ir("scheduled") and "define" in f.ir("ll")
     assert "vmulps" in f.asm() or "fmul" in f.asm()
+
+
+def test_every_stage_is_written(tmp_path: Any) -> None:
+    options = CompileOptions(dump_dir=tmp_path, cache=False)
+    ts.compile(chain, (array(8), array(8)), options=options)
+    wanted = [stage.suffix for stage in STAGES if stage.is_module]
+    assert {path.name for path in tmp_path.iterdir()} == {f"chain{suffix}" for suffix in wanted}
 
 
 def test_the_disk_cache_answers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
