@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import BY_CODE, bool_, int64
+from tensorscript.base.dtypes import BY_CODE, bool_, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
@@ -141,7 +141,9 @@ def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
         f" {x.shape[-2]} by {x.shape[-1]} matrices",
     )
     if n == 0:
-        one = b.call("aten::eye", x.shape[-1], x.dtype.code)
+        one = b.call("aten::eye", x.shape[-1], real_dtype(x.dtype).code)
+        if x.dtype.is_complex:
+            one = b.call("aten::complex", one, b.call("aten::zeros_like", one))
         return b.call("aten::clone", b.call("aten::expand", one, list(x.shape)))
     out: Tensor | None = None
     square = x
