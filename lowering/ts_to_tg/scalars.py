@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bool_, float64, int64
@@ -352,12 +353,19 @@ def _range_length(b: Builder, start: Value, stop: Value, step: Value) -> Value:
     return known(binary("max", span, 0))
 
 
+_OTHER_FIELD = re.compile(r"\{(?:\d+|\d*:[^{}]*)\}")
+"""A field of a format with a number or a specification."""
+
+
 def _format(b: Builder, template: Value, *values: Value) -> Value:
-    rest = list(values)
+    if _OTHER_FIELD.search(to_text(template)):
+        b.cannot("a format with numbers or specifications in its fields")
     pieces = to_text(template).split("{}")
+    if len(pieces) - 1 > len(values):
+        b.error(f"Too few arguments for format string: {to_text(template)}")
     parts: list[Value] = [pieces[0]]
-    for piece in pieces[1:]:
-        parts += [rest.pop(0) if rest else "{}", piece]
+    for value, piece in zip(values, pieces[1:], strict=False):
+        parts += [value, piece]
     joined = "".join(map(to_text, parts))
     if not isinstance(template, str):
         return UnknownString(joined)

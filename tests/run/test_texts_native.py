@@ -39,6 +39,20 @@ def of_empty_dict(x: ts.Tensor, table: dict[str, int]) -> tuple[bool, int]:
     return False, table.get(key, 5)
 
 
+def of_few_arguments(x: ts.Tensor) -> str:
+    return "{} {}".format(int(x[0]))  # type: ignore[str-format]  # noqa: F524  # refused when run
+
+
+def of_numbered_fields(x: ts.Tensor) -> str:
+    return "{1} {0}".format(int(x[0]), "a")  # noqa: UP030  # the form under test
+
+
+def test_formats_are_as_interpreted() -> None:
+    with pytest.raises(UserError, match="Too few arguments for format string"):
+        ts.compile(of_few_arguments)(ts.ones(2))
+    assert ts.compile(of_numbered_fields)(ts.ones(2)) == "a 1"
+
+
 def test_labels_by_a_number() -> None:
     f = ts.compile(named, fallback="error")
     for k in (2, 0, 1):
