@@ -63,6 +63,7 @@ FLOATING = {
     "binary_cross_entropy": "binary_cross_entropy",
     "binary_cross_entropy_with_logits": "log_sigmoid_cpu",
     "cdist": "cdist only supports floating-point dtypes",
+    "_euclidean_dist": "cdist only supports floating-point dtypes",
     "celu": "elu_cpu",
     "cosine_similarity": "expected common dtype to be floating point",
     "cross_entropy_loss": "log_softmax_lastdim_kernel_impl",

@@ -356,6 +356,7 @@ NUMERIC: dict[str, list[Row]] = {
     ],
     "cosine_similarity": [(t(3, 4), t(3, 4)), (t(3, 4), t(4), -1)],
     "cdist": [(t(3, 4), t(5, 4)), (t(2, 3, 4), t(2, 5, 4), 1.0)],
+    "_euclidean_dist": [(t(3, 4), t(5, 4)), (t(2, 3, 4), t(5, 4))],
     "_cdist_forward": [(t(3, 4), t(5, 4), 2.0, None)],
     "pairwise_distance": [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1.0)],
     # recurrent
