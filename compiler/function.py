@@ -189,7 +189,11 @@ class CompiledFunction:
         if the interpreter has to run them, or arguments are taken in another way from now on."""
         specs = self._specialiser.fitted(bound.specs)
         forms = self._known.of(specs)
-        if forms is None:
+        if isinstance(forms, NotCompilable):
+            if self.options.fallback == "error":
+                raise forms
+            if not any(told.endswith(forms.message) for told in self.stats.fallbacks):
+                self._note(f"{spec_text(specs)}: {forms.message}")
             return None
         receiver = self.program.receiver
         for made in forms:
@@ -288,7 +292,7 @@ class CompiledFunction:
         try:
             found = self._specialiser.compile(specs, self.dispatch, self._failed)
         except NotCompilable as refusal:
-            self._known.refuse(specs)
+            self._known.refuse(specs, refusal)
             if flexible and self._take_otherwise(specs):
                 return None
             if self.options.fallback == "error":

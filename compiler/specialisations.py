@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tensorscript.base.errors import NotCompilable
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
@@ -55,7 +56,7 @@ class Specialisations:
 
     def __init__(self) -> None:
         self.changing: dict[str, None] = {}
-        self._known: dict[tuple[object, ...], list[Specialisation] | None] = {}
+        self._known: dict[tuple[object, ...], list[Specialisation] | NotCompilable] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], list[Specialisation]]] = []
         self._numbers = 0
 
@@ -69,8 +70,8 @@ class Specialisations:
             self._known.clear()
             self._symbolic.clear()
 
-    def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | None:
-        """The forms for arguments of these specs; None if the interpreter has to run them."""
+    def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | NotCompilable:
+        """The forms for arguments of these specs, or why there are none."""
         key = tuple(specs)
         if key not in self._known:
             found = (forms for symbolic, forms in self._symbolic if _admits(symbolic, specs))
@@ -83,16 +84,16 @@ class Specialisations:
         """A new form for arguments of these specs."""
         key = tuple(specs)
         forms = self._known.get(key)
-        if forms is None:
+        if not isinstance(forms, list):
             forms = self._known[key] = []
             self._numbers += _has(NumberSpec, key)
             if made.plan.sizes:
                 self._symbolic.append((key, forms))
         forms.append(made)
 
-    def refuse(self, specs: Sequence[ArgumentSpec]) -> None:
+    def refuse(self, specs: Sequence[ArgumentSpec], reason: NotCompilable) -> None:
         """Leave arguments of these specs to the interpreter."""
-        self._known[tuple(specs)] = None
+        self._known[tuple(specs)] = reason
 
     @property
     def has_numbers(self) -> bool:

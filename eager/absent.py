@@ -36,9 +36,9 @@ ABSENT: dict[str, tuple[str, ...]] = {
     "PyTorch has removed it and names another function": (
         "eig", "lstsq", "matrix_rank", "solve", "symeig",
     ),
-    "programs run in one process": ("distributed", "multiprocessing"),
+    "programs run in one process": ("multiprocessing",),
     "it is another package's work: data sets, samplers, profilers, exporters": (
-        "distributions", "export", "hub", "library", "monitor", "nested", "onnx", "package",
+        "distributions", "export", "library", "monitor", "nested", "onnx", "package",
         "profiler", "quasirandom",
     ),
     "the types of graphs are this project's own": (

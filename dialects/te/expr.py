@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from tensorscript.base.dtypes import BY_SHORT, DType, bool_, int64
+from tensorscript.base.errors import NotCompilable
 
 Number = bool | int | float
 
@@ -117,6 +118,26 @@ class Expr:
     def __str__(self) -> str:
         return text(self)
 
+    def __bool__(self) -> bool:
+        """The truth of a constant.
+
+        Raises:
+            NotCompilable: the value is not known; Python would take it for true.
+        """
+        if self.op != "const":
+            raise NotCompilable("a value that is not known")
+        return bool(self.value)
+
+    def __index__(self) -> int:
+        """The number that a constant is.
+
+        Raises:
+            NotCompilable: the value is not known.
+        """
+        if self.op != "const":
+            raise NotCompilable("a number that is not known")
+        return int(str(self.value))
+
     def __add__(self, other: ExprLike) -> Expr:
         return add(self, other)
 
@@ -140,6 +161,9 @@ class Expr:
 
     def __floordiv__(self, other: ExprLike) -> Expr:
         return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: ExprLike) -> Expr:
+        return binary("floordiv", other, self)
 
     def __mod__(self, other: ExprLike) -> Expr:
         return binary("mod", self, other)

@@ -54,6 +54,8 @@ class Frame:
         while frame is not None:
             if name in frame.errors:
                 return frame.errors[name]
+            if name in frame.types or name in frame.sugared:
+                return None
             frame = frame.parent
         return None
 

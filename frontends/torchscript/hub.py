@@ -16,7 +16,7 @@ from tensorscript.base.errors import ArchiveError
 
 from .checkpoint import load
 
-_HASH = re.compile(r"-([a-f0-9]{8,})\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]{8,})\.")
 """The first digits of a file's SHA-256 in its name."""
 _CHUNK = 1 << 20
 _chosen: list[str] = []
@@ -93,6 +93,6 @@ def load_state_dict_from_url(
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / (file_name or os.path.basename(urlparse(url).path))
     if not kept.exists():
-        found = _HASH.search(kept.name) if check_hash else None
+        found = HASH_REGEX.search(kept.name) if check_hash else None
         download_url_to_file(url, kept, found.group(1) if found else None, progress)
     return load(str(kept), map_location)

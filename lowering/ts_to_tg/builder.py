@@ -74,9 +74,9 @@ class Builder(Emitter):
         kind: type[tg.ComputeOp] = tg.PointwiseOp,
     ) -> Tensor:
         """The tensor whose element at i0, i1, ... is `make(body, [i0, i1, ...])`."""
-        sizes = tuple(const(s) if isinstance(s, int) else s for s in shape)
+        sizes = tuple(const(s) if isinstance(s, int) else self.size(s) for s in shape)
         body = Body(self)
-        e = convert(make(body, self.indices(sizes)), dtype)
+        e = body.embed(convert(make(body, self.indices(sizes)), dtype))
         self._generated(e)
         key = (kind, e, sizes, *body.inputs)
         op = self.once(key, lambda: kind(body.inputs, e, tensor(dtype, sizes)))
@@ -96,11 +96,11 @@ class Builder(Emitter):
         results are of dtype `part`."""
         if kind is tg.ReduceOp and all(n.is_int(1) for n in extents):
             return self._only_one(shape, len(extents), dtype, combiner, make)
-        sizes = tuple(shape)
+        sizes, extents = tuple(map(self.size, shape)), tuple(map(self.size, extents))
         body = Body(self)
         r = [const(0) if s.is_int(1) else var(f"r{d}") for d, s in enumerate(extents)]
-        e = convert(make(body, self.indices(sizes), r), part or dtype)
-        key = (kind, combiner, e, dtype, sizes, tuple(extents), *body.inputs)
+        e = body.embed(convert(make(body, self.indices(sizes), r), part or dtype))
+        key = (kind, combiner, e, dtype, sizes, extents, *body.inputs)
         op = self.once(key, lambda: kind(body.inputs, e, extents, combiner, tensor(dtype, sizes)))
         return self.fresh(op.result)
 

@@ -84,10 +84,13 @@ def _roll(b: Builder, x: Tensor, shifts: Value, dims: Value = None, *_: Value) -
     if not dims:
         flat = reshaped(b, x, (product(x.shape),))
         return reshaped(b, _roll(b, flat, shifts, [0]), x.shape)
-    moves = {dimension(b, d, x.rank): s for d, s in zip(dims, shifts, strict=True)}
+    moves = {}
+    for dim, shift in zip(dims, shifts, strict=True):
+        d = dimension(b, dim, x.rank)
+        moves[d] = b.size(as_expr(shift) % x.shape[d])
 
     def make(body: Body, i: list[Expr]) -> Expr:
-        at = [(e - as_expr(moves[d])) % x.shape[d] if d in moves else e for d, e in enumerate(i)]
+        at = [(e - moves[d]) % x.shape[d] if d in moves else e for d, e in enumerate(i)]
         return body.read(x, at, x.dtype)
 
     return b.compute(x.shape, x.dtype, make, ViewOp)

@@ -10,7 +10,7 @@ from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, cons
 from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Builder, Rows
-from .dims import size_of, sizes_of
+from .dims import sizes_of
 from .elements import as_expr, compute_dtype
 from .emission import Body
 from .pointwise import absolute
@@ -97,7 +97,7 @@ def target_sizes(
     """Output sizes, and the scale factors that are given."""
     lead = x.rank - n
     if size is not None:
-        return [size_of(s) for s in size], [None] * n
+        return list(sizes_of(b, size)), [None] * n
     out = []
     for d, factor in enumerate(factors):
         old = x.shape[lead + d]

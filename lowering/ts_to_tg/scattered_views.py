@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, all_of, const, select, var
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select, var
 
 from .builder import Builder, Rows
-from .dims import size_of
+from .dims import sizes_of
+from .elements import known
 from .emission import Body
 from .reshape import reshaped
 from .sizes import product, same_size, simplify
@@ -45,16 +46,15 @@ def as_strided(
     whole = x.indices is None and is_contiguous(x)
     if not whole:
         b.cannot("strides over a tensor that is a view itself")
-    steps = [size_of(s) for s in stride]
-    first = const(0) if offset is None else size_of(offset)
-    sizes = [size_of(s) for s in size]
+    steps, sizes = list(sizes_of(b, stride)), list(sizes_of(b, size))
+    (first,) = sizes_of(b, [0 if offset is None else offset])
     last = first
     for n, step in zip(sizes, steps, strict=True):
         last = last + (n - 1) * step
     flat = reshaped(b, x, (product(x.shape),))
     if not any(s.is_int(0) for s in sizes):
         b.check(
-            simplify(last).op != "const" or simplify(last - product(x.shape)).value < 0,  # type: ignore[operator]  # a literal holds a number
+            known(binary("lt", simplify(last - product(x.shape)), 0)),
             "setStorage: sizes, strides and storage offset require a storage that is out of bounds",
         )
     at = first

@@ -9,6 +9,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select, substitut
 
 from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
+from .elements import as_expr
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 
@@ -181,14 +182,14 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
 
 
 def diagonal(
-    b: Builder, x: Tensor, offset: int = 0, first: int = 0, second: int = 1, *_: Value
+    b: Builder, x: Tensor, offset: Value = 0, first: int = 0, second: int = 1, *_: Value
 ) -> Tensor:
     p, q = dimension(b, first, x.rank), dimension(b, second, x.rank)
     rows, columns = x.shape[p], x.shape[q]
-    skip_rows, skip_columns = max(-offset, 0), max(offset, 0)
-    length = simplify(binary("min", rows - skip_rows, columns - skip_columns))
-    if length.op == "const":
-        length = const(max(int(str(length.value)), 0))
+    start = as_expr(offset)
+    skip_rows, skip_columns = (binary("max", e, 0) for e in (-start, start))
+    length = binary("min", rows - skip_rows, columns - skip_columns)
+    (length,) = sizes_of(b, [length if offset == 0 else binary("max", length, 0)])
     rest = [d for d in range(x.rank) if d not in (p, q)]
     at = [const(0)] * x.rank
     for k, d in enumerate(rest):
@@ -200,16 +201,17 @@ def diagonal(
     return view(x, [*(x.shape[d] for d in rest), length], at, steps)
 
 
-def _unfold(b: Builder, x: Tensor, dim: Value, size: int, step: int, *_: Value) -> Tensor:
+def _unfold(b: Builder, x: Tensor, dim: Value, size: Value, step: Value, *_: Value) -> Tensor:
+    size, step = sizes_of(b, [size, step])
     if not x.rank:
-        return view(x, [const(size)], [], [const(1)])
+        return view(x, [size], [], [const(1)])
     d = dimension(b, dim, x.rank)
     length = simplify((x.shape[d] - size) // step + 1)
     at = [var(f"i{k}") for k in range(x.rank)]
     at[d] = var(f"i{d}") * step + var(f"i{x.rank}")
     strides = list(strides_of(x))
     steps = [*strides[:d], strides[d] * step, *strides[d + 1 :], strides[d]]
-    return view(x, [*x.shape[:d], length, *x.shape[d + 1 :], const(size)], at, steps)
+    return view(x, [*x.shape[:d], length, *x.shape[d + 1 :], size], at, steps)
 
 
 def size_row(b: Builder, x: Tensor, dim: Value = None, *_: Value) -> Value:

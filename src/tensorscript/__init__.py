@@ -15,6 +15,8 @@ _MODULES = frozenset(
     {
         "amp",
         "autograd",
+        "backends",
+        "compiler",
         "cuda",
         "distributed",
         "fft",

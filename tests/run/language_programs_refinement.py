@@ -374,4 +374,24 @@ def f(x: Optional[int], y: Optional[int]):
 >>> f(5, 3)
 >>> f(-5, 3)
 >>> f(5, None)
+
+=== defined_again_behind_a_branch_that_left_it
+def f(shape: List[int], wanted: List[str]):
+    if len(shape) != len(wanted):
+        if len(shape) > 5:
+            text = f"dims {shape}"
+            raise RuntimeError(text)
+        return "none"
+    for i in range(len(shape)):
+        w = wanted[i]
+        if not w.isnumeric():
+            continue
+        if shape[i] != int(w):
+            text = f"size {i}"
+            text += f": {shape[i]}"
+            return text
+    return "fits"
+>>> f([2, 3], ["2", "C"])
+>>> f([2, 3], ["2", "4"])
+>>> f([2], ["2", "4"])
 """

@@ -307,6 +307,23 @@ def test_keywords_after_the_builtin_took_over() -> None:
             f(x, 2.0, time=1)
 
 
+def test_numbers_that_do_not_help_are_no_silent_reason() -> None:
+    """A float is tried as a part of the specialisation, too; that does not hide the refusal."""
+
+    def told(x: ts.Tensor, factor: float) -> ts.Tensor:
+        print("called")
+        return x * factor
+
+    x = np.ones(3, np.float32)
+    f = compile_(told, cache=False)
+    f(x, 2.0)
+    assert "prim::Print" in f.stats.fallbacks[0] and f.stats.interpreted_calls == 1
+    strict = compile_(told, cache=False, fallback="error")
+    for _ in range(2):
+        with pytest.raises(NotCompilable, match="prim::Print"):
+            strict(x, 2.0)
+
+
 def test_what_native_code_cannot_do_is_visible() -> None:
     def words(x, s: str):  # type: ignore[no-untyped-def]
         print(s)

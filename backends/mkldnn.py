@@ -1,0 +1,7 @@
+"""`torch.backends.mkldnn`: never used."""
+
+enabled = False
+
+
+def is_available() -> bool:
+    return False
