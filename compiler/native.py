@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -54,7 +54,7 @@ class NativeCode:
         constants: symbols of weights, which the loader resolves to the arrays of the program.
     """
 
-    data: bytes
+    data: bytes = field(repr=False)
     signature: Signature
     kernels: tuple[Kernel, ...]
     constants: tuple[str, ...]

@@ -324,7 +324,8 @@ class ScriptMethod(_Callable):
     def __init__(self, entry: Entry, owner: Any = None) -> None:
         super().__init__(entry)
         self.owner = owner
-        python = getattr(getattr(owner, "_original", None), entry.name, None)
+        # Asked of the class: an old module's instance would answer with this very method.
+        python = getattr(type(getattr(owner, "_original", None)), entry.name, None)
         self.__doc__ = getattr(python, "__doc__", None)
 
     def __reduce__(self) -> Any:

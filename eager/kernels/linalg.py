@@ -275,6 +275,12 @@ def cdist(first: Any, second: Any, p: float = 2.0, mode: Any = None) -> Any:
     return wrap(distances(difference, p), first.dtype)
 
 
+def _euclidean(first: Any, second: Any) -> Any:
+    """Distances that PyTorch computes by a product, whose operands have one dtype."""
+    _same_dtype(first, second)
+    return cdist(first, second)
+
+
 def distances(difference: Array, p: float) -> Array:
     """The p-norm of absolute differences over the last dimension."""
     if p == float("inf"):
@@ -435,7 +441,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::diag_embed": diag_embed,
     "aten::trace": trace,
     "aten::cdist": cdist,
-    "aten::_euclidean_dist": cdist,
+    "aten::_euclidean_dist": _euclidean,
     "aten::pdist": pdist,
     "aten::dist": dist,
     "aten::kron": kron,

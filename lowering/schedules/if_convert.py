@@ -84,7 +84,8 @@ def _converted(op: IfOp, fresh: Callable[[str], str]) -> list[Operation]:
     then, otherwise = sides
     chosen = {}
     for name in dict.fromkeys((*then, *otherwise)):
-        old = var(name, (then.get(name) or otherwise[name]).dtype)
+        given = then if name in then else otherwise
+        old = var(name, given[name].dtype)
         chosen[name] = select(op.condition, then.get(name, old), otherwise.get(name, old))
     if len(chosen) > 1:  # all are chosen from the old values
         for name, value in list(chosen.items()):

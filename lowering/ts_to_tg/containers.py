@@ -482,6 +482,7 @@ CONTAINER: Rows = {
     "prim::rangelist": lambda ev, n: ev.new_list(list(range(n))),
     "aten::wait": _wait,
     "aten::item": _item,
+    "aten::_local_scalar_dense": _item,
     "aten::Int": _converted("aten::Int", int64),
     "aten::__is__": _is,
     "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),

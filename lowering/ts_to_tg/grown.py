@@ -218,7 +218,9 @@ def joined(left: Element | None, right: Element | None) -> Element | None:
         if left.dtype is not right.dtype or len(left.shape) != len(right.shape):
             return None
         pairs = zip(left.shape, right.shape, strict=True)
-        shape = tuple(a if a and b and same_size(a, b) else None for a, b in pairs)
+        shape = tuple(
+            a if a is not None and b is not None and same_size(a, b) else None for a, b in pairs
+        )
         return TensorElement(left.dtype, shape)
     if isinstance(left, TupleElement) and isinstance(right, TupleElement):
         if len(left.elements) != len(right.elements):

@@ -168,7 +168,7 @@ def adaptive_avg(n: int) -> Callable[..., Tensor]:
             total = const(1)
             for v, o in zip(bins, i[lead:], strict=True):
                 start, stop = v.bounds(o)
-                total = total * (v.length or simplify(stop - start))
+                total = total * (simplify(stop - start) if v.length is None else v.length)
             return body.read(out, i, wide) / cast(simplify(total), wide)
 
         return b.compute(shape, x.dtype, mean)

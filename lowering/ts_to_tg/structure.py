@@ -66,7 +66,7 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     try:
         value = ev.operator(name, arguments)
     except NotCompilable as error:
-        if error.span is not None:
+        if error.span is not None or error.message.startswith(name):
             raise
         ev.b.cannot(error.message)
     outputs = op.outputs

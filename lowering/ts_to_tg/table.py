@@ -45,6 +45,7 @@ from .maps import MAPS
 from .masked_index import MASKED_INDEX
 from .matrix_norm import MATRIX_NORM
 from .normalization import NORMALIZATION
+from .number_programs import NUMBER_PROGRAMS
 from .order import ORDER
 from .packed import PACKED
 from .plain_rows import FOLDS_COMPLEX, functional_name
@@ -108,6 +109,7 @@ _ROWS: Rows = {
     **SELECTION,
     **COMPOSITE,
     **SHORT_PROGRAM,
+    **NUMBER_PROGRAMS,
     **DIFFERENCES,
     **SCATTERED_VIEW,
     **SPECIAL,

@@ -24,6 +24,7 @@ _BAGS = T((1,), "i8", 0, 1)
 _CELL_SHAPES = ((2, 4), (2, 3), (3, 4), (3, 3), (3,), (3,))
 
 NUMERIC: dict[str, list[Row]] = {
+    "can_cast": [(FLOAT, INT64), (INT64, FLOAT)],
     "promote_types": [(FLOAT, INT64), (INT64, INT64)],
     # slopes
     "gradient.array": [(t(4, 5), [1]), (t(4, 3), [0, 1], 2), (t(4, 2), [0, 1], 2)],
