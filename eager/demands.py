@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import DimensionError
 
 from .demand import Demand, Ints, each, require, sizes_of
+from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
 from .storage import array
 from .window_demands import WINDOWS
@@ -309,6 +310,7 @@ DEMANDS: dict[str, Demand] = {
     **WRITTEN,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_combinations, "combinations"),
+    **each(same_dtype, "_euclidean_dist"),
     **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),

@@ -19,7 +19,7 @@ from .view import diagonal
 Kernel = Callable[..., Any]
 
 
-def _same_dtype(a: Any, b: Any, words: str = "expected m1 and m2 to have the same dtype") -> None:
+def same_dtype(a: Any, b: Any, words: str = "expected m1 and m2 to have the same dtype") -> None:
     if a.dtype is not b.dtype:
         raise OperatorError(f"{words}, but got: {_c_name(a.dtype.word)} != {_c_name(b.dtype.word)}")
 
@@ -45,7 +45,7 @@ def mm(self: Any, mat2: Any, *_: Any) -> Any:
     if b.ndim != 2:
         raise OperatorError("mat2 must be a matrix")
     _check_inner(a, b)
-    _same_dtype(self, mat2)
+    same_dtype(self, mat2)
     return wrap(_product(a, b), self.dtype)
 
 
@@ -93,7 +93,7 @@ def bmm(self: Any, mat2: Any) -> Any:
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, "
             f"{a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]."
         )
-    _same_dtype(self, mat2)
+    same_dtype(self, mat2)
     return wrap(_product(a, b), self.dtype)
 
 
@@ -103,7 +103,7 @@ def matmul(self: Any, other: Any) -> Any:
         raise OperatorError(
             f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
         )
-    _same_dtype(self, other)
+    same_dtype(self, other)
     if a.ndim == 1 and b.ndim == 1:
         return dot(self, other)
     left = a if a.ndim > 1 else a[None]
@@ -175,7 +175,7 @@ def inner(self: Any, other: Any) -> Any:
     if array(self).ndim == 0 or array(other).ndim == 0:
         dtype = promoted(self, other)
         return wrap(np.multiply(cast(self, dtype), cast(other, dtype)), dtype)
-    _same_dtype(self, other, "both inputs should have same dtype")
+    same_dtype(self, other, "both inputs should have same dtype")
     return wrap(np.inner(compute(self), compute(other)), self.dtype)
 
 
@@ -200,7 +200,7 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 
 def linear(self: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias; x (*, in), weight (out, in)."""
-    _same_dtype(self, weight, "mat1 and mat2 must have the same dtype")
+    same_dtype(self, weight, "mat1 and mat2 must have the same dtype")
     x, w = compute(self), compute(weight)
     if x.shape[-1:] != w.shape[-1:]:
         rows = int(np.prod(x.shape[:-1], dtype=np.int64))
@@ -273,12 +273,6 @@ def cdist(first: Any, second: Any, p: float = 2.0, mode: Any = None) -> Any:
         raise OperatorError("cdist only supports non-negative p values")
     difference = np.abs(compute(first)[..., :, None, :] - compute(second)[..., None, :, :])
     return wrap(distances(difference, p), first.dtype)
-
-
-def _euclidean(first: Any, second: Any) -> Any:
-    """Distances that PyTorch computes by a product, whose operands have one dtype."""
-    _same_dtype(first, second)
-    return cdist(first, second)
 
 
 def distances(difference: Array, p: float) -> Array:
@@ -441,7 +435,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::diag_embed": diag_embed,
     "aten::trace": trace,
     "aten::cdist": cdist,
-    "aten::_euclidean_dist": _euclidean,
+    "aten::_euclidean_dist": cdist,
     "aten::pdist": pdist,
     "aten::dist": dist,
     "aten::kron": kron,

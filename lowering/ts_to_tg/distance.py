@@ -11,7 +11,6 @@ from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
 from .emission import Body
-from .linalg import check_types
 from .loss import MEAN, reduced
 from .pointwise import absolute, float_type
 from .reduction import combine, norm
@@ -210,18 +209,12 @@ def _poisson(
     return reduced(b, b.pointwise(fn, x, target, eps), reduction)
 
 
-def _euclidean(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Value:
-    """Distances that PyTorch computes by a product, whose operands have one dtype."""
-    check_types(b, x, y)
-    return b.call("aten::cdist", x, y, 2.0)
-
-
 DISTANCE: Rows = {
     "aten::cosine_similarity": _cosine,
     "aten::pairwise_distance": pairwise_distance,
     "aten::dist": _dist,
     "aten::cdist": _cdist,
-    "aten::_euclidean_dist": _euclidean,
+    "aten::_euclidean_dist": lambda b, x, y: b.call("aten::cdist", x, y, 2.0),
     "aten::_cdist_forward": _cdist,
     "aten::margin_ranking_loss": _margin_ranking,
     "aten::hinge_embedding_loss": _hinge_embedding,

@@ -11,6 +11,7 @@ from .arguments import Check, shape_text
 from .builder import Builder
 from .dims import dimension, literal
 from .elements import known
+from .linalg import check_types
 from .sizes import same_size, simplify
 from .values import ComplexTensor, Tensor, Value
 
@@ -169,6 +170,7 @@ ELEMENT_ARGUMENTS: dict[str, Check] = {
             f"expected dtype {x.dtype.word.lower()} for `end` but got dtype {y.dtype.word.lower()}"
         )
     ),
+    "aten::_euclidean_dist": check_types,  # PyTorch computes these distances by a product
     "aten::fill": _fill,
     "aten::sub": _subtraction,
     "aten::subtract": _subtraction,
