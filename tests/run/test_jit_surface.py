@@ -34,7 +34,6 @@ INTERNAL = {
     "_script": "a file of PyTorch's implementation",
     "_serialization": "a file of PyTorch's implementation",
     "_trace": "a file of PyTorch's implementation",
-    "annotations": "PyTorch's reader of annotations",
     "_Await": "lazy values of PyTorch's RPC",
     "_awaitable": "lazy values of PyTorch's RPC",
     "_awaitable_nowait": "lazy values of PyTorch's RPC",

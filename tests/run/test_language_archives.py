@@ -39,6 +39,7 @@ LEFT_OUT = {
     "enum_arg": "called with a member of a Python enum",
     "enum_argument": "called with a member of a Python enum",
     "ignored_function": "calls Python",
+    "ignored_function_gives_another_type": "calls Python",
     "module_ignore": "calls Python",
     "iface_basic": "PyTorch has an internal error",
     "enum_return": "gives a member of a Python enum",
