@@ -70,7 +70,8 @@ def parse_table(text: str) -> dict[str, LanguageProgram]:
 def load_program(program: LanguageProgram, root: str, folder: Path) -> ModuleType:
     """The program as an imported file, so that its source can be found."""
     name = f"language_{root:_<12}_{program.name}"
-    while root == "torch" and name in sys.modules:  # classes of one name would be confused there
+    own = root == "torch" and "class M(" not in program.source
+    while own and name in sys.modules:  # classes of one name would be confused there
         name = name.replace("torch_", "torch__", 1)
     path = folder / f"{name}.py"
     path.write_text(HEADER.format(torch=root) + program.source)
