@@ -107,7 +107,9 @@ def _engine() -> llvm.LLJIT:
     owned = llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=2, jit=True
     )
-    return llvm.create_lljit_compiler(owned, use_jit_link=False)
+    # JITLink keeps the sections of an object together; RuntimeDyld may put code and constants
+    # further apart than a 32-bit distance in a crowded process, and aborts.
+    return llvm.create_lljit_compiler(owned, use_jit_link=True)
 
 
 def load_object(
