@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.resampling import HAT, KEYS, Filter, antialiased_weights, step
 
 from ..storage import Array, array, compute, make, to_storage, wrap
 
@@ -80,17 +81,10 @@ def pad(self: Any, widths: Sequence[int], mode: str = "constant", number: Any = 
     return _MODES[mode](self, widths)
 
 
-def _step(size: int, outputs: int, scale: float | None, align: bool) -> float:
-    """Distance in the input between neighbouring outputs."""
-    if align:
-        return (size - 1) / (outputs - 1) if outputs > 1 else 0.0
-    return 1.0 / scale if scale else size / outputs
-
-
 def _places(size: int, outputs: int, scale: float | None, align: bool) -> Array:
     at = np.arange(outputs, dtype=np.float64)
-    step = _step(size, outputs, scale, align)
-    return at * step if align else (at + 0.5) * step - 0.5
+    each = step(size, outputs, scale, align)
+    return at * each if align else (at + 0.5) * each - 0.5
 
 
 def _linear(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
@@ -126,41 +120,18 @@ def _cubic(x: Array, axis: int, outputs: int, scale: float | None, align: bool) 
 def _nearest(exact: bool) -> Callable[..., Array]:
     def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
         size = x.shape[axis]
-        at = (np.arange(outputs) + 0.5 * exact) * np.float32(_step(size, outputs, scale, False))
+        at = (np.arange(outputs) + 0.5 * exact) * np.float32(step(size, outputs, scale, False))
         return np.asarray(np.take(x, np.minimum(np.floor(at).astype(np.int64), size - 1), axis))
 
     return run
 
 
-def _smooth(taps: float, fn: Callable[[Array], Array]) -> Callable[..., Array]:
-    """Antialiased: shrinking widens the filter `fn` (zero beyond `taps` / 2) by the factor."""
-
+def _smooth(filter: Filter) -> Callable[..., Array]:
     def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
-        size = x.shape[axis]
-        step = _step(size, outputs, scale, align)
-        wide = max(step, 1.0)
-        centre = step * (np.arange(outputs) + 0.5)
-        low = np.maximum((centre - taps / 2 * wide + 0.5).astype(np.int64), 0)
-        high = np.minimum((centre + taps / 2 * wide + 0.5).astype(np.int64), size)
-        cells = np.arange(size)
-        weights = fn(np.abs((cells - centre[:, None] + 0.5) / wide))
-        weights = np.where((cells >= low[:, None]) & (cells < high[:, None]), weights, 0)
-        weights = (weights / weights.sum(1, keepdims=True)).astype(x.dtype)
+        weights = antialiased_weights(filter, x.shape[axis], outputs, scale, align).astype(x.dtype)
         return np.asarray(np.moveaxis(np.moveaxis(x, axis, -1) @ weights.T, -1, axis))
 
     return run
-
-
-def _hat(t: Array) -> Array:
-    return np.asarray(np.maximum(1 - t, 0))
-
-
-def _keys(t: Array) -> Array:
-    """Keys' cubic (a = -1/2), the one of antialiasing."""
-    a = -0.5
-    near = ((a + 2) * t - (a + 3)) * t * t + 1
-    far = ((t - 5) * t + 8) * t * a - 4 * a
-    return np.where(t < 1, near, np.where(t < 2, far, 0.0))
 
 
 Axis = Callable[..., Array]
@@ -213,6 +184,6 @@ KERNELS: dict[str, Kernel] = {
     **_rows("upsample_bilinear2d", 2, _linear, aligned=True),
     **_rows("upsample_trilinear3d", 3, _linear, aligned=True),
     **_rows("upsample_bicubic2d", 2, _cubic, aligned=True),
-    **_rows("_upsample_bilinear2d_aa", 2, _smooth(2, _hat), aligned=True),
-    **_rows("_upsample_bicubic2d_aa", 2, _smooth(4, _keys), aligned=True),
+    **_rows("_upsample_bilinear2d_aa", 2, _smooth(HAT), aligned=True),
+    **_rows("_upsample_bicubic2d_aa", 2, _smooth(KEYS), aligned=True),
 }
