@@ -179,10 +179,15 @@ def normal_numbers(
     return wrap(_draw("normal", size, out, generator) * std + mean, out)
 
 
-def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
+def _chance(p: float) -> float:
     if not 0 <= p <= 1:
         raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return wrap(_draw("uniform", array(self).shape, float64, generator) < p, self.dtype)
+    return p
+
+
+def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
+    chance = _chance(p)
+    return wrap(_draw("uniform", array(self).shape, float64, generator) < chance, self.dtype)
 
 
 def bernoulli(self: Any, generator: Any = None) -> Any:
@@ -198,9 +203,7 @@ def _chances(p: Any) -> Array:
 
 
 def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
-    chance = _chances(p) if hasattr(p, "dtype") else p
-    if not hasattr(p, "dtype") and not 0 <= p <= 1:
-        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    chance = _chances(p) if hasattr(p, "dtype") else _chance(p)
     return _store(self, _draw("uniform", array(self).shape, float64, generator) < chance)
 
 
