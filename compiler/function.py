@@ -38,6 +38,7 @@ from .options import CompileOptions
 from .program import Program
 from .specialisations import (
     MOST_STATES,
+    Refused,
     Specialisation,
     Specialisations,
     has_lists,
@@ -189,11 +190,9 @@ class CompiledFunction:
         if the interpreter has to run them, or arguments are taken in another way from now on."""
         specs = self._specialiser.fitted(bound.specs)
         forms = self._known.of(specs)
-        if isinstance(forms, NotCompilable):
-            if self.options.fallback == "error":
-                raise forms
+        if isinstance(forms, Refused):
             if not any(told.endswith(forms.message) for told in self.stats.fallbacks):
-                self._note(f"{spec_text(specs)}: {forms.message}")
+                self._leave(specs, forms)
             return None
         receiver = self.program.receiver
         for made in forms:
@@ -205,6 +204,12 @@ class CompiledFunction:
             return self.specialise(specs)
         self._note("the state of self keeps changing its shape")
         return None
+
+    def _leave(self, specs: Sequence[ArgumentSpec], why: Refused) -> None:
+        """Leave arguments to the interpreter, visibly, or raise with `fallback="error"`."""
+        if self.options.fallback == "error":
+            raise why.error()
+        self._note(f"{spec_text(specs)}: {why.message}")
 
     def _note(self, reason: str) -> None:
         """Tell once why the interpreter runs."""
@@ -290,17 +295,17 @@ class CompiledFunction:
             self._note("the numbers that code is compiled for keep changing")
             return None
         try:
-            found = self._specialiser.compile(specs, self.dispatch, self._failed)
+            found: Specialisation | Refused = self._specialiser.compile(
+                specs, self.dispatch, self._failed
+            )
         except NotCompilable as refusal:
-            self._known.refuse(specs, refusal)
-            if flexible and self._take_otherwise(specs):
-                return None
-            if self.options.fallback == "error":
-                raise
-            self.stats.fallbacks.append(f"{spec_text(specs)}: {refusal.message}")
-            return None
+            found = self._known.refuse(specs, refusal)
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
+        if isinstance(found, Refused):
+            if not (flexible and self._take_otherwise(specs)):
+                self._leave(specs, found)
+            return None
         if found.report is not None and isinstance(found.code, NativeCode) and found.code.constants:
             gc.collect()  # modules are cycles, and hold weights as they were before packing
         self.stats.native.append(spec_text(specs))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tensorscript.base.errors import NotCompilable
+from tensorscript.base.source import Span
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
@@ -46,6 +47,20 @@ class Specialisation:
     fast_class: type[Any] | None = None
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Why arguments have no native form. The error that told it is not kept: its traceback holds
+    all that was being compiled."""
+
+    message: str
+    span: Span | None
+    notes: tuple[tuple[str, Span | None], ...]
+
+    def error(self) -> NotCompilable:
+        """The refusal as an error."""
+        return NotCompilable(self.message, self.span, self.notes)
+
+
 class Specialisations:
     """What is compiled, and what is known to have no native form.
 
@@ -56,7 +71,7 @@ class Specialisations:
 
     def __init__(self) -> None:
         self.changing: dict[str, None] = {}
-        self._known: dict[tuple[object, ...], list[Specialisation] | NotCompilable] = {}
+        self._known: dict[tuple[object, ...], list[Specialisation] | Refused] = {}
         self._symbolic: list[tuple[tuple[ArgumentSpec, ...], list[Specialisation]]] = []
         self._numbers = 0
 
@@ -70,7 +85,7 @@ class Specialisations:
             self._known.clear()
             self._symbolic.clear()
 
-    def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | NotCompilable:
+    def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | Refused:
         """The forms for arguments of these specs, or why there are none."""
         key = tuple(specs)
         if key not in self._known:
@@ -91,9 +106,11 @@ class Specialisations:
                 self._symbolic.append((key, forms))
         forms.append(made)
 
-    def refuse(self, specs: Sequence[ArgumentSpec], reason: NotCompilable) -> None:
+    def refuse(self, specs: Sequence[ArgumentSpec], error: NotCompilable) -> Refused:
         """Leave arguments of these specs to the interpreter."""
-        self._known[tuple(specs)] = reason
+        why = Refused(error.message, error.span, error.notes)
+        self._known[tuple(specs)] = why
+        return why
 
     @property
     def has_numbers(self) -> bool:
