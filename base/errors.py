@@ -121,6 +121,11 @@ class NotCompilable(UserError, RuntimeError):
     """
 
 
+class NotKnown(NotCompilable):
+    """Python code asked for the value of what only the running program knows; the operator that
+    asked is told by who called it."""
+
+
 class InternalError(TensorScriptError, RuntimeError):
     """A fault in TensorScript itself; `stage` says where."""
 

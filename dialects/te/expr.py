@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from tensorscript.base.dtypes import BY_SHORT, DType, bool_, int64
-from tensorscript.base.errors import NotCompilable
+from tensorscript.base.errors import NotKnown
 
 Number = bool | int | float
 
@@ -122,20 +122,20 @@ class Expr:
         """The truth of a constant.
 
         Raises:
-            NotCompilable: the value is not known; Python would take it for true.
+            NotKnown: the value is not known; Python would take it for true.
         """
         if self.op != "const":
-            raise NotCompilable("a value that is not known")
+            raise NotKnown("a value that is not known")
         return bool(self.value)
 
     def __index__(self) -> int:
         """The number that a constant is.
 
         Raises:
-            NotCompilable: the value is not known.
+            NotKnown: the value is not known.
         """
         if self.op != "const":
-            raise NotCompilable("a number that is not known")
+            raise NotKnown("a number that is not known")
         return int(str(self.value))
 
     def __add__(self, other: ExprLike) -> Expr:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from tensorscript.base.dtypes import BY_CODE, DType
-from tensorscript.base.errors import NotCompilable
+from tensorscript.base.errors import NotKnown
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder
@@ -71,7 +71,7 @@ def literal(b: Builder, size: Expr, what: str) -> int:
 def dtype_of(code: Value, default: DType) -> DType:
     """The dtype of a TorchScript dtype argument, `default` for None."""
     if isinstance(code, Expr):
-        raise NotCompilable("a dtype that is not known")
+        raise NotKnown("a dtype that is not known")
     return default if code is None else BY_CODE[code]
 
 

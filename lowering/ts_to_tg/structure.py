@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation
 
-from tensorscript.base.errors import NotCompilable, ScriptError
+from tensorscript.base.errors import NotKnown, ScriptError
 from tensorscript.dialects.te.expr import Expr, binary
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.ts import ops as ts
@@ -65,9 +65,7 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
         arguments[1] = _list_dtype(ev, op.arguments[0].type, arguments)
     try:
         value = ev.operator(name, arguments)
-    except NotCompilable as error:
-        if error.span is not None or error.message.startswith(name):
-            raise
+    except NotKnown as error:
         ev.b.cannot(error.message)
     outputs = op.outputs
     if len(outputs) == 1:
