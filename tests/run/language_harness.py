@@ -67,6 +67,16 @@ def parse_table(text: str) -> dict[str, LanguageProgram]:
     return out
 
 
+def programs_of(*tables: ModuleType) -> dict[str, LanguageProgram]:
+    """The programs of the `TEXT` of several modules by name, each name once."""
+    out: dict[str, LanguageProgram] = {}
+    for table in tables:
+        found = parse_table(table.TEXT)
+        assert not (twice := found.keys() & out.keys()), (table.__name__, twice)
+        out |= found
+    return out
+
+
 def load_program(program: LanguageProgram, root: str, folder: Path) -> ModuleType:
     """The program as an imported file, so that its source can be found."""
     name = f"language_{root:_<12}_{program.name}"

@@ -441,11 +441,6 @@ def f(a: int | None, b: int | str):
 >>> f(1, 2)
 >>> f(None, "a")
 
-=== fn_bare_List
-def f(a: List):
-    return a
->>> f([1])
-
 === fn_bare_dict
 def f(a: dict):
     return a

@@ -174,7 +174,7 @@ def f(p: P):
     return p.x, p.y, p.z, str(p)
 >>> f(P(1))
 
-=== nt_replace
+=== nt_replace_argument
 class P(NamedTuple):
     x: int
 def f(p: P):
@@ -188,7 +188,7 @@ def f(p: P):
     return p._asdict()
 >>> f(P(1))
 
-=== nt_method
+=== nt_method_argument
 class P(NamedTuple):
     x: int
     def g(self) -> int:

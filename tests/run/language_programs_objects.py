@@ -178,7 +178,7 @@ def f(xs: List[float]):
 >>> f([1.0, 2.5, -1.5])
 >>> f([1.0, -2.0])
 
-=== stack_class
+=== stack_with_dunders
 class Stack:
     def __init__(self):
         self.items: List[int] = []

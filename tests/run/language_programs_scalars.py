@@ -266,7 +266,7 @@ def f(n: int):
     return steps
 >>> f(27)
 
-=== sieve
+=== sieve_by_while
 def f(n: int):
     marks = [True] * (n + 1)
     primes: List[int] = []

@@ -288,13 +288,6 @@ def f(x, y):
     return torch.bmm(x, y), torch.einsum("bij,bjk->bik", x, y), torch.einsum("bij->b", [x])
 >>> f(torch.ones(1, 2, 2), torch.arange(4.0).reshape(1, 2, 2))
 
-=== tensor_no_grad
-def f(x):
-    with torch.no_grad():
-        y = x * 2
-    return y
->>> f(T([1.0]))
-
 === tensor_attribute_refused
 def f(x):
     return x.foobar(2)

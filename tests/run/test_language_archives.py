@@ -18,21 +18,17 @@ from language_harness import (
     Scripted,
     call_program,
     close,
-    parse_table,
+    programs_of,
     script_program,
 )
 
 import tensorscript
 
-PROGRAMS: dict[str, LanguageProgram] = {
-    name: program
-    for table in (
-        language_programs_classes,
-        language_programs_functions,
-        language_programs_named,
-    )
-    for name, program in parse_table(table.TEXT).items()
-}
+PROGRAMS = programs_of(
+    language_programs_classes,
+    language_programs_functions,
+    language_programs_named,
+)
 
 LEFT_OUT = {
     "cls_method_kw": "the text drops the `*` of keyword-only arguments; PyTorch's does, too",

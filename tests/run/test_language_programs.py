@@ -31,37 +31,33 @@ from language_harness import (
     call_program,
     close,
     load_program,
-    parse_table,
     plain,
+    programs_of,
     script_program,
 )
 
 import tensorscript
 from tensorscript.base.errors import TensorScriptError
 
-PROGRAMS: dict[str, LanguageProgram] = {
-    name: program
-    for table in (
-        language_programs_algorithms,
-        language_programs_arrays,
-        language_programs_assignments,
-        language_programs_classes,
-        language_programs_collections,
-        language_programs_containers,
-        language_programs_functions,
-        language_programs_leaving,
-        language_programs_literals,
-        language_programs_loops,
-        language_programs_methods,
-        language_programs_named,
-        language_programs_names,
-        language_programs_objects,
-        language_programs_refinement,
-        language_programs_scalars,
-        language_programs_tensors,
-    )
-    for name, program in parse_table(table.TEXT).items()
-}
+PROGRAMS = programs_of(
+    language_programs_algorithms,
+    language_programs_arrays,
+    language_programs_assignments,
+    language_programs_classes,
+    language_programs_collections,
+    language_programs_containers,
+    language_programs_functions,
+    language_programs_leaving,
+    language_programs_literals,
+    language_programs_loops,
+    language_programs_methods,
+    language_programs_named,
+    language_programs_names,
+    language_programs_objects,
+    language_programs_refinement,
+    language_programs_scalars,
+    language_programs_tensors,
+)
 
 OTHER_WORDS = {
     "overload_fewer_parameters": "a space before the parameter's name",
@@ -87,7 +83,6 @@ OTHER_PLACES = {
     "comp_two_for": "PyTorch underlines nothing",
     "default_none_for_dict": "PyTorch does not say from where the function is called",
     "dict_constructor_for_int": "PyTorch shows no place",
-    "fn_bare_List": "PyTorch shows no place",
     "fn_kwonly_default": "PyTorch does not say from where the function is called",
     "fn_star_args": "PyTorch does not say from where the function is called",
     "fn_star_kwargs": "PyTorch does not say from where the function is called",

@@ -16,22 +16,18 @@ import module_programs_models
 import module_programs_sequences
 import module_programs_structure
 import pytest
-from language_harness import LanguageProgram, Refusal, close, load_program, parse_table, refusal
+from language_harness import LanguageProgram, Refusal, close, load_program, programs_of, refusal
 
 import tensorscript
 
-PROGRAMS: dict[str, LanguageProgram] = {
-    name: program
-    for table in (
-        module_programs_attributes,
-        module_programs_structure,
-        module_programs_containers,
-        module_programs_hooks,
-        module_programs_models,
-        module_programs_sequences,
-    )
-    for name, program in parse_table(table.TEXT).items()
-}
+PROGRAMS = programs_of(
+    module_programs_attributes,
+    module_programs_structure,
+    module_programs_containers,
+    module_programs_hooks,
+    module_programs_models,
+    module_programs_sequences,
+)
 
 FILL = """
 
