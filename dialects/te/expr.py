@@ -272,7 +272,8 @@ _FOLD: dict[str, Callable[[int, int], int | bool]] = {
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """A binary node of two operands of one dtype; literal i64 operands fold at once.
+    """A binary node of two operands of one dtype; literal i64 operands fold at once, and so do
+    conditions of which a literal decides.
 
     Raises:
         TypeError: the operands' dtypes differ.
@@ -287,6 +288,10 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
             folded = _FOLD[op](x, y)  # type: ignore[arg-type]  # i64 literals hold ints
             if -(2**63) <= folded < 2**63:
                 return const(folded, dtype)
+    if dtype is bool_ and op in ("and", "or"):
+        for literal, other in ((left, right), (right, left)):
+            if literal.op == "const":
+                return other if literal.value == (op == "and") else literal
     return node(op, (left, right), None, dtype)
 
 
@@ -317,6 +322,8 @@ def unary(op: str, a: Expr) -> Expr:
     """`not` or `neg`."""
     if op == "neg" and a.op == "const" and a.dtype is int64:
         return const(-a.value)  # type: ignore[operator]  # an i64 literal holds an int
+    if op == "not" and a.op == "const" and a.dtype is bool_:
+        return const(not a.value, bool_)
     return node(op, (a,), None, a.dtype)
 
 

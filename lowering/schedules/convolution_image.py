@@ -6,11 +6,11 @@ one plane per phase. In it, what one tap reads for all output pixels is a shift.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product as cartesian
-from math import prod
+from math import gcd, prod
 
 from xdsl.ir import Operation
 
@@ -57,12 +57,33 @@ class Dim:
         """Positions of one phase that so many neighbouring outputs read."""
         return count + (self.taps - 1) * self.dilation // self.stride
 
-    def place_of(self, tap: Expr) -> tuple[Expr, Expr]:
-        """(phase, shift within it) of a tap."""
-        moved = tap * self.dilation
+    @property
+    def period(self) -> int:
+        """A tap and the one so many after it are of one phase."""
+        return self.stride // gcd(self.stride, self.dilation)
+
+    @property
+    def phased_tap(self) -> Expr:
+        """The tap that the two loops of `loops` stand at."""
+        return var(f"{self.tap}_turn") * self.period + var(f"{self.tap}_first")
+
+    def loops(self) -> list[tuple[str, Expr]]:
+        """Names and extents of loops over all taps: over those of a phase (inside), and over the
+        first ones of each."""
+        count = (self.taps - 1 - var(f"{self.tap}_first")) // self.period + 1
+        firsts = const(min(self.period, self.taps))
+        return [(f"{self.tap}_turn", count), (f"{self.tap}_first", firsts)]
+
+    def place_of(self, phased: bool) -> tuple[Expr, Expr]:
+        """(phase, shift within it) of the tap that one loop over taps stands at, or two."""
+        if not self.tap:
+            return const(0), const(0)
+        turn = var(f"{self.tap}_turn") if phased else const(0)
+        first = var(f"{self.tap}_first" if phased else self.tap) * self.dilation
+        later = turn * (self.period * self.dilation // self.stride)
         if self.stride == 1:
-            return const(0), moved
-        return moved % self.stride, moved // self.stride
+            return const(0), first + later
+        return first % self.stride, first // self.stride + later
 
     def phases(self) -> dict[int, int]:
         """Phase to the first tap that reads it."""
@@ -104,11 +125,12 @@ class Image:
                 number = number * dim.stride + phase
             yield number, tuple(tap for _, tap in chosen)
 
-    def tap_place(self) -> tuple[Expr, Expr]:
-        """(phase, shift in its plane) of the taps that the loops stand at."""
+    def tap_place(self, phased: Collection[str]) -> tuple[Expr, Expr]:
+        """(phase, shift in its plane) of the taps that the loops stand at, those over the taps
+        `phased` being two each."""
         phase, shift = const(0), const(0)
         for dim, pitch in zip(self.dims, self.pitches, strict=True):
-            own_phase, own_shift = dim.place_of(var(dim.tap)) if dim.tap else (const(0),) * 2
+            own_phase, own_shift = dim.place_of(dim.tap in phased)
             phase = phase * dim.stride + own_phase
             shift = shift + mul(own_shift, pitch)
         return phase, shift

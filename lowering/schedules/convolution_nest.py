@@ -29,7 +29,7 @@ from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
 from .contraction_shape import Axis, Product
 from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around, takes_threads
-from .convolution_image import Image, fill_plane
+from .convolution_image import Dim, Image, fill_plane
 
 BLOCK_BYTES = 1 << 18
 """Sums of a block of output rows: a part of the L2 cache."""
@@ -253,14 +253,14 @@ class ConvolutionNest(ABC):
 
     def weight(self, channel: Expr) -> Expr:
         """The packed weight of a channel of the panel, at the loops of the depth."""
-        k = self.p.depth.flat()
+        k = self._at_taps(self.p.depth.flat())
         if not self.local:
             return load("weights", [self.panel, self._global_depth(k), channel], self.dtype)
         return load("weights", [const(0), k, channel], self.dtype)
 
     def pixel(self, position: Expr) -> Expr:
         """The element of the plane `position` after the tap's shift, at the loops of the depth."""
-        phase, shift = self.image.tap_place()
+        phase, shift = self.image.tap_place(frozenset(self._phased()))
         place = [self.image.channels.flat(), phase, position + shift]
         return load("plane", [self._global_depth(e) for e in place], self.dtype)
 
@@ -269,11 +269,25 @@ class ConvolutionNest(ABC):
         name = self.p.depth.names[0]
         return substituting({name: var("kb") * self.step + var(name)})(e)
 
+    def _phased(self) -> dict[str, Dim]:
+        """The taps that a stride cuts into phases, each with its dimension. They take two loops,
+        over phases and over the turns in one, so that every place in the plane is affine in the
+        loops; the loop that blocks of the depth cut stays as it is."""
+        first = self.p.depth.names[0]
+        return {d.tap: d for d in self.image.dims if d.tap != first and d.tap and d.period > 1}
+
+    def _at_taps(self, e: Expr) -> Expr:
+        """`e` at the loops over phases."""
+        return substituting({tap: d.phased_tap for tap, d in self._phased().items()})(e)
+
     def over_taps(self, body: list[Operation]) -> list[Operation]:
         """The loops over a block's channels and taps around a step of the sums."""
         extents = [self._step_here, *self.p.depth.extents[1:]]
+        phased = self._phased()
         for name, extent in reversed(list(zip(self.p.depth.names, extents, strict=True))):
-            body = [ForOp(name, extent, body, reduction=True)]
+            loops = phased[name].loops() if name in phased else [(name, extent)]
+            for variable, count in loops:
+                body = [ForOp(variable, count, body, reduction=True)]
         return body
 
     def over_tile(self, suffix: str, body: list[Operation]) -> Operation:

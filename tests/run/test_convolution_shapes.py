@@ -116,6 +116,20 @@ def test_a_window_reads_a_plane_and_no_copy_per_tap() -> None:
     assert "row: f32" not in text
 
 
+def strided(x: ts.Tensor, w: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+    return F.conv2d(x, w, b, 2)
+
+
+def test_taps_of_a_stride_are_loops_over_phases_without_a_division() -> None:
+    arrays = tuple(np.ones(shape, "f4") for shape in ((1, 8, 21, 21), (32, 8, 3, 3), (32,)))
+    text = ts.compile(strided, arrays, fallback="error").ir("scheduled")
+    (step,) = (line for line in text.splitlines() if "te.update tile" in line)
+    assert "_first" in step
+    assert "_turn" in step
+    assert "%" not in step
+    assert "//" not in step
+
+
 def test_channels_are_lanes_where_pixels_would_be_wasted() -> None:
     arrays = tuple(np.ones(shape, "f4") for shape in ((1, 64, 14, 14), (32, 64, 3, 3), (32,)))
     text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")

@@ -185,3 +185,18 @@ def test_substitution_is_of_all_variables_at_once(
 def test_division_towards_zero_folds(x: int, y: int) -> None:
     quotient, rest = (binary(op, const(x), const(y)) for op in ("truncdiv", "truncmod"))
     assert quotient.is_int(int(x / y)) and rest.is_int(x - y * int(x / y))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_literal_decides_a_condition_when_it_is_made(known: bool) -> None:
+    """Loops that are unrolled as text put numbers for their variables, and nobody simplifies
+    afterwards: a guard that stays is a branch in the code."""
+    guard = parse("(i < 4) & (0 < k)")
+    assert substitute(guard, {"i": const(0 if known else 9)}) is (
+        parse("0 < k") if known else const(False, bool_)
+    )
+    other = parse("(i < 4) | (0 < k)")
+    assert substitute(other, {"i": const(0 if known else 9)}) is (
+        const(True, bool_) if known else parse("0 < k")
+    )
+    assert unary("not", const(known, bool_)) is const(not known, bool_)
