@@ -14,8 +14,12 @@ from .complex_creation import COMPLEX_CREATION
 from .complex_layout import COMPLEX_LAYOUT, OF_NUMBERS, by_parts
 from .complex_pointwise import COMPLEX_POINTWISE
 from .complex_product import COMPLEX_PRODUCT
+from .decomposition import DECOMPOSITION
+from .factored import FACTORED
+from .matrix_norm import MATRIX_NORM
 from .spectrum import SPECTRUM
 from .stft import STFT
+from .systems import SYSTEM
 from .values import ComplexTensor, Value
 
 _ROWS: Rows = {
@@ -27,14 +31,17 @@ _ROWS: Rows = {
     **STFT,
 }
 
+_ALIKE: Rows = {**DECOMPOSITION, **SYSTEM, **FACTORED, **MATRIX_NORM}
+"""Rows that treat both kinds of numbers themselves."""
+
 _COMPOSED = frozenset(
     f"aten::{name}"
     for name in (
         "chain_matmul", "linalg_multi_dot", "matrix_power", "linalg_matrix_power", "equal",
         "allclose",
     )
-)  # fmt: skip
-"""Operators whose rows only call others."""
+) | {key.partition(".")[0] for key in _ALIKE}  # fmt: skip
+"""Operators whose rows call others, or are of both kinds."""
 
 
 def is_complex(value: Value) -> bool:

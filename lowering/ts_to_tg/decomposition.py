@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from tensorscript.base.dtypes import float64, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
-from . import factors, rotations
+from . import factors, reflections, rotations
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, converted, copied
 from .control import loop
 from .dims import literal
 from .elements import as_expr, known
 from .emission import Body
-from .linalg import product_of
-from .matrices import Stack, beside, identity, matrix, refuse, square, transposed
+from .matrices import Stack, beside, identity_like, matrix, refuse, square
+from .matrix_elements import Number, adjoint, chosen, conjugate, made, only, read, real_part, times
 from .sizes import product
-from .slicing import narrow
 from .values import Tensor, Value
 
 Row = Callable[..., Value]
@@ -29,7 +29,7 @@ def _pivoted(b: Builder, name: str, pivot: Value) -> None:
         b.error(f"{name}: LU without pivoting is not implemented on the CPU")
 
 
-def _lu_factor_ex(b: Builder, x: Tensor, pivot: Value = True, check: Value = False) -> Value:
+def _lu_factor_ex(b: Builder, x: AnyTensor, pivot: Value = True, check: Value = False) -> Value:
     _pivoted(b, "linalg.lu_factor", pivot)
     a = matrix(b, x, "linalg.lu_factor")
     of = factors.lu(b, a.data)
@@ -45,23 +45,19 @@ def _lu_factor_ex(b: Builder, x: Tensor, pivot: Value = True, check: Value = Fal
     return a.back(b, of.packed), a.back(b, of.pivots, int32), a.back(b, of.info, int32)
 
 
-def triangles(b: Builder, packed: Tensor) -> tuple[Tensor, Tensor]:
-    """L with ones on its diagonal, and U, of packed factors (.., m, n)."""
-    m, n = packed.shape[-2:]
-    one, zero = const(1, packed.dtype), const(0, packed.dtype)
+def triangles(b: Builder, packed: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
+    """L with ones on its diagonal, and U, of packed factors (B, m, n)."""
+    count, m, n = packed.shape
     inner = n if _known_less(n, m) else m
 
-    def lower(body: Body, i: list[Expr]) -> Expr:
-        below = select(i[-1] < i[-2], body.read(packed, i, packed.dtype), zero)
-        return select(i[-1].equals(i[-2]), one, below)
+    def lower(body: Body, i: list[Expr]) -> Number:
+        below = only(i[2] < i[1], read(body, packed, i))
+        return chosen(i[2].equals(i[1]), const(1.0, float64), below)
 
-    def upper(body: Body, i: list[Expr]) -> Expr:
-        return select(i[-1] < i[-2], zero, body.read(packed, i, packed.dtype))
+    def upper(body: Body, i: list[Expr]) -> Number:
+        return only(binary("ge", i[2], i[1]), read(body, packed, i))
 
-    lead = packed.shape[:-2]
-    parts = ((m, inner, lower), (inner, n, upper))
-    found = [b.compute([*lead, p, q], packed.dtype, make) for p, q, make in parts]
-    return found[0], found[1]
+    return made(b, packed, [count, m, inner], lower), made(b, packed, [count, inner, n], upper)
 
 
 def _known_less(p: Expr, q: Expr) -> bool:
@@ -79,21 +75,19 @@ def permutation_matrix(b: Builder, order: Tensor) -> Tensor:
     return b.compute([count, rows, rows], float64, moved)
 
 
-def _lu(b: Builder, x: Tensor, pivot: Value = True, *_: Value) -> Value:
+def _lu(b: Builder, x: AnyTensor, pivot: Value = True, *_: Value) -> Value:
     _pivoted(b, "linalg.lu", pivot)
     a = matrix(b, x, "linalg.lu")
     of = factors.lu(b, a.data)
     permutation = permutation_matrix(b, of.order)
-    lower, upper = triangles(b, of.packed)
-    return tuple(a.back(b, t) for t in (permutation, lower, upper))
+    return tuple(a.back(b, t, a.dtype) for t in (permutation, *triangles(b, of.packed)))
 
 
-def _cholesky(b: Builder, x: Tensor, upper: Value) -> tuple[Stack, Tensor, Tensor]:
+def _cholesky(b: Builder, x: AnyTensor, upper: Value) -> tuple[Stack, AnyTensor, Tensor]:
     a = square(b, x, "linalg.cholesky")
-    given = transposed(b, a.data) if upper else a.data
+    given = adjoint(b, a.data) if upper else a.data
     factor, info = factors.cholesky(b, given)
-    found = a.back(b, factor)
-    return a, transposed(b, found) if upper else found, info
+    return a, a.back(b, adjoint(b, factor) if upper else factor), info
 
 
 _NOT_POSITIVE = (
@@ -102,113 +96,130 @@ _NOT_POSITIVE = (
 )
 
 
-def _cholesky_row(b: Builder, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
+def _cholesky_row(b: Builder, x: AnyTensor, upper: Value = False, *_: Value) -> Value:
     a, found, info = _cholesky(b, x, upper)
     refuse(b, info, a.rows, _NOT_POSITIVE, bool(a.lead))
     return found
 
 
-def _cholesky_ex(b: Builder, x: Tensor, upper: Value = False, check: Value = False) -> Value:
+def _cholesky_ex(b: Builder, x: AnyTensor, upper: Value = False, check: Value = False) -> Value:
     a, found, info = _cholesky(b, x, upper)
     if check:
         refuse(b, info, a.rows, _NOT_POSITIVE, bool(a.lead))
     return found, a.back(b, info, int32)
 
 
-def _cholesky_solve(b: Builder, y: Tensor, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
+def _cholesky_solve(
+    b: Builder, y: AnyTensor, x: AnyTensor, upper: Value = False, *_: Value
+) -> Value:
     for name, t in (("b", y), ("u", x)):
         if t.rank < 2:
             b.error(
                 f"{name} should have at least 2 dimensions, but has {t.rank} dimensions instead"
             )
-    a, sides = beside(b, transposed(b, x) if upper else x, y, "cholesky_solve")
-    half = factors.substituted(b, a.data, sides.data, lower=True)
-    return sides.back(b, factors.substituted(b, transposed(b, a.data), half, lower=False))
+    a, sides = beside(b, x, y, "cholesky_solve")
+    return sides.back(b, _from_both_sides(b, a.data, sides.data, upper))
 
 
-def _cholesky_inverse(b: Builder, x: Tensor, upper: Value = False, *_: Value) -> Tensor:
-    a = square(b, transposed(b, x) if upper and x.rank > 1 else x, "cholesky_solve")
-    half = factors.substituted(b, a.data, identity(b, a.count, a.rows), lower=True)
-    return a.back(b, factors.substituted(b, transposed(b, a.data), half, lower=False))
+def _from_both_sides(b: Builder, factor: AnyTensor, x: AnyTensor, upper: Value) -> AnyTensor:
+    """The solution of a system by its Cholesky factor."""
+    lower = adjoint(b, factor) if upper else factor
+    half = factors.substituted(b, lower, x, lower=True)
+    return factors.substituted(b, adjoint(b, lower), half, lower=False)
 
 
-def _qr(b: Builder, x: Tensor, mode: Value = "reduced", *_: Value) -> Value:
+def _cholesky_inverse(b: Builder, x: AnyTensor, upper: Value = False, *_: Value) -> Value:
+    a = square(b, x, "cholesky_solve")
+    return a.back(b, _from_both_sides(b, a.data, identity_like(b, a.data, a.rows), upper))
+
+
+def _qr(b: Builder, x: AnyTensor, mode: Value = "reduced", *_: Value) -> Value:
     a = matrix(b, x, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
         b.error(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r',"
             " or 'complete'"
         )
-    q, r = factors.qr(b, a.data)
+    q, r = reflections.qr(b, a.data)
     if mode != "complete" and _known_less(a.columns, a.rows):
-        q, r = narrow(b, q, 2, 0, a.columns), narrow(b, r, 1, 0, a.columns)
+        q, r = (b.apply("aten::narrow", t, d, 0, a.columns) for t, d in ((q, 2), (r, 1)))
     elif mode != "complete" and not all(s.op == "const" for s in (a.rows, a.columns)):
         b.cannot("a reduced factorisation of matrices whose sizes are not known")
-    first = b.full([0], 0, x.dtype) if mode == "r" else a.back(b, q)
+    first = converted(b, b.full([0], 0, float64), x.dtype) if mode == "r" else a.back(b, q)
     return first, a.back(b, r)
+
+
+def _packed_qr(b: Builder, x: AnyTensor, *_: Value) -> Value:
+    a = matrix(b, x, "torch.geqrf")
+    return tuple(a.back(b, t) for t in reflections.reflected(b, a.data))
 
 
 # --- eigenvalues and singular values --------------------------------------------------------------
 
 
-def symmetric_parts(b: Builder, x: Tensor, uplo: str) -> tuple[Tensor, Tensor]:
-    """Eigenvalues and vectors of the symmetric matrices that one triangle of a stack says."""
+def symmetric_parts(b: Builder, x: AnyTensor, uplo: str) -> tuple[Tensor, AnyTensor]:
+    """Eigenvalues and vectors of the symmetric (Hermitian) matrices that one triangle of a stack
+    says, whose diagonal is real."""
 
-    def whole(body: Body, i: list[Expr]) -> Expr:
-        inside = i[1] < i[2] if uplo == "L" else i[1] > i[2]
-        at = [i[0], select(inside, i[2], i[1]), select(inside, i[1], i[2])]
-        return body.read(x, at, float64)
+    def whole(body: Body, i: list[Expr]) -> Number:
+        mirrored = i[1] < i[2] if uplo == "L" else i[1] > i[2]
+        at = [i[0], select(mirrored, i[2], i[1]), select(mirrored, i[1], i[2])]
+        e = read(body, x, at)
+        inside = chosen(mirrored, conjugate(e), e)
+        return chosen(i[1].equals(i[2]), real_part(e), inside)
 
-    return rotations.symmetric(b, b.compute(x.shape, float64, whole))
+    return rotations.symmetric(b, made(b, x, x.shape, whole))
 
 
-def _symmetric(b: Builder, x: Tensor, uplo: Value, name: str) -> tuple[Stack, Tensor, Tensor]:
+def _symmetric(b: Builder, x: AnyTensor, uplo: Value, name: str) -> tuple[Stack, Tensor, AnyTensor]:
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         b.error(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     a = square(b, x, name)
     return a, *symmetric_parts(b, a.data, uplo.upper())
 
 
-def _eigh(b: Builder, x: Tensor, uplo: Value = "L", *_: Value) -> Value:
+def _eigh(b: Builder, x: AnyTensor, uplo: Value = "L", *_: Value) -> Value:
     a, values, vectors = _symmetric(b, x, uplo, "linalg.eigh")
     return a.back(b, values), a.back(b, vectors)
 
 
-def _eigvalsh(b: Builder, x: Tensor, uplo: Value = "L", *_: Value) -> Tensor:
+def _eigvalsh(b: Builder, x: AnyTensor, uplo: Value = "L", *_: Value) -> Value:
     a, values, _vectors = _symmetric(b, x, uplo, "linalg.eigvalsh")
     return a.back(b, values)
 
 
-def singular_parts(b: Builder, a: Stack) -> tuple[Tensor, Tensor, Tensor]:
+def singular_parts(b: Builder, a: Stack) -> tuple[AnyTensor, Tensor, AnyTensor]:
     """U (B, m, m), singular values (B, min(m, n)) and V (B, n, n)."""
     m, n = (literal(b, s, "the size of a matrix") for s in (a.rows, a.columns))
     if m >= n:
         return rotations.singular(b, a.data)
-    right, values, left = rotations.singular(b, transposed(b, a.data))
+    right, values, left = rotations.singular(b, adjoint(b, a.data))
     return left, values, right
 
 
-def _svd(b: Builder, x: Tensor, full: Value = True, driver: Value = None, *_: Value) -> Value:
+def _svd(b: Builder, x: AnyTensor, full: Value = True, driver: Value = None, *_: Value) -> Value:
     a = matrix(b, x, "linalg.svd")
     left, values, right = singular_parts(b, a)
     if not full:
         count = values.shape[1]
-        left, right = narrow(b, left, 2, 0, count), narrow(b, right, 2, 0, count)
-    return tuple(a.back(b, t) for t in (left, values, transposed(b, right)))
+        left, right = (b.apply("aten::narrow", t, 2, 0, count) for t in (left, right))
+    return tuple(a.back(b, t) for t in (left, values, adjoint(b, right)))
 
 
-def _old_svd(b: Builder, x: Tensor, some: Value = True, compute: Value = True, *_: Value) -> Value:
+def _old_svd(
+    b: Builder, x: AnyTensor, some: Value = True, compute: Value = True, *_: Value
+) -> Value:
     """The older form: V and not its transpose; without vectors, zeros."""
     a = matrix(b, x, "svd")
     if not compute:
         values = a.back(b, singular_parts(b, a)[1])
-        zeros = [b.full([*a.lead, n, n], 0, x.dtype) for n in (a.rows, a.columns)]
-        return zeros[0], values, zeros[1]
+        zeros = [b.full([*a.lead, n, n], 0, float64) for n in (a.rows, a.columns)]
+        return converted(b, zeros[0], x.dtype), values, converted(b, zeros[1], x.dtype)
     left, found, right = _svd(b, x, not some)
-    return left, found, transposed(b, right)
+    return left, found, adjoint(b, right)
 
 
-def _svdvals(b: Builder, x: Tensor, driver: Value = None, *_: Value) -> Tensor:
+def _svdvals(b: Builder, x: AnyTensor, driver: Value = None, *_: Value) -> Value:
     a = matrix(b, x, "linalg.svdvals")
     return a.back(b, singular_parts(b, a)[1])
 
@@ -216,30 +227,32 @@ def _svdvals(b: Builder, x: Tensor, driver: Value = None, *_: Value) -> Tensor:
 # --- the exponential ------------------------------------------------------------------------------
 
 
-def _exponential(b: Builder, x: Tensor, *_: Value) -> Tensor:
+def _exponential(b: Builder, x: AnyTensor, *_: Value) -> Value:
     """Scaling and squaring of the Taylor series, to the precision of float64."""
     a = square(b, x, "linalg.matrix_exp")
     if product(a.data.shape).is_int(0):
-        return b.copied(x)
+        return copied(b, x)
     rows = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", a.data), [2])
     size = b.item(b.apply("aten::max", rows))
     halved = call("ceil", call("log2", binary("max", size, 2.0**-1000))) + 1.0
     halvings = b.scalar_of(b.scalar_operand(known(binary("max", halved, 0.0))))
-    scaled = b.pointwise(
-        lambda e, k: e * call("exp2", -k), a.data, halvings, dtype=float64, compute=float64
-    )
+
+    def shrunk(body: Body, i: list[Expr]) -> Number:
+        return times(read(body, a.data, i), call("exp2", -body.scalar(halvings, float64)))
+
+    scaled = made(b, a.data, a.data.shape, shrunk)
 
     def term(arguments: Sequence[Value]) -> list[Value]:
         number, last, total = arguments
         divisor = b.full((), known(as_expr(number) + 1), float64)
-        following = b.apply("aten::div", product_of(b, last, scaled), divisor)
+        following = b.apply("aten::div", b.apply("aten::bmm", last, scaled), divisor)
         return [True, following, b.apply("aten::add", total, following)]
 
-    one = identity(b, a.count, a.rows)
+    one = identity_like(b, a.data, a.rows)
     _, series = loop(b, 19, True, [one, one], term, 64)
 
     def squared(arguments: Sequence[Value]) -> list[Value]:
-        return [True, product_of(b, arguments[1], arguments[1])]
+        return [True, b.apply("aten::bmm", arguments[1], arguments[1])]
 
     count = b.shortened(known(cast(halvings, int64)))
     (found,) = loop(b, count, True, [series], squared, 64)
@@ -255,6 +268,7 @@ DECOMPOSITION: Rows = {
     "aten::linalg_cholesky_ex": _cholesky_ex,
     "aten::cholesky_solve": _cholesky_solve,
     "aten::cholesky_inverse": _cholesky_inverse,
+    "aten::geqrf": _packed_qr,
     "aten::linalg_qr": _qr,
     "aten::qr": lambda b, x, some=True: _qr(b, x, "reduced" if some else "complete"),
     "aten::linalg_eigh": _eigh,

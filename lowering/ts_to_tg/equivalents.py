@@ -9,6 +9,7 @@ from tensorscript.base.dtypes import BY_CODE, bool_, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
+from .complex_tensors import copied
 from .elements import compute_dtype
 from .emission import Body
 from .normalization import group_norm, layer_norm
@@ -153,7 +154,7 @@ def _matrix_power(b: Builder, x: Tensor, n: Value, *_: Value) -> Value:
         n >>= 1
         square = b.apply("aten::matmul", square, square) if n else square
     assert out is not None
-    return out if out is not x else b.copied(x)
+    return out if out is not x else copied(b, x)
 
 
 def _is_nonzero(b: Builder, x: Tensor) -> Value:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.base.dtypes import int32, int64
-from tensorscript.dialects.te.expr import Expr, const, select
+from tensorscript.base.dtypes import float64, int32, int64
+from tensorscript.dialects.te.expr import Expr, binary, const, select
 
+from . import reflections
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, converted
 from .control import loop
 from .decomposition import permutation_matrix, triangles
+from .elements import known
 from .emission import Body
 from .factors import Column, rows_in, substituted, trips
-from .matrices import Stack, beside, matrix, transposed
+from .matrices import Stack, beside, matrix
+from .matrix_elements import Number, adjoint, made, only
 from .values import Tensor, Value
 
 
@@ -41,7 +45,7 @@ def _order(b: Builder, pivots: Tensor, count: Expr, rows: Expr, lead: Sequence[E
     return found
 
 
-def _back_in(b: Builder, x: Tensor, order: Tensor) -> Tensor:
+def _back_in(b: Builder, x: AnyTensor, order: Tensor) -> AnyTensor:
     """Row order[i] is row i of `x`."""
 
     def place(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
@@ -52,41 +56,88 @@ def _back_in(b: Builder, x: Tensor, order: Tensor) -> Tensor:
     return rows_in(b, x, b.reduce([count, rows], [rows], int64, "add", place))
 
 
-def _solved(b: Builder, lu: Tensor, pivots: Tensor, y: Tensor, adjoint: bool) -> Tensor:
-    """X of A X = B, or of A^T X = B."""
+def _solved(b: Builder, lu: AnyTensor, pivots: Tensor, y: AnyTensor, turns: bool) -> AnyTensor:
+    """X of A X = B, or of A^H X = B."""
     a, sides = beside(b, lu, y, "torch.linalg.lu_solve")
     order = _order(b, pivots, a.count, a.rows, a.lead)
-    if not adjoint:
+    if not turns:
         half = substituted(b, a.data, rows_in(b, sides.data, order), lower=True, unit=True)
         return sides.back(b, substituted(b, a.data, half, lower=False))
-    turned = transposed(b, a.data)
+    turned = adjoint(b, a.data)
     half = substituted(b, turned, sides.data, lower=True)
     whole = substituted(b, turned, half, lower=False, unit=True)
     return sides.back(b, _back_in(b, whole, order))
 
 
 def _lu_solve(
-    b: Builder, lu: Tensor, pivots: Tensor, y: Tensor, left: Value = True, adjoint: Value = False
-) -> Tensor:
+    b: Builder, lu: AnyTensor, pivots: Tensor, y: AnyTensor, left: Value = True,
+    turns: Value = False,
+) -> Value:  # fmt: skip
     if left:
-        return _solved(b, lu, pivots, y, bool(adjoint))
-    return transposed(b, _solved(b, lu, pivots, transposed(b, y), not adjoint))
+        return _solved(b, lu, pivots, y, bool(turns))
+    return adjoint(b, _solved(b, lu, pivots, adjoint(b, y), not turns))
 
 
 def _lu_unpack(
-    b: Builder, lu: Tensor, pivots: Tensor, data: Value = True, places: Value = True
+    b: Builder, lu: AnyTensor, pivots: Tensor, data: Value = True, places: Value = True
 ) -> Value:
     """P, L and U; empty tensors for what is not asked for."""
     a: Stack = matrix(b, lu, "torch.lu_unpack")
-    none = b.full([0], 0, lu.dtype)
+    none = converted(b, b.full([0], 0, float64), lu.dtype)
     order = _order(b, pivots, a.count, a.rows, a.lead) if places else None
-    permutation = none if order is None else a.back(b, permutation_matrix(b, order))
+    permutation = none if order is None else a.back(b, permutation_matrix(b, order), a.dtype)
     if not data:
         return permutation, none, none
     return permutation, *(a.back(b, t) for t in triangles(b, a.data))
 
 
+# --- reflections ----------------------------------------------------------------------------------
+
+
+def _product_of_reflections(b: Builder, x: AnyTensor, tau: AnyTensor, *_: Value) -> Value:
+    """The first n columns of Q."""
+    name = "torch.linalg.householder_product"
+    a = matrix(b, x, name)
+    for less, more, sizes in (
+        (a.columns, a.rows, ("input.shape[-2]", "input.shape[-1]")),
+        (tau.shape[-1], a.columns, ("input.shape[-1]", "tau.shape[-1]")),
+    ):
+        b.check(
+            known(binary("le", less, more)),
+            f"{name}: {sizes[0]} must be greater than or equal to {sizes[1]}",
+        )
+
+    def start(body: Body, i: list[Expr]) -> Number:
+        return only(i[1].equals(i[2]), const(1.0, float64))
+
+    first = made(b, a.data, a.data.shape, start)
+    return a.back(b, reflections.applied(b, a.data, _factors(b, a, tau), first))
+
+
+def _factors(b: Builder, a: Stack, tau: AnyTensor) -> AnyTensor:
+    """(B, k)"""
+    flat = b.apply("aten::reshape", tau, [a.count, tau.shape[-1]])
+    return converted(b, flat, a.data.dtype)
+
+
+def _times_reflections(
+    b: Builder, x: AnyTensor, tau: AnyTensor, y: AnyTensor, left: Value = True,
+    turned: Value = False, *_: Value,
+) -> Value:  # fmt: skip
+    """Q C, Q^H C, C Q or C Q^H with the square Q of the reflections."""
+    if not left:
+        return adjoint(b, _times_reflections(b, x, tau, adjoint(b, y), True, not turned))
+    a, c = matrix(b, x, "torch.ormqr"), matrix(b, y, "torch.ormqr")
+    b.require_same(a.rows, c.rows, "torch.ormqr: other.shape[-2] must be equal to input.shape[-2]")
+    found = reflections.applied(b, a.data, _factors(b, a, tau), c.data, bool(turned))
+    return c.back(b, found)
+
+
 FACTORED: Rows = {
+    **{
+        f"aten::{name}": _product_of_reflections for name in ("linalg_householder_product", "orgqr")
+    },
+    "aten::ormqr": _times_reflections,
     "aten::linalg_lu_solve": _lu_solve,
     "aten::lu_solve": lambda b, y, lu, pivots: _lu_solve(b, lu, pivots, y),
     "aten::lu_unpack": _lu_unpack,

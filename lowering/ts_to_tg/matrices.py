@@ -1,27 +1,29 @@
 """What rows of linear algebra share: checks in PyTorch's words, and stacks of matrices.
 
-A stack is (B, m, n) in float64, whatever the dtype and the leading dimensions of what it was made
-of. An algorithm runs on all matrices of a stack at once, one step of all of them an operation.
+A stack is (B, m, n) in float64 or complex128, whatever the dtype and the leading dimensions of what
+it was made of. An algorithm runs on all matrices of a stack at once, one step of all of them an
+operation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, float64
+from tensorscript.base.dtypes import DType, complex128, float64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .builder import Builder
+from .complex_tensors import AnyTensor, complex_of, converted
 from .sizes import product
 from .slicing import select_at
-from .values import Tensor
+from .values import ComplexTensor, Tensor
 
 
 @dataclass(frozen=True)
 class Stack:
     """Matrices: `data` (B, m, n), and what they came from: leading dimensions and dtype."""
 
-    data: Tensor
+    data: AnyTensor
     lead: tuple[Expr, ...]
     dtype: DType
 
@@ -37,26 +39,29 @@ class Stack:
     def columns(self) -> Expr:
         return self.data.shape[2]
 
-    def back(self, b: Builder, found: Tensor, dtype: DType | None = None) -> Tensor:
-        """A result (B, ...) with the leading dimensions and the dtype."""
+    def back(self, b: Builder, found: AnyTensor, dtype: DType | None = None) -> AnyTensor:
+        """A result (B, ...) with the leading dimensions and the dtype: of real results of complex
+        matrices that of their parts."""
+        own = self.dtype if isinstance(found, ComplexTensor) else real_dtype(self.dtype)
         shape = [*self.lead, *found.shape[1:]]
-        return b.cast(b.apply("aten::reshape", found, shape), dtype or self.dtype)
+        return converted(b, b.apply("aten::reshape", found, shape), dtype or own)
 
 
-def matrix(b: Builder, x: Tensor, name: str) -> Stack:
+def matrix(b: Builder, x: AnyTensor, name: str) -> Stack:
     """The stack of a matrix or of a batch of them."""
     if x.rank < 2:
         b.error(f"{name}: The input tensor A must have at least 2 dimensions.")
-    if not x.dtype.is_floating_point:
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
         b.error(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.word}")
     if x.dtype.bits < 32:
         b.error(f"\"{name}\" not implemented for '{x.dtype.word}'")
     lead = x.shape[:-2]
     flat = b.apply("aten::reshape", x, [product(lead), *x.shape[-2:]])
-    return Stack(b.cast(flat, float64), lead, x.dtype)
+    wide = complex128 if x.dtype.is_complex else float64
+    return Stack(converted(b, flat, wide), lead, x.dtype)
 
 
-def square(b: Builder, x: Tensor, name: str) -> Stack:
+def square(b: Builder, x: AnyTensor, name: str) -> Stack:
     found = matrix(b, x, name)
     b.require_same(
         x.shape[-1],
@@ -67,14 +72,14 @@ def square(b: Builder, x: Tensor, name: str) -> Stack:
     return found
 
 
-def beside(b: Builder, a: Tensor, x: Tensor, name: str) -> tuple[Stack, Stack]:
+def beside(b: Builder, a: AnyTensor, x: AnyTensor, name: str) -> tuple[Stack, Stack]:
     """Two operands with their leading dimensions broadcast; `a` is square."""
     lead = list(b.broadcast_shapes(a.shape[:-2], x.shape[:-2]))
     wide = [b.apply("aten::expand", t, [*lead, *t.shape[-2:]]) for t in (a, x)]
     return square(b, wide[0], name), matrix(b, wide[1], name)
 
 
-def transposed(b: Builder, x: Tensor) -> Tensor:
+def transposed(b: Builder, x: AnyTensor) -> AnyTensor:
     return b.apply("aten::transpose", x, -1, -2)
 
 
@@ -84,7 +89,13 @@ def identity(b: Builder, count: Expr, n: Expr, dtype: DType = float64) -> Tensor
     return b.compute([count, n, n], dtype, lambda body, i: select(i[1].equals(i[2]), one, zero))
 
 
-def diagonal(b: Builder, x: Tensor) -> Tensor:
+def identity_like(b: Builder, x: AnyTensor, n: Expr) -> AnyTensor:
+    """A stack of identity matrices of order n, as many as in `x` and real or complex as it is."""
+    found = identity(b, x.shape[0], n)
+    return complex_of(b, found, complex128) if isinstance(x, ComplexTensor) else found
+
+
+def diagonal(b: Builder, x: AnyTensor) -> AnyTensor:
     return b.apply("aten::diagonal", x, 0, -2, -1)
 
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import float32, float64, int64
+from tensorscript.base.dtypes import float32, float64, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, converted
 from .decomposition import singular_parts, symmetric_parts
 from .dims import dimension, dtype_of, literal
 from .emission import Body
-from .linalg import product_of
-from .matrices import Stack, matrix, square, transposed
-from .reduction import norm as vector_norm
-from .slicing import narrow, select_at
+from .matrices import Stack, matrix, square
+from .matrix_elements import adjoint
+from .slicing import select_at
 from .values import Tensor, Value
 
 Row = Callable[..., Value]
@@ -26,12 +26,12 @@ _WORDS = {"inf": math.inf, "-inf": -math.inf}
 
 
 def _matrix_norm(
-    b: Builder, x: Tensor, order: Value = "fro", dims: Value = (-2, -1), keepdim: Value = False,
+    b: Builder, x: AnyTensor, order: Value = "fro", dims: Value = (-2, -1), keepdim: Value = False,
     dtype: Value = None, *_: Value,
 ) -> Tensor:  # fmt: skip
     """fro, nuc, 1, -1, 2, -2, inf, -inf of the matrices that two dimensions span."""
     kind = dtype_of(dtype, x.dtype)
-    if not kind.is_floating_point:
+    if not (kind.is_floating_point or kind.is_complex):
         b.error(
             "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
             f"{x.dtype.word}"
@@ -39,9 +39,9 @@ def _matrix_norm(
     if order in ("nuc", 2, -2) and x.dtype.bits < 32:
         b.error(f"linalg.matrix_norm: Low precision dtypes not supported. Got {x.dtype.word}")
     rows, columns = (dimension(b, d, x.rank) for d in dims)
-    given = b.cast(x, kind)
+    given = converted(b, x, kind)
     if order == "fro":
-        return vector_norm(b, given, 2, [rows, columns], keepdim)
+        return b.apply("aten::linalg_vector_norm", given, 2, [rows, columns], keepdim)
     number = _WORDS.get(order, order) if isinstance(order, str) else order
     if number in (1, -1, math.inf, -math.inf):
         found = _sums(b, given, rows, columns, number)
@@ -56,7 +56,7 @@ def _matrix_norm(
     return found
 
 
-def _sums(b: Builder, x: Tensor, rows: int, columns: int, order: float) -> Tensor:
+def _sums(b: Builder, x: AnyTensor, rows: int, columns: int, order: float) -> Tensor:
     """The largest or smallest sum of sizes of a row (inf) or a column (1)."""
     summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", x), [summed], True)
@@ -64,18 +64,23 @@ def _sums(b: Builder, x: Tensor, rows: int, columns: int, order: float) -> Tenso
     return b.apply("aten::squeeze", b.apply(name, sums, [kept], True), [rows, columns])
 
 
-def _of_values(b: Builder, x: Tensor, rows: int, columns: int, order: Value) -> Tensor:
+def _of_values(b: Builder, x: AnyTensor, rows: int, columns: int, order: Value) -> Tensor:
     a = matrix(b, b.apply("aten::movedim", x, [rows, columns], [-2, -1]), "linalg.svdvals")
     if order == 2 and any(s.is_int(0) for s in (a.rows, a.columns)):
-        return b.full(a.lead, 0, x.dtype)
+        return b.full(a.lead, 0, real_dtype(x.dtype))
     values = singular_parts(b, a)[1]
     if order == "nuc":
-        return a.back(b, b.apply("aten::sum.dim_IntList", values, [1]))
-    return a.back(b, select_at(b, values, 1, 0 if order == 2 else -1))
+        return _back(b, a, b.apply("aten::sum.dim_IntList", values, [1]))
+    return _back(b, a, select_at(b, values, 1, 0 if order == 2 else -1))
+
+
+def _back(b: Builder, a: Stack, found: Tensor) -> Tensor:
+    """A real result for each matrix."""
+    return b.cast(b.apply("aten::reshape", found, list(a.lead)), real_dtype(a.dtype))
 
 
 def _norm(
-    b: Builder, x: Tensor, order: Value = None, dims: Value = None, keepdim: Value = False,
+    b: Builder, x: AnyTensor, order: Value = None, dims: Value = None, keepdim: Value = False,
     dtype: Value = None, *_: Value,
 ) -> Tensor:  # fmt: skip
     """The 2-norm of everything, or a vector or matrix norm by the number of dimensions."""
@@ -92,7 +97,7 @@ def _norm(
     return _vector(b, x, _WORDS.get(order, order), over, keepdim, dtype)
 
 
-def _vector(b: Builder, x: Tensor, *rest: Value) -> Tensor:
+def _vector(b: Builder, x: AnyTensor, *rest: Value) -> Tensor:
     return b.apply("aten::linalg_vector_norm", x, *rest)
 
 
@@ -109,7 +114,7 @@ def _spectrum(b: Builder, a: Stack, hermitian: Value) -> Tensor:
 def _cutoff(b: Builder, a: Stack, values: Tensor, atol: Value, rtol: Value) -> Tensor:
     """(B,): the size at and below which a singular value counts as zero."""
     longest = binary("max", a.rows, a.columns)
-    least = _EPSILON[a.dtype] * literal(b, longest, "the size of a matrix")
+    least = _EPSILON[real_dtype(a.dtype)] * literal(b, longest, "the size of a matrix")
 
     def number(body: Body, value: Value, i: list[Expr]) -> Expr:
         if not isinstance(value, Tensor):
@@ -138,8 +143,8 @@ def _scalar_tolerances(b: Builder, a: Stack, *tolerances: Value) -> None:
 
 
 def _rank(
-    b: Builder, x: Tensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
-) -> Tensor:
+    b: Builder, x: AnyTensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
+) -> AnyTensor:
     if x.rank < 2:
         b.error("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     a = square(b, x, "linalg.matrix_rank") if hermitian else matrix(b, x, "linalg.matrix_rank")
@@ -153,20 +158,20 @@ def _rank(
 
 
 def _pseudo_inverse(
-    b: Builder, x: Tensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
-) -> Tensor:
+    b: Builder, x: AnyTensor, atol: Value = None, rtol: Value = None, hermitian: Value = False
+) -> AnyTensor:
     """Through the singular (hermitian: eigen) values above the cut-off."""
     a = matrix(b, x, "linalg.pinv")
     _scalar_tolerances(b, a, atol, rtol)
     if any(s.is_int(0) for s in x.shape):
-        return b.full([*a.lead, a.columns, a.rows], 0, x.dtype)
+        return converted(b, b.full([*a.lead, a.columns, a.rows], 0, float64), x.dtype)
     if hermitian:
         values, left = symmetric_parts(b, a.data, "L")
         right = left
     else:
         left, values, right = singular_parts(b, a)
         count = values.shape[1]
-        left, right = narrow(b, left, 2, 0, count), narrow(b, right, 2, 0, count)
+        left, right = (b.apply("aten::narrow", t, 2, 0, count) for t in (left, right))
     limit = _cutoff(b, a, b.apply("aten::abs", values), atol, rtol)
 
     def weight(body: Body, i: list[Expr]) -> Expr:
@@ -177,20 +182,20 @@ def _pseudo_inverse(
 
     weights = b.compute(values.shape, float64, weight)
     scaled = b.apply("aten::mul", right, b.apply("aten::unsqueeze", weights, 1))
-    return a.back(b, product_of(b, scaled, transposed(b, left)))
+    return a.back(b, b.apply("aten::bmm", scaled, adjoint(b, left)))
 
 
-def _condition(b: Builder, x: Tensor, order: Value = None, *_: Value) -> Tensor:
+def _condition(b: Builder, x: AnyTensor, order: Value = None, *_: Value) -> Tensor:
     """The ratio of the extreme singular values, or |A| |A^-1| in another norm."""
     if order not in (None, 2, -2):
         return _condition_by_inverse(b, x, order)
     a = matrix(b, x, "linalg.cond")
     values = singular_parts(b, a)[1]
     ends = [select_at(b, values, 1, k) for k in (0, -1)]
-    return a.back(b, b.apply("aten::div", *(ends[::-1] if order == -2 else ends)))
+    return _back(b, a, b.apply("aten::div", *(ends[::-1] if order == -2 else ends)))
 
 
-def _condition_by_inverse(b: Builder, x: Tensor, order: Value) -> Tensor:
+def _condition_by_inverse(b: Builder, x: AnyTensor, order: Value) -> Tensor:
     """Infinite where the matrix is singular."""
     square(b, x, "linalg.cond")
     inverse, info = b.call("aten::linalg_inv_ex", x, False)
@@ -200,7 +205,7 @@ def _condition_by_inverse(b: Builder, x: Tensor, order: Value) -> Tensor:
 
 
 def _least_squares(
-    b: Builder, x: Tensor, y: Tensor, rcond: Value = None, driver: Value = None, *_: Value
+    b: Builder, x: AnyTensor, y: AnyTensor, rcond: Value = None, driver: Value = None, *_: Value
 ) -> Value:
     """Solution, residuals, rank and singular values; the default driver gives no residuals."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
@@ -220,14 +225,14 @@ def _least_squares(
     inverse = _pseudo_inverse(b, x, None, 1e-15)
     solution = b.apply("aten::matmul", inverse, right)
     solution = b.apply("aten::squeeze", solution, -1) if vector else solution
-    empty = b.full([0], 0, x.dtype)
+    empty = b.full([0], 0, real_dtype(x.dtype))
     return solution, empty, _rank(b, x), empty
 
 
-def _older(fn: Callable[..., Tensor], is_relative: bool) -> Row:
+def _older(fn: Callable[..., AnyTensor], is_relative: bool) -> Row:
     """The overloads of one tolerance."""
 
-    def row(b: Builder, x: Tensor, tolerance: Value, hermitian: Value = False) -> Tensor:
+    def row(b: Builder, x: AnyTensor, tolerance: Value, hermitian: Value = False) -> AnyTensor:
         pair = (None, tolerance) if is_relative else (tolerance, 0.0)
         return fn(b, x, *pair, hermitian)
 

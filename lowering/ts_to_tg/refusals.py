@@ -14,7 +14,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "fractional_max_pool*"),
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("this decomposition of matrices has no native code",
-     "geqrf linalg_* orgqr ormqr"),
+     "linalg_*"),
     ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
      "histogram* nonzero_static segment_reduce unique_dim"),

@@ -9,11 +9,13 @@ from tensorscript.dialects.te.expr import Expr, const, select
 
 from . import factors
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, copied
 from .emission import Body
 from .factors import LU
-from .matrices import Stack, beside, diagonal, identity, matrix, refuse, square, transposed
+from .matrices import Stack, beside, diagonal, identity_like, matrix, refuse, square, transposed
+from .matrix_elements import Number, chosen, made, read
 from .sizes import product, same_size
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 
 Row = Callable[..., Value]
 
@@ -29,35 +31,35 @@ _NAN = float("nan")
 
 
 def _inverse(name: str) -> Row:
-    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    def row(b: Builder, x: AnyTensor, *_: Value) -> Value:
         a = square(b, x, name)
         of = factors.lu(b, a.data)
         refuse(b, of.info, a.rows, f"{name}: {_SINGULAR}", bool(a.lead))
-        return a.back(b, factors.lu_solved(b, of, identity(b, a.count, a.rows)))
+        return a.back(b, factors.lu_solved(b, of, identity_like(b, a.data, a.rows)))
 
     return row
 
 
-def _inv_ex(b: Builder, x: Tensor, check: Value = False, *_: Value) -> Value:
+def _inv_ex(b: Builder, x: AnyTensor, check: Value = False, *_: Value) -> Value:
     a = square(b, x, "linalg.inv_ex")
     of = factors.lu(b, a.data)
     if check:
         refuse(b, of.info, a.rows, f"linalg.inv_ex: {_SINGULAR}", bool(a.lead))
-    found = _unless(b, of.info, factors.lu_solved(b, of, identity(b, a.count, a.rows)))
+    found = _unless(b, of.info, factors.lu_solved(b, of, identity_like(b, a.data, a.rows)))
     return a.back(b, found), a.back(b, of.info, int32)
 
 
-def _unless(b: Builder, info: Tensor, x: Tensor) -> Tensor:
+def _unless(b: Builder, info: Tensor, x: AnyTensor) -> AnyTensor:
     """The matrices of a stack, NaN where `info` is not 0."""
 
-    def make(body: Body, i: list[Expr]) -> Expr:
+    def make(body: Body, i: list[Expr]) -> Number:
         fine = body.read(info, i[:1], int64).equals(0)
-        return select(fine, body.read(x, i, float64), const(_NAN, float64))
+        return chosen(fine, read(body, x, i), const(_NAN, float64))
 
-    return b.compute(x.shape, float64, make)
+    return made(b, x, x.shape, make)
 
 
-def _system(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Stack, Stack, bool]:
+def _system(b: Builder, x: AnyTensor, y: AnyTensor, left: Value) -> tuple[Stack, Stack, bool]:
     """The stack of the matrices, as AX = B asks for them, and of the right sides; whether those
     are vectors."""
     square(b, x, "linalg.solve")
@@ -83,7 +85,7 @@ def _system(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Stack, Stack
     return a, sides, vector
 
 
-def _solved(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Tensor, Stack, LU]:
+def _solved(b: Builder, x: AnyTensor, y: AnyTensor, left: Value) -> tuple[AnyTensor, Stack, LU]:
     a, sides, vector = _system(b, x, y, left)
     of = factors.lu(b, a.data)
     found = sides.back(b, _unless(b, of.info, factors.lu_solved(b, of, sides.data)))
@@ -91,7 +93,7 @@ def _solved(b: Builder, x: Tensor, y: Tensor, left: Value) -> tuple[Tensor, Stac
     return (b.apply("aten::squeeze", found, -1) if vector else found), a, of
 
 
-def _solve(b: Builder, x: Tensor, y: Tensor, left: Value = True, *_: Value) -> Tensor:
+def _solve(b: Builder, x: AnyTensor, y: AnyTensor, left: Value = True, *_: Value) -> AnyTensor:
     found, a, of = _solved(b, x, y, left)
     message = f"torch.linalg.solve: {_NO_SOLUTION}"
     refuse(b, of.info, a.rows, message, x.rank > 2)
@@ -99,7 +101,7 @@ def _solve(b: Builder, x: Tensor, y: Tensor, left: Value = True, *_: Value) -> T
 
 
 def _solve_ex(
-    b: Builder, x: Tensor, y: Tensor, left: Value = True, check: Value = False, *_: Value
+    b: Builder, x: AnyTensor, y: AnyTensor, left: Value = True, check: Value = False, *_: Value
 ) -> Value:
     found, a, of = _solved(b, x, y, left)
     if check:
@@ -110,9 +112,9 @@ def _solve_ex(
 
 
 def _triangular(
-    b: Builder, x: Tensor, y: Tensor, upper: Value, left: Value = True, unit: Value = False,
+    b: Builder, x: AnyTensor, y: AnyTensor, upper: Value, left: Value = True, unit: Value = False,
     *_: Value,
-) -> Tensor:  # fmt: skip
+) -> AnyTensor:  # fmt: skip
     if x.dtype is not y.dtype:
         b.error(
             "linalg.solve_triangular: Expected A and B to have the same dtype, but found A of type"
@@ -127,7 +129,7 @@ def _triangular(
 
 
 def _triangular_solve(
-    b: Builder, y: Tensor, x: Tensor, upper: Value = True, turned: Value = False,
+    b: Builder, y: AnyTensor, x: AnyTensor, upper: Value = True, turned: Value = False,
     unit: Value = False, *_: Value,
 ) -> Value:  # fmt: skip
     """The older form: the right side first, and a copy of the matrix beside the solution."""
@@ -135,10 +137,10 @@ def _triangular_solve(
     a = transposed(b, x) if turned else x
     found = _triangular(b, a, y, bool(upper) != bool(turned), True, unit)
     lead = found.shape[:-2]
-    return found, b.copied(b.apply("aten::expand", x, [*lead, *x.shape[-2:]]))
+    return found, copied(b, b.apply("aten::expand", x, [*lead, *x.shape[-2:]]))
 
 
-def _tensor_inverse(b: Builder, x: Tensor, ind: Value = 2, *_: Value) -> Tensor:
+def _tensor_inverse(b: Builder, x: AnyTensor, ind: Value = 2, *_: Value) -> Value:
     """The inverse of the map from the dimensions behind `ind` to those before."""
     if not isinstance(ind, int) or ind <= 0:
         b.error("Expected a strictly positive integer for 'ind'")
@@ -153,7 +155,9 @@ def _tensor_inverse(b: Builder, x: Tensor, ind: Value = 2, *_: Value) -> Tensor:
     return b.apply("aten::reshape", found, [*x.shape[ind:], *x.shape[:ind]])
 
 
-def _tensor_solution(b: Builder, x: Tensor, y: Tensor, dims: Value = None, *_: Value) -> Tensor:
+def _tensor_solution(
+    b: Builder, x: AnyTensor, y: AnyTensor, dims: Value = None, *_: Value
+) -> Value:
     if dims:
         x = b.apply("aten::movedim", x, dims, list(range(x.rank - len(dims), x.rank)))
     shape, total = x.shape[y.rank :], product(y.shape)
@@ -173,7 +177,7 @@ def _tensor_solution(b: Builder, x: Tensor, y: Tensor, dims: Value = None, *_: V
 
 
 def _determinant(name: str) -> Row:
-    def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
+    def row(b: Builder, x: AnyTensor, *_: Value) -> Value:
         a = square(b, x, name)
         of = factors.lu(b, a.data)
         total = b.apply("aten::prod.dim_int", diagonal(b, of.packed), 1)
@@ -182,23 +186,27 @@ def _determinant(name: str) -> Row:
     return row
 
 
-def _sign_and_log(b: Builder, x: Tensor, name: str) -> tuple[Stack, Tensor, Tensor]:
+def _sign_and_log(b: Builder, x: AnyTensor, name: str) -> tuple[Stack, AnyTensor, Tensor]:
+    """The sign (of complex numbers the phase) of the determinants, and the logarithms of their
+    sizes."""
     a = square(b, x, name)
     of = factors.lu(b, a.data)
     entries = diagonal(b, of.packed)
-    signs = b.apply("aten::prod.dim_int", b.apply("aten::sign", entries), 1)
+    signs = b.apply("aten::prod.dim_int", b.apply("aten::sgn", entries), 1)
     logs = b.apply("aten::log", b.apply("aten::abs", entries))
     return a, b.apply("aten::mul", signs, of.sign), b.apply("aten::sum.dim_IntList", logs, [1])
 
 
-def _slogdet(b: Builder, x: Tensor, *_: Value) -> Value:
+def _slogdet(b: Builder, x: AnyTensor, *_: Value) -> Value:
     a, sign, log = _sign_and_log(b, x, "linalg.slogdet")
     return a.back(b, sign), a.back(b, log)
 
 
-def _logdet(b: Builder, x: Tensor, *_: Value) -> Tensor:
-    """NaN of a negative determinant."""
+def _logdet(b: Builder, x: AnyTensor, *_: Value) -> Value:
+    """NaN of a negative real determinant."""
     a, sign, log = _sign_and_log(b, x, "logdet")
+    if isinstance(sign, ComplexTensor):
+        return a.back(b, b.apply("aten::add", b.apply("aten::log", sign), log))
 
     def real(s: Expr, e: Expr) -> Expr:
         return select(s < 0, const(_NAN, float64), e)

@@ -9,12 +9,18 @@ import tensorscript as ts
 from tensorscript.base.errors import TensorScriptError
 
 
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng([seed, *shape]).standard_normal(shape)
+def numbers(*shape: int, seed: int = 0, is_complex: bool = False) -> np.ndarray:
+    random = np.random.default_rng([seed, *shape])
+    real = random.standard_normal(shape)
+    return real + 1j * random.standard_normal(shape) if is_complex else real
+
+
+def adjoint(x: np.ndarray) -> np.ndarray:
+    return np.conj(np.swapaxes(x, -1, -2))
 
 
 def orthonormal(x: np.ndarray) -> None:
-    gram = np.swapaxes(x, -1, -2) @ x
+    gram = adjoint(x) @ x
     np.testing.assert_allclose(
         gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=1e-12
     )
@@ -32,23 +38,22 @@ def reduced(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
     return ts.linalg.svd(x, full_matrices=False)
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
 @pytest.mark.parametrize("shape", [(5, 5), (3, 8, 8), (1, 1)])
-def test_eigenvectors(shape: tuple[int, ...]) -> None:
-    x = numbers(*shape)
-    x = x + np.swapaxes(x, -1, -2)
+def test_eigenvectors(shape: tuple[int, ...], is_complex: bool) -> None:
+    x = numbers(*shape, is_complex=is_complex)
+    x = x + adjoint(x)
     values, vectors = ts.compile(eigen, fallback="error")(x)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(x), atol=1e-12)
-    turned = np.swapaxes(vectors, -1, -2)
-    np.testing.assert_allclose(vectors * values[..., None, :] @ turned, x, atol=1e-12)
-    np.testing.assert_allclose(
-        turned @ vectors, np.broadcast_to(np.eye(shape[-1]), shape), atol=1e-12
-    )
+    np.testing.assert_allclose(vectors * values[..., None, :] @ adjoint(vectors), x, atol=1e-12)
+    orthonormal(vectors)
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
 @pytest.mark.parametrize("shape", [(6, 4), (2, 3, 7), (5, 5)])
 @pytest.mark.parametrize("rank", [None, 2])
-def test_singular_vectors(shape: tuple[int, ...], rank: int | None) -> None:
-    x = numbers(*shape)
+def test_singular_vectors(shape: tuple[int, ...], rank: int | None, is_complex: bool) -> None:
+    x = numbers(*shape, is_complex=is_complex)
     if rank is not None:
         x[..., rank:] = x[..., :1]
     m, n = shape[-2:]
@@ -58,10 +63,7 @@ def test_singular_vectors(shape: tuple[int, ...], rank: int | None) -> None:
         np.testing.assert_allclose(values, np.linalg.svd(x, compute_uv=False), atol=1e-12)
         product = left[..., :k] * values[..., None, :] @ right[..., :k, :]
         np.testing.assert_allclose(product, x, atol=1e-12)
-        gram = np.swapaxes(left, -1, -2) @ left
-        np.testing.assert_allclose(
-            gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=1e-12
-        )
+        orthonormal(left)
 
 
 def test_singular_matrices_are_refused_by_place() -> None:
