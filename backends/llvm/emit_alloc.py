@@ -18,6 +18,10 @@ from .emit_types import ALIGN, memory_type
 
 STACK_LIMIT = 1 << 16
 """Bytes up to which a `stack` buffer of constant size lives in the frame."""
+SMALL = 1 << 10
+"""Bytes up to which a block whose size is found at run time lives in the frame."""
+MOST_SMALL = 16
+"""Blocks of a function that have a place in the frame for that."""
 
 
 def byte_count(buffer: Buffer) -> Expr:
@@ -61,17 +65,34 @@ def frame_buffer(context: Context, buffer: Buffer) -> str:
 
 
 def allocate(context: Context, size: str) -> str:
-    """A block of `size` bytes from the runtime, freed when its te block or the function ends."""
+    """A block of `size` bytes, small ones in the frame and others from the runtime, which are freed
+    when their te block or the function ends."""
+    code = context.code
+    slot = code.alloca("ptr", "heap")
+    code.at_entry(f"store ptr null, ptr {slot}")
+    in_frame = len(context.heap) < MOST_SMALL
+    context.heap.append(slot)
+    context.live.append(slot)
+    if not in_frame:
+        return _from_runtime(context, size, slot)
+    frame = code.alloca(f"[{SMALL} x i8], align {ALIGN}", "small")
+    before, large, ready = code.block, code.name("large"), code.name("ready")
+    code.branch(code.let(f"icmp sle i64 {size}, {SMALL}"), ready, large)
+    code.start(large)
+    pointer = _from_runtime(context, size, slot)
+    after = code.block
+    code.start(ready)
+    return code.let(f"phi ptr [ {frame}, %{before} ], [ {pointer}, %{after} ]", "buffer")
+
+
+def _from_runtime(context: Context, size: str, slot: str) -> str:
+    """A block of `size` bytes from the runtime, noted in `slot`."""
     code = context.code
     least = code.call("i64", "llvm.smax.i64", [("i64", size), ("i64", "1")])
     pointer = code.call("ptr", "ts_scratch", [("i64", least)])
-    slot = code.alloca("ptr", "heap")
-    code.at_entry(f"store ptr null, ptr {slot}")
     code.do(f"store ptr {pointer}, ptr {slot}")
     found = code.let(f"icmp ne ptr {pointer}, null")
     fail_unless(context, found, OUT_OF_MEMORY, "out of memory")
-    context.heap.append(slot)
-    context.live.append(slot)
     return pointer
 
 

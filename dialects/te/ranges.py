@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from tensorscript.base.dtypes import bool_, int64
 
-from .expr import Expr, add, sub
+from .expr import Expr, add, binary, sub
 from .polynomial import (
     ONE,
     Polynomial,
@@ -60,15 +61,25 @@ def _times(a: tuple[Bound, Bound], b: tuple[Bound, Bound]) -> tuple[Bound, Bound
     if p is not None and q is not None and r is not None and s is not None:
         corners = (p * r, p * s, q * r, q * s)
         return min(corners), max(corners)
-    if p is not None and r is not None and p >= 0 and r >= 0:
-        return p * r, None if q is None or s is None else q * s
-    if q is not None and s is not None and q <= 0 and s <= 0:
-        return q * s, None if p is None or r is None else p * r
-    if p is not None and p >= 0 and s is not None and s <= 0:
-        return None, p * s
-    if r is not None and r >= 0 and q is not None and q <= 0:
-        return None, r * q
+    if p is not None and p >= 0:
+        low = _most(a, _scaled(b, -1))
+        return None if low is None else -low, _most(a, b)
+    if r is not None and r >= 0:
+        return _times(b, a)
+    if q is not None and q <= 0:
+        return _scaled(_times(_scaled(a, -1), b), -1)
+    if s is not None and s <= 0:
+        return _times(b, a)
     return _ANY
+
+
+def _most(a: tuple[Bound, Bound], b: tuple[Bound, Bound]) -> Bound:
+    """The upper bound of a product whose first factor is not negative."""
+    (least, most), high = a, b[1]
+    if high is None:
+        return None
+    factor = least if high < 0 else most
+    return None if factor is None else factor * high
 
 
 def _lowest(a: Bound, b: Bound) -> Bound:
@@ -219,6 +230,11 @@ class Prover:
                 yield from self._nonnegatives(part)
         elif fact.op in ("lt", "le", "gt", "ge", "eq") and fact.args[0].dtype is int64:
             a, b = fact.args if fact.op in ("lt", "le", "eq") else reversed(fact.args)
+            if b.op == "min" and fact.op != "eq":  # less than the least is less than each
+                strict = "lt" if fact.op in ("lt", "gt") else "le"
+                for part in b.args:
+                    yield from self._nonnegatives(binary(strict, a, part))
+                return
             if not (self.tame(a) and self.tame(b)):
                 return
             gap = combine(polynomial(b), polynomial(a), -1)
@@ -228,7 +244,8 @@ class Prover:
 
     def nonnegative(self, p: Polynomial) -> bool:
         """Whether `p >= 0` is certain (`p` made of indices)."""
-        return self._nonnegative(p, [_FUEL])
+        by_fact = any(self._by_fact(p, fact, [_FUEL]) for fact in self._facts)
+        return by_fact or self._nonnegative(p, [_FUEL])
 
     def _nonnegative(self, p: Polynomial, fuel: list[int]) -> bool:
         low, high = self.polynomial_bounds(p)
@@ -251,6 +268,8 @@ class Prover:
             else:
                 continue
             tried = False
+            if least is not None and least >= 0 and self._is_size(atom, fuel):
+                choices = chain(choices, [{}])
             for bound in choices:
                 tried = True
                 if self._nonnegative(combine(rest, bound), fuel):
@@ -258,6 +277,17 @@ class Prover:
             if tried:
                 break
         return any(self._by_fact(p, fact, fuel) for fact in self._facts)
+
+    def _is_size(self, atom: Expr, fuel: list[int]) -> bool:
+        """Whether a compound atom whose least number is unknown or negative is 0 or more because
+        its parts are."""
+        low = self._atom(atom)[0]
+        if atom.op not in ("min", "floordiv") or (low is not None and low >= 0):
+            return False
+        if atom.op == "floordiv" and (self.bounds(atom.args[1])[0] or 0) <= 0:
+            return False
+        parts = atom.args if atom.op == "min" else atom.args[:1]
+        return all(self._nonnegative(polynomial(part), fuel) for part in parts)
 
     def _by_fact(self, p: Polynomial, fact: Polynomial, fuel: list[int]) -> bool:
         left = combine(p, fact, -1)

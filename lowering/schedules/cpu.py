@@ -151,26 +151,28 @@ def _write_out_taps(scheduler: Scheduler, block: Block) -> None:
 
 
 def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> None:
-    """Cut a long reduction to a single element into partial ones.
+    """Cut a long reduction to a single element into partial ones, for the threads.
 
     ```
     s[] = 0                             s[] = 0
     for r in 0 .. n { s[] += x[r] } --> for c in 0 .. n / chunk { p[c] = 0; for r.. { p[c] += .. } }
                                         for c in 0 .. n / chunk { s[] += p[c] }
     ```
+    The chunks are of one size, so that the result is the same however many threads there are.
     """
     chunk = parameters.reduction_chunk
     for loop in loops_in(scheduler.func.block):
         size = known(loop.extent)
         body = list(loop.block.ops)
         plain = len(body) == 1 and isinstance(body[0], UpdateOp)
-        if not loop.is_reduction or size is None or size < 2 * chunk or not plain:
+        if not loop.is_reduction or not plain or (size is not None and size < 2 * chunk):
             continue
         outer, _ = scheduler.do("split", loop.var, chunk, "short")
         known_buffers = set(scheduler.nest.buffers)
         clear, _ = scheduler.do("rfactor", outer)
         (partial,) = scheduler.nest.buffers.keys() - known_buffers
-        scheduler.do("set_scope", partial, "stack")
+        if size is not None:
+            scheduler.do("set_scope", partial, "stack")
         scheduler.do("fuse_loops", clear, outer)
 
 

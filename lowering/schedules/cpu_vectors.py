@@ -9,14 +9,15 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, walk
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, StoreOp, UpdateOp
 
 from ..schedule import Scheduler
 from ..te import search
-from ..te.affine import accesses, coefficient, expressions, flat_index, known
+from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.temporaries import temporaries
 from .contraction_tile import Blocking
+from .work import calls, grain_of, weight_of
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,8 @@ class CPUParameters:
     blocking: Blocking | None = None
 
 
-MATH_WEIGHT = 12
-"""A math function costs about this many additions."""
 LONGEST_CHAIN = 32
 """Additions in a row to one accumulator of a long sum."""
-
-
-def _weight(op: Operation) -> int:
-    """Operations of one innermost iteration."""
-    total = 0
-    for inner in op.walk():
-        for e in expressions(inner):
-            total += sum(MATH_WEIGHT if n.op == "call" else 1 for n in walk(e))
-    return max(1, total)
-
-
-def _calls(op: Operation) -> bool:
-    return any(n.op == "call" for inner in op.walk() for e in expressions(inner) for n in walk(e))
 
 
 def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
@@ -73,9 +59,9 @@ def _widest(op: Operation, buffers: dict[str, Buffer]) -> int:
 def lanes_of(op: Operation, buffers: dict[str, Buffer], parameters: CPUParameters) -> int:
     """Elements per vector loop: several registers when the body is small. A math function takes
     most of the 16 registers that there are without AVX-512."""
-    weight = _weight(op)
+    weight = weight_of(op)
     registers = 4 if weight <= 40 else 2 if weight <= 120 else 1
-    if parameters.vector_bytes < 64 and _calls(op):
+    if parameters.vector_bytes < 64 and calls(op):
         registers = 1
     registers = parameters.registers or registers
     return registers * parameters.vector_bytes // _widest(op, buffers)
@@ -97,24 +83,9 @@ def loops_in(block: Block) -> Iterable[ForOp]:
     return [op for op in block.ops if isinstance(op, ForOp)]
 
 
-def _trip_work(loop: ForOp) -> int:
-    """Estimated operations of one iteration of a loop (unknown sizes count as 64)."""
-    total = 0
-    for op in loop.block.ops:
-        if isinstance(op, ForOp):
-            total += (known(op.extent) or 64) * _trip_work(op)
-        else:
-            total += _weight(op)
-    return max(1, total)
-
-
-def _grain(loop: ForOp, parameters: CPUParameters) -> int:
-    return max(1, parameters.grain // _trip_work(loop))
-
-
 def make_parallel(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """Mark an independent loop parallel unless all of its work is too little for two threads."""
-    grain, size = _grain(loop, parameters), known(loop.extent)
+    grain, size = grain_of(scheduler.nest, loop, parameters.grain), known(loop.extent)
     if size is not None and size < 2 * grain:
         return
     scheduler.do("parallel", loop.var, grain)
@@ -151,7 +122,8 @@ def vectorize_inside(scheduler: Scheduler, loop: ForOp, parameters: CPUParameter
 
 def _accumulate(scheduler: Scheduler, loop: ForOp, lanes: int) -> None:
     """Vector accumulators; a long sum of floats in parts, since rounding errors add up."""
-    target, chunk, size = loop.var, lanes * LONGEST_CHAIN, known(loop.extent)
+    target, chunk = loop.var, lanes * LONGEST_CHAIN
+    size = scheduler.nest.most_iterations(loop)
     sums = any(
         isinstance(op, UpdateOp) and op.combiner == "add" and op.value.dtype.is_floating_point
         for op in loop.block.ops

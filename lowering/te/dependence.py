@@ -14,7 +14,7 @@ from functools import cache
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, add, const, loads, mul, substitute, var, walk
+from tensorscript.dialects.te.expr import Expr, add, const, loads, mul, sub, substitute, var, walk
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -178,14 +178,16 @@ def _disjoint(
     right: dict[str, Expr] = {}
     _bind_loops(a, loop, relations, ranges, left, "'")
     _bind_loops(b, loop, relations, ranges, right, '"')
-    for e in (*a.indices, *b.indices):
+    here, there = nest.guards(a.op), nest.guards(b.op)
+    for e in (*a.indices, *b.indices, *here, *there):
         for name in e.free:
             if name not in fixed and name not in relations:
                 left.setdefault(name, var(name + "'"))
                 right.setdefault(name, var(name + '"'))
     first = [substitute(e, left) for e in a.indices]
     second = [substitute(e, right) for e in b.indices]
-    prover = Prover(ranges)
+    facts = [substitute(e, left) for e in here] + [substitute(e, right) for e in there]
+    prover = Prover(ranges, facts)
     if any(_apart(prover, i, j) for i, j in zip(first, second, strict=True)):
         return True
     if not any(_divides(e) for e in (*first, *second)):
@@ -227,8 +229,16 @@ def _bind_loops(
         elif (relation == "<" and mark == '"') or (relation == ">" and mark == "'"):
             gap = f"{name}^"
             room = inner.extent.value if inner.extent.is_const else None
-            ranges[gap] = Interval(0, None if room is None else max(int(str(room)) - 2, 0))
+            most = None if room is None else max(int(str(room)) - 2, 0)
+            # The later iteration is one of the loop's, too.
+            last = _greatest(ranges[name]) if inner is loop else ()
+            ranges[gap] = Interval(0, most, (), tuple(sub(sub(e, var(name)), 1) for e in last))
             values[name] = add(add(var(name), var(gap)), 1)
+
+
+def _greatest(range_: Interval) -> tuple[Expr, ...]:
+    """Upper bounds of what has this range."""
+    return range_.above if range_.hi is None else (*range_.above, const(range_.hi))
 
 
 def _apart(prover: Prover, i: Expr, j: Expr) -> bool:

@@ -14,7 +14,7 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr, Scalar
 from tensorscript.dialects.te.expr import Expr, node, substitute, transform, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, VarOp
-from tensorscript.dialects.te.ranges import SIZE, Interval, inside_loop
+from tensorscript.dialects.te.ranges import SIZE, Interval, Prover, inside_loop
 
 
 def walk_ops(op: Operation) -> Iterator[Operation]:
@@ -103,6 +103,12 @@ class Nest:
             ranges = inside_loop(loop.var, loop.start, loop.extent, ranges)
         self.cache[key] = ranges
         return ranges
+
+    def most_iterations(self, loop: ForOp) -> int | None:
+        """The greatest number of iterations of `loop`, None where no number bounds it."""
+        if loop.extent.is_const:
+            return int(str(loop.extent))
+        return Prover(self.ranges(loop)).bounds(loop.extent)[1]
 
     def body_ranges(self, loop: ForOp) -> Mapping[str, Interval]:
         """The ranges that hold inside `loop`."""

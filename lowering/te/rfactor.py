@@ -13,7 +13,8 @@ for k_i_r in 0 .. 8 reduce { y[i] add= y_rf[k_i_r] }
 Arguments: further loops, each the next inner one, that also index the partial results (for several
 vectors of accumulators). Every update inside gets its own partial buffer. The loops around the
 target that are `reduce` and hold nothing else stay between the initialisation and the final step.
-The sum is reassociated, which te allows in reductions.
+The sum is reassociated, which te allows in reductions. Where the number of iterations is known only
+when the kernel runs, the partial results live in the arena instead of registers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tensorscript.dialects.te.buffers import Buffer, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, Number, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 
-from .dependence import accesses
+from .dependence import accesses, loads_of
 from .nest import Nest, insert_after, insert_before, only_child, walk_ops
 
 
@@ -62,8 +63,8 @@ def _loops(nest: Nest, names: tuple[str, ...]) -> list[ForOp] | str:
             return f"{name} is not the only statement of {found[-1].var}"
         if not loop.is_reduction:
             return f"loop {name} is not a reduction"
-        if not loop.extent.is_const or not loop.start.is_int(0):
-            return f"the bounds of {name} are not constant"
+        if not loop.start.is_int(0):
+            return f"{name} does not start at 0"
         found.append(loop)
     return found
 
@@ -92,6 +93,9 @@ def check(nest: Nest, target: str, *others: str) -> str | None:
         return loops
     top = _outermost(nest, loops[0])
     inside = {op.var for op in walk_ops(top) if isinstance(op, ForOp)} | {top.var}
+    for loop in loops:
+        if loop.extent.free & (inside | nest.mutable) or loads_of(loop.extent):
+            return f"the extent {loop.extent} of {loop.var} is not known before {top.var}"
     updates = [op for op in walk_ops(loops[-1]) if isinstance(op, UpdateOp)]
     if not updates:
         return "there is no te.update inside"
@@ -112,6 +116,7 @@ def apply(nest: Nest, target: str, *others: str) -> None:
     assert not isinstance(loops, str)  # check passed
     top = _outermost(nest, loops[0])
     shape = tuple(loop.extent for loop in loops)
+    scope = "reg" if all(size.is_const for size in shape) else "arena"
     index = ExprsAttr(tuple(var(loop.var) for loop in loops))
     before: list[Operation] = []
     after: list[Operation] = []
@@ -119,7 +124,7 @@ def apply(nest: Nest, target: str, *others: str) -> None:
     for op in updates:
         dtype = op.value.dtype
         name = nest.fresh(f"{op.buffer}_rf")
-        before.append(AllocOp(Buffer(name, dtype, shape), "reg"))
+        before.append(AllocOp(Buffer(name, dtype, shape), scope))
         neutral = identity(op.combiner, dtype)
         before.append(_over(nest, loops, "_z", _store(name, neutral), False))
         after.append(_over(nest, loops, "_r", _reduce(op, name, dtype), True))

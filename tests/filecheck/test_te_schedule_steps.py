@@ -34,6 +34,13 @@ te.func @f kernel logical (x: f32[N], N: i64, out y: f32[N]) {
     te.store y[j] = t.f32[j] + x.f32[j]
   }
 }"""
+TOTAL = """
+te.func @f kernel logical (x: f32[N], N: i64, out y: f32[]) {
+  te.store y[] = (0.0).f32
+  te.for k in 0 .. N serial reduce {
+    te.update y[] add= x.f32[k]
+  }
+}"""
 ACCUMULATED = """
 te.func @f kernel logical (a: f32[6, 4], out y: f32[4]) {
   te.for j in 0 .. 4 serial {
@@ -281,6 +288,28 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         te.update y[i] add= y_rf.f32[k_i_o_r, k_i_i_r]
       }
     }
+  }
+}""",
+    ),
+    "rfactor of blocks, as many as there are": (
+        TOTAL,
+        (
+            step("split", "k", 8, "short"),
+            step("rfactor", "k_o"),
+            step("fuse_loops", "k_o_z", "k_o"),
+            step("parallel", "k_o_z"),
+        ),
+        """
+  te.store y[] = (0.0).f32
+  te.alloc arena y_rf: f32[(N + 7) // 8]
+  te.for k_o_z in 0 .. (N + 7) // 8 parallel {
+    te.store y_rf[k_o_z] = (0.0).f32
+    te.for k_i in 0 .. min(8, N - k_o_z * 8) serial reduce {
+      te.update y_rf[k_o_z] add= x.f32[k_o_z * 8 + k_i]
+    }
+  }
+  te.for k_o_r in 0 .. (N + 7) // 8 serial reduce {
+    te.update y[] add= y_rf.f32[k_o_r]
   }
 }""",
     ),

@@ -205,21 +205,23 @@ te.func @k host logical (x: f32[N], out y: f32[N], N: i64, on: b1) {
   te.alloc arena b: f32[N] at (N * 4 + 63) // 64 * 64
   te.for r in 0 .. 3 serial {
     te.alloc arena t: f32[N]
-    te.call @inner(x, t, N, on.b1, 40 + r)
-    te.call @inner(t, a, N, on.b1, 100)
+    te.call @inner(x, t, N, on.b1, 440 + r)
+    te.call @inner(t, a, N, on.b1, 500)
   }
-  te.call @inner(a, y, N, True, 100)
+  te.call @inner(a, y, N, True, 500)
 }"""
 
 
 def test_host_calls_arena_and_heap() -> None:
     compiled = Compiled(HOST)
-    x, y = np.random.default_rng(5).random(20, "f4"), np.zeros(20, "f4")
-    assert compiled(x, y, np.int64(20), np.bool_(True)) == 0
-    np.testing.assert_allclose(y, x**8, rtol=1e-5)
-    assert compiled.runtime.allocated == 4
-    assert not compiled.runtime.blocks
-    assert compiled(np.zeros(45, "f4"), np.zeros(45, "f4"), np.int64(45), np.bool_(False)) == 1
+    for size, blocks in ((20, 0), (400, 4)):  # small ones live in the frame
+        x, y = np.random.default_rng(5).random(size, "f4"), np.zeros(size, "f4")
+        assert compiled(x, y, np.int64(size), np.bool_(True)) == 0
+        np.testing.assert_allclose(y, x**8, rtol=1e-5)
+        assert compiled.runtime.allocated == blocks
+        assert not compiled.runtime.blocks
+    large = np.zeros(445, "f4")
+    assert compiled(large, np.zeros_like(large), np.int64(445), np.bool_(False)) == 1
     assert compiled.runtime.errors == [(1, 'size "N"')]
     assert not compiled.runtime.blocks
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -71,14 +72,66 @@ def test_a_sum_of_wide_numbers_stays_wide() -> None:
     assert abs(float(found) - x.astype(np.float64).sum()) < 1e-9
 
 
-def test_threads_share_no_accumulator() -> None:
-    """A sum over a size that each call gives; `verify` checks every step of its schedule."""
-    options = CompileOptions(fallback="error", verify=True, cache=False)
-    total = ts.compile(whole, (ts.TensorSpec(("N",), ts.int64),), options=options)
+VERIFIED = CompileOptions(fallback="error", verify=True, cache=False)
+"""Every step of a schedule is checked."""
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
     before = ts.get_num_threads()
-    ts.set_num_threads(2)
+    ts.set_num_threads(count)
     try:
-        x = np.arange(1_000_000)
-        assert [int(total(x)) for _ in range(5)] == [int(x.sum())] * 5
+        yield
     finally:
         ts.set_num_threads(before)
+
+
+def test_threads_share_no_accumulator() -> None:
+    """A sum over a size that each call gives."""
+    total = ts.compile(whole, (ts.TensorSpec(("N",), ts.int64),), options=VERIFIED)
+    x = np.arange(1_000_000)
+    with threads(2):
+        assert [int(total(x)) for _ in range(5)] == [int(x.sum())] * 5
+
+
+def positive(x: ts.Tensor) -> ts.Tensor:
+    return x[x > 0.5].sum()
+
+
+def columns_of_chosen_rows(x: ts.Tensor) -> ts.Tensor:
+    return x[x[:, 0] > 0.5].sum(0)
+
+
+def variance(x: ts.Tensor) -> ts.Tensor:
+    return x.var(correction=0)
+
+
+FOUND: dict[str, tuple[Callable[..., ts.Tensor], Callable[[np.ndarray], np.ndarray]]] = {
+    "whole": (whole, lambda x: x.sum()),
+    "variance": (variance, lambda x: x.var()),
+    "columns": (columns, lambda x: x.sum(0)),
+    "found": (positive, lambda x: x[x > 0.5].sum()),
+    "columns of found rows": (columns_of_chosen_rows, lambda x: x[x[:, 0] > 0.5].sum(0)),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_threads_do_not_change_sums_over_sizes_of_the_call(name: str) -> None:
+    """Threads take blocks of fixed sizes, so that rounding is the same however many there are."""
+    program, meaning = FOUND[name]
+    compiled = ts.compile(program, (ts.TensorSpec(("N", "M"), ts.float32),), options=VERIFIED)
+    for shape in ((400, 2500), (3, 5), (0, 7)):
+        x = np.random.default_rng(4).random(shape).astype(np.float32)
+        results = []
+        for count in (1, 2):
+            with threads(count):
+                results.append(np.asarray(compiled(x)))
+        np.testing.assert_array_equal(results[0], results[1])
+        if x.size or program is not variance:
+            wanted = meaning(x.astype(np.float64))
+            np.testing.assert_allclose(results[0], wanted, rtol=1e-5)
+
+
+def test_sums_over_sizes_of_the_call_are_shared_by_threads() -> None:
+    compiled = ts.compile(whole, (ts.TensorSpec(("N",), ts.float32),), options=VERIFIED)
+    assert "parallel" in compiled.ir("scheduled")

@@ -125,10 +125,27 @@ def accumulated() -> FuncOp:
     return FuncOp("f", [a, b, Scalar("N", int64), c], [nest])
 
 
+def total() -> FuncOp:
+    """A reduction to one element, over a size of the call."""
+    x, y = make_buffer("x", float32, [N]), make_buffer("y", float32, [], "out")
+    add = UpdateOp("y", [], "add", load("x", [KK], float32))
+    body = [StoreOp("y", [], ZERO), ForOp("k", N, [add], reduction=True)]
+    return FuncOp("f", [x, Scalar("N", int64), y], body)
+
+
+def triangle() -> FuncOp:
+    """A reduction whose inner loop ends where its outer one is."""
+    x, y = make_buffer("x", float32, [N, N]), make_buffer("y", float32, [], "out")
+    add = UpdateOp("y", [], "add", load("x", [II, KK], float32))
+    inner = ForOp("k", II + 1, [add], reduction=True)
+    body = [StoreOp("y", [], ZERO), ForOp("i", N, [inner], reduction=True)]
+    return FuncOp("f", [x, Scalar("N", int64), y], body)
+
+
 NESTS: dict[str, Callable[[], FuncOp]] = {
     "pointwise": pointwise, "matmul": matmul, "softmax": softmax, "transpose": transpose,
     "padded": padded, "running_sum": running_sum, "blur": blur,
-    "rows": rows, "accumulated": accumulated,
+    "rows": rows, "accumulated": accumulated, "total": total, "triangle": triangle,
 }  # fmt: skip
 
 
@@ -180,7 +197,7 @@ def steps(draw: st.DrawFn, nest: Nest) -> object:
     )  # fmt: skip
     match kind:
         case "split":
-            tail = draw(st.sampled_from(["exact", "guard", "loop"]))
+            tail = draw(st.sampled_from(["exact", "guard", "loop", "short"]))
             return step("split", name, draw(st.integers(1, 4)), tail)
         case "reorder":
             order = draw(st.permutations(loops))
@@ -244,6 +261,8 @@ def test_legal_steps_keep_results(name: str, data: st.DataObject) -> None:
         (pointwise, step("cache", "x", "i", "attic"), "no local scope attic"),
         (blur, step("inline", "x"), "x is a parameter"),
         (matmul, step("rfactor", "i"), "not a reduction"),
+        (triangle, step("rfactor", "k"), "the extent i [+] 1 of k is not known before i"),
+        (total, step("parallel", "k"), "may meet in different iterations of k"),
         (pointwise, step("vectorize", "x"), "there is no loop x"),
     ],
 )
@@ -273,6 +292,8 @@ def test_what_must_be_legal_is() -> None:
     apply(running_sum(), (step("vectorize", "j"),))
     apply(running_sum(), (step("reorder", "j", "i"), step("parallel", "j")))
     apply(softmax(), (step("fuse_loops", "i", "i2"), step("parallel", "i", 4)))
+    blocks = (step("split", "k", 2, "short"), step("rfactor", "k_o"))
+    apply(total(), (*blocks, step("fuse_loops", "k_o_z", "k_o"), step("parallel", "k_o_z")))
     apply(
         transpose(),
         (

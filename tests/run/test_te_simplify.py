@@ -20,7 +20,7 @@ from tensorscript.dialects.te.expr import (
     unary,
     var,
 )
-from tensorscript.dialects.te.ranges import Interval, inside_loop, loop_interval, prove
+from tensorscript.dialects.te.ranges import SIZE, Interval, inside_loop, loop_interval, prove
 from tensorscript.dialects.te.simplify import simplify
 
 RANGES = {
@@ -84,6 +84,11 @@ def test_split_tail_is_inside() -> None:
     assert prove(parse("o * 8 + t < N"), inner) is True
     assert prove(parse("t < 8"), inner) is True
     assert prove(parse("k < N"), {**ranges, "k": Interval()}, [parse("k + 1 < N")]) is True
+    assert prove(parse("t < 8"), {**ranges, "t": SIZE}, [parse("t < min(N, 8)")]) is True
+    assert prove(parse("t < N"), {**ranges, "t": SIZE}, [parse("t < min(N, 8)")]) is True
+    assert prove(parse("t < 7"), {**ranges, "t": SIZE}, [parse("t < min(N, 8)")]) is None
+    assert prove(parse("min(4, N - o * 8) // 2 >= 0"), ranges) is True
+    assert prove(parse("min(4, N - o * 9) // 2 >= 0"), ranges) is None
 
 
 NAMES = ("a", "b", "c", "N")
