@@ -1,47 +1,21 @@
-"""`tensorscript.compile`: anything that holds a tensor program, as a native callable."""
+"""`tensorscript.compile`: anything that holds a tensor program, as a native callable.
+
+What the disk cache holds of a plain function is started from there, without scripting it
+(`started.py`); everything else is imported when it is needed (`late_api.py`).
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tensorscript.base.errors import UserError
-from tensorscript.frontends.script.modules import is_module
+from . import late_api, started
+from .options import BUDGET, CompileOptions, Fallback, options_from_environment
 
-from .cli_progress import bar_on_terminal
-from .examples import prepare
-from .function import CompiledFunction
-from .jit.load import load
-from .jit.script import function_entry, script_module
-from .options import CompileOptions, Fallback, options_from_environment
-from .program import Program
-from .schedule_file import chosen_schedules
-from .tune import BUDGET, tune, with_schedules
-
-
-def program_of(target: Any) -> tuple[Program, str]:
-    """The program and name of a function, a module, either of them scripted, or an archive's path.
-
-    Raises:
-        UserError: not something that can be compiled; errors of the script frontend.
-    """
-    if isinstance(target, str | os.PathLike):
-        target = load(target)
-    if not hasattr(target, "__tensorscript_program__") and is_module(target):
-        target = script_module(target)
-    if (program := getattr(target, "__tensorscript_program__", None)) is not None:
-        own: Program = program() if callable(program) else program
-        name = getattr(target, "__name__", None) or getattr(target, "original_name", None)
-        return own, name or type(target).__name__
-    if callable(target) and hasattr(target, "__code__"):
-        return function_entry(target).program(), target.__name__
-    raise UserError(
-        f"cannot compile {target!r}: expected a function, a scripted function or module, "
-        "or the path of a .pt archive"
-    )
+if TYPE_CHECKING:  # what a hit of the disk cache does not need
+    from .function import CompiledFunction
 
 
 def compile(  # the name users know from torch.compile
@@ -92,16 +66,11 @@ def compile(  # the name users know from torch.compile
         target=target, cpu=cpu, strict=strict, fallback=fallback, cache=cache
     )
     if schedule is not None:
-        chosen = replace(chosen, schedules=chosen_schedules(schedule))
-    found, name = program_of(program)
+        chosen = replace(chosen, schedules=late_api.chosen_schedules(schedule))
     options_here = options_from_environment(chosen)
-    made = CompiledFunction(found, options_here, name, fold=not options_here.strict)
     if autotune:
-        if example_inputs is None:
-            raise UserError("autotune needs example_inputs to time")
         budget = BUDGET if autotune is True else float(autotune)
-        with bar_on_terminal() as bar:
-            made = with_schedules(made, tune(made, list(example_inputs), budget, tell=bar))
-    if example_inputs is not None:
-        prepare(made, list(example_inputs))
-    return made
+        return late_api.compiled(program, example_inputs, options_here, budget)
+    if example_inputs is None and (known := started.start(program, options_here)) is not None:
+        return known
+    return late_api.compiled(program, example_inputs, options_here)

@@ -53,7 +53,9 @@ def cache_key(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-_COMPILES = ("base", "dialects", "lowering", "backends", "compiler")
+_COMPILES = (
+    "base", "eager", "dialects", "frontends", "lowering", "backends", "runtime", "compiler",
+)  # fmt: skip
 
 
 @functools.cache

@@ -19,9 +19,8 @@ from .cli_opt import run_opt
 from .cli_run import run_run
 from .cli_tune import run_tune
 from .observe import Report
-from .options import CompileOptions
+from .options import BUDGET, CompileOptions
 from .schedule_file import chosen_schedules
-from .tune import BUDGET
 
 Command = Callable[[argparse.Namespace, CompileOptions], Report]
 

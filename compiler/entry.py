@@ -17,9 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from tensorscript.backends import target as targets
-from tensorscript.backends.cpu.signature import (
-    signature_of,
-)
+from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.jit import compile_assembly, compile_object
-from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
+from tensorscript.backends.cpu.signature import Signature, with_scalar_outputs
 from tensorscript.base.errors import UserError
 from tensorscript.dialects.te import ops as te
 from tensorscript.lowering.ts_to_tg.specs import OutputTree

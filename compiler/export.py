@@ -14,9 +14,10 @@ from xdsl.dialects.builtin import StringAttr
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.c_entry import c_entries
 from tensorscript.backends.cpu.header import header_text
+from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.kept_state import KeptState
 from tensorscript.backends.cpu.object import build_object, link_library, write_archive
-from tensorscript.backends.cpu.signature import Signature, signature_of, with_scalar_outputs
+from tensorscript.backends.cpu.signature import Signature, with_scalar_outputs
 from tensorscript.backends.cpu.weights import Beside, Placed, fill, inside_text
 from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions

@@ -100,6 +100,7 @@ class CompiledFunction:
         self._on_gpu = self._specialiser.on_gpu
         self._names = program.names
         self._taking = Taking() if self._on_gpu else Taking(self._list_specs())
+        self.keep: Callable[[Specialisation], None] | None = None
         self._latest: Specialisation | None = None
         self.latest_specs: tuple[ArgumentSpec, ...] | None = None
 
@@ -312,6 +313,8 @@ class CompiledFunction:
         self._known.add(specs, found)
         self._latest = found
         found.fast_class = self._builtin_class(found)
+        if self.keep is not None:
+            self.keep(found)
         return found
 
     def _take_otherwise(self, specs: Sequence[ArgumentSpec]) -> bool:

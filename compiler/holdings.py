@@ -95,9 +95,9 @@ class _Walk:
 
     def _again(self, key: object) -> bool:
         """Whether this was met before; if so, which it was is all there is to say."""
-        number = self._met.setdefault(key, len(self._met))
-        self._word("met", number)
-        return number < len(self._met) - 1
+        is_known = key in self._met
+        self._word("met", self._met.setdefault(key, len(self._met)))
+        return is_known
 
     def _tensor(self, value: Tensor) -> None:
         array = value._array

@@ -14,8 +14,8 @@ from tensorscript.backends.cpu.builtin import Builtin
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.cpu.runtime import Part, part_text, runtime_symbols, take_error
 from tensorscript.backends.cpu.signature import Signature
-from tensorscript.backends.llvm.emit_clock import TIMES
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
+from tensorscript.backends.llvm.symbols import TIMES
 from tensorscript.base.errors import ScriptError, UserError
 
 from .cache import DiskCache, cache_key, compiler_identity

@@ -9,8 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.jit import compile_assembly
-from tensorscript.backends.cpu.signature import signature_of, with_scalar_outputs
+from tensorscript.backends.cpu.signature import with_scalar_outputs
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
     GROWN_DECLARATIONS,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tensorscript.dialects.te.schedule import Schedule
+if TYPE_CHECKING:  # what a hit of the disk cache does not need
+    from tensorscript.dialects.te.schedule import Schedule
 
 Fallback = Literal["interpret", "error"]
+BUDGET = 10.0
+"""Seconds that the autotuner takes if none are given."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from tensorscript.dialects.te.ops import functions
 from tensorscript.dialects.te.schedule import Schedule, ScheduleError, pseudo_code, schedules_of
 
-from .api import program_of
 from .examples import argument_specs
 from .function import CompiledFunction
 from .loop_nest import LoopNest
 from .lowered import Lowered
 from .options import CompileOptions, options_from_environment
+from .programs import program_of
 from .schedule_file import Schedules, load_schedules, schedules_text, write_schedules
 
 Start = Literal["logical", "default"]

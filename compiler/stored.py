@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
-from tensorscript.base.dtypes import BY_SHORT
-from tensorscript.dialects.te.expr import Expr, parse, text
 from tensorscript.dialects.ts.constants import text_of, value_of
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 from .native import Kernel, NativeCode
+from .stored_signature import signature_in, signature_out
 
 
 def _tree_out(tree: OutputTree) -> dict[str, Any]:
@@ -42,36 +40,10 @@ def _tree_in(raw: dict[str, Any]) -> OutputTree:
     )
 
 
-def _exprs_out(exprs: tuple[Expr, ...] | None) -> list[str] | None:
-    return None if exprs is None else [text(e) for e in exprs]
-
-
-def _exprs_in(raw: list[str] | None) -> tuple[Expr, ...] | None:
-    return None if raw is None else tuple(map(parse, raw))
-
-
-def _spec_out(spec: ValueSpec) -> list[Any]:
-    if isinstance(spec, ScalarSpec):
-        return [spec.name, spec.dtype.short]
-    shape, strides = _exprs_out(spec.shape), _exprs_out(spec.strides)
-    flags = [spec.updated, spec.listed, spec.grown]
-    return [spec.name, spec.dtype.short, shape, strides, *flags]
-
-
-def _spec_in(raw: list[Any]) -> ValueSpec:
-    name, dtype = raw[0], BY_SHORT[raw[1]]
-    if len(raw) == 2:
-        return ScalarSpec(name, dtype)
-    return ArraySpec(name, dtype, _exprs_in(raw[2]) or (), _exprs_in(raw[3]), *raw[4:])
-
-
 def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
     """The JSON form of everything but the object bytes."""
-    signature = code.signature
     return {
-        "inputs": [_spec_out(s) for s in signature.inputs],
-        "sizes": list(signature.sizes),
-        "outputs": [_spec_out(s) for s in signature.outputs],
+        **signature_out(code.signature),
         "kernels": [[k.name, k.category] for k in code.kernels],
         "plan": {
             "inputs": list(plan.inputs),
@@ -94,11 +66,6 @@ def from_metadata(
     Raises:
         KeyError, TypeError, ValueError: not such metadata.
     """
-    signature = Signature(
-        tuple(map(_spec_in, raw["inputs"])),
-        tuple(raw["sizes"]),
-        tuple(map(_spec_in, raw["outputs"])),
-    )
     kernels = tuple(Kernel(name, category) for name, category in raw["kernels"])
     own = raw["plan"]
     plan = CallPlan(
@@ -108,4 +75,4 @@ def from_metadata(
         aliases=tuple((leaf, path) for leaf, path in own["aliases"]),
         sizes=tuple(own["sizes"]),
     )
-    return NativeCode(data, signature, kernels, weights), plan
+    return NativeCode(data, signature_in(raw), kernels, weights), plan

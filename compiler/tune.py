@@ -28,10 +28,8 @@ from .cache import DiskCache, cache_key, compiler_identity
 from .cli_inputs import values_of
 from .examples import argument_specs, prepare
 from .function import CompiledFunction
-from .options import CompileOptions
+from .options import BUDGET, CompileOptions
 
-BUDGET = 10.0
-"""Seconds of tuning, if the caller names none."""
 GAIN = 0.97
 """A candidate wins below this part of the time of the best so far: less is noise."""
 ROUNDS = 9

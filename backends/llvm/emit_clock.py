@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from .emit_context import Context
 from .emit_text import ModuleText
+from .symbols import TIMES
 
-TIMES = "ts_times"
 _NOW = """define internal i64 @ts_now() nounwind {
 entry:
   %at = alloca [2 x i64]

@@ -26,6 +26,11 @@ def _key(fn: Stub) -> str:
     return f"{fn.__module__}.{fn.__qualname__}"
 
 
+def has_stubs() -> bool:
+    """Whether a program outside of this package has overloaded functions."""
+    return any(not key.startswith("tensorscript.") for key in _STUBS)
+
+
 def add_overload(fn: Stub) -> None:
     """Note one annotated stub; a stub written again (a reloaded module) starts a new list.
 

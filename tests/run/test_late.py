@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorscript.compiler import late
+from tensorscript.compiler import late, late_api
 
 PROGRAM = """
 import json, sys
@@ -35,14 +35,17 @@ MAKES_CODE = (
 )
 
 
-@pytest.mark.parametrize("name", late.__all__)
+@pytest.mark.parametrize("name", (*late.__all__, *late_api.__all__))
 def test_every_name_is_found(name: str) -> None:
-    assert getattr(late, name).__name__ == name
+    home = late if name in late.__all__ else late_api
+    assert getattr(home, name).__name__ == name
 
 
 def test_no_other_name_is_found() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Missing'"):
         late.Missing  # type: ignore[attr-defined]  # noqa: B018  # that is what is tested
+    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
+        late_api.Missing  # type: ignore[attr-defined]  # noqa: B018  # that is what is tested
 
 
 def test_a_hit_of_the_disk_cache_imports_nothing_that_makes_code(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 import tensorscript as ts
 from tensorscript.backends import target as targets
 from tensorscript.base.errors import UserError
-from tensorscript.compiler.api import program_of
 from tensorscript.compiler.cli import main
 from tensorscript.compiler.examples import argument_specs
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions
+from tensorscript.compiler.programs import program_of
 from tensorscript.compiler.tune import Store, Tuned, Tuner, agree, interleaved_medians, tune
 
 

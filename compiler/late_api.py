@@ -1,0 +1,30 @@
+"""What `tensorscript.compile` imports when the disk cache does not start a function.
+
+`late_api.compiled(...)` stands for `from .programs import compiled` and a call. It stands beside
+`late.py` because what is imported here imports that.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .function import CompiledFunction
+    from .programs import compiled, resumed
+    from .schedule_file import chosen_schedules
+
+__all__ = ["CompiledFunction", "chosen_schedules", "compiled", "resumed"]
+
+_OWN = "tensorscript.compiler"
+_HOMES = {
+    "CompiledFunction": f"{_OWN}.function",
+    "chosen_schedules": f"{_OWN}.schedule_file",
+    **dict.fromkeys(("compiled", "resumed"), f"{_OWN}.programs"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if (home := _HOMES.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(home), name)
