@@ -140,6 +140,14 @@ def complex_dtype(dtype: DType) -> DType:
     return {float64: complex128, complex128: complex128}.get(dtype, complex64)
 
 
+_OF_PYTHON: dict[object, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def of_python(kind: object) -> DType | None:
+    """The dtype that a Python type of numbers names (`dtype=float` is float64), or None."""
+    return _OF_PYTHON.get(kind) if isinstance(kind, type) else None
+
+
 def from_numpy(dtype: np.dtype) -> DType:
     """The DType stored as `dtype` (native byte order).
 

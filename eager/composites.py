@@ -5,7 +5,7 @@ Each is made of dispatched operators, so a tracer sees its parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
@@ -128,8 +128,14 @@ def gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int =
 def unravel_index(indices: Any, shape: Any) -> Any:
     """Places in a flat order as one tensor of coordinates a dimension."""
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype.name == "bool":
-        raise ValueRangeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
+        raise ArgumentError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, Sequence)):
+        raise ArgumentError(
+            f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
+        )
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if (odd := next((n for n in sizes if not isinstance(n, int)), None)) is not None:
+        raise ArgumentError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")
     if any(n < 0 for n in sizes):
         raise ValueRangeError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     out, rest = [], indices.long()

@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import DimensionError
 
 from .demand import Demand, Ints, each, require, sizes_of
+from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
 from .storage import array
@@ -308,6 +309,7 @@ def _floating_window(name: str) -> Demand:
 
 DEMANDS: dict[str, Demand] = {
     **WRITTEN,
+    **INDEXED,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_combinations, "combinations"),
     **each(same_dtype, "_euclidean_dist"),

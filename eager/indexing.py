@@ -8,11 +8,14 @@ dimensions elsewhere, so the two steps stay apart.
 from __future__ import annotations
 
 import operator
+import warnings
+from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import uint8
+from tensorscript.base.dtypes import DType, bool_, int64, uint8
 from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
 
 from .storage import Array, TensorBase
@@ -31,6 +34,7 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
         ValueRangeError: a slice with a step below 1.
     """
     items = _items(index)
+    warn_of_bytes(index, 3)
     consumed = sum(_width(i) for i in items)
     if consumed > array.ndim == 0:
         raise DimensionError(
@@ -42,9 +46,10 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
     basic: list[Any] = []
     advanced: list[Any] = []
     dim = 0
+    left_out = array.ndim - consumed
     for item in items:
         if item is Ellipsis:
-            count = array.ndim - consumed
+            count, left_out = left_out, 0
             basic += [_SLICE] * count
             advanced += [_SLICE] * count
             dim += count
@@ -76,12 +81,46 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
 
 
 def _items(index: Any) -> list[Any]:
-    if isinstance(index, list) and any(isinstance(i, (slice, type(None))) for i in index):
-        index = tuple(index)
-    items = [_plain(i) for i in (index if isinstance(index, tuple) else (index,))]
+    items = [_plain(i) for i in items_of(index)]
     if not any(i is Ellipsis for i in items):
         items.append(Ellipsis)
     return items
+
+
+def items_of(index: Any) -> tuple[Any, ...]:
+    """The items of `x[index]`: a short list that holds more than numbers is read as a tuple."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < _FEWEST and any(map(_is_item, index)):
+        return tuple(index)
+    return (index,)
+
+
+_FEWEST = 32
+"""Lists of this length are index tensors, as in NumPy of old."""
+
+
+def _is_item(v: Any) -> bool:
+    return v is None or isinstance(v, (slice, EllipsisType, TensorBase, Sequence, np.ndarray))
+
+
+def _has_bytes(index: Any) -> bool:
+    return any(isinstance(i, TensorBase) and i.dtype is uint8 for i in items_of(index))
+
+
+def kinds_of(index: Any, advanced: Sequence[Any]) -> list[DType]:
+    """The dtypes of the index tensors that `split` left over of `index`."""
+    mask = uint8 if _has_bytes(index) else bool_
+    return [mask if a.dtype == bool else int64 for a in advanced if isinstance(a, np.ndarray)]
+
+
+def warn_of_bytes(index: Any, stacklevel: int) -> None:
+    """Warn of masks of bytes, which are deprecated."""
+    if _has_bytes(index):
+        warnings.warn(_BYTES, UserWarning, stacklevel=stacklevel + 1)
+
+
+_BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
 def _plain(item: Any) -> Any:

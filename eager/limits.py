@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bfloat16, real_dtype
+from tensorscript.base.dtypes import DType, bfloat16, of_python, real_dtype
 
 from .modes import MODES
 
@@ -51,7 +51,7 @@ def finfo(type: DType | None = None) -> FloatLimits:
     Raises:
         TypeError: an integer dtype.
     """
-    dtype = real_dtype(type or MODES.default_dtype)
+    dtype = real_dtype(of_python(type) or type or MODES.default_dtype)
     if not dtype.is_floating_point:
         raise TypeError(
             f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
@@ -74,6 +74,7 @@ def iinfo(type: DType) -> IntegerLimits:
     Raises:
         TypeError: another dtype.
     """
+    type = of_python(type) or type
     if not type.is_integral:
         raise TypeError(
             f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'"

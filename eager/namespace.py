@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_NAME, DType, bool_, promote_types, scalar_dtype
+from tensorscript.base.dtypes import (
+    BY_NAME,
+    DType,
+    bool_,
+    of_python,
+    promote_types,
+    scalar_dtype,
+)
 from tensorscript.base.dtypes import from_numpy as from_array_dtype
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.schema import has_operator
@@ -78,6 +85,7 @@ def tensor(
         OperatorError: a device other than the CPU.
     """
     require_cpu(device)
+    dtype = of_python(dtype) or dtype
     if isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
     try:
@@ -165,6 +173,7 @@ _NOT_WRITABLE = (
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """As `tensor`, sharing memory where the data is an array or a tensor of that dtype."""
     require_cpu(device)
+    dtype = of_python(dtype) or dtype
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
     if isinstance(data, np.ndarray):

@@ -14,6 +14,7 @@ from tensorscript.base.dtypes import bool_, uint8
 from tensorscript.base.errors import DimensionError, ValueRangeError
 
 from .dispatch import call_overload
+from .indexing import items_of
 from .storage import TensorBase, value, wrap, wrap_like
 from .tracing import active_tracer, number_of
 
@@ -64,7 +65,7 @@ def _without_ones(source: TensorBase) -> Any:
 
 def _selected(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
     """`x` after numbers, slices and Nones, and the index tensor of each dimension (None: all)."""
-    items = _items(index)
+    items = items_of(index)
     skipped = x._array.ndim - sum(map(_width, items))
     if skipped < 0:
         raise DimensionError(f"too many indices for tensor of dimension {x._array.ndim}")
@@ -88,14 +89,6 @@ def _selected(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
             tensors.append(_index_tensor(item))
             dim += 1
     return x, tensors
-
-
-def _items(index: Any) -> tuple[Any, ...]:
-    if isinstance(index, tuple):
-        return index
-    if isinstance(index, list) and any(isinstance(i, slice | type(None)) for i in index):
-        return tuple(index)
-    return (index,)
 
 
 def _width(item: Any) -> int:

@@ -19,7 +19,8 @@ from tensorscript.base.schema import has_operator, operator_names
 from . import subscript
 from .composites import METHODS
 from .dispatch import call
-from .indexing import gather, split
+from .index_demands import check_put
+from .indexing import gather, kinds_of, split
 from .modes import MODES
 from .storage import TENSOR_CLASS, Array, TensorBase, to_storage, value
 from .tensor_facts import TensorFacts
@@ -55,6 +56,25 @@ def _unbound(name: str) -> Callable[..., Any]:
 
     run.__name__, run.__qualname__ = name, f"Tensor.{name}"
     return run
+
+
+def _no_fit(new: Array, target: Array, plain: bool) -> str:
+    """Why `new` does not fill `target`, which plain indices selected or index tensors."""
+    have, want = list(new.shape), list(target.shape)
+    if plain and len(have) <= len(want):
+        lead = len(want) - len(have)
+        at = next(
+            k for k in range(len(want))[::-1] if k < lead or have[k - lead] not in (1, want[k])
+        )
+        return (
+            f"The expanded size of the tensor ({want[at]}) must match the existing size "
+            f"({have[at - lead]}) at non-singleton dimension {at}.  Target sizes: {want}.  Tensor "
+            f"sizes: {have}"
+        )
+    return (
+        f"shape mismatch: value tensor of shape {have} cannot be broadcast to indexing result of "
+        f"shape {want}"
+    )
 
 
 def _is_method(name: str) -> bool:
@@ -100,6 +120,8 @@ class Tensor(
             subscript.put(self, index, source)
             return
         check_leaf(self)
+        if isinstance(source, (str, bytes, dict, set, type(None))):
+            raise ArgumentError(f"can't assign a {type(source).__name__} to a {self.type()}")
         view, advanced = split(self._array, index)
         if isinstance(source, Tensor) and source.dtype is self.dtype:
             new: Array = source._array
@@ -112,10 +134,9 @@ class Tensor(
         if new.ndim > target.ndim or any(
             n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
         ):
-            raise OperatorError(
-                f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to "
-                f"indexing result of shape {list(target.shape)}"
-            )
+            raise OperatorError(_no_fit(new, target, advanced is None))
+        if advanced is not None and isinstance(source, Tensor):
+            check_put(self, kinds_of(index, advanced), source)
         view[... if advanced is None else advanced] = new
         written(self)
         depends(self, (source,))

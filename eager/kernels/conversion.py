@@ -83,9 +83,9 @@ def view_as_complex(self: Any) -> Any:
         raise OperatorError("Input tensor must have one or more dimensions")
     if a.shape[-1] != 2:
         raise OperatorError("Tensor must have a last dimension of size 2")
-    if a.strides[-1] != a.itemsize:
+    if a.size and a.strides[-1] != a.itemsize:
         raise OperatorError("Tensor must have a last dimension with stride 1")
-    if any(step % (2 * a.itemsize) for step in a.strides[:-1]):
+    if a.size and any(step % (2 * a.itemsize) for step in a.strides[:-1]):
         raise OperatorError("Tensor must have a stride divisible by 2 for all but last dimension")
     dtype = complex_dtype(self.dtype)
     return make(a.view(dtype.numpy)[..., 0], dtype)

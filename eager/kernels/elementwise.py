@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import (
     DType,
     bool_,
@@ -260,17 +261,12 @@ def sign(self: Any) -> Any:
     return wrap(x if x.dtype == bool else np.sign(x), self.dtype)
 
 
-_C_NAMES = {"f32": "float", "f64": "double", "i64": "long int", "i32": "int", "b1": "bool"}
-
-
 def lerp(self: Any, end: Any, weight: Any) -> Any:
     dtype = self.dtype
     for name, x in (("end", end), ("weight", weight)):
         if getattr(x, "dtype", dtype) is not dtype:
             raise OperatorError(
-                f"expected dtype {_C_NAMES.get(dtype.short, dtype.name)} for `{name}` but got "
-                "dtype "
-                f"{_C_NAMES.get(x.dtype.short, x.dtype.name)}"
+                f"expected dtype {cpp_name(dtype)} for `{name}` but got dtype {cpp_name(x.dtype)}"
             )
     a, b, w = cast(self, dtype), cast(end, dtype), cast(weight, dtype)
     check_broadcast(a, b, w)

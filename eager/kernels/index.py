@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import bool_, float32, float64, int32, int64, uint8
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..indexing import check_index, check_mask
+from ..indexing import check_index, check_mask, warn_of_bytes
 from ..indexing import gather as gather_view
 from ..storage import Array, array, compute, make, to_storage, value, wrap
 from .shapes import check_broadcast, normal_dim
 
 Kernel = Callable[..., Any]
-
-
-def _plain(x: Any) -> Array:
-    return array(x).astype(bool) if x.dtype is uint8 else array(x)
 
 
 def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -28,6 +25,7 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         raise DimensionError(
             f"too many indices for tensor of dimension {a.ndim} (got {len(indices)})"
         )
+    warn_of_bytes(tuple(indices), 2)
     out: list[Any] = []
     dim = 0
     for index in indices:
@@ -35,7 +33,7 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
             out.append(slice(None))
             dim += 1
             continue
-        found = _plain(index)
+        found = array(index).astype(bool) if index.dtype is uint8 else array(index)
         if found.dtype == bool:
             check_mask(a, found, dim)
             dim += found.ndim
@@ -99,7 +97,8 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
         )
     if m.dtype != bool:
         raise OperatorError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.name}"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{cpp_name(mask.dtype)}"
         )
     check_broadcast(a, m)
     return make(np.where(m, source_of(number, self), a), self.dtype)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 
@@ -188,12 +189,12 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
     """Elements of `source` in order at the true places of `mask`, which broadcasts with `self`."""
     if mask.dtype is not bool_:
         raise OperatorError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{mask.dtype.name}"
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{cpp_name(mask.dtype)}"
         )
     if source.dtype is not self.dtype:
         raise OperatorError(
-            "masked_scatter: expected self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got"
             f"{self.dtype.word} and {source.dtype.word}"
         )
     shape = broadcast(array(self).shape, array(mask).shape)
@@ -232,7 +233,8 @@ def put(self: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
         raise OperatorError(f"put_(): Expected a long tensor for index, but got {index.dtype.word}")
     if source.dtype is not self.dtype:
         raise OperatorError("put_(): self and source expected to have the same dtype, but got "
-                            f"{self.dtype.word} and {source.dtype.word}")  # fmt: skip
+                            f"self.dtype = {self.dtype.word} and source.dtype = "
+                            f"{source.dtype.word}")  # fmt: skip
     if array(source).size != array(index).size:
         raise OperatorError(
             "put_(): Expected source and index to have the same number of elements, but got "

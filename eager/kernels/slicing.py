@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import array, make
@@ -104,7 +105,21 @@ def tensor_split_at(self: Any, indices: Sequence[int], dim: int = 0) -> list[Any
 
 def tensor_split_by(self: Any, where: Any, dim: int = 0) -> list[Any]:
     """`where` holds the number of parts, or the places between them."""
+    if not array(self).ndim:
+        raise OperatorError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+        )
     found = array(where)
+    if where.dtype is not int64:
+        raise OperatorError(
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+            f"{where.dtype.word}"
+        )
+    if found.ndim > 1:
+        raise OperatorError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+            f"one-dimensional tensor, but got a tensor with {found.ndim} dims"
+        )
     if found.ndim == 0:
         return tensor_split(self, int(found), dim)
     return tensor_split_at(self, found.tolist(), dim)

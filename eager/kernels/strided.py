@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,8 +11,8 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 
 from tensorscript.base.errors import OperatorError
 
-from ..device import contiguous_format
-from ..memory_format import format_strides, known_format
+from ..device import contiguous_format, preserve_format
+from ..memory_format import format_strides, known_format, suggested_format
 from ..storage import Array, array, make
 from .shapes import normal_dim
 
@@ -19,7 +20,13 @@ Kernel = Callable[..., Any]
 
 
 def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
-    """A new shape over the elements in order; what is added is not initialised."""
+    """A new shape over the elements in order; what is added is not initialised.
+
+    Without a memory format the strides of a tensor that has the shape already stay.
+    """
+    if memory_format is None and tuple(size) == array(self).shape:
+        return self
+    _refuse_overflow(size, array(self).itemsize)
     flat, count = array(self).reshape(-1), int(np.prod(size, dtype=np.int64))
     if count > flat.size:
         longer = np.empty(count, flat.dtype)
@@ -33,6 +40,28 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
         strides = format_strides(tuple(size), wanted)
         self._array = strided_view(made, tuple(size), [s * made.itemsize for s in strides])
     return self
+
+
+def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
+    """The shape of `other`; with `preserve_format` also the memory format that it lies in."""
+    wanted = known_format(memory_format)
+    if wanted is preserve_format:
+        wanted = suggested_format(array(other))
+    return resize_(self, array(other).shape, wanted)
+
+
+def _refuse_overflow(size: Sequence[int], itemsize: int) -> None:
+    """Refuse sizes, strides and bytes past 64 bits.
+
+    Raises:
+        OperatorError: in PyTorch's words.
+    """
+    if any(n < 0 for n in size) or math.prod(size) >= 2**63:
+        raise OperatorError("numel: integer multiplication overflow")
+    if math.prod(max(n, 1) for n in size[1:]) >= 2**63:
+        raise OperatorError("Stride calculation overflowed")
+    if math.prod(size) * itemsize >= 2**63:
+        raise OperatorError(f"Storage size calculation overflowed with sizes={list(size)}")
 
 
 def set_(self: Any, source: Any = None) -> Any:
@@ -108,7 +137,7 @@ def memory_of(a: Array) -> tuple[Array, int]:
 
 KERNELS: dict[str, Kernel] = {
     "aten::resize_": resize_,
-    "aten::resize_as_": lambda self, other, memory_format=None: resize_(self, array(other).shape),
+    "aten::resize_as_": resize_as_,
     "aten::set_": set_,
     "aten::set_.source_Tensor": set_,
     "aten::set_.source_Tensor_storage_offset": set_strided,

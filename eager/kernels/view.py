@@ -44,6 +44,8 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         raise OperatorError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not shape:
         return reshape(self, [1])
+    if start == end:
+        return self
     middle = int(np.prod(shape[start : end + 1], dtype=np.int64))
     return reshape(self, [*shape[:start], middle, *shape[end + 1 :]])
 

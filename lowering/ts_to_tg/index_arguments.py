@@ -6,7 +6,7 @@ and every source element that is read exists.
 
 from __future__ import annotations
 
-from tensorscript.base.dtypes import int32, int64
+from tensorscript.base.dtypes import bool_, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .arguments import Check, shape_text
@@ -151,6 +151,21 @@ def _index_select(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -
         b.error("index_select(): Expected dtype int32 or int64 for index")
 
 
+def _index_put(
+    b: Builder, x: Tensor, indices: Value, values: Tensor, accumulate: bool = False, *_: Value
+) -> None:
+    """One number at the places of one mask is converted, as `masked_fill_` does."""
+    given = [i for i in indices if i is not None] if isinstance(indices, list) else []
+    masked = len(given) == 1 and isinstance(given[0], Tensor) and given[0].dtype is bool_
+    if masked and not accumulate and product(values.shape).is_int(1):
+        return
+    if values.dtype is not x.dtype:
+        b.error(
+            f"Index put requires the source and destination dtypes match, got {x.dtype.word} for"
+            f" the destination and {values.dtype.word} for the source."
+        )
+
+
 def _embedding(b: Builder, weight: Tensor, index: Tensor, *_: Value) -> None:
     if weight.rank != 2:
         b.error("'weight' must be 2-D")
@@ -170,5 +185,7 @@ INDEX_ARGUMENTS: dict[str, Check] = {
     "aten::index_add": _index_add,
     "aten::index_copy": _index_copy,
     "aten::index_select": _index_select,
+    "aten::index_put": _index_put,
+    "aten::_index_put_impl": _index_put,
     "aten::embedding": _embedding,
 }

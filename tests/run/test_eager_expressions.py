@@ -44,6 +44,16 @@ torch.ones(3)[1:].untyped_storage().nbytes(), torch.ones(3).is_set_to(torch.ones
 torch.ones(2).type(torch.DoubleTensor).dtype
 list(reversed(torch.arange(6).view(3, 2)))
 torch.Tensor.add is torch.Tensor.add, torch.Tensor.add.__name__
+torch.ones(2, dtype=float).dtype, torch.arange(3, dtype=int), torch.ones(2).to(bool)
+torch.tensor([1, 2], dtype=float), torch.as_tensor([1.5], dtype=int), torch.finfo(float).bits
+torch.can_cast(float, int), torch.ones(2).sum(dtype=complex)
+torch.arange(3.)[..., ...], torch.arange(6).view(2, 3)[[[0, 1], [1, 2]]]
+torch.arange(3.)[torch.tensor([1, 0, 1], dtype=torch.uint8)]
+torch.zeros(3).index_put_((torch.tensor([True, False, True]),), torch.tensor(2))
+torch.empty(3, 2).t().resize_as_(torch.empty(3, 2).t()).stride()
+torch.ones(1).resize_as_(torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), memory_format=torch.preserve_format).stride()
+torch.view_as_complex(torch.ones(0, 2)).shape
+(lambda x: x.flatten(1, 1) is x)(torch.ones(2, 2))
 """.strip().splitlines()  # noqa: E501  # one expression a line
 
 REFUSALS = """
@@ -70,6 +80,26 @@ torch.nonzero(torch.ones(2), as_tuple=True, out=torch.empty(2, dtype=torch.int64
 torch.randperm(-1)
 torch._assert_async(torch.tensor(0))
 torch.ones(2).__iadd__([1])
+torch.zeros(3).__setitem__(torch.tensor([0, 1]), torch.ones(2, dtype=torch.double))
+torch.zeros(3).__setitem__(torch.tensor([0, 1]), torch.ones(3, dtype=torch.double))
+torch.zeros(3).__setitem__(torch.tensor([1, 0, 1], dtype=torch.uint8), torch.tensor(1.))
+torch.zeros(3).__setitem__(slice(0, 2), torch.ones(3))
+torch.zeros(3).__setitem__(0, "a")
+torch.zeros(3).index_put_((torch.tensor([0]),), torch.ones(1, dtype=torch.int64), accumulate=True)
+torch.zeros(3).index_copy_(0, torch.tensor([0]), torch.ones(1, dtype=torch.int64))
+torch.zeros(3).index_add_(0, torch.tensor([0]), torch.ones(1, dtype=torch.int64))
+torch.zeros(3).index_select(0, torch.tensor([[0]]))
+torch.zeros(3).index_select(0, torch.tensor([0.]))
+torch.zeros(3).masked_scatter_(torch.tensor([True, False, True]), torch.ones(3, dtype=torch.double))
+torch.unravel_index(torch.tensor(0.5), (2, 2))
+torch.unravel_index(torch.tensor(5), 2.5)
+torch.unravel_index(torch.tensor(5), (2.5, 2))
+torch.tensor_split(torch.tensor(1), torch.tensor(2))
+torch.tensor_split(torch.ones(3), torch.tensor([1.5]))
+torch.tensor_split(torch.ones(3), torch.tensor([[1]]))
+torch.empty((), dtype=torch.float64).resize_([2, 4, 2**29, 2**29])
+torch.empty((), dtype=torch.float64).resize_([8, 8, 2**29, 2**29])
+torch.empty((), dtype=torch.float64).resize_([0, 4, 2**61])
 """.strip().splitlines()  # noqa: E501  # one expression a line
 
 
@@ -96,3 +126,9 @@ def test_parts_of_complex_numbers_are_assigned() -> None:
     z = ts.zeros(2, dtype=ts.complex64)
     z.real, z.imag = ts.tensor([1.0, 2.0]), 3.0
     assert z.tolist() == [1 + 3j, 2 + 3j]
+
+
+def test_masks_of_bytes_are_deprecated() -> None:
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        found = ts.arange(3)[ts.tensor([1, 0, 1], dtype=ts.uint8)]
+    assert found.tolist() == [0, 2]

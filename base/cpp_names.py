@@ -1,0 +1,24 @@
+"""How C++ spells an element type: some of PyTorch's messages show it instead of the dtype."""
+
+from __future__ import annotations
+
+from .dtypes import DType
+
+_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+}
+
+
+def cpp_name(dtype: DType) -> str:
+    """The name of the C++ type (`long int` for int64); PyTorch's own name for one of no table."""
+    return _NAMES.get(dtype.name, dtype.name)

@@ -1,0 +1,73 @@
+"""What operators that select and write by index tensors ask of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tensorscript.base.cpp_names import cpp_name
+from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
+from tensorscript.base.errors import DimensionError
+
+from .demand import Demand, each, require
+from .storage import array
+
+
+def check_put(target: Any, kinds: Sequence[DType], values: Any, accumulate: bool = False) -> None:
+    """Refuse to write `values` of another dtype at index tensors of the dtypes `kinds`.
+
+    One number at the places of one mask is `masked_fill_`, which converts it.
+
+    Raises:
+        OperatorError: the dtypes differ, or that one mask is of bytes.
+    """
+    if array(values).size == 1 and not accumulate and list(kinds) in ([bool_], [uint8]):
+        require(
+            kinds[0] is bool_,
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {cpp_name(uint8)}",
+        )
+        return
+    require(
+        target.dtype is values.dtype,
+        "Index put requires the source and destination dtypes match, got "
+        f"{target.dtype.word} for the destination and {values.dtype.word} for the source.",
+    )
+
+
+def _index_put(
+    self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, *_: Any
+) -> None:
+    check_put(self, [i.dtype for i in indices if i is not None], values, accumulate)
+
+
+def _index_select(self: Any, dim: int, index: Any) -> None:
+    if array(index).ndim > 1:
+        raise DimensionError("index_select(): Index is supposed to be a vector")
+    require(
+        index.dtype in (int32, int64), "index_select(): Expected dtype int32 or int64 for index"
+    )
+
+
+def _index_copy(self: Any, dim: int, index: Any, source: Any) -> None:
+    require(
+        self.dtype is source.dtype,
+        "index_copy_(): self and source expected to have the same dtype, but got (self) "
+        f"{self.dtype.word} and (source) {source.dtype.word}",
+    )
+
+
+def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> None:
+    require(
+        self.dtype is source.dtype,
+        f"index_add_(): self ({self.dtype.word}) and source ({source.dtype.word}) must have the "
+        "same scalar type",
+    )
+
+
+INDEXED: dict[str, Demand] = {
+    **each(_index_put, "index_put", "index_put_", "_index_put_impl_", "_index_put_impl"),
+    **each(_index_select, "index_select"),
+    **each(_index_copy, "index_copy", "index_copy_"),
+    **each(_index_add, "index_add", "index_add_"),
+}
+"""Overloads to what they ask, in the words of PyTorch."""
