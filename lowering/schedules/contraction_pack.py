@@ -17,6 +17,7 @@ from tensorscript.dialects.te.ops import ForOp, IfOp, StoreOp
 
 from ..te.affine import coefficient, flat_index, known
 from .contraction_shape import Axis, Spots, memory_of
+from .contraction_tile import divides
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class RowPacker:
         if x is None or min(self.rows, side) < 4 or (size is not None and size < side):
             return 0
         position = flat_index(self.buffers[str(x.value)], x.args)
-        if not depth.names or not depth.is_even(position):
-            return 0
+        if not depth.names or not (depth.is_even(position) or divides(depth.extents[-1], side)):
+            return 0  # what lies together is not a whole number of squares
         step = coefficient(position, depth.names[-1])
         return side if step is not None and step.is_int(1) else 0
 

@@ -44,10 +44,13 @@ from tensorscript.dialects.te.expr import (
     substitute,
     transform,
     var,
+    walk,
 )
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
+from tensorscript.dialects.te.ranges import Interval
+from tensorscript.dialects.te.simplify import simplify
 
-from ..te.affine import all_buffers, coefficient, flat_index
+from ..te.affine import all_buffers, coefficient, flat_index, known
 
 SUM_DTYPES: dict[DType, DType] = {
     float32: float32, float64: float64, int64: int64,
@@ -207,7 +210,37 @@ def recognise(func: FuncOp) -> Product | None:
     if (epilogue := epilogue_of(body, update.buffer)) is None:
         return None
     depth = Axis([loop.var for loop in depth_loops], [loop.extent for loop in depth_loops])
+    depth, (x, y) = _by_digits(depth, (x, y))
     return Product(batch, rows, columns, depth, x, y, update, epilogue)
+
+
+def _by_digits(axis: Axis, readers: tuple[Expr, ...]) -> tuple[Axis, list[Expr]]:
+    """Two loops in the place of one that is read by its quotient and remainder, as a flattened
+    dimension is: memory goes on evenly in the inner one."""
+    made, values, ranges = Axis([], []), dict[str, Expr](), dict[str, Interval]()
+    for name, extent in zip(axis.names, axis.extents, strict=True):
+        size, parts = known(extent), _divisors(name, readers)
+        if size is None or len(parts) != 1 or size % (part := parts.pop()):
+            made.names.append(name)
+            made.extents.append(extent)
+            continue
+        outer, inner = f"{name}_part", f"{name}_step"
+        made.names += [outer, inner]
+        made.extents += [const(size // part), const(part)]
+        values[name] = var(outer) * part + var(inner)
+        ranges[outer], ranges[inner] = Interval(0, size // part - 1), Interval(0, part - 1)
+    return made, [simplify(substitute(e, values), ranges) if values else e for e in readers]
+
+
+def _divisors(name: str, readers: Iterable[Expr]) -> set[int]:
+    """The numbers that a loop variable is divided by."""
+    return {
+        number
+        for reader in readers
+        for n in walk(reader)
+        if n.op in ("floordiv", "mod") and n.args[0] is var(name)
+        if (number := known(n.args[1])) is not None and number > 1
+    }
 
 
 def _classify(

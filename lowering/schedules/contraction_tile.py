@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 
 from xdsl.ir import Operation
 
@@ -18,6 +19,8 @@ TILE_ROWS = {64: 14, 32: 6, 16: 6}
 VECTORS_PER_ROW = 2
 LEAST_SUMS = 8
 """Vectors of sums that hide the latency of one multiply-add."""
+TILE_COST = 1.5
+"""Of a step of a tile beside its multiply-adds, in rows."""
 WORTH_FITTING = 0.08
 """Of the columns: as many lanes less repay a tile that multiplies less often with what it loads."""
 BATCH_TASKS = 4
@@ -39,15 +42,18 @@ class Tile:
     lanes: int
 
 
+def _steps(size: int, rows: int) -> float:
+    """What a product of `size` rows costs in tiles of `rows`, those included that are padding: 16
+    rows are 8 + 8 rather than 14 + 2, and 197 are 18 panels of 11 rather than 15 of 14."""
+    return ceil(size / rows) * (rows + TILE_COST)
+
+
 def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
     """The register tile of a dtype on a machine, for a product of `size` rows."""
     lanes = vector_bytes // dtype.itemsize
     most = TILE_ROWS.get(vector_bytes, 6)
     have = int(str(size)) if size.is_const else most
-    if have > most:
-        panels = -(-have // most)
-        most = -(-have // panels)  # equal panels: 16 rows are 8 + 8, not 14 + 2
-    rows = min(most, have)
+    rows = min(range(1, min(most, have) + 1), key=lambda rows: (_steps(have, rows), -rows))
     return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows), lanes)
 
 

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.dtypes import float32
+from tensorscript.dialects.te.expr import const
 from tensorscript.lowering.schedules.contraction_plan import Lie, Plan, Sizes, best_plan
-from tensorscript.lowering.schedules.contraction_tile import Tile
+from tensorscript.lowering.schedules.contraction_tile import Tile, tile_for
 
 TILE = Tile(14, 32, 16)
 
@@ -163,3 +165,28 @@ def test_rows_that_do_not_follow_are_products_of_their_own(
         np.testing.assert_allclose(compiled(x, w), wanted, rtol=0, atol=weights[1] * 1e-6)
     finally:
         ts.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("rows", "of_tile"), [(8, 8), (16, 8), (64, 13), (128, 13), (197, 11), (512, 14)]
+)
+def test_rows_of_a_tile_leave_little_padding(rows: int, of_tile: int) -> None:
+    assert tile_for(float32, 64, const(rows)).rows == of_tile
+
+
+def heads_joined(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x.transpose(1, 2).flatten(2) @ w
+
+
+@pytest.mark.parametrize("width", [32, 20])
+def test_a_depth_of_joined_heads_is_packed_by_squares(width: int) -> None:
+    """Where memory goes on evenly in a head only, and where a head is no whole number of squares.
+    The numbers are right in both."""
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 3, 77, width)).astype("f4")
+    w = random.standard_normal((3 * width, 80)).astype("f4")
+    compiled = ts.compile(heads_joined, (x, w), target="x86_64-unknown-linux-gnu", cpu="x86-64-v4")
+    assert ("te.for kv in" in compiled.ir("scheduled")) == (width == 32)
+    wanted = x.transpose(0, 2, 1, 3).reshape(2, 77, -1).astype("f8") @ w
+    got = ts.compile(heads_joined, (x, w), fallback="error")(x, w)
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
