@@ -22,7 +22,16 @@ from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
 from tensorscript.base.errors import InternalError
-from tensorscript.dialects.te.ops import FuncOp, WhileOp, constants, functions
+from tensorscript.dialects.te.ops import (
+    AllocOp,
+    AssignOp,
+    CallOp,
+    FuncOp,
+    WhileOp,
+    constants,
+    functions,
+    statements,
+)
 
 from .cache import DiskCache
 from .memory import aligned
@@ -46,6 +55,11 @@ def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
         for f in functions(module)
         if f.role.data == "kernel"
     )
+
+
+def _only_calls(loop: WhileOp) -> bool:
+    """Nothing but calls of kernels, and a counter."""
+    return all(isinstance(op, AllocOp | AssignOp | CallOp) for op in statements(loop))
 
 
 class ScheduledModule:
@@ -88,8 +102,8 @@ class NativeModule(ScheduledModule):
     def optimization(self) -> Optimization:
         """Loops over scalars in host code gain from LLVM's scalar passes (a third on Collatz);
         kernels do not, and the passes cost as much as the rest of code generation."""
-        loops = any(isinstance(op, WhileOp) for op in self.entry.walk())
-        return SCALAR_CODE if loops else VECTOR_CODE
+        loops = (op for op in self.entry.walk() if isinstance(op, WhileOp))
+        return SCALAR_CODE if not all(map(_only_calls, loops)) else VECTOR_CODE
 
     @property
     def has_constants(self) -> bool:

@@ -26,6 +26,7 @@ from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.normalize import normalize
+from tensorscript.lowering.tg.split_batch import split_batch
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
 from .cache import DiskCache
@@ -57,6 +58,13 @@ def _channels_last(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if not targets.parse(options.target, options.cpu).is_ptx:
         for func in functions(module):
             channels_last(func)
+    return module
+
+
+def _split_batch(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if not targets.parse(options.target, options.cpu).is_ptx:
+        for func in functions(module):
+            split_batch(func)
     return module
 
 
@@ -127,6 +135,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _fuse_attention,
         "two products around a softmax become one kernel (CPU); before their parts join others",
+    ),
+    Pass(
+        "split-batch",
+        "kernels",
+        _split_batch,
+        "images go one by one through ops whose results leave the caches (CPU); ops are final",
     ),
     Pass(
         "fuse",

@@ -51,7 +51,7 @@ def host_function(parts: ModuleParts, func: tg.FuncOp) -> FuncOp:
     made = FuncOp(
         identifier(func.sym_name.data, parts.names),
         [*parameters, *outputs],
-        [*body.allocs, *opened, *statements],
+        [*body.scopes[0], *opened, *statements],
         role="host",
     )
     made.location = func.location

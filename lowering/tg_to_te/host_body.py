@@ -50,7 +50,7 @@ class HostBody:
     """
 
     module: ModuleParts
-    allocs: list[Operation] = field(default_factory=list)
+    scopes: list[list[Operation]] = field(default_factory=lambda: [[]])
     buffers: dict[SSAValue, Buffer] = field(default_factory=dict)
     scalars: dict[SSAValue, Expr] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
@@ -69,7 +69,9 @@ class HostBody:
         buffer = Buffer(self.fresh("b0"), type_.dtype, type_.shape)
         self.writable.add(buffer.name)
         if not is_grown(type_, self.sizes):
-            self.allocs.append(AllocOp(buffer, "arena"))
+            # In the loop that makes it: it needs no place while others in the loop need theirs.
+            scope = self.scopes[-1 if all(size.is_const for size in type_.shape) else 0]
+            scope.append(AllocOp(buffer, "arena"))
             return buffer
         handle = self.fresh("c0")
         count = const(1)
@@ -283,9 +285,10 @@ class HostBody:
                 self.scalars[argument] = self.scalars[result]
             else:
                 self.buffers[argument] = place
+        self.scopes.append([])
         inside = self.block(body, {})
         carry = self._carry(last, places, going)
-        inside += [*self.flush(), *carry, *self.close()]
+        inside = [*self.scopes.pop(), *inside, *self.flush(), *carry, *self.close()]
         inside.append(AssignOp(counter, var(counter) + 1))
         return [*before, WhileOp(self._condition(op, last, counter, going), inside)]
 
