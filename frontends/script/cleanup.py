@@ -10,25 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import draft
+from .dead_code import drop_dead, has_side_effects, remove_output
 from .draft import Block, Draft, Node, Value
 from .folding import fold
 
 Values = dict[Value, Value]
-
-_SIDE_EFFECTS = frozenset({
-    "prim::Print", draft.RAISE, "aten::warn", "prim::SetAttr", "prim::CallFunction",
-    "prim::CallMethod", "prim::Enter", "prim::Exit", draft.FORK, "aten::wait", "prim::PythonOp",
-    "aten::_set_item", "aten::Delete", "aten::manual_seed", "aten::save", "aten::_assert_async",
-    "aten::backward", "aten::set_grad_enabled", "aten::_assert_tensor_metadata",
-    "aten::__interpolate_side_effect", "prim::AddStatValue", "prim::TimePoint",
-})  # fmt: skip
-
-
-def has_side_effects(node: Node) -> bool:
-    """Whether a node must stay though nobody reads its results."""
-    if node.kind in _SIDE_EFFECTS:
-        return True
-    return node.schema is not None and node.schema.is_mutable
 
 
 def _resolve(values: Values, value: Value) -> Value:
@@ -65,99 +51,6 @@ def _read_tuple(node: Node, source: Node, values: Values) -> None:
             node.attributes = {}
 
 
-class _Liveness:
-    """Which values somebody reads, directly or for an effect."""
-
-    def __init__(self) -> None:
-        self.live: set[Value] = set()
-        self.effects: dict[Node, bool] = {}
-
-    def has_effects(self, node: Node) -> bool:
-        if node not in self.effects:
-            self.effects[node] = has_side_effects(node) or any(
-                self.has_effects(n) for block in node.blocks for n in block.nodes
-            )
-        return self.effects[node]
-
-    def block(self, block: Block) -> None:
-        self.live.update(block.outputs)
-        self.nodes(block)
-
-    def nodes(self, block: Block) -> None:
-        for node in reversed(block.nodes):
-            if not self.has_effects(node) and self.live.isdisjoint(node.outputs):
-                continue
-            node.attributes["live"] = True
-            if node.kind == draft.IF:
-                self._if(node)
-            elif node.kind == draft.LOOP:
-                self._loop(node)
-            else:
-                self.live.update(node.inputs)
-                for inner in node.blocks:
-                    self.block(inner)
-
-    def _if(self, node: Node) -> None:
-        self.live.add(node.inputs[0])
-        for inner in node.blocks:
-            pairs = zip(inner.outputs, node.outputs, strict=True)
-            self.live.update(v for v, out in pairs if out in self.live)
-            self.nodes(inner)
-
-    def _loop(self, node: Node) -> None:
-        """A carried value is live if its result is, or if the body reads it."""
-        body = node.blocks[0]
-        self.live.update((*node.inputs[:2], body.outputs[0]))
-        pending = True
-        while pending:
-            for at, out in enumerate(node.outputs):
-                if out in self.live or body.params[at + 1] in self.live:
-                    self.live.update((body.outputs[at + 1], out, node.inputs[at + 2]))
-            self.nodes(body)
-            pending = any(
-                body.params[at + 1] in self.live and out not in self.live
-                for at, out in enumerate(node.outputs)
-            )
-
-
-def drop_dead(block: Block) -> None:
-    """Remove nodes, and results of ifs and loops, that nobody reads."""
-    liveness = _Liveness()
-    liveness.block(block)
-    _sweep(block, liveness.live)
-
-
-def _sweep(block: Block, live: set[Value]) -> None:
-    block.nodes = [n for n in block.nodes if n.attributes.pop("live", False)]
-    for node in block.nodes:
-        if node.kind in (draft.IF, draft.LOOP):
-            _drop_outputs(node, live)
-        for inner in node.blocks:
-            _sweep(inner, live)
-
-
-def _drop_outputs(node: Node, live: set[Value]) -> None:
-    is_loop = node.kind == draft.LOOP
-    for at in reversed(range(len(node.outputs))):
-        if node.outputs[at] in live:
-            continue
-        if is_loop and node.blocks[0].params[at + 1] in live:
-            continue
-        remove_output(node, at)
-
-
-def remove_output(node: Node, at: int) -> None:
-    """Take result `at` off an if or a loop."""
-    del node.outputs[at]
-    if node.kind == draft.IF:
-        for block in node.blocks:
-            del block.outputs[at]
-    else:
-        del node.inputs[at + 2]
-        del node.blocks[0].params[at + 1]
-        del node.blocks[0].outputs[at + 1]
-
-
 class _Folder:
     """Folds constants; decided ifs are inlined, loops that never run go."""
 
@@ -192,7 +85,8 @@ class _Folder:
         return self.depth > 1 and node.schema is not None and node.schema.is_vararg
 
     def _fold(self, node: Node) -> bool:
-        if has_side_effects(node) or node.blocks:
+        is_pure = node.schema is None or not node.schema.is_mutable
+        if has_side_effects(node) or not is_pure or node.blocks:
             return False
         found = fold(node)
         if found is None:

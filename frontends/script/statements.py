@@ -264,7 +264,7 @@ class Statements(Leaving):
             body(index)
         self.in_loop, self.in_unrolled = before
         variables: list[Variable] = []
-        for name in list(frame.stored) if leaks else ():
+        for name in sorted(frame.stored) if leaks else ():
             outer, type = self.frame.lookup(name), frame.types.get(name)
             if isinstance(outer, Attribute):
                 variables.append(Variable(name, (outer, type or outer), outer))

@@ -182,8 +182,8 @@ class Join:
             tags.append(chosen_of(tag_of(side), places))
         if len(slots) > MOST_STRINGS and is_textual(yes) and is_textual(no):
             return self._text(yes, no)
+        tag_plan = self._scalar(*tags)  # its leaf is read first
         parts = [self.value(*pair) for pair in slots.values()]
-        tag_plan = self._scalar(*tags)
         return lambda it: variant(as_expr(tag_plan(it)), tuple(p(it) for p in parts))
 
     def _named(self, present: DictRef | ObjectRef, yes: Value, no: Value) -> Rebuild:

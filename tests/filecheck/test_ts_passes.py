@@ -265,7 +265,7 @@ FATES: dict[str, tuple[str, bool, bool]] = {
     "a view is written": ("y = x.t()\ny[0] = 1\nreturn 0", True, False),
     "written in a loop": ("for i in range(3):\n  x[i].mul_(2)\nreturn 0", True, False),
     "put into a list": ("ys = [1, 2]\nzs = [x]\nzs[0].zero_()\nreturn 0", True, False),
-    "appended": ("zs = [x]\nws = [x]\nws.append(x)\nreturn 0", True, True),
+    "appended": ("zs = [x]\nws = [x]\nws.append(x)\nreturn len(ws)", True, True),
     "through a branch": (
         "if bool(x.sum() > 0):\n  y = x\nelse:\n  y = x + 1\ny.add_(1)\nreturn 0",
         True,

@@ -11,6 +11,7 @@ import language_programs_assignments
 import language_programs_classes
 import language_programs_collections
 import language_programs_containers
+import language_programs_dead_code
 import language_programs_functions
 import language_programs_leaving
 import language_programs_literals
@@ -46,6 +47,7 @@ PROGRAMS = programs_of(
     language_programs_classes,
     language_programs_collections,
     language_programs_containers,
+    language_programs_dead_code,
     language_programs_functions,
     language_programs_leaving,
     language_programs_literals,
@@ -106,7 +108,6 @@ OTHER_GRAPHS = {
     "iface_basic": "a cast to the interface is written",
     "iface_list": "a cast to the interface is written",
     "return_from_nested": "a flag is told by another",
-    "both_exit": "a loop without effect is dropped",
     "ternary_hint_none": "no cast of a value that is already of the type",
     "union_nested_optional": "a refinement is not undone",
     "is_tracing_call": "is_tracing() is a constant",

@@ -1,0 +1,251 @@
+"""Which memory the nodes of a draft may write, and which values may lie in it.
+
+Every mutable value points to places. A value made fresh is a place of its own; a view points to
+what it views, results of ifs and loops to what the blocks hand out. What enters a container, an
+attribute or a task, and what comes out of one, shares one place for each type: the wildcard, in
+which the arguments of the function lie, too. As TorchScript's alias analysis does it (its
+`alias_analysis.cpp` describes the scheme); what containers hold is not followed any further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.schema import Alias
+from tensorscript.dialects.ts.types import (
+    AnyType,
+    ClassType,
+    DictType,
+    FutureType,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    UnionType,
+)
+
+from . import draft
+from .draft import Block, Node, Value
+
+Places = frozenset[int]
+
+_FRESH = frozenset({
+    draft.CONSTANT, draft.UNINITIALIZED, "prim::CreateObject", "prim::tolist",
+})  # fmt: skip
+_CONTAINERS = frozenset({"prim::TupleConstruct", "prim::DictConstruct", "prim::ListConstruct"})
+_READERS = frozenset({"prim::Print", "prim::isinstance"})
+_NORMS = {"aten::batch_norm": (3, 5), "aten::instance_norm": (3, 5)}
+"""Operators that write their running statistics: where these and the flag of training stand."""
+
+
+def _mutable(type: Attribute) -> tuple[Hashable, ...]:
+    """What of a value of `type` can be written: nothing, one kind, or the kinds of a union."""
+    match type:
+        case TensorType():
+            return ("Tensor",)
+        case ListType() | DictType() | ClassType() | AnyType():
+            return (type,)
+        case OptionalType(element=element):
+            return _mutable(element)
+        case UnionType(members=members):
+            return tuple(dict.fromkeys(kind for m in members for kind in _mutable(m)))
+        case FutureType(element=element):
+            inner = _mutable(element)
+            return (("Future", inner),) if inner else ()
+        case TupleType(elements=elements):
+            parts = tuple(kind for e in elements for kind in _mutable(e))
+            return (("Tuple", parts),) if parts else ()
+    return ()
+
+
+class Memory:
+    """The places of the values under `block`, the body of a function."""
+
+    def __init__(self, block: Block) -> None:
+        self._points_to: list[set[int]] = []
+        self._element: dict[Value, int] = {}
+        self._kinds: dict[Value, tuple[Hashable, ...]] = {}
+        self._wildcards: dict[Hashable, int] = {}
+        self._escaped: list[Value] = []
+        self._written: dict[Node, list[Value]] = {}
+        for param in block.params:
+            self._escape(param)
+        self._block(block)
+        self._leaves: dict[int, Places] = {}
+        self._shared: dict[int, set[int]] = {}
+        for value in self._escaped:
+            wildcard = self._wildcard(self._kinds[value])
+            self._shared.setdefault(wildcard, set()).update(self._reach(self._element[value]))
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def places(self, value: Value) -> Places:
+        """Where a value may lie; nowhere if it cannot change."""
+        element = self._element.get(value)
+        if element is None:
+            return frozenset()
+        found = self._reach(element)
+        wildcard = self._wildcards.get(self._kinds[value])
+        if wildcard is None or found.isdisjoint(self._shared.get(wildcard, ())):
+            return found
+        return found | {wildcard}
+
+    def writes(self, node: Node) -> Places:
+        """What a node may write, without its blocks."""
+        values = self._written.get(node, ())
+        return frozenset().union(*map(self.places, values)) if values else frozenset()
+
+    def is_wildcard(self, places: Places) -> bool:
+        """Whether something outside may lie in one of the places."""
+        return not places.isdisjoint(self._wildcards.values())
+
+    def _reach(self, element: int) -> Places:
+        """The places behind an element: those that point to nothing further."""
+        if element not in self._leaves:
+            seen, pending, leaves = {element}, [element], set()
+            while pending:
+                at = pending.pop()
+                if not self._points_to[at]:
+                    leaves.add(at)
+                new = self._points_to[at] - seen
+                seen |= new
+                pending += new
+            self._leaves[element] = frozenset(leaves)
+        return self._leaves[element]
+
+    # --- building -----------------------------------------------------------------------------
+
+    def _new(self, kinds: tuple[Hashable, ...]) -> int:
+        """A new element; one of a union points to the wildcards of its members."""
+        self._points_to.append(set())
+        element = len(self._points_to) - 1
+        if len(kinds) > 1:
+            self._points_to[element].update([self._wildcard((kind,)) for kind in kinds])
+        return element
+
+    def _wildcard(self, kinds: tuple[Hashable, ...]) -> int:
+        if kinds not in self._wildcards:
+            self._wildcards[kinds] = self._new(kinds)
+        return self._wildcards[kinds]
+
+    def _fresh(self, value: Value) -> int | None:
+        """The element of a value, made if need be; None if it cannot change."""
+        if value not in self._element:
+            kinds = _mutable(value.type)
+            if not kinds:
+                return None
+            self._kinds[value] = kinds
+            self._element[value] = self._new(kinds)
+        return self._element[value]
+
+    def _escape(self, value: Value) -> None:
+        if self._fresh(value) is not None:
+            self._wildcard(self._kinds[value])
+            self._escaped.append(value)
+
+    def _point(self, value: Value, target: Value) -> None:
+        source, aim = self._fresh(value), self._fresh(target)
+        if source is None or aim is None or _aliases_nothing(value) or _aliases_nothing(target):
+            return
+        if source != aim:
+            self._points_to[source].add(aim)
+
+    def _write(self, node: Node, value: Value) -> None:
+        if self._fresh(value) is not None:
+            self._written.setdefault(node, []).append(value)
+
+    def _block(self, block: Block) -> None:
+        for node in block.nodes:
+            self._node(node)
+
+    def _node(self, node: Node) -> None:
+        if node.kind == draft.IF:
+            self._if(node)
+        elif node.kind == draft.LOOP:
+            self._loop(node)
+        elif node.kind in _NORMS:
+            self._norm(node, *_NORMS[node.kind])
+        elif node.kind in _FRESH:
+            self._all_fresh(node.outputs)
+        elif node.kind in _CONTAINERS:
+            self._all_fresh(node.outputs)
+            if node.output in self._element:
+                self._all_escape(node.inputs)
+        elif node.kind == "prim::unchecked_cast":
+            self._point(node.output, node.inputs[0])
+        elif node.kind == "prim::SetAttr":
+            self._write(node, node.inputs[0])
+            self._escape(node.inputs[1])
+        elif node.schema is not None:
+            self._by_schema(node)
+        elif node.kind not in _READERS:
+            self._unknown(node)
+
+    def _all_fresh(self, values: Iterable[Value]) -> None:
+        for value in values:
+            self._fresh(value)
+
+    def _all_escape(self, values: Iterable[Value]) -> None:
+        for value in values:
+            self._escape(value)
+
+    def _unknown(self, node: Node) -> None:
+        """What takes a composite apart, and calls: the worst is assumed."""
+        if node.kind.startswith("prim::Call") or node.kind in (draft.FORK, draft.ENTER, draft.EXIT):
+            self._all_escape(node.inputs)
+        self._all_escape(node.outputs)
+
+    def _if(self, node: Node) -> None:
+        for inner in node.blocks:
+            self._block(inner)
+        for at, out in enumerate(node.outputs):
+            for inner in node.blocks:
+                self._point(out, inner.outputs[at])
+
+    def _loop(self, node: Node) -> None:
+        body = node.blocks[0]
+        for param, given in zip(body.params[1:], node.inputs[2:], strict=True):
+            self._point(param, given)
+        self._block(body)
+        for out, result in zip(node.outputs, body.outputs[1:], strict=True):
+            self._point(out, result)
+
+    def _norm(self, node: Node, statistics: int, training: int) -> None:
+        self._all_fresh(node.outputs)
+        if not draft.is_bool_constant(node.inputs[training], False):
+            for value in node.inputs[statistics : statistics + 2]:
+                self._write(node, value)
+
+    def _by_schema(self, node: Node) -> None:
+        assert node.schema is not None
+        bound: dict[tuple[str, ...], Value] = {}
+        for formal, value in zip(node.schema.arguments, node.inputs, strict=False):
+            alias = formal.alias
+            if alias is None or alias.before in bound or self._fresh(value) is None:
+                continue
+            bound[alias.before] = value
+            if alias.is_write:
+                self._write(node, value)
+            if alias.after == ("*",):
+                self._escape(value)
+        for result, value in zip(node.schema.returns, node.outputs, strict=False):
+            self._result(value, result.alias, bound)
+
+    def _result(
+        self, value: Value, alias: Alias | None, bound: dict[tuple[str, ...], Value]
+    ) -> None:
+        if alias is not None and "*" in alias.before:
+            self._escape(value)
+            return
+        self._fresh(value)
+        for name in alias.before if alias is not None else ():
+            if (name,) in bound:
+                self._point(value, bound[name,])
+
+
+def _aliases_nothing(value: Value) -> bool:
+    if draft.is_constant(value):
+        return draft.constant_of(value) is None
+    return value.node is not None and value.node.kind == draft.UNINITIALIZED
