@@ -310,7 +310,7 @@ class Calls(Subscripts):
                 span,
             )
         if value.type != type and value.type == NONE:
-            return self.cast(value, type, span)
+            return self.draft.constant(None, type, span)
         return value
 
     def _unchecked_cast(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:

@@ -75,7 +75,7 @@ def _intersection(a: Refinements, b: Refinements) -> Refinements:
 
 def _none_state(value: Value) -> bool | None:
     """True: always None; False: never; None: perhaps."""
-    if value.type == NONE:
+    if value.type == NONE or (draft.is_constant(value) and draft.constant_of(value) is None):
         return True
     if isinstance(value.type, OptionalType | UnionType) and typing.admits_none(value.type):
         return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.ts.constants import Device, EnumRef
@@ -137,6 +137,10 @@ def fold(node: Node) -> tuple[object] | None:
         sequence, index = values
         assert isinstance(sequence, tuple) and isinstance(index, int)
         return (sequence[index],) if -len(sequence) <= index < len(sequence) else None
+    if node.kind == "prim::isinstance":
+        found, classes = constant_type(values[0], ANY), node.attributes["classes"]
+        assert isinstance(classes, Sequence)
+        return (any(is_subtype(found, wanted) for wanted in classes),)
     if node.kind == "prim::unchecked_cast":
         return (values[0],) if node.output.type != ANY else None
     function = _TABLE.get(node.kind) or _kernel(node)

@@ -394,4 +394,22 @@ def f(shape: List[int], wanted: List[str]):
 >>> f([2, 3], ["2", "C"])
 >>> f([2, 3], ["2", "4"])
 >>> f([2], ["2", "4"])
+
+=== none_annotated_in_place
+def f(n: int):
+    if n > 2:
+        return 2
+    elif torch.jit.annotate(Optional[Tensor], None) is not None:
+        return n.undefined(3)
+    return n
+>>> f(3)
+>>> f(1)
+
+=== none_annotated_is_instance
+def f(n: int):
+    if isinstance(torch.jit.annotate(Optional[int], None), int) or n > 3:
+        return n + 1
+    return n
+>>> f(3)
+>>> f(5)
 """
