@@ -36,6 +36,7 @@ from .dtypes import (
 _INTEGERS = frozenset((uint8, int8, int16, int32, int64))
 _FLOATS = frozenset((float16, bfloat16, float32, float64))
 _BOOL = frozenset((bool_,))
+_COMPLEX = frozenset((complex64, complex128))
 
 _VECTOR_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input."
 
@@ -45,9 +46,6 @@ _MEAN = (
 )
 
 FLOATING = {
-    "_log_softmax": "log_softmax_lastdim_kernel_impl",
-    "_safe_softmax": "softmax_lastdim_kernel_impl",
-    "_softmax": "softmax_lastdim_kernel_impl",
     "_softmax_backward_data": "softmax_backward_lastdim_kernel_impl",
     "_log_softmax_backward_data": "log_softmax_backward_lastdim_kernel_impl",
     "pdist": "pdist only supports floating-point dtypes",
@@ -95,7 +93,6 @@ FLOATING = {
     "lerp.Tensor": "lerp_kernel_tensor",
     "linalg_vector_norm": _VECTOR_NORM,
     "log_sigmoid": "log_sigmoid_cpu",
-    "log_softmax": "log_softmax_lastdim_kernel_impl",
     "logaddexp": "logaddexp_cpu",
     "logaddexp2": "logaddexp2_cpu",
     "logcumsumexp": "logcumsumexp_out_cpu",
@@ -120,11 +117,8 @@ FLOATING = {
     "selu": "elu_cpu",
     "silu": "silu_cpu",
     "smooth_l1_loss": "smooth_l1_cpu",
-    "softmax": "softmax_lastdim_kernel_impl",
     "softplus": "softplus_cpu",
     "softshrink": "softshrink_check",
-    "special_log_softmax": "log_softmax_lastdim_kernel_impl",
-    "special_softmax": "softmax_lastdim_kernel_impl",
     "upsample_linear1d": "compute_indices_weights_linear",
     "upsample_trilinear3d": "compute_indices_weights_linear",
 }
@@ -151,6 +145,17 @@ FLOATING_OR_BOOL = {
     "col2im": "col2im_out_cpu",
     "im2col": "im2col_out_cpu",
 }
+
+REAL_FLOATING = {
+    "_log_softmax": "log_softmax_lastdim_kernel_impl",
+    "_safe_softmax": "softmax_lastdim_kernel_impl",
+    "_softmax": "softmax_lastdim_kernel_impl",
+    "log_softmax": "log_softmax_lastdim_kernel_impl",
+    "softmax": "softmax_lastdim_kernel_impl",
+    "special_log_softmax": "log_softmax_lastdim_kernel_impl",
+    "special_softmax": "softmax_lastdim_kernel_impl",
+}
+"""Floating-point numbers that are not complex, of those that NumPy computes all the same."""
 
 _NO_DIFFERENCE = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. "
@@ -252,12 +257,13 @@ NOT_COMPLEX = {
 
 _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING, _INTEGERS | _BOOL),
+    (REAL_FLOATING, _INTEGERS | _BOOL | _COMPLEX),
     (FLOATING_OR_BYTE, (_INTEGERS | _BOOL) - {uint8}),
     (FLOATING_OR_LONG, (_INTEGERS | _BOOL) - {int64}),
     (FLOATING_OR_BOOL, _INTEGERS),
     (NOT_BOOL, _BOOL),
     (WHOLE_NUMBERS, _FLOATS | _BOOL),
-    (NOT_COMPLEX, frozenset((complex64, complex128))),
+    (NOT_COMPLEX, _COMPLEX),
 )
 
 

@@ -83,7 +83,9 @@ def emit_give(context: Context, op: Operation) -> None:
     arguments = [("ptr", target.pointer), ("ptr", source.pointer), ("i64", bytes_)]
     good = code.call("i1", "ts_list_give", arguments)
     fail_unless(context, good, OUT_OF_MEMORY, "out of memory")
-    for axis, extent in enumerate(buffer.shape):
+    # The caller's sizes count complex numbers, not their parts.
+    sizes = buffer.shape[:-1] if target.buffer.complex else buffer.shape
+    for axis, extent in enumerate(sizes):
         text = evaluate_scalar(context, context.resolve(extent), "a size of a result")
         cell = code.let(f"getelementptr inbounds i64, ptr {target.pointer}, i64 {axis + 1}")
         code.do(f"store i64 {text}, ptr {cell}")

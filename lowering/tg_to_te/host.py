@@ -106,12 +106,12 @@ def _outputs(func: tg.FuncOp, body: HostBody) -> tuple[dict[SSAValue, Buffer], l
     outputs = []
     for number, value in enumerate(func.return_op.values):
         name = identifier(f"out{number}", body.taken)
+        of_complex = number in func.complex_numbers[1]
         if isinstance(value.type, ListType):
             out = _grown(name, value.type.dtype, (var("n"),))
         elif isinstance(value.type, TensorType) and is_grown(value.type, body.sizes):
-            out = _grown(name, value.type.dtype, value.type.shape)
+            out = _grown(name, value.type.dtype, value.type.shape, of_complex)
         elif isinstance(value.type, TensorType):
-            of_complex = number in func.complex_numbers[1]
             out = Buffer(name, value.type.dtype, value.type.shape, None, "out", of_complex)
             if isinstance(value.owner, Operation) and not isinstance(value.owner, tg.ConstantOp):
                 wanted.setdefault(value, out)
@@ -123,10 +123,10 @@ def _outputs(func: tg.FuncOp, body: HostBody) -> tuple[dict[SSAValue, Buffer], l
     return wanted, outputs
 
 
-def _grown(name: str, dtype: DType, shape: Sequence[Expr]) -> Buffer:
+def _grown(name: str, dtype: DType, shape: Sequence[Expr], of_complex: bool = False) -> Buffer:
     """A result whose sizes are not known before: they have names of its own."""
     sizes = [s if s.is_const else var(f"{name}_{axis}") for axis, s in enumerate(shape)]
-    return Buffer(name, dtype, tuple(sizes), None, "grown")
+    return Buffer(name, dtype, tuple(sizes), None, "grown", of_complex)
 
 
 def tg_to_te(module: ModuleOp) -> ModuleOp:

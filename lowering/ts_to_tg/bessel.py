@@ -82,7 +82,7 @@ def _far_i(x: Expr, order: int) -> Expr:
     return total / call("sqrt", x * (2 * math.pi))
 
 
-def _row(make: Callable[[Builder, Tensor], Tensor]) -> Row:
+def in_double(make: Callable[[Builder, Tensor], Tensor]) -> Row:
     """A row whose result is computed in float64 and is floating point for every input."""
 
     def row(b: Builder, x: Tensor, *_: Value) -> Tensor:
@@ -118,7 +118,7 @@ def _first_kind(order: int) -> Row:
 
         return b.pointwise(joined, x, _mean(b, x, average), dtype=float64, compute=float64)
 
-    return _row(make)
+    return in_double(make)
 
 
 def _second_kind(order: int) -> Row:
@@ -149,7 +149,7 @@ def _second_kind(order: int) -> Row:
 
         return b.pointwise(joined, x, *parts, dtype=float64, compute=float64)
 
-    return _row(make)
+    return in_double(make)
 
 
 def _modified(order: int, scaled: bool) -> Row:
@@ -169,38 +169,45 @@ def _modified(order: int, scaled: bool) -> Row:
 
         return b.pointwise(joined, x, _mean(b, x, average), dtype=float64, compute=float64)
 
-    return _row(make)
+    return in_double(make)
 
 
 def _second_modified(order: int, scaled: bool) -> Row:
-    """K, or exp(x) K: the integral of exp(-x (cosh t - 1)) cosh(order t)."""
+    """K, or exp(x) K."""
 
     def make(b: Builder, x: Tensor) -> Tensor:
-        def reach(e: Expr) -> Expr:
-            above = const(745.0, float64) / e
-            return call("log1p", above + call("sqrt", above * (above + 2.0)))
-
-        def safe(e: Expr) -> Expr:
-            return select(e > 0, binary("min", e, 1e300), const(1.0, float64))
-
-        def inside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-            e = safe(body.read(x, i, float64))
-            t = cast(r[0], float64) * (1 / (_STEPS - 1)) * reach(e)
-            half = call("sinh", t * 0.5)
-            value = call("exp", -e * 2.0 * half * half)
-            value = value * call("cosh", t * float(order)) if order else value
-            return select(r[0].equals(0), value * 0.5, value)
-
-        total = b.reduce(x.shape, [const(_STEPS)], float64, "add", inside)
-
         def joined(e: Expr, found: Expr) -> Expr:
-            out = found * reach(safe(e)) * (1 / (_STEPS - 1))
-            out = select(e > 0, out, select(e.equals(0), _INF, _NAN))
-            return out if scaled else out * call("exp", -e)
+            return found if scaled else found * call("exp", -e)
 
-        return b.pointwise(joined, x, total, dtype=float64, compute=float64)
+        return b.pointwise(joined, x, scaled_k(b, x, order), dtype=float64, compute=float64)
 
-    return _row(make)
+    return in_double(make)
+
+
+def scaled_k(b: Builder, x: Tensor, order: float) -> Tensor:
+    """exp(x) K: the integral of exp(-x (cosh t - 1)) cosh(order t), of x > 0."""
+
+    def reach(e: Expr) -> Expr:
+        above = const(745.0, float64) / e
+        return call("log1p", above + call("sqrt", above * (above + 2.0)))
+
+    def safe(e: Expr) -> Expr:
+        return select(e > 0, binary("min", e, 1e300), const(1.0, float64))
+
+    def inside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = safe(body.read(x, i, float64))
+        t = cast(r[0], float64) * (1 / (_STEPS - 1)) * reach(e)
+        half = call("sinh", t * 0.5)
+        value = call("exp", -e * 2.0 * half * half)
+        value = value * call("cosh", t * float(order)) if order else value
+        return select(r[0].equals(0), value * 0.5, value)
+
+    def joined(e: Expr, found: Expr) -> Expr:
+        out = found * reach(safe(e)) * (1 / (_STEPS - 1))
+        return select(e > 0, out, select(e.equals(0), _INF, _NAN))
+
+    total = b.reduce(x.shape, [const(_STEPS)], float64, "add", inside)
+    return b.pointwise(joined, x, total, dtype=float64, compute=float64)
 
 
 def _spherical(b: Builder, x: Tensor) -> Tensor:
@@ -231,5 +238,5 @@ BESSEL: Rows = {
     "aten::special_modified_bessel_k1": _second_modified(1, scaled=False),
     "aten::special_scaled_modified_bessel_k0": _second_modified(0, scaled=True),
     "aten::special_scaled_modified_bessel_k1": _second_modified(1, scaled=True),
-    "aten::special_spherical_bessel_j0": _row(_spherical),
+    "aten::special_spherical_bessel_j0": in_double(_spherical),
 }

@@ -19,10 +19,11 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select, var
 from tensorscript.dialects.tg import ops as tg
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor
 from .emission import Body
 from .reshape import reshaped
 from .sizes import product, simplify
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 from .view import view
 
 
@@ -94,14 +95,19 @@ def nonzero_by_dimension(b: Builder, x: Tensor, *_: Value) -> list[Tensor]:
     return _coordinates(b, places(b, b.cast(x, bool_)), x.shape)
 
 
-def _masked_select(b: Builder, x: Tensor, mask: Tensor, *_: Value) -> Tensor:
+def _masked_select(b: Builder, x: AnyTensor, mask: Tensor, *_: Value) -> AnyTensor:
     if mask.dtype is not bool_:
         b.error("masked_select: expected BoolTensor for mask")
     shape = b.broadcast_shapes(x.shape, mask.shape)
     total = (product(shape),)
-    wide = b.compute(shape, x.dtype, lambda body, i: body.broadcast(x, i, x.dtype))
     where = b.compute(shape, bool_, lambda body, i: body.broadcast(mask, i, bool_))
-    return _taken(b, reshaped(b, wide, total), places(b, where))
+    numbers = places(b, where)
+
+    def part(t: Tensor) -> Tensor:
+        wide = b.compute(shape, t.dtype, lambda body, i: body.broadcast(t, i, t.dtype))
+        return _taken(b, reshaped(b, wide, total), numbers)
+
+    return ComplexTensor(*map(part, x.elements)) if isinstance(x, ComplexTensor) else part(x)
 
 
 def without_masks(b: Builder, x: Tensor, indices: Sequence[Tensor | None]) -> list[Tensor | None]:

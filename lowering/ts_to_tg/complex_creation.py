@@ -9,7 +9,8 @@ from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
 
 from .builder import Builder, Rows
-from .complex_tensors import AnyTensor, complex_full, converted, copied
+from .complex_programs import random_numbers
+from .complex_tensors import AnyTensor, complex_full, converted, copied, filled
 from .dims import dtype_of, sizes_of
 from .values import ComplexTensor, Tensor, Value
 
@@ -51,12 +52,24 @@ def _direct(b: Builder, name: str, arguments: Sequence[Value], at: int) -> Value
     return row(b, *arguments)
 
 
+def _drawn(name: str) -> Maker:
+    """`rand` and `randn`, of a shape or of that of a tensor."""
+
+    def make(b: Builder, _: str, arguments: Sequence[Value], at: int) -> Value:
+        first = arguments[0]
+        size = list(first.shape) if isinstance(first, Tensor | ComplexTensor) else first
+        return random_numbers(b, name, size, BY_CODE[arguments[at]])
+
+    return make
+
+
 MAKERS: dict[str, Maker] = {
     **{
         f"aten::{name}": _real_first
         for name in (
             "zeros", "ones", "empty", "eye", "arange", "linspace", "logspace", "zeros_like",
-            "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty",
+            "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty", "new_empty_strided",
+            "empty_strided",
         )
     },
     **{
@@ -67,6 +80,11 @@ MAKERS: dict[str, Maker] = {
         f"aten::{name}": _direct
         for name in ("full", "full_like", "new_full", "tensor", "as_tensor", "scalar_tensor")
     },
+    **{
+        f"aten::{name}": _drawn(name.removesuffix("_like"))
+        for name in ("rand", "randn", "rand_like", "randn_like")
+    },
+    "aten::linalg_vector_norm": _operand_first,
 }  # fmt: skip
 
 
@@ -76,16 +94,13 @@ def _full(b: Builder, size: Value, value: Value, dtype: Value = None, *_: Value)
 
 
 def _full_like(b: Builder, x: AnyTensor, value: Value, dtype: Value = None, *_: Value) -> Value:
-    kind = dtype_of(dtype, x.dtype)
-    if not kind.is_complex:
-        b.error("value cannot be converted to type without overflow")
-    return complex_full(b, x.shape, value, kind)
+    return filled(b, x.shape, value, dtype_of(dtype, x.dtype))
 
 
 def _new_full(
     b: Builder, x: AnyTensor, size: Value, value: Value, dtype: Value = None, *_: Value
 ) -> Value:
-    return complex_full(b, sizes_of(b, size), value, dtype_of(dtype, x.dtype))
+    return filled(b, sizes_of(b, size), value, dtype_of(dtype, x.dtype))
 
 
 def _flat(value: Value) -> list[Value]:
@@ -129,7 +144,15 @@ COMPLEX_CREATION: Rows = {
     "aten::scalar_tensor": _tensor,
     **{
         f"aten::{name}": _like(f"aten::{name}")
-        for name in ("zeros_like", "ones_like", "empty_like", "new_zeros", "new_ones", "new_empty")
+        for name in (
+            "zeros_like",
+            "ones_like",
+            "empty_like",
+            "new_zeros",
+            "new_ones",
+            "new_empty",
+            "new_empty_strided",
+        )
     },
 }
 """Rows of which an operand is complex."""

@@ -14,6 +14,7 @@ from .complex_creation import COMPLEX_CREATION
 from .complex_layout import COMPLEX_LAYOUT, OF_NUMBERS, by_parts
 from .complex_pointwise import COMPLEX_POINTWISE
 from .complex_product import COMPLEX_PRODUCT
+from .complex_programs import COMPLEX_PROGRAM
 from .decomposition import DECOMPOSITION
 from .factored import FACTORED
 from .matrix_norm import MATRIX_NORM
@@ -27,6 +28,7 @@ _ROWS: Rows = {
     **COMPLEX_LAYOUT,
     **COMPLEX_CREATION,
     **COMPLEX_PRODUCT,
+    **COMPLEX_PROGRAM,
     **SPECTRUM,
     **STFT,
 }
@@ -38,7 +40,9 @@ _COMPOSED = frozenset(
     f"aten::{name}"
     for name in (
         "chain_matmul", "linalg_multi_dot", "matrix_power", "linalg_matrix_power", "equal",
-        "allclose",
+        "allclose", "trapz", "trapezoid", "cumulative_trapezoid", "gradient", "cov", "corrcoef",
+        "renorm", "pairwise_distance", "dist", "triplet_margin_loss", "logcumsumexp", "vander",
+        "masked_select", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
     )
 ) | {key.partition(".")[0] for key in _ALIKE}  # fmt: skip
 """Operators whose rows call others, or are of both kinds."""

@@ -39,6 +39,8 @@ _MOVED = """
 
 OF_NUMBERS: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(_MOVED.split(), (0,)),
+    **dict.fromkeys(("dsplit", "im2col", "col2im", "combinations"), (0,)),
+    "put": (0, 2),
     "diff": (0, 3, 4),
     "where": (1, 2),
     **dict.fromkeys(("masked_fill", "index_put", "_index_put_impl", "masked_scatter"), (0, 2)),

@@ -228,6 +228,25 @@ def sigmoid(x: Pair) -> Pair:
     return reciprocal(add(constant(1, x), exp(neg(x))))
 
 
+def silu(x: Pair) -> Pair:
+    return mul(x, sigmoid(x))
+
+
+def sinc(x: Pair) -> Pair:
+    angle = scale(x, const(math.pi, x.real.dtype))
+    found = div(_turned(sinh)(angle), angle)
+    is_zero = binary("and", x.real.equals(0), x.imag.equals(0))
+    return chosen(is_zero, constant(1, x), found)
+
+
+def logaddexp(x: Pair, y: Pair) -> Pair:
+    """From the number with the larger real part; of equal infinities one of them."""
+    swapped = y.real > x.real
+    top, low = chosen(swapped, y, x), chosen(swapped, x, y)
+    infinite = binary("and", call("isinf", top.real), x.real.equals(y.real))
+    return chosen(infinite, top, add(top, log1p(exp(sub(low, top)))))
+
+
 def equal(x: Pair, y: Pair) -> Expr:
     return binary("and", x.real.equals(y.real), x.imag.equals(y.imag))
 
@@ -270,4 +289,7 @@ UNARY: dict[str, Function] = {
     "atanh": atanh,
     "arctanh": atanh,
     "sigmoid": sigmoid,
+    "silu": silu,
+    "sinc": sinc,
+    "special_sinc": sinc,
 }

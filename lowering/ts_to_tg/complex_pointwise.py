@@ -235,6 +235,7 @@ COMPLEX_POINTWISE: Rows = {
     "aten::rsub": _sum(numbers.sub, swapped=True),
     **{f"aten::{name}": elementwise(numbers.mul, 2) for name in ("mul", "multiply")},
     **{f"aten::{name}": _div_mode for name in ("div", "divide", "true_divide")},
+    "aten::logaddexp": elementwise(numbers.logaddexp, 2),
     "aten::pow": _power,
     "aten::float_power": _float_power,
     "aten::positive": lambda b, x, *_: x,

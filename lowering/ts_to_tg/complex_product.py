@@ -162,8 +162,7 @@ def _variance(name: str) -> Row:
     """Of real parts plus of imaginary parts."""
 
     def row(b: Builder, x: ComplexTensor, *rest: Value) -> Value:
-        overload = b.operator.removeprefix(f"aten::{name}")
-        parts = [b.call(f"aten::var{overload}", part, *rest) for part in x.elements]
+        parts = [b.call("aten::var", part, *rest) for part in x.elements]
         total = b.call("aten::add", *parts)
         return b.call("aten::sqrt", total) if name == "std" else total
 

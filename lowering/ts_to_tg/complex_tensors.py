@@ -103,6 +103,15 @@ def complex_full(b: Builder, shape: Value, value: Value, dtype: DType) -> Comple
     return ComplexTensor(*(b.full(shape, part, real_dtype(dtype)) for part in parts))
 
 
+def filled(b: Builder, shape: Value, value: Value, dtype: DType) -> AnyTensor:
+    """A tensor of one number in a dtype of either kind."""
+    if dtype.is_complex:
+        return complex_full(b, shape, value, dtype)
+    if isinstance(value, complex):
+        b.error("value cannot be converted to type without overflow")
+    return b.full(shape, value, dtype)
+
+
 def converted(b: Builder, x: AnyTensor, dtype: DType) -> AnyTensor:
     """`x` in another dtype; of complex numbers that become real the imaginary part is lost."""
     if x.dtype is dtype:

@@ -8,14 +8,13 @@ from tensorscript.base.dtypes import BY_CODE, bool_, float64, int64, promote_typ
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor
 from .dims import dimension, dimensions, dtype_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
 from .sizes import same_size, simplify
-from .slicing import select_at, slice_at
-from .values import Tensor, Value
-from .view import transpose
+from .values import ComplexTensor, Tensor, Value
 
 
 def _logspace(
@@ -62,12 +61,12 @@ def _block_diag(b: Builder, tensors: list[Tensor], *_: Value) -> Tensor:
     return cat(b, rows, 0)
 
 
-def _ends(b: Builder, x: Tensor, d: int) -> tuple[Tensor, Tensor]:
+def _ends(b: Builder, x: AnyTensor, d: int) -> tuple[AnyTensor, AnyTensor]:
     """All but the last, and all but the first, along `d`."""
-    return slice_at(b, x, d, 0, -1), slice_at(b, x, d, 1)
+    return b.apply("aten::slice", x, d, 0, -1), b.apply("aten::slice", x, d, 1)
 
 
-def _panels(b: Builder, name: str, y: Tensor, x: Tensor, d: int) -> Tensor:
+def _panels(b: Builder, name: str, y: AnyTensor, x: AnyTensor, d: int) -> Tensor:
     """Twice the areas of the trapezoids between neighbours, for samples at the places `x`."""
     if bool_ in (y.dtype, x.dtype):
         b.error(f"{name}: received a bool input for `x` or `y`, but bool is not supported")
@@ -86,11 +85,11 @@ def _trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) 
     """Sums of neighbours stay in the dtype of `y`, so those of uint8 wrap, as PyTorch's do."""
     d = dimension(b, dim, y.rank)
     if y.shape[d].is_int(0):
-        return b.full([n for k, n in enumerate(y.shape) if k != d], 0, y.dtype)
-    if isinstance(x, Tensor):
+        return b.apply("aten::sum.dim_IntList", y, [d])
+    if isinstance(x, Tensor | ComplexTensor):
         areas = _panels(b, "trapezoid", y, x, d)
         return b.apply("aten::div", b.call("aten::sum.dim_IntList", areas, [d]), 2.0)
-    ends = b.apply("aten::add", select_at(b, y, d, -1), select_at(b, y, d, 0))
+    ends = b.apply("aten::add", *(b.call("aten::select", y, d, k) for k in (-1, 0)))
     total = b.apply("aten::sum.dim_IntList", y, [d])
     inner = b.apply("aten::sub", total, b.call("aten::mul", ends, 0.5))
     return b.apply("aten::mul", inner, x)
@@ -98,7 +97,7 @@ def _trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) 
 
 def _running_trapezoid(b: Builder, y: Tensor, x: Value = 1, dim: Value = -1, *_: Value) -> Tensor:
     d = dimension(b, dim, y.rank)
-    if isinstance(x, Tensor):
+    if isinstance(x, Tensor | ComplexTensor):
         areas = _panels(b, "cumulative_trapezoid", y, x, d)
         return b.apply("aten::div", b.call("aten::cumsum", areas, d), 2.0)
     low, high = _ends(b, y, d)
@@ -158,7 +157,7 @@ def _vander_from_highest(
 ) -> Tensor:
     if x.rank != 1:
         b.error("x must be a one-dimensional tensor.")
-    found = _vander(b, x, n)
+    found = b.apply("aten::linalg_vander", x, n)
     return found if increasing else b.apply("aten::flip", found, [-1])
 
 
@@ -174,42 +173,6 @@ def _shifted(backwards: bool) -> Callable[..., Tensor]:
         return b.apply("aten::roll", x, moves, list(found)) if found else x
 
     return row
-
-
-def _covariance(
-    b: Builder,
-    x: Tensor,
-    correction: Value = 1,
-    counts: Value = None,
-    weights: Value = None,
-    *_: Value,
-) -> Tensor:
-    """Of rows of observations (variables, samples)."""
-    if counts is not None or weights is not None:
-        b.cannot("weights of a covariance")
-    if x.rank > 2:
-        b.error(
-            "cov(): expected input to have two or fewer dimensions but got an input with"
-            f" {x.rank} dimensions"
-        )
-    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
-    rows = b.apply("aten::reshape", x, [1, -1]) if x.rank < 2 else x
-    middle = b.apply("aten::sub", rows, b.call("aten::mean.dim", rows, [1], True))
-    samples = simplify(rows.shape[1] - correction)
-    norm = b.apply("aten::clamp_min", b.full((), samples, x.dtype), 0)
-    out = b.apply("aten::div", b.call("aten::matmul", middle, transpose(b, middle, 0, 1)), norm)
-    return b.apply("aten::reshape", out, []) if rows.shape[0].is_int(1) else out
-
-
-def _correlation(b: Builder, x: Tensor, *_: Value) -> Tensor:
-    """The covariance over the products of deviations, within [-1, 1]."""
-    found = _covariance(b, x)
-    if not found.rank:
-        return b.apply("aten::div", found, found)
-    spread = b.apply("aten::sqrt", b.call("aten::diagonal", found, 0, 0, 1))
-    out = b.apply("aten::div", found, b.call("aten::unsqueeze", spread, 1))
-    out = b.apply("aten::div", out, b.call("aten::unsqueeze", spread, 0))
-    return b.apply("aten::clamp", out, -1, 1)
 
 
 def _affine_grid(b: Builder, theta: Tensor, size: Value, align: Value, *_: Value) -> Tensor:
@@ -334,8 +297,6 @@ COMPOSITE: Rows = {
     "aten::vander": _vander_from_highest,
     "aten::fft_fftshift": _shifted(False),
     "aten::fft_ifftshift": _shifted(True),
-    "aten::cov": _covariance,
-    "aten::corrcoef": _correlation,
     "aten::affine_grid_generator": _affine_grid,
     "aten::masked_scatter": _masked_scatter,
     "aten::max_unpool2d": _unpooled(2),

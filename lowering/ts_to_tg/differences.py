@@ -7,10 +7,10 @@ Where places are given, the weights are those of the parabola through three of t
 from __future__ import annotations
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor
 from .dims import dimension, literal
-from .joining import cat
-from .slicing import slice_at
-from .values import Tensor, Value
+from .pointwise import float_type
+from .values import ComplexTensor, Tensor, Value
 
 
 def _of_spacing(
@@ -36,9 +36,9 @@ def _of_spacing(
 def _slope(b: Builder, x: Tensor, d: int, step: Value, order: int) -> Tensor:
     if literal(b, x.shape[d], "the size of a gradient's dimension") < order + 1:
         b.error("torch.gradient expected each dimension size to be at least edge_order+1")
-    if isinstance(step, Tensor):
+    if isinstance(step, Tensor | ComplexTensor):
         return _between_places(b, x, d, step, order)
-    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+    x = float_type(b, x)
     if order == 1:
         first = _weighted(b, x, d, (1, 2, 1.0), (0, 1, -1.0))
         last = _weighted(b, x, d, (-1, None, 1.0), (-2, -1, -1.0))
@@ -46,19 +46,19 @@ def _slope(b: Builder, x: Tensor, d: int, step: Value, order: int) -> Tensor:
         first = _weighted(b, x, d, (0, 1, -1.5), (1, 2, 2.0), (2, 3, -0.5))
         last = _weighted(b, x, d, (-1, None, 1.5), (-2, -1, -2.0), (-3, -2, 0.5))
     inner = _weighted(b, x, d, (2, None, 0.5), (0, -2, -0.5))
-    return b.apply("aten::div", cat(b, [first, inner, last], d), step)
+    return b.apply("aten::div", b.apply("aten::cat", [first, inner, last], d), step)
 
 
-def _weighted(b: Builder, x: Tensor, d: int, *parts: tuple[int, Value, Value]) -> Tensor:
+def _weighted(b: Builder, x: AnyTensor, d: int, *parts: tuple[int, Value, Value]) -> Tensor:
     """The sum of slices along `d`, each (start, end, weight)."""
-    scaled = [b.apply("aten::mul", slice_at(b, x, d, s, e), w) for s, e, w in parts]
+    scaled = [b.apply("aten::mul", b.apply("aten::slice", x, d, s, e), w) for s, e, w in parts]
     total = scaled[0]
     for more in scaled[1:]:
         total = b.apply("aten::add", total, more)
     return total
 
 
-def _between_places(b: Builder, x: Tensor, d: int, places: Tensor, order: int) -> Tensor:
+def _between_places(b: Builder, x: Tensor, d: int, places: AnyTensor, order: int) -> Tensor:
     if places.rank != 1:
         b.error(
             "torch.gradient expected each element of spacing to have one dimension, but got an "
@@ -87,7 +87,7 @@ def _between_places(b: Builder, x: Tensor, d: int, places: Tensor, order: int) -
         return [b.apply("aten::div", top, under) for top, under in zip(tops, over, strict=True)]
 
     def gap(start: int, end: Value) -> Tensor:
-        return slice_at(b, gaps, d, start, end)
+        return b.apply("aten::slice", gaps, d, start, end)
 
     if order == 1:
         first = b.apply("aten::div", _weighted(b, x, d, (1, 2, 1.0), (0, 1, -1.0)), gap(0, 1))
@@ -101,7 +101,7 @@ def _between_places(b: Builder, x: Tensor, d: int, places: Tensor, order: int) -
         last = _weighted(b, x, d, (-3, -2, p), (-2, -1, q), (-1, None, r))
     p, q, r = parabola(1, gap(0, -1), gap(1, None))
     inner = _weighted(b, x, d, (0, -2, p), (1, -1, q), (2, None, r))
-    return cat(b, [first, inner, last], d)
+    return b.apply("aten::cat", [first, inner, last], d)
 
 
 def _product(b: Builder, x: Tensor, y: Value) -> Tensor:

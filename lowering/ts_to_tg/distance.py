@@ -13,7 +13,7 @@ from .elements import compute_dtype
 from .emission import Body
 from .loss import MEAN, reduced
 from .pointwise import absolute, float_type
-from .reduction import combine, norm
+from .reduction import combine
 from .values import Tensor, Value
 
 
@@ -52,11 +52,11 @@ def pairwise_distance(
 ) -> Tensor:
     """The p-norm of x - y + eps along the last dimension."""
     gap = b.call("aten::add", b.call("aten::sub", x, y), eps)
-    return norm(b, gap, p, [-1], keepdim)
+    return b.apply("aten::linalg_vector_norm", gap, p, [-1], keepdim)
 
 
 def _dist(b: Builder, x: Tensor, y: Tensor, p: Value = 2, *_: Value) -> Tensor:
-    return norm(b, b.call("aten::sub.Tensor", x, y), p)
+    return b.apply("aten::linalg_vector_norm", b.call("aten::sub.Tensor", x, y), p)
 
 
 def _cdist(b: Builder, x: Tensor, y: Tensor, p: Value = 2.0, *_: Value) -> Tensor:

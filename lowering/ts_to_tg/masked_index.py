@@ -6,10 +6,11 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, filled
 from .values import Tensor, Value
 
 
-def _inside(b: Builder, x: Tensor, indices: Value) -> list[Value]:
+def _inside(b: Builder, x: AnyTensor, indices: Value) -> list[Value]:
     """The index tensors, cut to where elements are."""
 
     def cut(index: Tensor, size: Expr) -> Tensor:
@@ -22,12 +23,12 @@ def _inside(b: Builder, x: Tensor, indices: Value) -> list[Value]:
     return [None if index is None else cut(index, size) for index, size in pairs]
 
 
-def _masked_index(b: Builder, x: Tensor, mask: Tensor, indices: Value, fill: Value) -> Value:
+def _masked_index(b: Builder, x: AnyTensor, mask: Tensor, indices: Value, fill: Value) -> Value:
     found = b.call("aten::index", x, _inside(b, x, indices))
-    return b.call("aten::where", mask, found, b.full((), fill, x.dtype))
+    return b.call("aten::where", mask, found, filled(b, (), fill, x.dtype))
 
 
-def _masked_put(b: Builder, x: Tensor, mask: Tensor, indices: Value, values: Tensor) -> Value:
+def _masked_put(b: Builder, x: AnyTensor, mask: Tensor, indices: Value, values: AnyTensor) -> Value:
     kept = b.call("aten::masked_fill", values, b.apply("aten::logical_not", mask), 0)
     return b.call("aten::index_put", x, _inside(b, x, indices), kept, True)
 

@@ -16,9 +16,11 @@ from .values import Tensor, Value
 Element = Callable[..., Expr]
 
 
-def float_type(b: Builder, x: Tensor) -> Tensor:
-    """`x` as operators that only know floats take it: integers and bools as the default dtype."""
-    return x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+def float_type(b: Builder, x: Value) -> Value:
+    """`x` as operators that only know floats take it: integers and bools as the default dtype
+    (complex numbers stay)."""
+    is_float = x.dtype.is_floating_point or x.dtype.is_complex
+    return x if is_float else b.cast(x, b.default_dtype)
 
 
 def unary_float(fn: Element) -> Callable[..., Tensor]:

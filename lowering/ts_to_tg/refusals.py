@@ -18,8 +18,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
      "histogram* nonzero_static segment_reduce unique_dim"),
-    ("this special function has no native code",
-     "digamma gcd* i0* igamma* lcm* polygamma* special_* gamma frexp"),
+    ("this special function has no native code", "special_* gamma"),
     ("strings are known when compiling, and this one is not folded",
      "bin find hash hex is* oct"),
 )  # fmt: skip

@@ -7,19 +7,18 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
+from tensorscript.base.dtypes import int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
+from .complex_tensors import AnyTensor, converted, copied
 from .dims import dimension, literal, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .functions import elementary
 from .index import check_bounds, wrapped
-from .joining import cat
 from .loss import MEAN, reduced
-from .pointwise import unary_float
-from .slicing import slice_at
+from .pointwise import float_type, unary_float
 from .values import Tensor, Value
 
 _UNLIKE = (
@@ -44,21 +43,22 @@ def _multivariate_gamma(b: Builder, x: Tensor, p: Value, *_: Value) -> Tensor:
     return unary_float(fn)(b, x)
 
 
-def _running_logsumexp(b: Builder, x: Tensor, dim: Value, *_: Value) -> Tensor:
+def _running_logsumexp(b: Builder, x: AnyTensor, dim: Value, *_: Value) -> AnyTensor:
     """Each round joins neighbours twice as far apart (Hillis and Steele, "Data parallel
     algorithms", 1986): as many rounds as the length has digits in binary."""
     d = dimension(b, dim, x.rank)
-    x = x if x.dtype.is_floating_point else b.cast(x, b.default_dtype)
+    x = float_type(b, x)
     if not x.rank:
-        return b.copied(x)
+        return copied(b, x)
     length = literal(b, x.shape[d], "the length of a running sum")
     step = 1
     while step < length:
         edge = [const(step) if k == d else n for k, n in enumerate(x.shape)]
-        before = cat(b, [b.full(edge, -math.inf, x.dtype), slice_at(b, x, d, 0, -step)], d)
+        least = converted(b, b.full(edge, -math.inf, real_dtype(x.dtype)), x.dtype)
+        before = b.apply("aten::cat", [least, b.apply("aten::slice", x, d, 0, -step)], d)
         x = b.apply("aten::logaddexp", before, x)
         step *= 2
-    return x if length > 1 else b.copied(x)
+    return x if length > 1 else copied(b, x)
 
 
 def _pairs(b: Builder, count: int) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from tensorscript.base.dtypes import DType, bool_, float64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
+from .complex_tensors import converted
 from .dims import dimensions, dtype_of
 from .elements import compute_dtype
 from .pointwise import binary_float, math_call, unary_float
@@ -158,12 +159,13 @@ def _renorm(b: Builder, x: Tensor, p: Value, dim: int, limit: Value, *_: Value) 
     """Each slice along `dim` scaled down to a p-norm of at most `limit`."""
     d = dim % x.rank
     length = b.call("aten::norm.ScalarOpt_dim", x, p, [k for k in range(x.rank) if k != d], True)
-    wide = compute_dtype(x.dtype)
+    wide = compute_dtype(length.dtype)
 
-    def fn(e: Expr, n: Expr, m: Expr) -> Expr:
-        return e * select(n > m, m / (n + 1e-7), const(1, wide))
+    def fn(n: Expr, m: Expr) -> Expr:
+        return select(n > m, m / (n + 1e-7), const(1, wide))
 
-    return b.pointwise(fn, x, length, limit, dtype=x.dtype, compute=wide)
+    factor = b.pointwise(fn, length, limit, dtype=wide, compute=wide)
+    return converted(b, b.call("aten::mul", x, factor), x.dtype)
 
 
 def _decimals(b: Builder, x: Tensor, decimals: int = 0, *_: Value) -> Tensor:

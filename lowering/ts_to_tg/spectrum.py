@@ -26,7 +26,8 @@ def floating(b: Builder, x: AnyTensor) -> AnyTensor:
         return x
     if x.dtype.is_floating_point and x.dtype.bits < 32:
         b.error(f"Unsupported dtype {x.dtype.word}")
-    return float_type(b, x)
+    found: Tensor = float_type(b, x)
+    return found
 
 
 def _real(b: Builder, name: str, x: AnyTensor) -> Tensor:

@@ -10,6 +10,7 @@ from tensorscript.base.schema import Schema
 
 from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
+from .airy import AIRY
 from .antialias import ANTIALIAS
 from .arguments import ARGUMENTS, checked
 from .attention import ATTENTION
@@ -25,14 +26,17 @@ from .composites import COMPOSITE
 from .containers import CONTAINER
 from .convolution import CONVOLUTION
 from .counting import COUNTING
+from .covariance import COVARIANCE
 from .creation import CREATION
 from .ctc import CTC
 from .decomposition import DECOMPOSITION
 from .differences import DIFFERENCES
 from .distance import DISTANCE
+from .divisors import DIVISORS
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
 from .factored import FACTORED
+from .gamma import GAMMA
 from .gaussian import GAUSSIAN
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
@@ -115,6 +119,7 @@ _ROWS: Rows = {
     **SPECIAL,
     **RANDOM,
     **STATISTIC,
+    **COVARIANCE,
     **BAG,
     **CTC,
     **GAUSSIAN,
@@ -123,6 +128,9 @@ _ROWS: Rows = {
     **FACTORED,
     **MATRIX_NORM,
     **BESSEL,
+    **AIRY,
+    **GAMMA,
+    **DIVISORS,
     **POLYNOMIAL,
     **MAKES_COMPLEX,
     **SPECTRUM,

@@ -153,3 +153,27 @@ def test_what_has_no_complex_form_says_so() -> None:
 
     with pytest.raises(ts.TensorScriptError):
         compiled(f)(numbers(3))
+
+
+def test_results_of_found_sizes() -> None:
+    def f(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        right = x[x.real > 0]
+        return right, right * 1j
+
+    run = compiled(f)
+    x = numbers(4, 5)
+    for given in (x, x.T, -abs(x).astype("c8")):
+        want = given[given.real > 0]
+        for got, expected in zip(run(given), (want, want * 1j), strict=True):
+            agree(got, expected.astype("c8"))
+
+
+def test_a_convolution_is_of_parts() -> None:
+    def f(x: ts.Tensor, w: ts.Tensor, bias: ts.Tensor) -> ts.Tensor:
+        return ts.nn.functional.conv1d(x, w, bias, padding=1)
+
+    x, w, bias = numbers(2, 3, 7), numbers(4, 3, 3, seed=1), numbers(4, seed=2)
+    wide = np.pad(x, ((0, 0), (0, 0), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(wide, 3, axis=-1)
+    want = np.einsum("bclk,ock->bol", windows, w) + bias[:, None]
+    agree(compiled(f)(x, w, bias), want)
