@@ -27,14 +27,6 @@ _RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
 """Operators whose rows take flags as expressions."""
 FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
 """Operators that compute with constant complex numbers."""
-_RESHAPING = {
-    f"aten::{name}_"
-    for name in (
-        "as_strided", "resize", "set", "squeeze", "swapaxes", "swapdims", "t", "transpose",
-        "unsqueeze",
-    )
-}  # fmt: skip
-"""Operators that give their argument another shape, which a value of tg cannot have."""
 _DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
 
 
@@ -164,8 +156,6 @@ class PlainRows:
     def _in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""
         b = self.b
-        if base in _RESHAPING:
-            return b.cannot("changes the shape of a tensor in place")
         overload = name[len(base) :]
         pure = functional_name(base)
         row = self.tensors.get(pure + overload) or self.tensors.get(pure)

@@ -15,7 +15,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("this decomposition of matrices has no native code",
      "linalg_*"),
-    ("it changes the memory behind a tensor", "resize* set_ embedding_renorm_"),
+    ("it changes rows of a tensor that the program may see elsewhere", "embedding_renorm_"),
     ("the shape or the places of the result depend on the data",
      "histogram* nonzero_static segment_reduce unique_dim"),
     ("this special function has no native code", "special_* gamma"),

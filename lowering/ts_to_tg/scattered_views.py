@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select, var
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select, substitute, var
 
 from .builder import Builder, Rows
 from .dims import sizes_of
@@ -18,7 +18,7 @@ from .reshape import reshaped
 from .sizes import product, same_size, simplify
 from .slicing import select_at, slice_at
 from .values import Tensor, Value
-from .view import diagonal, expand, is_contiguous, view
+from .view import diagonal, expand, indices_of, is_contiguous, view
 
 
 def replaced(part_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -42,25 +42,35 @@ def replaced(part_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def as_strided(
     b: Builder, x: Tensor, size: Value, stride: Value, offset: Value = None, *_: Value
 ) -> Tensor:
-    """A view of the memory of `x`, which has to be all of it, in order."""
-    whole = x.indices is None and is_contiguous(x)
-    if not whole:
-        b.cannot("strides over a tensor that is a view itself")
+    """A view of the memory that `x` is a view of, which has to be in order; from the place of the
+    first element of `x` on if no offset is given."""
+    memory = Tensor(x.storage, x.storage.shape, None, x.storage.strides)
+    if not is_contiguous(memory):
+        b.cannot("strides over memory that is not in row-major order")
     steps, sizes = list(sizes_of(b, stride)), list(sizes_of(b, size))
-    (first,) = sizes_of(b, [0 if offset is None else offset])
+    first = _place(x) if offset is None else sizes_of(b, [offset])[0]
     last = first
     for n, step in zip(sizes, steps, strict=True):
         last = last + (n - 1) * step
-    flat = reshaped(b, x, (product(x.shape),))
+    flat = reshaped(b, memory, (product(memory.shape),))
     if not any(s.is_int(0) for s in sizes):
         b.check(
-            known(binary("lt", simplify(last - product(x.shape)), 0)),
+            known(binary("lt", simplify(last - product(memory.shape)), 0)),
             "setStorage: sizes, strides and storage offset require a storage that is out of bounds",
         )
     at = first
     for k, (n, step) in enumerate(zip(sizes, steps, strict=True)):
         at = at + (const(0) if n.is_int(1) else var(f"i{k}")) * step
     return view(flat, sizes, [simplify(at)], _plain(sizes, steps))
+
+
+def _place(x: Tensor) -> Expr:
+    """Where the first element of a view lies in its memory."""
+    first = {f"i{d}": const(0) for d in range(x.rank)}
+    at = const(0)
+    for e, size in zip(indices_of(x), x.storage.shape, strict=True):
+        at = at * size + substitute(e, first)
+    return simplify(at)
 
 
 def _plain(sizes: Sequence[Expr], steps: Sequence[Expr]) -> list[Expr] | None:

@@ -21,6 +21,7 @@ from .evaluator import Env, Evaluator
 from .kinds import narrowed
 from .lists import unpack
 from .paths import SELF, is_state
+from .reshaped_names import changes_shape, reshape_names
 from .scalars import to_text
 from .values import (
     UNINITIALIZED,
@@ -58,6 +59,8 @@ def _named(value: Value, type_: Attribute) -> Value:
 
 def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     name = op.schema.data
+    if changes_shape(name):
+        return reshape_names(ev, op, env)
     arguments = [env[a] for a in op.arguments]
     if name in ("aten::tensor", "aten::as_tensor.list") and isinstance(
         op.arguments[0].type, tt.ListType

@@ -62,6 +62,7 @@ from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
 from .reshape import RESHAPE
+from .reshaped_names import RESHAPES
 from .resize import RESIZE
 from .sampling import SAMPLING
 from .scalars import SCALAR
@@ -153,6 +154,8 @@ TABLES: dict[str, Rows] = {
 def has_row(found: Schema) -> bool:
     """Whether the evaluator finds a row for an overload, by the order in which it looks."""
     base, overload = found.name, found.full_name[len(found.name) :]
+    if found.full_name in RESHAPES:
+        return True
     if found.full_name in CONTAINER or base in CONTAINER:
         return not found.is_out
     if base not in FOLDS_COMPLEX and any(str(a.type) == "complex" for a in found.arguments):

@@ -156,6 +156,7 @@ LAYOUT: dict[str, list[Row]] = {
     "diagonal_scatter": [(t(3, 4), t(3)), (t(3, 4), t(2), 2), (t(3, 4), t(3), 2)],
     "as_strided_scatter": [(T((3, 4), "f4"), T((2, 2), "f4"), [2, 2], [4, 1], 1)],
     "as_strided as_strided_copy": [(T((3, 4), "f4"), [2, 2], [4, 1], 1)],
+    "resize_": [(T((3, 4), "f4"), [2, 2])],
     "fft_fftshift fft_ifftshift": [(t(5),), (t(3, 4),), (t(3, 4), [1])],
     "masked_scatter": [(t(3, 4), mask(3, 4), t(12)), (t(3, 4), mask(4), t(2, 8))],
     "max_unpool2d": [(t(1, 2, 2, 2), index(1, 2, 2, 2, high=16), [4, 4])],

@@ -43,7 +43,7 @@ UNSAMPLED = {
 """Overloads without calls, and why."""
 
 _DATA = "the shape of the result depends on the data"
-_RESHAPED = "changes the shape of a tensor in place"
+_RESHAPED = "changes the shape of an argument in place"
 _OF_COMPLEX = {
     "polar": "int float int_float float_int",
     "Complex": """Scalar bool_bool bool_int bool_float int_bool int_int int_float float_bool
@@ -58,7 +58,8 @@ LIMITS: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("as_strided_", "t_", "squeeze_", "squeeze_.dim", "squeeze_.dims", "unsqueeze_",
-         "transpose_", "swapaxes_", "swapdims_"),
+         "transpose_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_",
+         "set_.source_Tensor"),
         _RESHAPED,
     ),
     "as_strided": "strides over a tensor that is a view or not contiguous",
