@@ -32,14 +32,13 @@ def emit_alloc(context: Context, op: Operation) -> None:
     assert isinstance(op, AllocOp)
     buffer, scope = op.buffer, op.scope.data
     size = mul(context.resolve(byte_count(buffer)), const(context.width))
+    again = ""
     if scope in ("reg", "stack") and size.is_const and _fits(scope, size):
         pointer = frame_buffer(context, buffer)
     elif scope == "arena" and op.offset is not None and context.vector is None:
-        pointer = context.code.let(
-            f"getelementptr inbounds i8, ptr {context.arena}, "
-            f"i64 {evaluate_scalar(context, op.offset, 'an offset')}",
-            "buffer",
-        )
+        offset = evaluate_scalar(context, op.offset, "an offset")
+        again = f"getelementptr inbounds i8, ptr {context.arena}, i64 {offset}"
+        pointer = context.code.let(again, "buffer")
     elif scope in ("stack", "arena"):
         pointer = allocate(context, evaluate_scalar(context, size, "a size"))
     else:
@@ -48,7 +47,12 @@ def emit_alloc(context: Context, op: Operation) -> None:
         context.vector.private.add(buffer.name)
     private = context.vector is not None
     context.scope.places[buffer.name] = Place(
-        buffer, pointer, ALIGN, per_lane=private, in_registers=scope == "reg" and not private
+        buffer,
+        pointer,
+        ALIGN,
+        per_lane=private,
+        in_registers=scope == "reg" and not private,
+        again=again,
     )
 
 

@@ -99,8 +99,13 @@ def _extremum(site: Site, a: str, b: str, less: bool) -> str:
     # only two unknown operands need a second test.
     if _is_number(b):
         a, b = b, a
-    best = site.choose(site.test("olt" if less else "ogt", a, b), a, b)
+    best = _better(site, a, b, less)
     return best if _is_number(a) else site.choose(site.test("uno", a, a), a, best)
+
+
+def _better(site: Site, a: str, b: str, less: bool) -> str:
+    """The extremum of floats that are no NaN."""
+    return site.choose(site.test("olt" if less else "ogt", a, b), a, b)
 
 
 def _min(site: Site, a: str, b: str) -> str:
@@ -193,27 +198,46 @@ def horizontal(site: Site, combiner: str, value: str) -> str:
 
 
 def _float_extremum(site: Site, combiner: str, value: str) -> str:
-    """Halve the vector until one lane is left (odd lanes pad with the combiner's identity)."""
-    lanes, element = site.lanes, register_type(site.dtype)
+    """Halve the vector until one lane is left (odd lanes pad with the combiner's identity). Whether
+    a lane is NaN is asked once, beside the chain of halves."""
+    code, dtype, lanes, element = site.code, site.dtype, site.lanes, register_type(site.dtype)
     size = 1 << (lanes - 1).bit_length()
+    if size == 1:
+        return value
     if size != lanes:
-        pad = splat(site.dtype, lanes, identity(combiner, site.dtype))
+        pad = splat(dtype, lanes, identity(combiner, dtype))
         picks = ", ".join(f"i32 {min(k, lanes)}" for k in range(size))
-        value = site.code.let(
+        value = code.let(
             f"shufflevector {site.type} {value}, {site.type} {pad}, <{size} x i32> <{picks}>"
         )
+    has_nan = ""
     while size > 1:
-        kind, half = vector_of(element, size), size // 2
-        sides = []
-        for start in (0, half):
-            picks = ", ".join(f"i32 {start + k}" for k in range(half))
-            sides.append(
-                site.code.let(
-                    f"shufflevector {kind} {value}, {kind} poison, <{half} x i32> <{picks}>"
-                )
-                if half > 1
-                else site.code.let(f"extractelement {kind} {value}, i64 {start}")
-            )
-        value = BINARY[combiner](Site(site.code, site.dtype, half, site.flags), *sides)
-        size = half
-    return value
+        half = Site(code, dtype, size // 2, site.flags)
+        low, high = _halves(half, vector_of(element, size), value)
+        has_nan = has_nan or _any(half, half.test("uno", low, high))
+        value = _better(half, low, high, combiner == "min")
+        size = half.lanes
+    nan = splat(dtype, 1, float("nan"))
+    return code.let(f"select i1 {has_nan}, {element} {nan}, {element} {value}")
+
+
+def _halves(half: Site, kind: str, value: str) -> tuple[str, str]:
+    """The lanes of a vector of `kind`, twice as wide as `half`, in two parts."""
+    code, lanes = half.code, half.lanes
+    if lanes == 1:
+        first, second = (code.let(f"extractelement {kind} {value}, i64 {k}") for k in (0, 1))
+        return first, second
+    picks = (", ".join(f"i32 {start + k}" for k in range(lanes)) for start in (0, lanes))
+    first, second = (
+        code.let(f"shufflevector {kind} {value}, {kind} poison, <{lanes} x i32> <{part}>")
+        for part in picks
+    )
+    return first, second
+
+
+def _any(site: Site, mask: str) -> str:
+    """Whether a lane of a mask is set."""
+    if site.lanes == 1:
+        return mask
+    name = f"llvm.vector.reduce.or.{suffix('i1', site.lanes)}"
+    return site.code.call("i1", name, [(site.mask_type, mask)])

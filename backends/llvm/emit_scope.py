@@ -48,7 +48,7 @@ class Place:
 
     A buffer allocated inside a vector loop is `per_lane`: each element is there once a lane. A
     buffer of scope reg is `in_registers`: it must only see plain loads and stores, or LLVM cannot
-    keep it there.
+    keep it there. `again` is the instruction that makes the pointer, if that costs nothing.
     """
 
     buffer: Buffer
@@ -57,6 +57,7 @@ class Place:
     space: int = 0
     per_lane: bool = False
     in_registers: bool = False
+    again: str = ""
 
     @property
     def pointer_type(self) -> str:

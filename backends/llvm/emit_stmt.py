@@ -215,7 +215,11 @@ def emit_call_op(context: Context, op: Operation) -> None:
     arguments = []
     for parameter, argument in zip(parameters, op.arguments, strict=True):
         if isinstance(parameter, Buffer):
-            arguments.append(f"ptr {context.place(str(argument.value)).pointer}")
+            place = context.place(str(argument.value))
+            # Thousands of pointers that are made before the first call, and moved to theirs by
+            # LLVM block by block, take a time that grows with their square.
+            pointer = context.code.let(place.again, "buffer") if place.again else place.pointer
+            arguments.append(f"ptr {pointer}")
         else:
             text = evaluate_scalar(context, argument, f"argument {parameter.name}")
             arguments.append(f"{register_type(parameter.dtype)} {text}")

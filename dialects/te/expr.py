@@ -195,9 +195,22 @@ class Expr:
     def free(self) -> frozenset[str]:
         """Names of the variables the expression reads (buffers not included)."""
         if self._free is None:
-            own = frozenset((str(self.value),)) if self.op == "var" else frozenset()
-            self._free = own.union(*(a.free for a in self.args)) if self.args else own
+            self._collect_free()
+            assert self._free is not None  # just found
         return self._free
+
+    def _collect_free(self) -> None:
+        """Operands first; chains may be deeper than Python's stack."""
+        pending = [self]
+        while pending:
+            current = pending[-1]
+            if unknown := [a for a in current.args if a._free is None]:
+                pending += unknown
+                continue
+            pending.pop()
+            own = (str(current.value),) if current.op == "var" else ()
+            found = (a._free for a in current.args if a._free)
+            current._free = frozenset(own).union(*found)
 
     def is_int(self, value: int) -> bool:
         """True for the integer literal `value`."""

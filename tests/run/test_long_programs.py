@@ -17,6 +17,12 @@ def chain(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return x
 
 
+def sums(x: ts.Tensor) -> ts.Tensor:
+    for k in range(2000):
+        x = x * 0.5 + k
+    return x
+
+
 def products(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     for _ in range(150):
         x = ts.relu(x @ w)
@@ -38,6 +44,14 @@ def test_a_long_chain_becomes_several_kernels() -> None:
     for k in range(700):
         want = np.tanh(want * np.float32(1.25)) + w * np.float32(k)
     np.testing.assert_allclose(compiled(x, w), want, rtol=1e-5, atol=1e-5)
+
+
+def test_a_kernel_is_deeper_than_the_stack() -> None:
+    x = np.linspace(0, 1, 7, dtype=np.float32)
+    want = x
+    for k in range(2000):
+        want = want * np.float32(0.5) + np.float32(k)
+    np.testing.assert_allclose(ts.compile(sums, [x], fallback="error")(x), want, rtol=1e-5)
 
 
 def test_a_weight_of_many_kernels() -> None:

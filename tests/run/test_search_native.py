@@ -65,3 +65,19 @@ def test_lengths_that_are_not_known() -> None:
 def test_the_schedule_searches_a_long_line() -> None:
     text = ts.compile(largest, (np.zeros((4, 512), "f4"),)).ir("scheduled")
     assert text.count("te.while") == 1
+
+
+def extremes(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return x.amax(1), x.amin(1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 16, 17, 63, 64, 200])
+def test_extremes_are_nan_wherever_one_is(length: int, dtype: type[np.floating]) -> None:
+    """A row for each place, and one without."""
+    x = np.random.default_rng(length).standard_normal((length + 1, length)).astype(dtype)
+    x[0] = np.inf
+    np.fill_diagonal(x[:-1], np.nan)
+    most, least = ts.compile(extremes, fallback="error")(x)
+    np.testing.assert_array_equal(most, x.max(1))
+    np.testing.assert_array_equal(least, x.min(1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,6 +91,13 @@ def test_split_tail_is_inside() -> None:
     assert prove(parse("t < 7"), {**ranges, "t": SIZE}, [parse("t < min(N, 8)")]) is None
     assert prove(parse("min(4, N - o * 8) // 2 >= 0"), ranges) is True
     assert prove(parse("min(4, N - o * 9) // 2 >= 0"), ranges) is None
+
+
+def test_names_in_chains_deeper_than_the_stack() -> None:
+    chain = var("a")
+    for _ in range(2 * sys.getrecursionlimit()):
+        chain = chain * 3 + var("b")
+    assert chain.free == {"a", "b"}
 
 
 NAMES = ("a", "b", "c", "N")
