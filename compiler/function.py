@@ -27,6 +27,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from . import late
 from .arguments import Bound, Taking, bind, fill_defaults, rebuild, tensor_of, wrapper
+from .collecting import uncollected
 from .convert import convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
 from .jit.boundary import to_python
@@ -296,9 +297,10 @@ class CompiledFunction:
             self._note("the numbers that code is compiled for keep changing")
             return None
         try:
-            found: Specialisation | Refused = self._specialiser.compile(
-                specs, self.dispatch, self._failed
-            )
+            with uncollected():
+                found: Specialisation | Refused = self._specialiser.compile(
+                    specs, self.dispatch, self._failed
+                )
         except NotCompilable as refusal:
             found = self._known.refuse(specs, refusal)
         finally:

@@ -74,7 +74,10 @@ class _Walk:
         self.parts("annotations", fn.__annotations__.items())
         cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
         local = {*code.co_varnames, *code.co_cellvars} - _annotated(fn)
-        for name in sorted(set(_WORD.findall(source)) - local):
+        words = _WORD.findall(source)
+        if words.count(fn.__name__) == 1:  # where it is defined; a decorator may have rebound it
+            local.add(fn.__name__)
+        for name in sorted(set(words) - local):
             if name in cells:
                 self._named(name, _content(cells[name]), source)
             elif name in fn.__globals__:

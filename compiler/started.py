@@ -117,8 +117,8 @@ def _whole(started: Started) -> CompiledFunction:
     """The function with everything that belongs to it, in the same object."""
     if issubclass(type(started), Started):
         made = late_api.resumed(started.started_program, started.told, started.ran)
-        loaded = started._loaded  # may be what is calling
+        kept = started.__dict__  # what was set on it, and the code that may be calling
         started.__dict__ = made.__dict__  # what one of the two learns the other one knows
-        started.__dict__["_started_from"] = loaded
+        started.__dict__.update((k, v) for k, v in kept.items() if k not in made.__dict__)
         _set_class(started, type(made))
     return cast("CompiledFunction", started)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tensorscript.compiler import late, late_api
+from tensorscript.compiler.collecting import uncollected
 
 PROGRAM = """
 import json, sys
@@ -73,4 +74,15 @@ def test_what_is_frozen_stays_frozen() -> None:
         "assert gc.isenabled() and 2 * gc.get_freeze_count() > count > 0"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+    assert gc.isenabled()
+
+
+def test_the_collector_rests_while_code_is_made_and_is_left_as_it_was() -> None:
+    assert gc.isenabled()
+    with pytest.raises(ValueError, match="made"), uncollected():
+        assert not gc.isenabled()
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+        raise ValueError("made")
     assert gc.isenabled()

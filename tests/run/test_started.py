@@ -191,6 +191,20 @@ def test_errors_are_those_of_the_function(tmp_path: Path) -> None:
     np.testing.assert_array_equal(f(X), X * 2)
 
 
+def test_a_decorated_function_is_known_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = identity_of(refused)
+    f = again(refused, tmp_path)
+    monkeypatch.setitem(globals(), "refused", f)
+    assert identity_of(f.started_program.function) == plain
+    f.note = "mine"
+    f(X)
+    with pytest.raises(ts.jit.Error, match=r"in refused\n.*\n.*\n.*raise ValueError"):
+        f(X + 1)
+    assert f.note == "mine"
+
+
 def test_a_function_stays_as_it_was_when_it_was_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

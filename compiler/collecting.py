@@ -1,0 +1,20 @@
+"""Python's collector while code is made."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """What is made in here stays until the end: to look for garbage in it takes a tenth of the time
+    of a compilation, and a fifth of what a hit of the disk cache takes."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
