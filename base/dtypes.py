@@ -127,6 +127,8 @@ BY_NAME = {d.name: d for d in DTYPES} | {
 BY_SHORT = {d.short: d for d in DTYPES}
 BY_CODE = {d.code: d for d in DTYPES}
 BY_WORD = {d.word: d for d in DTYPES}
+CAST_WORDS = ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
+"""The dtypes that have an operator of their own: `aten::_cast_Byte`."""
 BY_NUMPY = {d.numpy: d for d in DTYPES if d is not bfloat16}
 
 

@@ -33,7 +33,9 @@ def from_numpy(array: Array) -> Any:
             "given numpy array has byte order different from the native byte order. Conversion "
             "between byte orders is currently not supported."
         )
-    return make(array, dtypes.from_numpy(array.dtype))
+    dtype = dtypes.from_numpy(array.dtype)
+    # Compiled code knows arrays by NumPy's own dtype objects; those of unpickled arrays equal them.
+    return make(array if array.dtype is dtype.numpy else array.view(dtype.numpy), dtype)
 
 
 def frombuffer(

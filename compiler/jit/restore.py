@@ -149,6 +149,10 @@ class Restorer:
         return made
 
     def _set_state(self, made: ScriptObject, value: pickled.ObjectState) -> None:
+        types = self.archive.class_info(value.type_name).attributes
+        for name, attribute in value.before.items():
+            wanted = ANY if attribute is None else types.get(name, ANY)
+            made.attributes[name] = self.value(attribute, wanted, f"{value.type_name}.{name}")
         symbol = self.archive.compile_method(value.type_name, "__setstate__")
         signature = self.archive.class_info(value.type_name).compiled["__setstate__"]
         if isinstance(value.state, dict) or len(signature.arguments) != 2:

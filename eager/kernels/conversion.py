@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import BY_CODE, DType, complex_dtype, real_dtype
+from tensorscript.base.dtypes import BY_CODE, BY_WORD, CAST_WORDS, DType, complex_dtype, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
@@ -43,6 +43,11 @@ def to(self: Any, dtype: DType | int | None, copy: bool = False, memory_format: 
     if layout is not preserve_format:
         return make(in_format(found, layout), wanted)
     return make(laid_out(found, preserved_strides([a], a.shape)), wanted)
+
+
+def _cast(dtype: DType) -> Kernel:
+    """`_cast_Float` and the like, which PyTorch's first traces call."""
+    return lambda self, non_blocking=False: to(self, dtype)
 
 
 def to_layout(
@@ -107,8 +112,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::to.prim_dtype": lambda self, dtype=None, nb=False, copy=False: to(self, dtype, copy),
     "aten::to.prim_other": lambda self, nb=False, copy=False: to(self, None, copy),
     "aten::type_as": lambda self, other: to(self, other.dtype),
-    "aten::_cast_Float": lambda self, nb=False: to(self, 6),
-    "aten::_cast_Long": lambda self, nb=False: to(self, 4),
+    **{f"aten::_cast_{word}": _cast(BY_WORD[word]) for word in CAST_WORDS},
     "aten::cpu": lambda self: self,
     "aten::real": _parts("real"),
     "aten::imag": _parts("imag"),

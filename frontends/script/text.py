@@ -297,6 +297,15 @@ class TextWorld:
                     info.attributes[key] = resolver.annotation(value, text.span(node))
                 case ast.FunctionDef():
                     self._method(info, node, text)
+        self._initialised(info)
+
+    def _initialised(self, info: ClassInfo) -> None:
+        """Where no attributes are declared, as in the text of PyTorch before 1.5, the first
+        assignments in `__init__` define them."""
+        if info.category == "class" and not info.attributes and "__init__" in info.methods:
+            info.defining = True
+            info.methods["__init__"]()
+            info.defining = False
 
     def _listed(self, info: ClassInfo, key: str, names: list[str]) -> None:
         """Take in `__parameters__ = [...]` and the like; hooks have qualified names."""

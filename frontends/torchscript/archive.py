@@ -173,12 +173,15 @@ def read(source: Source, limits: PickleLimits | None = None) -> ArchiveContents:
         ValueError: the path does not exist or is a directory.
         ArchiveError: the archive is damaged, hostile, or holds what TorchScript does not write.
     """
-    archive = Archive.open(source)
-    if archive.has("model.json") and not archive.has("data.pkl"):
-        raise ArchiveError(
-            "the archive is of PyTorch 1.0 or 1.1 (it holds model.json), whose format is not "
-            "supported. Load it there or in any later PyTorch, and save it again."
-        )
+    return contents_of(Archive.open(source), limits)
+
+
+def contents_of(archive: Archive, limits: PickleLimits | None = None) -> ArchiveContents:
+    """The contents of an archive, as `read` gives them.
+
+    Raises:
+        ArchiveError: as `read`.
+    """
     limits = limits or PickleLimits()
     constants = unpickle(archive.record("constants.pkl"), "constants", limits)
     if not isinstance(constants, tuple):

@@ -16,6 +16,7 @@ from tensorscript.frontends.script.source import Text, parse_text
 from tensorscript.frontends.script.text import Found
 
 Rewrite = Callable[[ast.Module], None]
+Parse = Callable[[str, str], tuple[ast.Module, Text]]
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,13 @@ class CodeLibrary:
     Attributes:
         code: qualified module name to its text.
         rewrite: applied to each parsed file, e.g. to bring old operators up to date.
+        parse: from a text and its name to its tree.
     """
 
     code: Mapping[str, str]
     rewrite: Rewrite | None = None
     limits: CodeLimits = field(default_factory=CodeLimits)
+    parse: Parse = parse_text
     _parsed: dict[str, dict[str, Found]] = field(default_factory=dict)
 
     def find(self, qualified_name: str) -> Found | None:
@@ -52,11 +55,19 @@ class CodeLibrary:
             ArchiveError: its file does not parse, or is over the limits.
         """
         module, _, name = qualified_name.rpartition(".")
+        return self.definitions(module).get(name)
+
+    def definitions(self, module: str) -> dict[str, Found]:
+        """The definitions in one file by name; none if there is no such file.
+
+        Raises:
+            ArchiveError: it does not parse, or is over the limits.
+        """
         if module not in self.code:
-            return None
+            return {}
         if module not in self._parsed:
             self._parsed[module] = self._parse(module)
-        return self._parsed[module].get(name)
+        return self._parsed[module]
 
     def _parse(self, module: str) -> dict[str, Found]:
         name = f"code/{module.replace('.', '/')}.py"
@@ -67,7 +78,7 @@ class CodeLibrary:
             with warnings.catch_warnings():
                 # What Python finds odd in the text (`1if x`) is for nobody here to mend.
                 warnings.simplefilter("ignore", SyntaxWarning)
-                tree, where = parse_text(text, name)
+                tree, where = self.parse(text, name)
         except FrontendError as error:
             raise ArchiveError(error.message) from error
         check_depth(tree, where, self.limits.depth)
@@ -76,7 +87,9 @@ class CodeLibrary:
         out: dict[str, Found] = {}
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                if node.name in out:
+                if (known := out.get(node.name)) is not None:
+                    if ast.dump(known.tree) == ast.dump(node):  # PyTorch 1.2 writes NamedTuples so
+                        continue
                     raise ArchiveError(
                         f"'{module}.{node.name}' is defined twice", where.name_of(node)
                     )

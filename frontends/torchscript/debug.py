@@ -2,8 +2,9 @@
 
 A record is a tuple ("FORMAT_WITH_STRING_TABLE", strings, entries). An entry says for the text of a
 code file from one byte offset on: the original source (its lines and file name as numbers of
-strings, its first line), and the range in it. They are read when an error is told, and a record
-that is missing or not of this form tells nothing.
+strings, its first line), and the range in it. Older records are the entries alone, with the text of
+the source and its file name in each; PyTorch 1.2 has them in a folder `debug`. They are read when
+an error is told, and a record that is missing or not of these forms tells nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class DebugInfo:
         """The place in the original source that a place in the archive's code came from."""
         name = span.source.filename
         if name not in self._known:
-            self._known[name] = self._read(f"{name}.debug_pkl")
+            old = f"debug/{name.removeprefix('code/').removesuffix('.py')}.pkl"
+            record = f"{name}.debug_pkl"
+            self._known[name] = self._read(record if self.archive.has(record) else old)
         return self._known[name].at(len(span.source.text[: span.start].encode()))
 
     def _read(self, record: str) -> _Origins:
@@ -61,6 +64,8 @@ def _origins(value: Value) -> _Origins:
     match value:
         case (str(form), tuple(strings), tuple(entries)) if form == FORMAT:
             pass
+        case tuple(entries):
+            strings = ()
         case _:
             return _Origins()
     out = _Origins()
@@ -77,6 +82,9 @@ def _span(
     place: Value, start: int, end: int, strings: tuple[Value, ...], sources: dict[object, Source]
 ) -> Span | None:
     match place:
+        case (str(text), str(file), int(first)) if text:
+            source = sources.setdefault(place, Source(text, file, first))
+            return Span(source, start, end) if 0 <= start <= end <= len(text) else None
         case (TaggedList(elements=lines) | tuple(lines), int(name), int(first)) if lines:
             pass
         case _:

@@ -16,12 +16,15 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
 from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.program import ClassInfo, Program
-from tensorscript.frontends.script.text import Found, TextWorld
+from tensorscript.frontends.script.source import parse_text
+from tensorscript.frontends.script.text import Found, Library, TextWorld
 from tensorscript.frontends.script.values import Sugared
 
-from . import pickled, upgrade
-from .archive import ArchiveContents, Source, read
+from . import old_text, pickled, upgrade
+from .archive import Archive, ArchiveContents, Source, contents_of
 from .code import CodeLibrary
+from .legacy import LegacyLibrary, is_legacy, read_legacy
+from .old_text import parse_old
 from .tensors import TensorStore, open_private
 
 T = TypeVar("T")
@@ -31,7 +34,7 @@ T = TypeVar("T")
 class ArchiveLibrary:
     """The archive's own definitions, and the upgraders."""
 
-    own: CodeLibrary
+    own: Library
 
     def find(self, qualified_name: str) -> Found | None:
         if qualified_name.startswith(upgrade.PREFIX + "."):
@@ -45,8 +48,8 @@ class ArchiveWorld(TextWorld):
 
     def value(self, name: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
         prefix, _, last = name.rpartition(".")
-        if prefix == upgrade.PREFIX and last in upgrade.LAST_VERSION:
-            return upgrade.Upgraded(last)
+        if prefix == upgrade.PREFIX and (found := upgrade.operator(last)) is not None:
+            return found
         return super().value(name, em, span)
 
 
@@ -170,7 +173,9 @@ def open_archive(source: Source, device: str | None = None) -> OpenArchive:
         ArchiveError: the archive is damaged, hostile, or not one.
     """
     private = open_private(source)
-    contents = read(private)
+    archive = Archive.open(private)
+    legacy = read_legacy(archive) if is_legacy(archive) else None
+    contents = contents_of(archive) if legacy is None else legacy.contents
     memory = private if isinstance(private, memoryview | bytearray) else None
     if private is source:
         memory = None
@@ -180,6 +185,9 @@ def open_archive(source: Source, device: str | None = None) -> OpenArchive:
     def bring_up_to_date(tree: ast.Module) -> None:
         upgrade.rewrite(tree, version)
 
-    library = ArchiveLibrary(CodeLibrary(contents.code, bring_up_to_date))
+    parse = parse_old if version <= old_text.LAST_VERSION else parse_text
+    code = CodeLibrary(contents.code, bring_up_to_date, parse=parse)
+    own = code if legacy is None else LegacyLibrary(code, legacy.modules)
+    library = ArchiveLibrary(own)
     constants = ConstantTable(contents.constants, tensors)
     return OpenArchive(contents, ArchiveWorld(Program(), library, constants), tensors)

@@ -137,11 +137,13 @@ class ObjectState:
     """An instance of a class in `code/`, e.g. `__torch__.torch.nn.modules.conv.Conv2d`.
 
     `state` maps attribute names to values in class order; a class with `__getstate__` has
-    whatever that returned.
+    whatever that returned. `before` are the attributes that it has before `__setstate__` is called
+    (submodules; only archives of PyTorch 1.1 and 1.2 have any).
     """
 
     type_name: str
     state: Value | dict[str, Value] = None
+    before: dict[str, Value] = field(default_factory=dict)
 
 
 # A pickle's value. Objects of other kinds (globals, storages alone) never get into one.
@@ -180,7 +182,8 @@ def children(value: Value | dict[str, Value]) -> list[Value]:
             return [value.tensor]
         case ObjectState():
             inside = value.state
-            return list(inside.values()) if isinstance(inside, dict) else [inside]
+            own = list(inside.values()) if isinstance(inside, dict) else [inside]
+            return own + list(value.before.values())
         case _:
             return []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
@@ -79,7 +79,7 @@ _UNSUPPORTED = {
     "torch.UInt16Storage": "tensors of uint16",
     "torch.UInt32Storage": "tensors of uint32",
     "torch.UInt64Storage": "tensors of uint64",
-    "torch.jit._pickle.build_tensor_from_id": "tensors in the format of PyTorch 1.0",
+    "torch.jit._pickle.build_tensor_from_id": "tensors by number outside an archive of its time",
     "torch.distributed.rpc.rref": "remote references",
 }
 
@@ -111,12 +111,12 @@ class Vocabulary:
         Raises:
             ArchiveError: the file may not refer to it, or it is not supported.
         """
-        if what := _UNSUPPORTED.get(name):
-            raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
         if name in self.values:
             return self.values[name]
         if name in self.calls or name in _STORAGES or (self.classes and is_class(name)):
             return Global(name)
+        if what := _UNSUPPORTED.get(name):
+            raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
         raise ArchiveError(f"refuses global `{name}`: {self.refusal}")
 
     def call(self, name: str, args: Item, limits: PickleLimits) -> Value:
@@ -146,10 +146,18 @@ def as_value(item: Item) -> Value:
 
 
 def rebuild_storage(args: Item, prefix: str) -> StorageRef:
-    """The storage of a persistent id `("storage", class, key, location, numel)`."""
-    match args:
-        case Arguments(("storage", Global(cls), str(key), str(location), int(numel))) if (
-            cls in _STORAGES and numel >= 0 and _KEY.fullmatch(key) and _DEVICE.fullmatch(location)
+    """The storage of a persistent id `("storage", class, key, location, numel)`.
+
+    PyTorch before 1.5 wrote what the storage is a view of behind it, and in archives that is None.
+    """
+    items = args.items if isinstance(args, Arguments) else ()
+    match items[:5]:
+        case ("storage", Global(cls), str(key), str(location), int(numel)) if (
+            items[5:] in ((), (None,))
+            and cls in _STORAGES
+            and numel >= 0
+            and _KEY.fullmatch(key)
+            and _DEVICE.fullmatch(location)
         ):
             return StorageRef(prefix, key, _STORAGES[cls], numel, location)
     raise ArchiveError("the archive holds a malformed storage reference")
@@ -183,7 +191,7 @@ def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
     if not isinstance(hooks, TaggedDict) or hooks.items:
         raise ArchiveError("the archive holds a tensor with backward hooks")
     tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad)
-    _check_bounds(tensor, limits)
+    check_bounds(tensor, limits)
     return tensor
 
 
@@ -194,7 +202,8 @@ def _extents(values: tuple[Value, ...]) -> tuple[int, ...]:
     return extents
 
 
-def _check_bounds(tensor: TensorRef, limits: PickleLimits) -> None:
+def check_bounds(tensor: TensorRef, limits: PickleLimits) -> None:
+    """Raise ArchiveError unless a tensor lies in its storage and is within the limits."""
     size, stride, storage = tensor.size, tensor.stride, tensor.storage
     where = f"tensor in storage {storage.record!r}"
     if len(size) != len(stride) or len(size) > _MAX_RANK:
@@ -318,6 +327,13 @@ ARCHIVE = Vocabulary(
     "an archive may only refer to tensors, containers, devices and the classes in its own code",
 )
 """What TorchScript writes."""
+
+
+def archive_vocabulary(more: Mapping[str, Rebuilder]) -> Vocabulary:
+    """`ARCHIVE` with further functions."""
+    return replace(ARCHIVE, calls={**ARCHIVE.calls, **more})
+
+
 CHECKPOINT = Vocabulary(
     {
         **_TENSORS,

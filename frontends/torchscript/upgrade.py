@@ -19,6 +19,8 @@ from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.text import Found, TextLibrary
 from tensorscript.frontends.script.values import Args, Kwargs, Sugared
 
+from . import removed
+
 PREFIX = "__torch__.upgraders"
 
 LAST_VERSION = {"div": 3, "div_": 3, "full": 4, "linspace": 7, "logspace": 8, "gelu": 9}
@@ -82,12 +84,19 @@ def div__int(self: Tensor, other: number) -> Tensor:
   return result
 """
 
-LIBRARY = TextLibrary.parse(_TEXT, PREFIX, "upgraders.py")
+LIBRARY = TextLibrary.parse(_TEXT + removed.TEXT, PREFIX, "upgraders.py")
 
 
 def find(qualified_name: str) -> Found | None:
     """The text of an upgrader."""
     return LIBRARY.find(qualified_name)
+
+
+def operator(name: str) -> Sugared | None:
+    """What an outdated `torch.<name>` stands for; None for the text of an upgrader."""
+    if name in removed.NAMES:
+        return removed.Removed(PREFIX, name)
+    return Upgraded(name) if name in LAST_VERSION else None
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -107,14 +116,13 @@ class _Rewriter(ast.NodeTransformer):
 
 
 def outdated(version: int) -> frozenset[str]:
-    """The operators that mean something else in a file of this version."""
-    return frozenset(name for name, last in LAST_VERSION.items() if version <= last)
+    """The operators that mean something else, or are no more, in a file of this version."""
+    return removed.NAMES.union(name for name, last in LAST_VERSION.items() if version <= last)
 
 
 def rewrite(tree: ast.Module, version: int) -> None:
     """Redirect the outdated operators of a parsed code file."""
-    if names := outdated(version):
-        _Rewriter(names).visit(tree)
+    _Rewriter(outdated(version)).visit(tree)
 
 
 @dataclass

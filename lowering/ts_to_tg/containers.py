@@ -472,6 +472,7 @@ CONTAINER: Rows = {
     "prim::is_nested": lambda ev, x: x in ev.b.nested,
     "prim::data": lambda ev, x: x,
     "prim::unchecked_unwrap_optional": _unwrapped,
+    "aten::_unwrap_optional": _unwrapped,
     "aten::is_floating_point": _is_category("is_floating_point"),
     "aten::is_complex": _is_category("is_complex"),
     "aten::get_device": lambda ev, x: -1,

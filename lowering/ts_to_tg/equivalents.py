@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import BY_CODE, bool_, int64, real_dtype
+from tensorscript.base.dtypes import BY_WORD, CAST_WORDS, DType, bool_, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
@@ -177,6 +177,10 @@ def _shape_as_tensor(b: Builder, x: Tensor, *_: Value) -> Value:
     return b.call("aten::tensor", list(x.shape), int64.code)
 
 
+def _cast(dtype: DType) -> Callable[..., Value]:
+    return lambda b, x, *_: b.cast(x, dtype)
+
+
 EQUIVALENT: Rows = {
     "aten::special_softmax": renamed("aten::softmax"),
     "aten::special_log_softmax": renamed("aten::log_softmax"),
@@ -188,8 +192,7 @@ EQUIVALENT: Rows = {
     "aten::unsafe_split_with_sizes": renamed("aten::split_with_sizes"),
     "aten::linalg_matrix_power": _matrix_power,
     "aten::matrix_power": _matrix_power,
-    "aten::_cast_Float": lambda b, x, *_: b.cast(x, BY_CODE[6]),
-    "aten::_cast_Long": lambda b, x, *_: b.cast(x, int64),
+    **{f"aten::_cast_{word}": _cast(BY_WORD[word]) for word in CAST_WORDS},
     "aten::real": lambda b, x, *_: x,
     "aten::isreal": lambda b, x, *_: b.full(x.shape, True, bool_),
     "aten::is_nonzero": _is_nonzero,

@@ -349,11 +349,6 @@ def test_file_objects_of_every_kind(tmp_path: Path) -> None:
         load(io.StringIO("text"))  # type: ignore[arg-type]  # the mistake
 
 
-def test_archives_of_the_first_pytorch_are_refused_by_name() -> None:
-    with pytest.raises(ArchiveError, match=r"PyTorch 1\.0 or 1\.1"):
-        load(rewritten(REG, {"data.pkl": None, "model.json": b"{}"}))
-
-
 @pytest.mark.parametrize("record", [b"", b"\x80\x02N.", b"\x80\x02X\1\0\0\0a\x85.", b"\xff" * 99])
 def test_damaged_debug_records_say_nothing(record: bytes) -> None:
     data = rewritten("s06_cross_attention_scripted", {f"{CODE}.debug_pkl": record})
