@@ -13,14 +13,14 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tensorscript.base.errors import ArchiveError
 
-from .pickled import PickleLimits, StorageRef, TensorRef, Value, children
+from .pickled import PickleLimits, StorageRef, TensorRef, Value, tensors_in
 from .records import Entry, ZipLimits, read_directory, read_entry_data, refuse
 from .unpickle import unpickle
 
@@ -187,12 +187,21 @@ def contents_of(archive: Archive, limits: PickleLimits | None = None) -> Archive
     if not isinstance(constants, tuple):
         raise ArchiveError("constants.pkl must hold a tuple")
     root = unpickle(archive.record("data.pkl"), "data", limits)
-    for tensor in (*_tensors(constants), *_tensors(root)):
+    for tensor in (*tensors_in(constants), *tensors_in(root)):
         check_storage(archive, tensor.storage)
     return ArchiveContents(dict(_code(archive)), constants, root, archive.version, archive)
 
 
-def check_storage(archive: Archive, ref: StorageRef) -> None:
+class Records(Protocol):
+    """What storages are read from: an archive, or a file of another kind."""
+
+    @property
+    def byteorder(self) -> str: ...
+    def record(self, name: str) -> memoryview: ...
+    def size(self, name: str) -> int: ...
+
+
+def check_storage(archive: Records, ref: StorageRef) -> None:
     """Raise ArchiveError unless the storage's record has exactly the bytes that `ref` needs."""
     size = archive.size(ref.record)
     if size != ref.numel * ref.dtype.itemsize:
@@ -202,7 +211,7 @@ def check_storage(archive: Archive, ref: StorageRef) -> None:
         )
 
 
-def load_storage(archive: Archive, ref: StorageRef) -> Array:
+def load_storage(archive: Records, ref: StorageRef) -> Array:
     """A storage as a 1-D read-only array of native byte order: a view of the file if possible.
 
     bfloat16 comes as its bits in uint16, bool with bytes 0 and 1 only.
@@ -265,20 +274,3 @@ def _code(archive: Archive) -> Iterator[tuple[str, str]]:
     for name in archive.names:
         if name.startswith("code/") and name.endswith(".py"):
             yield name[len("code/") : -len(".py")].replace("/", "."), archive.text(name)
-
-
-def _tensors(value: Value) -> list[TensorRef]:
-    """Every tensor reachable from `value`, each once."""
-    found: list[TensorRef] = []
-    seen: set[int] = set()
-    todo: list[Value] = [value]
-    while todo:
-        item = todo.pop()
-        if id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, TensorRef):
-            found.append(item)
-        else:
-            todo.extend(children(item))
-    return found

@@ -22,8 +22,9 @@ from tensorscript.eager.size import Size
 from tensorscript.eager.tensor import Tensor
 
 from . import pickled
-from .archive import Archive, Source
+from .archive import Archive, Records, Source
 from .checkpoint_writer import CheckpointWriter
+from .legacy_checkpoint import is_legacy_checkpoint, read_legacy_checkpoint
 from .rebuild import CHECKPOINT
 from .storages import StorageTable
 from .tensors import TensorStore, open_private
@@ -49,13 +50,22 @@ def load(
         ValueError: the path does not exist.
     """
     memory = open_private(f)
+    root, records = _read(memory)
+    owned = memory if isinstance(memory, memoryview | bytearray) else None
+    place = None if map_location is None else str(Device(map_location))
+    return _Objects(TensorStore(records, owned, place)).make(root)
+
+
+def _read(memory: Source) -> tuple[pickled.Value, Records]:
+    """The data in a file, and where its storages are."""
+    if isinstance(memory, bytes | bytearray | memoryview):
+        file = memoryview(memory)
+        if is_legacy_checkpoint(file):
+            return read_legacy_checkpoint(file)
     archive = Archive.open(memory)
     if archive.has("constants.pkl"):
         raise ArchiveError("the file is a TorchScript archive; read it with jit.load")
-    root = unpickle(archive.record("data.pkl"), "data", vocabulary=CHECKPOINT)
-    owned = memory if isinstance(memory, memoryview | bytearray) else None
-    place = None if map_location is None else str(Device(map_location))
-    return _Objects(TensorStore(archive, owned, place)).make(root)
+    return unpickle(archive.record("data.pkl"), "data", vocabulary=CHECKPOINT), archive
 
 
 class _Objects:

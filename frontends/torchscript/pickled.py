@@ -188,6 +188,23 @@ def children(value: Value | dict[str, Value]) -> list[Value]:
             return []
 
 
+def tensors_in(value: Value) -> list[TensorRef]:
+    """Every tensor reachable from `value`, each once."""
+    found: list[TensorRef] = []
+    seen: set[int] = set()
+    todo: list[Value] = [value]
+    while todo:
+        item = todo.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, TensorRef):
+            found.append(item)
+        else:
+            todo.extend(children(item))
+    return found
+
+
 def check_nesting(value: Value, limits: PickleLimits) -> None:
     """Raise ArchiveError if `value` contains itself, or is over `limits.depth` or `.expanded`.
 

@@ -98,12 +98,14 @@ class Vocabulary:
         values: names that are values themselves (dtypes).
         classes: whether the file's own classes may be named.
         refusal: what the file may refer to, in words.
+        long_integers: whether integers may have more than 64 bits.
     """
 
     calls: Mapping[str, Rebuilder]
     values: Mapping[str, Value]
     classes: bool
     refusal: str
+    long_integers: bool = False
 
     def item(self, name: str) -> Item:
         """What a global stands for.
@@ -347,5 +349,6 @@ CHECKPOINT = Vocabulary(
     False,
     "a checkpoint may only hold tensors, parameters, containers, numbers, strings, devices, dtypes "
     "and sizes; whole modules are never loaded",
+    long_integers=True,
 )
 """What `torch.save` writes of plain data."""

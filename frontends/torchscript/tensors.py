@@ -15,7 +15,7 @@ import numpy as np
 from tensorscript.base.errors import ArchiveError
 from tensorscript.eager.tensor import Tensor
 
-from .archive import Archive, Array, Source, load_storage, load_tensor
+from .archive import Array, Records, Source, load_storage, load_tensor
 from .pickled import StorageRef, TensorRef
 
 
@@ -67,7 +67,7 @@ class TensorStore:
     """
 
     def __init__(
-        self, archive: Archive, memory: memoryview | bytearray | None, device: str | None = None
+        self, archive: Records, memory: memoryview | bytearray | None, device: str | None = None
     ) -> None:
         self._archive = archive
         self._memory = None if memory is None else memoryview(memory)

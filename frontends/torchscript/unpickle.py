@@ -53,11 +53,28 @@ def unpickle(
     return _Machine(memoryview(data), prefix, limits or PickleLimits(), vocabulary).run()
 
 
+def unpickle_first(
+    data: memoryview, prefix: str, limits: PickleLimits, vocabulary: Vocabulary
+) -> tuple[Value, int]:
+    """The value of the pickle that `data` begins with, and how many bytes that pickle has.
+
+    Raises:
+        ArchiveError: as `unpickle`.
+    """
+    machine = _Machine(data[: limits.size], prefix, limits, vocabulary, whole=False)
+    return machine.run(), machine.at
+
+
 class _Machine:
     """The pickle stack machine: one method an opcode, found by table."""
 
     def __init__(
-        self, data: memoryview, prefix: str, limits: PickleLimits, vocabulary: Vocabulary
+        self,
+        data: memoryview,
+        prefix: str,
+        limits: PickleLimits,
+        vocabulary: Vocabulary,
+        whole: bool = True,
     ) -> None:
         if len(data) > limits.size:
             raise ArchiveError(f"pickle of {len(data)} bytes is over the limit of {limits.size}")
@@ -65,6 +82,7 @@ class _Machine:
         self.prefix = prefix
         self.limits = limits
         self.vocabulary = vocabulary
+        self.whole = whole
         self.at = 0
         self.stack: list[Item] = []
         self.marks: list[int] = []
@@ -83,7 +101,7 @@ class _Machine:
 
     def finish(self) -> Value:
         value = self.pop_value()
-        if self.at != len(self.data):
+        if self.whole and self.at != len(self.data):
             raise ArchiveError("pickle has bytes after its end")
         if self.stack:
             raise ArchiveError("pickle leaves values on its stack")
@@ -174,9 +192,12 @@ class _Machine:
             raise ArchiveError(f"pickle holds a string of {size} bytes, over {self.limits.text}")
         self.push(self.decode(self.take(size)))
 
+    def op_short_text(self) -> None:
+        self.push(self.decode(self.take(self.take(1)[0])))
+
     def op_long(self) -> None:
         size = self.take(1)[0]
-        if size > 8:
+        if size > 8 and not self.vocabulary.long_integers:
             raise ArchiveError(f"pickle holds an integer of {size} bytes; TorchScript's have 8")
         self.push(int.from_bytes(self.take(size), "little", signed=True))
 
@@ -298,4 +319,5 @@ _OPCODES: dict[int, Callable[[_Machine], None]] = {
     0x8A: _Machine.op_long,
     ord("G"): lambda m: m.push(_F64.unpack(m.take(8))[0]),
     ord("X"): _Machine.op_text,
+    ord("U"): _Machine.op_short_text,
 }

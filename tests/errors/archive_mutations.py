@@ -30,7 +30,7 @@ def _changed_record(
     """The archive with one record that matches changed; whole and correct otherwise."""
     records = _records(data)
     found = [at for at, (name, _) in enumerate(records) if re.search(pattern, name)]
-    at = random.choice(found)
+    at = random.choice(found or range(len(records)))
     records[at] = records[at][0], change(random, records[at][1])
     return _zipped(records)
 
@@ -134,7 +134,7 @@ def _pickle_bytes(random: Random, data: bytes) -> bytes:
 
 
 def pickle_changed(random: Random, data: bytes) -> bytes:
-    return _changed_record(random, data, r"/(data|constants)\.pkl$", _pickle_bytes)
+    return _changed_record(random, data, r"/(data|constants|attributes)\.pkl$", _pickle_bytes)
 
 
 def version_changed(random: Random, data: bytes) -> bytes:
@@ -181,9 +181,27 @@ def source_changed(random: Random, data: bytes) -> bytes:
     return _changed_record(random, data, r"/code/.*\.py$", _text)
 
 
+# -- model.json of PyTorch 1.0 to 1.2 --------------------------------------------------------------
+
+_JSON = (b"{", b"[", b'"', b"null", b"-1", b'"-1"', b'"9223372036854775807"', b"1e999", b"[" * 5000,
+         b'"\\ud800"', b"9" * 5000, b'"List[" * 99', b"true", b"{}", b"NaN")  # fmt: skip
+
+
+def _json(random: Random, data: bytes) -> bytes:
+    tokens = re.findall(rb'"[^"]*"|[\[\]{}:,]|[^"\[\]{}:,]+', data)
+    for _ in range(random.randint(1, 3)):
+        at = random.randrange(len(tokens))
+        tokens[at] = random.choice([random.choice(tokens), random.choice(_JSON), b""])
+    return b"".join(tokens)
+
+
+def model_changed(random: Random, data: bytes) -> bytes:
+    return _changed_record(random, data, r"/model\.json$", _json)
+
+
 MUTATIONS: tuple[Mutation, ...] = (
     bytes_changed, bits_flipped, cut, spliced, directory_changed, record_dropped, record_renamed,
     records_exchanged, record_inflated, pickle_changed, pickle_changed, pickle_changed,
-    version_changed, source_changed, source_changed, source_changed, source_changed,
+    version_changed, source_changed, source_changed, source_changed, source_changed, model_changed,
 )  # fmt: skip
 """Every way, those that reach deepest more than once."""

@@ -20,7 +20,11 @@ import tensorscript as ts
 from tensorscript.base.errors import UserError
 
 MUTATIONS = pytest.importorskip("archive_mutations").MUTATIONS
-SAMPLES = sorted((Path(__file__).parent.parent / "formats" / "samples").glob("*.pt"))
+FORMATS = Path(__file__).parent.parent / "formats"
+SAMPLES = [
+    *sorted((FORMATS / "samples").glob("*.pt")),
+    *sorted((FORMATS / "old_samples").glob("*.pt")),
+]
 
 SECONDS = 5.0
 """What one archive may take; here they take a hundredth."""

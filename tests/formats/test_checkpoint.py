@@ -162,3 +162,44 @@ def header(entry: object, data: bytes = b"") -> bytes:
 def test_damaged_safetensors_are_refused(data: bytes, message: str) -> None:
     with pytest.raises(ArchiveError, match=message):
         safetensors.load(data)
+
+
+OLD = Path(__file__).parent / "old_samples" / "v1_0_1.pth"
+
+
+def test_a_file_of_pytorch_before_1_6_is_read() -> None:
+    for source in (OLD, OLD.read_bytes(), io.BytesIO(OLD.read_bytes())):
+        found = ts.load(source)
+        x, part, turned = found["views"]
+        assert x.tolist() == list(range(10)) and part.tolist() == [2, 3]
+        assert (turned.shape, turned.stride()) == ((5, 2), (1, 5))
+        x[2] = 9.0
+        assert part[0].item() == 9 and turned[2, 0].item() == 9  # one storage
+        assert isinstance(found["param"], nn.Parameter)
+        assert found["numbers"] == (1, -2, 300, 70000, 2**40, 1.5, True, None, 2**70)
+        assert found["half"].dtype is ts.float16 and found["half"].tolist() == [1.5, 1.5]
+        assert found["bytes"].tolist() == [0, 1, 2] and found["bytes"].dtype is ts.int8
+    assert ts.load(OLD)["views"][0][2].item() == 2  # the file is as it was
+
+
+def test_a_damaged_old_file_is_refused() -> None:
+    data = OLD.read_bytes()
+    for damaged, message in [
+        (data[:-4], "ends before its storages"),
+        (data[:200], "Unexpected end|without an end"),
+        (data.replace(b"M\xe9\x03", b"M\xe8\x03", 1), "protocol version 1000"),
+        (data.replace(b"_rebuild_tensor_v2", b"_rebuild_qtensor__", 1), "refuses global"),
+        (data.replace(b"HalfStorage", b"LongStorage", 1), "needs|ends before"),
+        (b"x" * 257 + b"ustar" + b"x" * 300, "PyTorch 0.1"),
+    ]:
+        with pytest.raises(ArchiveError, match=message):
+            ts.load(damaged)
+
+
+@pytest.mark.parametrize("name", ["state", "views", "optimizer", "numbers", "dtypes", "shared"])
+def test_what_pytorch_still_writes_in_the_old_form_is_read(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    value = everything(torch)[name]
+    file = io.BytesIO()
+    torch.save(value, file, _use_new_zipfile_serialization=False)
+    assert text(ts.load(file.getvalue())) == text(value)
