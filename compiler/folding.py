@@ -26,6 +26,7 @@ from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
 from tensorscript.lowering.ts.fold_convolution import fold_into_layers
 from tensorscript.lowering.ts.freeze import ModuleTree
+from tensorscript.lowering.ts.merge_equal import merge_equal
 from tensorscript.lowering.ts.peephole import simplify_patterns
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 from tensorscript.runtime.interpreter import Interpreter
@@ -46,6 +47,7 @@ def optimize(function: ts.FuncOp, interpreter: Interpreter, optimize_numerics: b
     passes: list[Rewrite] = [
         FoldConstants(lambda op: evaluated(op, interpreter)),
         simplify_patterns,
+        merge_equal,
         remove_dropout,
         # Dead readers of a layer's result would keep it from being folded into.
         remove_dead_code,

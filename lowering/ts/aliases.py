@@ -126,6 +126,13 @@ def _updates_statistics(op: ts.OperatorOp, at: int, where: tuple[int, int, int])
     return at in updated and not is_off
 
 
+def writes_statistics(op: Operation) -> bool:
+    """Whether an op updates running statistics, which its schema does not say."""
+    if not isinstance(op, ts.OperatorOp) or (places := _STATISTICS.get(op.schema.data)) is None:
+        return False
+    return _updates_statistics(op, places[0], places)
+
+
 def schema_of(op: ts.OperatorOp) -> Schema | None:
     """The schema of an operator; None for the few that have none."""
     try:

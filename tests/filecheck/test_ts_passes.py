@@ -18,6 +18,7 @@ from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
 from tensorscript.lowering.ts.fold_convolution import fold_into_layers
 from tensorscript.lowering.ts.freeze import ModuleTree
 from tensorscript.lowering.ts.inline import inline_calls
+from tensorscript.lowering.ts.merge_equal import merge_equal
 from tensorscript.lowering.ts.peephole import simplify_patterns
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 from tensorscript.lowering.ts.transpose_linear import transpose_linear
@@ -168,6 +169,54 @@ def test_peephole(name: str) -> None:
 
 
 # -- dead code -------------------------------------------------------------------------------------
+
+
+MERGED = {
+    "sizes": ("return x.size(0) + x.size(0)", ["aten::size", "aten::add"]),
+    "tensors": ("return (x + 1) * (x + 1)", ["aten::add", "aten::mul"]),
+    "lists": (
+        "return x.sum([0, 1]) * x.sum([0, 1])",
+        ["prim::ListConstruct", "aten::sum", "aten::mul"],
+    ),
+    "dominated": (
+        "y = x.sum()\nif bool(y):\n  y = y + x.sum()\nreturn y",
+        ["aten::sum", "aten::Bool", "prim::If", "aten::add"],
+    ),
+    "sizes_beside_writes": (
+        "a = x.size(0)\nx.add_(1)\nreturn a + x.size(0)",
+        ["aten::size", "aten::add_", "aten::add"],
+    ),
+}
+NOT_MERGED = {
+    "two_results": "return (x + 1, x + 1)",
+    "written_between": "a = x.sum()\nx.add_(1)\nreturn a + x.sum()",
+    "written_through_a_view": "v = x[0]\na = x.sum()\nv.add_(1)\nreturn a + x.sum()",
+    "written_itself": "y = x + 1\ny.add_(1)\nreturn y * (x + 1)",
+    "random": "return torch.rand([2]) * torch.rand([2])",
+    "statistics": "a = torch.batch_norm(x, None, None, x, x, True, 0.1, 1e-5, False)\n"
+    "return a + torch.batch_norm(x, None, None, x, x, True, 0.1, 1e-5, False)",
+    "lists_that_grow": "a = [1]\nb = [1]\na.append(2)\nreturn (a, b)",
+    "other_numbers": "return torch.full([2], 1) + torch.full([2], 1.0)",
+    "branches": "if bool(x):\n  y = x + 1\nelse:\n  y = x + 1\nreturn y",
+    "other_shape": "a = x.size(0)\nx.unsqueeze_(0)\nreturn a + x.size(0)",
+}
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_equal_ops_are_merged(name: str) -> None:
+    body, wanted = MERGED[name]
+    made = function(body)
+    assert merge_equal(made)
+    remove_dead_code(made)
+    assert nodes(made) == wanted
+
+
+@pytest.mark.parametrize("name", NOT_MERGED)
+def test_what_differs_is_not_merged(name: str) -> None:
+    made = function(NOT_MERGED[name])
+    before = [kind for kind in nodes(made) if kind != "prim::ListConstruct"]
+    merge_equal(made)
+    assert [kind for kind in nodes(made) if kind != "prim::ListConstruct"] == before
 
 
 def test_dead_code() -> None:

