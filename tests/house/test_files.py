@@ -18,7 +18,7 @@ MACHINE = re.compile(
     r"(?<![\w./])/(?:work|opt|root|home|Users)/[A-Za-z]"  # house: this line is the pattern
 )
 SEPARATE = {".git", ".venv", ".venv-dev", ".venv-torch", "build", "dist", "out"}
-BINARY = {".pt", ".npz", ".npy", ".png"}
+BINARY = {".pt", ".pth", ".npz", ".npy", ".png"}
 
 
 def tracked() -> list[Path]:
