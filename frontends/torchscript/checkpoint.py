@@ -50,6 +50,8 @@ def load(
         ValueError: the path does not exist.
     """
     memory = open_private(f)
+    if memory is f and isinstance(memory, bytes | bytearray | memoryview):
+        memory = memoryview(memory).toreadonly()  # the caller's, and not ours to change
     root, records = _read(memory)
     owned = memory if isinstance(memory, memoryview | bytearray) else None
     place = None if map_location is None else str(Device(map_location))

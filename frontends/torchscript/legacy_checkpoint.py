@@ -11,6 +11,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
 
 from tensorscript.base.errors import ArchiveError
 
@@ -69,10 +72,13 @@ def read_legacy_checkpoint(
 ) -> tuple[Value, LegacyStorages]:
     """The data in such a file and its storages, which are views of it.
 
+    Where the file's memory may be written, a storage is moved to the next place below that is
+    aligned, over the end of its count: nothing else is then held of it.
+
     Raises:
         ArchiveError: it is damaged, or holds what a checkpoint may not hold.
     """
-    reader = _Reader(file.toreadonly().cast("B"), limits or PickleLimits(), len(_MAGIC))
+    reader = _Reader(file.cast("B"), limits or PickleLimits(), len(_MAGIC))
     version = reader.pickle()
     if version != _VERSION:
         raise ArchiveError(f"the checkpoint has protocol version {version!r}, not {_VERSION}")
@@ -96,6 +102,11 @@ class _Reader:
     limits: PickleLimits
     at: int
 
+    @cached_property
+    def address(self) -> int:
+        """Where the file lies in memory."""
+        return np.frombuffer(self.file, np.uint8).ctypes.data
+
     def pickle(self) -> Value:
         """The pickle that comes next."""
         value, size = unpickle_first(self.file[self.at :], _PREFIX, self.limits, CHECKPOINT)
@@ -108,6 +119,16 @@ class _Reader:
         piece = self.file[self.at : self.at + count]
         self.at += count
         return piece
+
+    def aligned(self, data: memoryview, alignment: int) -> memoryview:
+        """The piece that was taken last, moved to an aligned place if that may be done."""
+        start = self.at - len(data)
+        step = (self.address + start) % alignment
+        if not step or self.file.readonly or step > _COUNT.size:
+            return data
+        moved = self.file[start - step : self.at - step]
+        moved[:] = data
+        return moved
 
 
 def _storages(
@@ -126,5 +147,6 @@ def _storages(
         if storage is None:
             raise ArchiveError(f"the checkpoint has a storage {key!r} that no tensor is of")
         (numel,) = count.unpack(reader.take(_COUNT.size))
-        out.append((storage.record, reader.take(numel * storage.dtype.itemsize)))
+        data = reader.take(numel * storage.dtype.itemsize)
+        out.append((storage.record, reader.aligned(data, storage.dtype.itemsize).toreadonly()))
     return out

@@ -203,3 +203,18 @@ def test_what_pytorch_still_writes_in_the_old_form_is_read(name: str) -> None:
     file = io.BytesIO()
     torch.save(value, file, _use_new_zipfile_serialization=False)
     assert text(ts.load(file.getvalue())) == text(value)
+
+
+def test_the_storages_of_an_old_file_are_held_once() -> None:
+    for source in (OLD, io.BytesIO(OLD.read_bytes())):
+        found = ts.load(source)
+        arrays = [t._array for t in (found["views"][0], found["half"], found["bytes"])]
+        places = [array.ctypes.data for array in arrays]
+        assert max(places) - min(places) < len(OLD.read_bytes())  # in the memory of the file
+        assert all(array.flags.aligned and array.flags.writeable for array in arrays)
+
+
+def test_bytes_of_the_caller_are_left_alone() -> None:
+    given = bytearray(OLD.read_bytes())
+    ts.load(given)["views"][0].fill_(7.0)
+    assert given == OLD.read_bytes()
