@@ -113,7 +113,7 @@ def _time_text(seconds: float) -> str:
 
 def _kernel_table(program: CompiledFunction, values: Sequence[Any]) -> str:
     """One line a kernel, the longest first: time in a call of the program, its share, how often it
-    runs, name and category."""
+    runs, name and category, and what it writes."""
     program(*values)  # compiles, and fills the caches
     before = {t.kernel: t for t in program.kernel_times}
     start = time.perf_counter()
@@ -122,10 +122,11 @@ def _kernel_table(program: CompiledFunction, values: Sequence[Any]) -> str:
         program(*values)
         count += 1
     whole = time.perf_counter() - start
-    rows: list[tuple[float, int, object]] = []
+    rows: list[tuple[float, int, str]] = []
     for now in program.kernel_times:
         calls = now.calls - before[now.kernel].calls
-        rows.append((now.seconds - before[now.kernel].seconds, calls, now.kernel))
+        label = f"{now.kernel}  {', '.join(now.kernel.results)}".rstrip()
+        rows.append((now.seconds - before[now.kernel].seconds, calls, label))
     rows.sort(key=lambda row: row[0], reverse=True)
     rows.append((whole - sum(seconds for seconds, _, _ in rows), count, "outside of kernels"))
     lines = [

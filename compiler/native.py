@@ -25,10 +25,15 @@ THUNK, ENTRY = "ts_thunk", "ts_entry"
 
 @dataclass(frozen=True)
 class Kernel:
-    """What `f.kernels` shows: a kernel's name and the schedule family it was formed for."""
+    """What `f.kernels` shows: a kernel's name and the schedule family it was formed for.
+
+    Attributes:
+        results: dtypes and sizes of the buffers that it writes.
+    """
 
     name: str
     category: str
+    results: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.category}"

@@ -22,6 +22,7 @@ from tensorscript.backends.llvm.emit import emit_module
 from tensorscript.backends.llvm.emit_context import EmitOptions
 from tensorscript.backends.llvm.optimize import SCALAR_CODE, VECTOR_CODE, Optimization
 from tensorscript.base.errors import InternalError
+from tensorscript.dialects.te.expr import text
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -48,10 +49,17 @@ def host_function(module: ModuleOp) -> FuncOp:
     raise InternalError("a te module needs one host function", "te")
 
 
+def _results(kernel: FuncOp) -> Iterator[str]:
+    """`f32[1, 64, 56, 56]` of each buffer that a kernel writes."""
+    for buffer in kernel.buffers:
+        if buffer.mode != "in":
+            yield f"{buffer.dtype.short}[{', '.join(map(text, buffer.shape))}]"
+
+
 def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
     """The kernels of a te module; copies made for control flow included."""
     return tuple(
-        Kernel(f.sym_name.data, f.category.data)
+        Kernel(f.sym_name.data, f.category.data, tuple(_results(f)))
         for f in functions(module)
         if f.role.data == "kernel"
     )

@@ -44,7 +44,7 @@ def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
     """The JSON form of everything but the object bytes."""
     return {
         **signature_out(code.signature),
-        "kernels": [[k.name, k.category] for k in code.kernels],
+        "kernels": [[k.name, k.category, list(k.results)] for k in code.kernels],
         "plan": {
             "inputs": list(plan.inputs),
             "output": _tree_out(plan.output),
@@ -66,7 +66,7 @@ def from_metadata(
     Raises:
         KeyError, TypeError, ValueError: not such metadata.
     """
-    kernels = tuple(Kernel(name, category) for name, category in raw["kernels"])
+    kernels = tuple(Kernel(name, family, tuple(made)) for name, family, made in raw["kernels"])
     own = raw["plan"]
     plan = CallPlan(
         tuple(own["inputs"]),
