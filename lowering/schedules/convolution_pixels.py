@@ -15,13 +15,15 @@ between rows is computed. The results pay a transposition.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
 
-from ..te.affine import known
+from ..te.affine import coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from ..te.squares import transpose_tiles
 from .contraction_shape import Axis, Product, Spots
@@ -35,21 +37,39 @@ TRANSPOSITION = 40.0
 """Cost of a result's way through the transposition, in steps of its sum."""
 
 
+RUN_STEP = 4
+"""Rows of the image that are multiples of this divide into runs on every machine."""
+
+
+def has_runs(p: Product, image: Image) -> bool:
+    """Whether this form computes a convolution, whatever the machine and the cost."""
+    sizes = [known(e) for e in (*(d.size for d in image.dims), p.rows.size, p.depth.size)]
+    width = sizes[len(image.dims) - 1] or 1
+    return None not in sizes and len(p.rows.names) == 1 and width % RUN_STEP == 0
+
+
 class PixelRows(ConvolutionNest):
     """Rows of the tile are pixels, its columns output channels."""
 
     @classmethod
     def of(
-        cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer], whole: bool
+        cls,
+        p: Product,
+        image: Image,
+        vector_bytes: int,
+        buffers: dict[str, Buffer],
+        whole: bool,
+        least: int = LEAST_RUN,
     ) -> PixelRows | None:
-        """None where the image's rows do not divide into runs, or sizes are not known."""
+        """None where the image's rows do not divide into runs of at least so many pixels, or sizes
+        are not known."""
         width, channels = known(image.dims[-1].size), known(p.rows.size)
         sizes = [known(d.size) for d in image.dims]
         if width is None or channels is None or None in sizes or known(p.depth.size) is None:
             return None
         lanes = vector_bytes // p.target.value.dtype.itemsize
         most = TILE_ROWS.get(vector_bytes, 6)
-        runs = [r for r in range(min(LEAST_RUN, most), most + 1) if width % r == 0]
+        runs = [r for r in range(min(least, most), most + 1) if width % r == 0]
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
         tile = Tile(max(runs), lanes * VECTORS_PER_ROW, lanes)
@@ -103,7 +123,7 @@ class PixelRows(ConvolutionNest):
         return self.micro_kernel(value, pixel, self.slot * self.tile.columns)
 
     def results(self, first: Expr, rows: Expr) -> list[Operation]:
-        """Across: what lies together in the sums are channels, in the results pixels."""
+        """Across where pixels lie together in the results: in the sums channels do."""
         per_row = self._row_pixels()
         columns = Axis([d.column for d in self.image.dims], [d.size for d in self.image.dims])
         channel = (self.p.rows, self.first_channel + var("channel"))
@@ -118,9 +138,21 @@ class PixelRows(ConvolutionNest):
             StoreOp(s.buffer, spots.indices(s.buffer, s.indices), summed(spots.expression(s.value)))
             for s in self.p.epilogue
         ] or [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
+        if self._lies_last(stores):
+            vectors = vectorize_map(ForOp("channel", self.channels, stores), self.lanes)
+            return [ForOp("pixel", rows * per_row, vectors)]
         inner = ForOp("pixel", rows * per_row, stores)
         nest = ForOp("channel", self.channels, [inner])
         squares = transpose_tiles(nest, {**self.buffers, "sums": self.sums()})
         if squares is not None:
             return squares
         return [ForOp("channel", self.channels, vectorize_map(inner, self.lanes))]
+
+    def _lies_last(self, stores: Sequence[Operation]) -> bool:
+        """Whether channels lie together in the results."""
+        places = [
+            coefficient(flat_index(self.buffers[s.buffer], s.indices), "channel")
+            for s in stores
+            if isinstance(s, StoreOp)
+        ]
+        return all(step is not None and step.is_int(1) for step in places)

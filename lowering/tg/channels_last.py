@@ -14,7 +14,8 @@ single pixels then have panels of constant weights, and no lanes wasted on a sma
 A value may lie so if nothing but computing ops reads it. Products of single pixels go from one
 layout to the other at no cost; what works on each element or channel wants all it reads to lie as
 its result does; convolutions that mix channels of a window are faster on planes, and so keep what
-they read and give. What is left is changed where it is linked to a convolution by channel.
+they read; they give either layout, if rows of pixels divide into runs. What is left is changed
+where it is linked to a convolution by channel.
 """
 
 from __future__ import annotations
@@ -30,11 +31,14 @@ from tensorscript.dialects.te.expr import Expr, node, substitute, transform, var
 from tensorscript.dialects.tg.ops import ComputeOp, ConstantOp, ContractOp, FuncOp, ReductionOp
 from tensorscript.dialects.tg.types import TensorType, tensor
 
-from ..te.affine import coefficient
+from ..te.affine import coefficient, known
 from .bodies import operand_number, reads_of
 
 LEAST_CHANNELS = 16
 """Lanes of the widest vectors of float32."""
+
+RUN_STEP = 4
+"""Rows of so many pixels, or a multiple, divide into runs."""
 
 _Body = ComputeOp | ReductionOp
 
@@ -95,6 +99,12 @@ def _is_flat(type_: Attribute) -> bool:
     return all(size.is_int(1) for size in type_.shape[2:])
 
 
+def _has_runs(type_: TensorType) -> bool:
+    """Rows of pixels divide into runs (`schedules/convolution_pixels.py`)."""
+    width = known(type_.shape[-1])
+    return width is not None and width % RUN_STEP == 0
+
+
 def _may_change(op: _Body) -> bool:
     """Result of enough channels that only ops of the block compute with."""
     type_ = op.type
@@ -145,7 +155,10 @@ class _Graph:
         links = self.links[op]
         around = [op.results[0], *(link.value for link in links)]
         if isinstance(op, ContractOp) and any(link.mixes_channels for link in links):
-            return around if any(link.has_window or link.has_groups for link in links) else []
+            if any(link.has_groups for link in links):
+                return around
+            windows = any(link.has_window for link in links)
+            return [] if not windows else around[1:] if _has_runs(op.type) else around
         images = [link for link in links if not _is_flat(link.value.type)]
         if _is_flat(op.type) or not images:
             return []

@@ -115,6 +115,14 @@ class Pooled(nn.Module):
         return self.mixing(ts.cat([y, large], 1))
 
 
+def stem(channels: int, kernel: int, stride: int, padding: int) -> nn.Module:
+    """A convolution that mixes channels of a window, then a filter."""
+    return nn.Sequential(
+        nn.Conv2d(8, channels, kernel, stride, padding), nn.ReLU6(),
+        inverted(channels, channels),
+    )  # fmt: skip
+
+
 MODELS = {
     "inverted residual": lambda: Residual(inverted(8, 32)),
     "two of them": lambda: nn.Sequential(
@@ -151,6 +159,25 @@ def test_networks(name: str) -> None:
     random = np.random.default_rng(0)
     for shape in SIZES[:2]:
         check(model, random.standard_normal(shape).astype("f4"))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shape"),
+    [
+        ((32, 3, 2, 1), (2, 8, 16, 32)),
+        ((17, 3, 1, 1), (1, 8, 9, 12)),
+        ((48, 2, 2, 0), (1, 8, 16, 24)),
+        ((32, 5, 1, 2), (1, 8, 30, 28)),
+    ],
+)
+def test_a_stem_reads_planes_and_gives_channels_last(
+    numbers: tuple[int, int, int, int], shape: tuple[int, ...]
+) -> None:
+    ts.manual_seed(0)
+    x = np.random.default_rng(0).standard_normal(shape).astype("f4")
+    text = check(stem(*numbers), x).ir("scheduled")
+    assert "te.alloc stack plane: f32[8, " in text
+    assert "te.for pixel in 0 .." in text
 
 
 def test_one_dimension() -> None:
