@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from tensorscript.base.errors import ArgumentError
@@ -43,11 +44,12 @@ class Packet:
         raise AttributeError(f"The underlying op of '{self.name}' has no overload '{overload}'")
 
 
-@dataclass(frozen=True)
-class Namespace:
+class Namespace(ModuleType):
     """`ops.aten`."""
 
-    name: str
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
 
     def __getattr__(self, operator: str) -> Packet:
         full = f"{self.name}::{operator}"

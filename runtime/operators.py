@@ -61,14 +61,23 @@ def _unwrap_optional(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> 
     return arguments[0]
 
 
+def _holds_object(x: Any) -> bool:
+    return isinstance(x, ScriptObject) or (isinstance(x, tuple) and any(map(_holds_object, x)))
+
+
 def _sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     """`sort` and `sorted`: script objects are compared by their own `__lt__`."""
     items = arguments[0]
-    if not (isinstance(items, list) and items and isinstance(items[0], ScriptObject)):
+    if not (isinstance(items, list) and items and _holds_object(items[0])):
         return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
-    less = f"{items[0].class_name}.__lt__"
 
     def compare(a: Any, b: Any) -> int:
+        """Tuples by their first parts that differ."""
+        if isinstance(a, tuple):
+            return next((c for c in map(compare, a, b) if c), 0)
+        if not isinstance(a, ScriptObject):
+            return int(a > b) - int(a < b)
+        less = f"{a.class_name}.__lt__"
         return int(i.call(less, [b, a])) - int(i.call(less, [a, b]))
 
     made = sorted(items, key=cmp_to_key(compare), reverse=bool(arguments[1:] and arguments[1]))

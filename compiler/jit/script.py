@@ -15,6 +15,7 @@ from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.modules import ModuleTypes, is_module
 from tensorscript.frontends.script.program import Program
+from tensorscript.frontends.script.python_names import prepared
 
 from .boundary import Mismatch, to_script
 from .callables import Entry, ScriptFunction
@@ -100,7 +101,7 @@ def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
 def _script_function(fn: Callable[..., Any]) -> ScriptFunction:
     if (known := _functions.get(fn)) is not None:
         return known
-    original = getattr(fn, "__original_fn", fn)
+    original = prepared(getattr(fn, "__original_fn", fn))
     made = _functions[fn] = ScriptFunction(function_entry(original), original)
     return made
 
@@ -108,7 +109,7 @@ def _script_function(fn: Callable[..., Any]) -> ScriptFunction:
 def function_entry(fn: Callable[..., Any]) -> Entry:
     """A Python function compiled as a program of its own."""
     world = World(Program())
-    compiled = compile_function(fn, world)
+    compiled = compile_function(prepared(fn), world)
     return ProgramHome(world.program, world).function(compiled.name)
 
 

@@ -97,7 +97,7 @@ class CompilationUnit:
         return found if found is not None and found.category == category else None
 
     def __getattr__(self, name: str) -> ScriptFunction:
-        if name.startswith("_") or (found := self.find_function(name)) is None:
+        if name.startswith("__") or (found := self.find_function(name)) is None:
             raise AttributeError(f"'CompilationUnit' has no attribute '{name}'")
         return found
 

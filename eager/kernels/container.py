@@ -12,6 +12,7 @@ import numpy as np
 
 from tensorscript.base.errors import DimensionError, OperatorError
 
+from ..device import device
 from ..storage import is_tensor
 from .scalar import rows
 from .script_text import script_text
@@ -120,7 +121,8 @@ def _kind(x: Any) -> str:
 
 
 def hash_of(x: Any) -> int:
-    if not isinstance(x, (str, int, float, bool, complex, tuple)) and not is_tensor(x):
+    hashed = (str, int, float, bool, complex, tuple, device)
+    if not isinstance(x, hashed) and not is_tensor(x):
         raise OperatorError(f"unhashable type: '{getattr(x, 'class_name', _kind(x))}'")
     return hash(x)
 

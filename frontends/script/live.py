@@ -46,6 +46,8 @@ from .python_names import (
     find_operator,
     home_of,
     modifier_of,
+    operator_packet,
+    prepared,
     python_constant,
     qualified_name,
 )
@@ -122,6 +124,8 @@ class World(LiveClasses):
         elif type(value).__name__ == "ScriptFunction" and hasattr(value, "_torchdynamo_inline"):
             # PyTorch's: its original is kept under this name.
             value, module = value._torchdynamo_inline, ""
+        elif isinstance(value, types.FunctionType):
+            value = prepared(value)
         if value is None or isinstance(value, bool):
             return Simple(em.constant(value, span))
         if module == "math" and name in MATH_CONSTANTS:
@@ -136,7 +140,11 @@ class World(LiveClasses):
             return Class(context)
         if isinstance(value, type):
             return self._class(value, em, span)
-        if found := self._composite(value, label, em, span) or find_operator(value, module, name):
+        if found := (
+            operator_packet(value)
+            or self._composite(value, label, em, span)
+            or find_operator(value, module, name)
+        ):
             return found
         if isinstance(value, enum.Enum):
             type_ = self.type_of_class(type(value), span)

@@ -158,6 +158,8 @@ class LiveClasses(LiveFunctions):
     def _member(self, cls: type, info: ClassInfo, key: str, member: object) -> None:
         if isinstance(member, staticmethod):
             info.static_methods[key] = member.__func__
+        elif isinstance(member, classmethod):
+            self.add_method(info, key, member.__func__, of_class=True)
         elif isinstance(member, property):
             assert member.fget is not None
             is_unused = key in getattr(cls, "__jit_unused_properties__", ())
@@ -210,12 +212,18 @@ class LiveClasses(LiveFunctions):
 
         info.methods[key] = compile
 
-    def add_method(self, info: ClassInfo, key: str, fn: Callable[..., object]) -> None:
-        """Register a method of a class; it is compiled when first needed."""
+    def add_method(
+        self, info: ClassInfo, key: str, fn: Callable[..., object], of_class: bool = False
+    ) -> None:
+        """Register a method of a class; it is compiled when first needed.
+
+        Args:
+            of_class: a class method, which is called on objects: its first parameter is the class.
+        """
 
         def compile() -> Signature:
             name = f"{info.name}.{key}"
-            definition = self.definition(fn, name, info.type)
+            definition = self.definition(fn, name, info.type, of_class)
             compiled = compile_definition(self.program, definition)
             info.compiled[key] = compiled.signature
             return compiled.signature

@@ -119,13 +119,20 @@ class LiveFunctions(ABC):
         return PythonCall(name, emitter.declared(definition), unused)
 
     def definition(
-        self, fn: Callable[..., object], name: str, self_type: ClassType | None = None
+        self,
+        fn: Callable[..., object],
+        name: str,
+        self_type: ClassType | None = None,
+        of_class: bool = False,
     ) -> Definition:
         source = function_source(fn)
         span = source.text.span(source.tree)
         plain = getattr(fn, "__func__", fn)
         info = self.program.classes.get(self_type.class_name.data) if self_type else None
         resolver = LiveResolver(self, plain, info.python if info else None)
+        if of_class and info is not None:
+            source, receiver = _on_an_object(source)
+            resolver.names[receiver] = info.python
         parameters = inspect.signature(plain).parameters
         defaults: dict[str, object] = {}
         for key, parameter in parameters.items():
@@ -191,6 +198,14 @@ class LiveFunctions(ABC):
                 where = source.text.span(places[key]) if key in places else span
                 out[key] = type_of_object(value, self, where)
         return out
+
+
+def _on_an_object(source: FunctionSource) -> tuple[FunctionSource, str]:
+    """A class method as a method of objects, and the name by which it calls its class."""
+    tree = copy.deepcopy(source.tree)
+    first = (tree.args.posonlyargs or tree.args.args)[0]
+    receiver, first.arg = first.arg, "self"
+    return FunctionSource(tree, source.text), receiver
 
 
 class LiveResolver:

@@ -182,7 +182,9 @@ class Objects(Statements):
 
     # Methods
 
-    def class_method(self, type: ClassType, name: str, span: Span | None) -> Signature | None:
+    def class_method(
+        self, type: ClassType | InterfaceType, name: str, span: Span | None
+    ) -> Signature | None:
         info = self.info(type)
         if info is None or name not in info.methods:
             return None
@@ -219,11 +221,23 @@ class Objects(Statements):
     def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
         """An object as a value of an interface that its class fulfils.
 
+        A value of another interface that does not cover this one stays as it is.
+
         Raises:
             CompileError: a method is missing or differs.
         """
+        if isinstance(value.type, InterfaceType):
+            return self.cast(value, wanted, span) if self._covers(value.type, wanted) else value
         self.check_interface("Value", value, wanted, span)
         return self.cast(value, wanted, span)
+
+    def _covers(self, wide: InterfaceType, narrow: InterfaceType) -> bool:
+        """Whether whatever fulfils `wide` fulfils `narrow`."""
+        info, interface = self.info(wide), self.info(narrow)
+        assert info is not None and interface is not None
+        for name in interface.methods:
+            self.class_method(wide, name, None)
+        return incompatibility(info, interface) is None
 
     def check_interface(
         self, label: str, value: Value, wanted: InterfaceType, span: Span | None

@@ -11,6 +11,7 @@ import math
 import re
 import types
 from collections.abc import Callable
+from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import CompileError
@@ -23,6 +24,7 @@ from tensorscript.dialects.ts.constants import (
     TensorLiteral,
 )
 from tensorscript.eager.foreign import converted, is_foreign_tensor
+from tensorscript.eager.packets import Packet
 from tensorscript.eager.storage import TensorBase
 
 from .callables import Builtin, Form, Repeat
@@ -213,6 +215,15 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
     return _torch_operator(value, rest, name)
 
 
+def operator_packet(value: object) -> Builtin | None:
+    """`torch.ops.aten.relu`, ours or PyTorch's."""
+    if isinstance(value, Packet):
+        return Builtin(value.name)
+    if type(value).__name__ == "OpOverloadPacket":
+        return Builtin(str(vars(value)["_qualified_op_name"]))
+    return None
+
+
 def _written_form(name: str) -> Sugared | None:
     """What the few helpers mean that are no functions of the language."""
     if name == "annotate":
@@ -242,6 +253,12 @@ def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
 def modifier_of(fn: Callable[..., object]) -> str:
     """`ignore`, `unused`, `export` or nothing: how a function was decorated."""
     return str(getattr(fn, "_torchscript_modifier", "")).partition(" ")[0]
+
+
+def prepared(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function to compile for `fn`: what its `__prepare_scriptable__` gives."""
+    hook = getattr(fn, "__prepare_scriptable__", None)
+    return fn if hook is None else hook()
 
 
 def home_of(value: object) -> str:

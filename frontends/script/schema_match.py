@@ -141,7 +141,8 @@ def convert(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
     """`value` brought towards `wanted`; whether it got there is for the caller to check."""
-    if isinstance(wanted, InterfaceType) and isinstance(value.type, ClassType):
+    is_object = isinstance(value.type, ClassType | InterfaceType) and value.type != wanted
+    if isinstance(wanted, InterfaceType) and is_object:
         return em.as_interface(value, wanted, span)
     is_present = value.type != NONE and not isinstance(value.type, OptionalType)
     if isinstance(wanted, OptionalType) and is_present:

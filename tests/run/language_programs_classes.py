@@ -619,4 +619,71 @@ class M(nn.Module):
     def forward(self, x):
         return self.inner(x) + self.inner.k + self.inner.lin.weight.sum()
 >>> f(T([[1.0, 2.0]]))
+
+=== class_lt_sort_in_tuples
+class Item:
+    def __init__(self, w: int):
+        self.w = w
+    def __lt__(self, other: "Item") -> bool:
+        return self.w < other.w
+def f(a: List[int]):
+    items = [(x % 2, Item(x)) for x in a]
+    items.sort()
+    backwards = sorted(items)
+    return [t[1].w for t in items], [t[1].w for t in backwards]
+>>> f([3, 6, 1, 2])
+
+=== class_method
+class Counter:
+    def __init__(self, n: int):
+        self.n: int = n
+    @classmethod
+    def after(cls, n: int) -> "Counter":
+        return cls(n + 1)
+def f(n: int):
+    c = Counter(n)
+    return c.after(n).n, c.n
+>>> f(3)
+
+=== interface_of_fewer_methods
+@torch.jit.interface
+class Both:
+    def one(self, x: int) -> int:
+        pass
+    def two(self, x: int) -> int:
+        pass
+@torch.jit.interface
+class One:
+    def one(self, x: int) -> int:
+        pass
+@torch.jit.script
+class Impl:
+    def __init__(self):
+        self.k = 2
+    def one(self, x: int) -> int:
+        return x * self.k
+    def two(self, x: int) -> int:
+        return x + self.k
+def inner(o: One, x: int) -> int:
+    return o.one(x)
+def outer(o: Both, x: int) -> int:
+    return inner(o, x) + o.two(x)
+def f(n: int):
+    return outer(Impl(), n)
+>>> f(5)
+
+=== interface_of_other_methods
+@torch.jit.interface
+class Two:
+    def two(self, x: int) -> int:
+        pass
+@torch.jit.interface
+class One:
+    def one(self, x: int) -> int:
+        pass
+def inner(o: One, x: int) -> int:
+    return o.one(x)
+def f(o: Two, n: int):
+    return inner(o, n)
+>>> f(5, 5)
 """

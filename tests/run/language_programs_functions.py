@@ -704,4 +704,33 @@ def g(x: Dict[str, int] = None):
 def f(n: int):
     return g({"a": n})
 >>> f(1)
+
+=== operator_packets
+def f(x):
+    return torch.ops.aten.relu(x), torch.ops.aten.add(x, 1.5), torch.ops.aten.sum(x, [0])
+>>> f(T([1.0, -2.0]))
+
+=== operator_packet_missing
+def f(x):
+    return torch.ops.aten.no_such_operator(x)
+>>> f(T([1.0, -2.0]))
+
+=== decorated_function_prepares_itself
+def traced(fn):
+    def run(*args):
+        return fn(*args)
+    run.__prepare_scriptable__ = lambda: fn
+    return run
+@traced
+def half(x: float) -> float:
+    return x / 2
+@traced
+def f(x: float) -> float:
+    return half(x) + 1
+>>> f(5.0)
+
+=== device_hash
+def f(a: torch.device, b: torch.device):
+    return hash(a) == hash(a), hash(a) == hash(b)
+>>> f(torch.device("cpu"), torch.device("cuda:1"))
 """

@@ -105,6 +105,7 @@ NOT_YET: dict[str, str] = {}
 OTHER_GRAPHS = {
     "comprehension_for_union": "the cast behind the loop takes the variable's name",
     "interface_class": "a cast to the interface is written",
+    "interface_of_fewer_methods": "a cast to the interface is written",
     "iface_basic": "a cast to the interface is written",
     "iface_list": "a cast to the interface is written",
     "return_from_nested": "a flag is told by another",
