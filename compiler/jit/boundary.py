@@ -77,6 +77,7 @@ class Classes:
         linkable: all that is compiled, to be taken into another program.
         methods: the methods of a class that an archive holds, compiled by now.
         wrap: makes what Python sees of a script object.
+        adopt: the object of a module that may be of another program, for an interface.
     """
 
     enums: dict[str, type[enum.Enum]] = field(default_factory=dict)
@@ -85,6 +86,7 @@ class Classes:
     methods: Callable[[str], list[str]] = lambda name: []
     linkable: Callable[[], Linkable] = _no_program
     wrap: Callable[[ScriptObject], Any] = lambda target: target
+    adopt: Callable[[Any, Attribute], ScriptObject | None] = lambda value, declared: None
 
 
 def _cannot(value: Any, type_: Attribute) -> Mismatch:
@@ -271,7 +273,9 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
         case ClassType() if (target := _object(value, classes)) is not None:
             if target.class_name == type_.class_name.data:
                 return target
-        case InterfaceType() if (target := _object(value, classes)) is not None:
+        case InterfaceType() if (
+            target := classes.adopt(value, type_) or _object(value, classes)
+        ) is not None:
             return target
         case FutureType() if isinstance(value, Future):
             return value

@@ -67,7 +67,11 @@ class ProgramHome:
         self.interpreter = Interpreter(program.module, _PythonCalls(self))
         self.origin: Origin | None = None
         self.classes = Classes(
-            info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable
+            info=self.class_info,
+            methods=self.methods,
+            wrap=self.wrap,
+            linkable=self.linkable,
+            adopt=self._adopted,
         )
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
@@ -145,6 +149,19 @@ class ProgramHome:
             check_interface(self.program, target, declared)
         self.interpreter.refresh()
         return target
+
+    def _adopted(self, value: Any, declared: Attribute) -> ScriptObject | None:
+        """The object of a module that was compiled in another program; None for anything else.
+
+        Raises:
+            Mismatch: it does not fulfil the interface.
+        """
+        if not isinstance(value, RecursiveScriptModule) or value._home is self:
+            return None
+        try:
+            return self.adopt(value, declared)
+        except GuardError as error:
+            raise Mismatch(error.message) from error
 
     def show(self, target: ScriptObject, face: RecursiveScriptModule) -> None:
         """Let `face` be what Python sees of an object."""

@@ -287,6 +287,25 @@ def test_a_module_behind_an_interface_can_be_swapped() -> None:
         scripted.fixed = Plus()
 
 
+def test_modules_compiled_apart_are_arguments_behind_an_interface() -> None:
+    def first_of(stages: List[Stage], x: torch.Tensor) -> torch.Tensor:  # noqa: UP006
+        return stages[0].forward(x) - stages[1].forward(x)
+
+    def one(stage: Stage, x: torch.Tensor) -> torch.Tensor:
+        return stage.forward(x)
+
+    plus, times, counter = jit.script(Plus()), jit.script(Times()), jit.script(Counter())
+    scripted = jit.script(one)
+    assert [scripted(stage, X).tolist() for stage in (plus, times, plus)] == [
+        [2.0, 3.0], [10.0, 20.0], [2.0, 3.0],
+    ]  # fmt: skip
+    assert scripted(counter, X).tolist() == [1.0, 2.0]
+    assert scripted(counter, X).tolist() == counter(X).div(1.5).tolist() == [2.0, 4.0]
+    assert jit.script(first_of)([times, plus], X).tolist() == [8.0, 17.0]
+    with pytest.raises(RuntimeError, match="is not compatible with interface"):
+        scripted(jit.script(OnlyExported()), X)
+
+
 # -- the older form -------------------------------------------------------------------------------
 
 
