@@ -730,7 +730,8 @@ def f(x: float) -> float:
 >>> f(5.0)
 
 === device_hash
-def f(a: torch.device, b: torch.device):
-    return hash(a) == hash(a), hash(a) == hash(b)
->>> f(torch.device("cpu"), torch.device("cuda:1"))
+def f(a: str, b: str):
+    first, second = torch.device(a), torch.device(b)
+    return hash(first) == hash(torch.device(a)), hash(first) == hash(second)
+>>> f("cpu", "cuda:1")
 """
