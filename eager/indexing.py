@@ -105,7 +105,9 @@ def _is_item(v: Any) -> bool:
 
 
 def _has_bytes(index: Any) -> bool:
-    return any(isinstance(i, TensorBase) and i.dtype is uint8 for i in items_of(index))
+    """Whether an index is a mask of bytes with dimensions; one without counts as a bool."""
+    tensors = (i for i in items_of(index) if isinstance(i, TensorBase))
+    return any(t.dtype is uint8 and t._array.ndim > 0 for t in tensors)
 
 
 def kinds_of(index: Any, advanced: Sequence[Any]) -> list[DType]:

@@ -49,6 +49,7 @@ torch.tensor([1, 2], dtype=float), torch.as_tensor([1.5], dtype=int), torch.finf
 torch.can_cast(float, int), torch.ones(2).sum(dtype=complex)
 torch.arange(3.)[..., ...], torch.arange(6).view(2, 3)[[[0, 1], [1, 2]]]
 torch.arange(3.)[torch.tensor([1, 0, 1], dtype=torch.uint8)]
+(lambda x: (x.__setitem__(torch.tensor(1, dtype=torch.uint8), torch.tensor(5.)), x))(torch.zeros(2))
 torch.zeros(3).index_put_((torch.tensor([True, False, True]),), torch.tensor(2))
 torch.empty(3, 2).t().resize_as_(torch.empty(3, 2).t()).stride()
 torch.ones(1).resize_as_(torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), memory_format=torch.preserve_format).stride()
