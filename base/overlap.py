@@ -20,7 +20,6 @@ OVERLAP_ALLOWED = frozenset(
         "index_fill",
         "index_put",
         "masked_fill",
-        "nan_to_num",
         "threshold",
         "tril",
         "triu",

@@ -36,6 +36,7 @@ class _Marks:
     def __init__(self, body: Block) -> None:
         self.marked: set[Node | Block] = set()
         self.memory = Memory(body)
+        self._body = body
         self._live: set[Value] = set()
         self._live_places: set[int] = set()
         self._holder: dict[Node, Block] = {}
@@ -72,10 +73,15 @@ class _Marks:
         if node in self.marked:
             return False
         self.marked.add(node)
-        if (owner := self._holder[node].owner) is not None:
-            self._mark(owner)
+        if (around := self._around(node)) is not None:
+            self._mark(around)
         self._read(node.inputs)
         return True
+
+    def _around(self, node: Node) -> Node | None:
+        """The node of the body in a block of which `node` stands."""
+        holder = self._holder[node]
+        return None if holder is self._body else holder.owner
 
     def _block(self, block: Block) -> bool:
         """Whether something new was marked."""
@@ -126,7 +132,7 @@ class _Marks:
         Numbers alone stand at the start of the function."""
         if any(draft.is_constant(end) and end.type not in (INT, FLOAT) for end in ends):
             self._mark(loop)
-        around = self._holder[loop].owner
+        around = self._around(loop)
         if around is not None and draft.is_constant(loop.blocks[0].outputs[0]):
             self._mark(around)
 

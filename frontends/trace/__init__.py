@@ -2,6 +2,5 @@
 
 `tracer` listens to eager operators and writes a draft (the script frontend's), `spelling` says how
 PyTorch records a call, `nesting` takes structured inputs apart and puts outputs together, `scopes`
-turns what submodules recorded into methods, `sweep` drops what nothing reads, `check` compares two
-traces.
+turns what submodules recorded into methods, `check` compares two traces.
 """

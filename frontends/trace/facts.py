@@ -14,8 +14,8 @@ from tensorscript.eager.storage import TensorBase
 def memory_of(tensor: TensorBase) -> int:
     """The id of the object that owns the memory of `tensor`."""
     owner: Any = tensor._array
-    while isinstance(owner, np.ndarray) and owner.base is not None:
-        owner = owner.base
+    while (base := getattr(owner, "base", None)) is not None:  # not all views are of arrays
+        owner = base
     return id(owner)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.types import FutureType
+from tensorscript.frontends.script.dead_code import drop_dead
 from tensorscript.frontends.script.draft import CONSTANT, FORK, Block, Node, Value
 from tensorscript.frontends.script.program import Program
 
@@ -29,7 +30,6 @@ from .calls import define
 from .function import compiled_block
 from .nesting import built, is_traceable
 from .places import here
-from .sweep import sweep
 from .tracer import Tracer
 
 BEGIN, END = "prim::TracedForkBegin", "prim::TracedForkEnd"
@@ -116,12 +116,11 @@ def _rewrite(block: Block, gone: set[Node | None], same: Mapping[Value, Value]) 
 
 
 # -- tasks as functions ---------------------------------------------------------------------------
-def outline_forks(program: Program, name: str, block: Block, memory: dict[Value, int]) -> None:
+def outline_forks(program: Program, name: str, block: Block) -> None:
     """Make functions of the tasks in a body without inner blocks, inner tasks first.
 
     Args:
         name: of the function that the body is of.
-        memory: the storage that a value shares; learns that of the new arguments.
     """
     stack: list[list[Node]] = [[]]
     for node in block.nodes:
@@ -130,15 +129,13 @@ def outline_forks(program: Program, name: str, block: Block, memory: dict[Value,
                 stack.append([])
             case k if k == END:
                 task = stack.pop()
-                stack[-1].append(_outlined(program, name, task, node, memory))
+                stack[-1].append(_outlined(program, name, task, node))
             case _:
                 stack[-1].append(node)
     (block.nodes,) = stack
 
 
-def _outlined(
-    program: Program, name: str, task: list[Node], end: Node, memory: dict[Value, int]
-) -> Node:
+def _outlined(program: Program, name: str, task: list[Node], end: Node) -> Node:
     """The node that starts a task."""
     body = Block()
     made = {v for node in task for v in node.outputs}
@@ -150,8 +147,6 @@ def _outlined(
             return value
         if value not in arguments:
             arguments[value] = _passed(value, body, constants)
-            if value in memory:
-                memory[arguments[value]] = memory[value]
         return arguments[value]
 
     for node in task:
@@ -160,7 +155,7 @@ def _outlined(
     body.nodes = [*constants, *task]
     for value in made:
         value.block = body
-    sweep(body, memory)
+    drop_dead(body)
     compiled = compiled_block(program.unique(f"{name}.__forked_function"), body)
     program.add(compiled)
     given = [v for v, inside in arguments.items() if inside.node is None]

@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorscript.dialects.ts.types import ClassType
 from tensorscript.eager.tracing import traced_by
+from tensorscript.frontends.script.dead_code import drop_dead
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.link import Linker
 from tensorscript.frontends.script.program import Compiled
@@ -18,7 +19,6 @@ from .function import compiled_block
 from .modules import ModuleTree
 from .nesting import add_input, check_inputs, input_type, output_of
 from .scopes import Scopes
-from .sweep import sweep
 from .tracer import Manner, Tracer
 
 
@@ -79,8 +79,8 @@ def record_function(
     body = tracer.finish()
     settle_forks(body)
     unique = linker.program.unique(name)
-    outline_forks(linker.program, unique, body, tracer.memory)
-    sweep(body, tracer.memory)
+    outline_forks(linker.program, unique, body)
+    drop_dead(body)
     made = compiled_block(unique, body)
     linker.program.add(made)
     return made
@@ -103,14 +103,14 @@ def record_method(
     settle_forks(body)
 
     def cleaned(owner: str, block: Block) -> None:
-        outline_forks(tree.linker.program, owner, block, tracer.memory)
-        sweep(block, tracer.memory)
+        outline_forks(tree.linker.program, owner, block)
+        drop_dead(block)
 
     def define(module: ClassType, block: Block) -> str:
         cleaned(module.class_name.data, block)
         return tree.add_method(module, block)
 
-    Scopes(tree.types, tracer.attributes, tracer.memory).to_methods(body, define)
+    Scopes(tree.types, tracer.attributes).to_methods(body, define)
     cleaned(f"{tree.root.name}.{name}", body)
     return tree.define(tree.root, name, body)
 

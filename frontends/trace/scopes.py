@@ -18,7 +18,7 @@ attributes, and any value may be read anywhere. Four steps make methods of that:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
@@ -58,12 +58,10 @@ class _Attributes:
     Attributes:
         types: the type of every module, parameter and buffer by path.
         places: the value that stands for an attribute while tracing.
-        memory: learns the storage of the new values.
     """
 
     types: dict[Path, Attribute]
     places: dict[Path, Value]
-    memory: dict[Value, int]
 
     def give_self(self, block: Block) -> None:
         """Pass every submodule call its module."""
@@ -91,8 +89,6 @@ class _Attributes:
                 else:
                     known[value] = block.add_param(value.type)
                     wanted.append(value)
-                if value in self.memory:
-                    self.memory[known[value]] = self.memory[value]
             return known[value]
 
         for node in _scopes(block):
@@ -123,8 +119,7 @@ class _Attributes:
 class _Lifting:
     """Makes results of values that are read outside the submodule call that defines them."""
 
-    def __init__(self, memory: dict[Value, int]) -> None:
-        self.memory = memory
+    def __init__(self) -> None:
         self.lifted: dict[Value, Value] = {}
 
     def run(self, block: Block) -> None:
@@ -147,8 +142,6 @@ class _Lifting:
             inner.outputs.append(value)
             outer = owner.add_output(value.type)
             outer.block = _outer(owner)
-            if value in self.memory:
-                self.memory[outer] = self.memory[value]
             value = outer
         self.lifted[original] = value
         return value
@@ -211,11 +204,11 @@ Define = Callable[[ClassType, Block], str]
 """Makes a method of a module's class out of a block; gives the method's name."""
 
 
-def _capture(block: Block, memory: dict[Value, int]) -> None:
+def _capture(block: Block) -> None:
     """What a submodule call reads from outside becomes an argument, inner calls first."""
     for node in _scopes(block):
         inner = node.blocks[0]
-        _capture(inner, memory)
+        _capture(inner)
         captured: dict[Value, Value] = {}
 
         def argument(value: Value) -> Value:
@@ -225,8 +218,6 @@ def _capture(block: Block, memory: dict[Value, int]) -> None:
                 made = inner.add_param(value.type, value.name)  # noqa: B023
                 node.inputs.append(value)  # noqa: B023
                 captured[value] = made  # noqa: B023
-                if value in memory:
-                    memory[made] = memory[value]
             return captured[value]  # noqa: B023
 
         for used in inner.nodes:
@@ -258,21 +249,19 @@ class Scopes:
     Attributes:
         types: of every module, parameter and buffer by path; the traced module's path is ().
         places: what stood for attributes while tracing.
-        memory: the storage of values.
     """
 
     types: dict[Path, Attribute]
     places: dict[Path, Value]
-    memory: dict[Value, int] = field(default_factory=dict)
 
     def to_methods(self, body: Block, define: Define) -> None:
         """Make methods of the submodule calls in `body`, whose first parameter is `self`."""
-        attributes = _Attributes(self.types, self.places, self.memory)
+        attributes = _Attributes(self.types, self.places)
         attributes.give_self(body)
         attributes.resolve(body, ())
-        _Lifting(self.memory).run(body)
+        _Lifting().run(body)
         _one_result(body)
-        _capture(body, self.memory)
+        _capture(body)
         _call_methods(body, define)
 
 

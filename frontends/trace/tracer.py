@@ -81,7 +81,6 @@ class Tracer:
         objects: the places of scripted submodules, by the id of their script object.
         block: the body being recorded; that of the innermost submodule call while one runs.
         followers: what stands directly behind a node, or (None) at the start of the body.
-        memory: the storage a value shares, by the id of its owner.
         manner: how to record.
     """
 
@@ -90,7 +89,6 @@ class Tracer:
         self.manner = manner
         self.body = self.block = Block()
         self.followers: dict[Node | None, list[Node]] = {}
-        self.memory: dict[Value, int] = {}
         self.attributes: dict[tuple[str, ...], Value] = {}
         self._values: dict[int, tuple[TensorBase, Value]] = {}
         self._differentiable: set[Value] = set()
@@ -134,7 +132,6 @@ class Tracer:
     def know(self, tensor: TensorBase, value: Value) -> None:
         """From now on `tensor` is `value`."""
         self._values[id(tensor)] = tensor, value
-        self.memory[value] = memory_of(tensor)
         if tensor.requires_grad:
             self._differentiable.add(value)
 

@@ -27,6 +27,14 @@ from .view_inverse import inverse_of
 Rows = dict[str, Callable[..., Value]]
 
 
+def repeated_dimensions(x: Tensor) -> list[int]:
+    """Dimensions of a view along which it is the same memory again and again."""
+    if x.indices is None:
+        return []
+    used = set().union(*(e.free for e in x.indices))
+    return [d for d, size in enumerate(x.shape) if not size.is_int(1) and f"i{d}" not in used]
+
+
 class Builder(Emitter):
     """Builds tensors and writes them; holds what the specialised function assumes.
 
@@ -282,10 +290,8 @@ class Builder(Emitter):
         """The whole storage of `x` with the elements of the view `x` replaced."""
         assert x.indices is not None
         base = Tensor(x.storage, x.storage.shape)
-        used = set().union(*(e.free for e in x.indices)) if x.indices else set()
-        for d, size in enumerate(x.shape):
-            if not size.is_int(1) and f"i{d}" not in used:
-                self.error(overlap.MESSAGE)
+        if repeated_dimensions(x):
+            self.error(overlap.MESSAGE)
         # In a loop one element is stored where it lies; elsewhere a selection fuses with others.
         point = len(self.scopes) > 1 and all(s.is_int(1) for s in x.shape)
         inverse = None if point else inverse_of(x)

@@ -15,7 +15,7 @@ from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
 
-from .builder import Builder, Rows
+from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
@@ -27,6 +27,8 @@ _RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
 """Operators whose rows take flags as expressions."""
 FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
 """Operators that compute with constant complex numbers."""
+_ONE_NUMBER = frozenset({"aten::fill_", "aten::zero_"})
+"""Operators that write the same number everywhere."""
 _DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
 
 
@@ -164,6 +166,10 @@ class PlainRows:
         x: Tensor | ComplexTensor = arguments[0]
         if base not in OVERLAP_ALLOWED and overlaps_itself(x):
             b.error(overlap.MESSAGE)
+        if base in OVERLAP_ALLOWED and isinstance(x, Tensor) and repeated_dimensions(x):
+            once = self._once(x, base)
+            self._in_place(name, base, [once, *arguments[1:]])
+            return x
         new: Tensor | ComplexTensor = row(b, *arguments)
         self._check_cast(new.dtype, x.dtype)
         message = (
@@ -174,6 +180,14 @@ class PlainRows:
         for have, want in zip(x.shape, new.shape, strict=True):
             b.require_same(have, want, message)
         write(b, x, converted(b, new, x.dtype))
+        return x
+
+    def _once(self, x: Tensor, base: str) -> Tensor:
+        """A view that repeats its memory, with each place once, to be written one number."""
+        for d in repeated_dimensions(x):
+            if base not in _ONE_NUMBER or x.shape[d].op != "const" or x.shape[d].is_int(0):
+                self.b.cannot("writes to a tensor whose elements share memory")
+            x = self.b.call("aten::narrow", x, d, 0, 1)
         return x
 
     def _check_cast(self, result: DType, target: DType) -> None:

@@ -198,3 +198,17 @@ def test_rows_written_in_a_loop_keep_what_is_still_read() -> None:
         wanted = [np.asarray(t) for t in rows_written(ts.from_numpy(x), n)]
         for got, expected in zip(compiled(x, n), wanted, strict=True):
             np.testing.assert_array_equal(got, expected)
+
+
+def filled_again_and_again(x: ts.Tensor) -> ts.Tensor:
+    y = x * 2
+    y[1:].unsqueeze(0).expand(3, -1).fill_(5)
+    x.unsqueeze(1).expand(-1, 2).zero_()
+    return y
+
+
+def test_one_number_into_memory_that_repeats() -> None:
+    compiled = ts.compile(filled_again_and_again, fallback="error")
+    x = ts.tensor([1.0, 2.0, 3.0])
+    assert compiled(x).tolist() == [2.0, 5.0, 5.0]
+    assert x.tolist() == [0.0, 0.0, 0.0]

@@ -380,3 +380,18 @@ def test_in_place_operators_as_others() -> None:
     assert len(texts) == 1
     assert "2 live references to the data region being modified" in texts[0]
     assert "in-place operator add_" in texts[0]
+
+
+def through_strides(y: ts.Tensor) -> ts.Tensor:
+    row = y.unsqueeze(0).expand(2, -1, -1)
+    row.masked_fill_(row > 1, 0)
+    y.diagonal().mul_(3)
+    y.unfold(1, 2, 1)[0].add_(1)
+    return y
+
+
+def test_writes_through_any_view_stay() -> None:
+    traced = ts.jit.trace(through_strides, ts.ones(2, 2), check_trace=False)
+    given = ts.tensor([[1.0, 2.0], [3.0, 4.0]])
+    expected = through_strides(given.clone())
+    assert traced(given.clone()).tolist() == expected.tolist() == [[4.0, 1.0], [0.0, 0.0]]
