@@ -219,14 +219,14 @@ class Tracer:
     def _result_type(self, result: Any, grad: bool) -> Attribute:
         if isinstance(result, TensorBase):
             return type_of(result, grad and is_differentiable(result))
-        if isinstance(result, list):
+        if isinstance(result, list | tuple):
             return ListType(TENSOR)
         return _PYTHON_TYPES[type(result)]
 
     def _name_result(self, value: Value, made: Any, grad: bool, span: Span | None) -> None:
         if isinstance(made, TensorBase):
             self._define(made, value, grad)
-        elif isinstance(made, list):
+        elif isinstance(made, list | tuple):
             types = [self._result_type(m, grad) for m in made]
             unpacked = self.add("prim::ListUnpack", [value], types, span)
             for part, tensor in zip(unpacked.outputs, made, strict=True):

@@ -84,8 +84,11 @@ def _rrelu(
     *_: Value,
 ) -> Tensor:
     """The middle slope; a slope for each element is drawn only in training."""
-    if training is not False:
-        b.cannot("random numbers")
+    if not isinstance(training, bool):
+        b.cannot("a flag that is not known")
+    if training:
+        slopes = b.apply("aten::uniform", x, low, high)
+        return b.pointwise(lambda e, s: select(e > 0, e, e * s), x, slopes)
     return activation(lambda e, p, q: select(e > 0, e, e * ((p + q) / 2)), low, high)(b, x)
 
 

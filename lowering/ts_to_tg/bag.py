@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select
 
 from .builder import Builder, Rows
@@ -188,7 +188,29 @@ def _inner_form(b: Builder, *arguments: Value) -> Value:
     return _embedding_bag(b, *given)
 
 
+def _renorm_rows(b: Builder, x: Tensor, indices: Tensor, limit: Value, p: Value) -> Tensor:
+    """`embedding_renorm_`: rows that are named and longer than `limit` shortened to it."""
+    check_bounds(b, indices, x.shape[0], "index out of range in self", low=False)
+    flat = b.apply("aten::reshape", indices, [-1])
+
+    def named(body: Body, d: list[Expr]) -> tuple[list[Expr], Expr]:
+        return [body.read(flat, d, int64)], const(True, bool_)
+
+    hit = b.scatter(b.full([x.shape[0]], False, bool_), flat.shape, named)
+    lengths = b.apply("aten::linalg_vector_norm", x, p, [1])
+    wide = compute_dtype(x.dtype)
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        length, most = body.read(lengths, i[:1], wide), body.scalar(limit, wide)
+        longer = binary("and", body.read(hit, i[:1], bool_), length > most)
+        return body.read(x, i, wide) * select(longer, most / (length + 1e-7), const(1, wide))
+
+    b.write(x, b.compute(x.shape, x.dtype, make))
+    return x
+
+
 BAG: Rows = {
+    "aten::embedding_renorm_": _renorm_rows,
     "aten::embedding_bag": _embedding_bag,
     "aten::_embedding_bag": _inner_form,
     "aten::_embedding_bag_forward_only": _inner_form,

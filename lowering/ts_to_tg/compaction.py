@@ -88,6 +88,35 @@ def nonzero(b: Builder, x: Tensor, *_: Value) -> Tensor:
     return b.compute((numbers.shape[0], len(parts)), int64, make)
 
 
+def _nonzero_static(b: Builder, x: Tensor, size: Value, fill: Value = -1, *_: Value) -> Tensor:
+    """The first `size` rows of `nonzero`, filled up."""
+    if not isinstance(size, int):
+        b.cannot("a number of rows that is not known")
+    if size < 0:
+        b.error(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    total = product(x.shape)
+    flat = reshaped(b, b.cast(x, bool_), (total,))
+    running = b.fresh(b.emit(tg.ScanOp(b.ssa(b.cast(flat, int64)), 0, "add")).result)
+
+    def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
+        number = body.read(running, d, int64) - 1
+        kept = binary("and", body.read(flat, d, bool_), number < size)
+        return [select(kept, number, const(size))], select(kept, d[0], const(-1))
+
+    numbers = b.scatter(b.full((size + 1,), -1, int64), [total], make)
+
+    def index(body: Body, i: list[Expr]) -> Expr:
+        at = body.read(numbers, [i[0]], int64)
+        out, inner = const(0), const(1)
+        for d in range(x.rank - 1, -1, -1):
+            found = at // inner % binary("max", x.shape[d], 1)
+            out = select(binary("eq", i[1], d), found, out)
+            inner = simplify(inner * binary("max", x.shape[d], 1))
+        return select(at < 0, body.scalar(fill, int64), out)
+
+    return b.compute((size, x.rank), int64, index)
+
+
 def nonzero_by_dimension(b: Builder, x: Tensor, *_: Value) -> list[Tensor]:
     """`nonzero(as_tuple=True)`: one vector a dimension."""
     if not x.rank:
@@ -141,15 +170,13 @@ def unique(
     out = _taken(b, values, starts)
     nothing = b.full((0,), 0, int64)
     where = _inverse_of(b, first, order, total, x) if inverse is True else nothing
-    return out, where, _counts(b, starts, total) if counts is True else nothing
+    return out, where, counts_of(b, starts, total) if counts is True else nothing
 
 
 def unique_consecutive(
-    b: Builder, x: Tensor, inverse: Value = False, counts: Value = False, dim: Value = None
+    b: Builder, x: Tensor, inverse: Value = False, counts: Value = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`unique` of runs of equal elements, in the order they stand in."""
-    if dim is not None:
-        b.cannot("distinct slices along a dimension")
     total = product(x.shape)
     flat = reshaped(b, x, (total,))
     first = _first_of_each(b, flat)
@@ -157,8 +184,8 @@ def unique_consecutive(
     nothing = b.full((0,), 0, int64)
     where = nothing
     if inverse is True:
-        where = reshaped(b, _ranks(b, first), x.shape)
-    counted = _counts(b, starts, total) if counts is True else nothing
+        where = reshaped(b, ranks_of(b, first), x.shape)
+    counted = counts_of(b, starts, total) if counts is True else nothing
     return _taken(b, flat, starts), where, counted
 
 
@@ -173,14 +200,14 @@ def _first_of_each(b: Builder, x: Tensor) -> Tensor:
     return b.compute(x.shape, bool_, make)
 
 
-def _ranks(b: Builder, first: Tensor) -> Tensor:
+def ranks_of(b: Builder, first: Tensor) -> Tensor:
     """The number of the run that each element belongs to."""
     running = b.fresh(b.emit(tg.ScanOp(b.ssa(b.cast(first, int64)), 0, "add")).result)
     return b.compute(first.shape, int64, lambda body, i: body.read(running, i, int64) - 1)
 
 
 def _inverse_of(b: Builder, first: Tensor, order: Tensor, total: Expr, x: Tensor) -> Tensor:
-    ranks = _ranks(b, first)
+    ranks = ranks_of(b, first)
 
     def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
         return [body.read(order, d, int64)], body.read(ranks, d, int64)
@@ -189,7 +216,7 @@ def _inverse_of(b: Builder, first: Tensor, order: Tensor, total: Expr, x: Tensor
     return reshaped(b, placed, x.shape)
 
 
-def _counts(b: Builder, starts: Tensor, total: Expr) -> Tensor:
+def counts_of(b: Builder, starts: Tensor, total: Expr) -> Tensor:
     """The distance from each start to the next, for the last one to the end."""
     size = starts.shape[0]
 
@@ -203,10 +230,10 @@ def _counts(b: Builder, starts: Tensor, total: Expr) -> Tensor:
 
 COMPACTION: Rows = {
     "aten::nonzero": nonzero,
+    "aten::nonzero_static": _nonzero_static,
     "aten::argwhere": nonzero,
     "aten::nonzero_numpy": nonzero_by_dimension,
     "aten::masked_select": _masked_select,
     "aten::_unique2": unique,
     "aten::_unique": lambda b, x, ordered=True, inverse=False: unique(b, x, ordered, inverse)[:2],
-    "aten::unique_consecutive": unique_consecutive,
 }

@@ -20,6 +20,7 @@ from .complex_tensors import (
 )
 from .dims import dimensions, dtype_of, sizes_of
 from .loss import MEAN, reduced
+from .segments import repeated
 from .values import ComplexTensor, Value
 
 Row = Callable[..., Value]
@@ -186,6 +187,13 @@ def _ldexp(b: Builder, x: AnyTensor, y: AnyTensor, *_: Value) -> Value:
     return b.call("aten::mul", x, b.call("aten::pow.Scalar", 2.0, y))
 
 
+def _not_dropped(b: Builder, x: ComplexTensor, p: Value, train: Value, *_: Value) -> ComplexTensor:
+    """Dropout outside of training."""
+    if train is not False:
+        b.cannot("dropout of complex numbers")
+    return x
+
+
 COMPLEX_PROGRAM: Rows = {
     "aten::var_mean": _with_mean("var"),
     "aten::std_mean": _with_mean("std"),
@@ -201,7 +209,15 @@ COMPLEX_PROGRAM: Rows = {
     "aten::uniform": _uniform,
     "aten::rand_like": _random_like("rand"),
     "aten::randn_like": _random_like("randn"),
-    **{f"aten::{name}": _logical for name in ("nonzero", "argwhere", "nonzero_numpy")},
+    **{
+        f"aten::{name}": _logical
+        for name in ("nonzero", "argwhere", "nonzero_numpy", "nonzero_static")
+    },
     "aten::ldexp": _ldexp,
+    "aten::repeat_interleave.self_Tensor": repeated,
+    **{
+        f"aten::{name}": _not_dropped
+        for name in ("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout")
+    },
 }
 """Rows of which an operand is complex."""

@@ -229,7 +229,7 @@ def _svdvals(b: Builder, x: AnyTensor, driver: Value = None, *_: Value) -> Value
 
 def _exponential(b: Builder, x: AnyTensor, *_: Value) -> Value:
     """Scaling and squaring of the Taylor series, to the precision of float64."""
-    a = square(b, x, "linalg.matrix_exp")
+    a = square(b, x, "linalg.matrix_exp", narrow=True)
     if product(a.data.shape).is_int(0):
         return copied(b, x)
     rows = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", a.data), [2])

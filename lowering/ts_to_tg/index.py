@@ -16,8 +16,8 @@ from tensorscript.dialects.tg.types import tensor
 
 from .builder import Builder, Rows
 from .compaction import without_masks
-from .dims import dimension, dtype_of
-from .elements import compute_dtype, known
+from .dims import dimension, dtype_of, sizes_of
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .sizes import product
 from .slicing import narrow
@@ -265,15 +265,21 @@ def _topk(
 
 
 def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:
-    if not isinstance(classes, int) or classes < 0:
-        b.cannot("the number of classes depends on the data")
-    check_bounds(b, x, const(classes), "Class values must be smaller than num_classes.", low=False)
+    if not isinstance(classes, int):
+        b.cannot("a number of classes that is not known")
+    if classes < 0:
+        if product(x.shape).is_int(0):
+            b.error("Can not infer total number of classes from empty tensor.")
+        (count,) = sizes_of(b, [as_expr(b.item(b.apply("aten::max", x))) + 1])
+    else:
+        count = const(classes)
+    check_bounds(b, x, count, "Class values must be smaller than num_classes.", low=False)
 
     def make(body: Body, i: list[Expr]) -> Expr:
         hit = body.read(x, i[:-1], int64).equals(i[-1])
         return select(hit, const(1), const(0))
 
-    return b.compute((*x.shape, const(classes)), int64, make)
+    return b.compute((*x.shape, count), int64, make)
 
 
 def _search(b: Builder, bounds: Tensor, x: Value, int32: bool, right: bool) -> Tensor:

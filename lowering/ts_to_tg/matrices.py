@@ -47,13 +47,13 @@ class Stack:
         return converted(b, b.apply("aten::reshape", found, shape), dtype or own)
 
 
-def matrix(b: Builder, x: AnyTensor, name: str) -> Stack:
-    """The stack of a matrix or of a batch of them."""
+def matrix(b: Builder, x: AnyTensor, name: str, narrow: bool = False) -> Stack:
+    """The stack of a matrix or of a batch of them; of half types only if `narrow`."""
     if x.rank < 2:
         b.error(f"{name}: The input tensor A must have at least 2 dimensions.")
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         b.error(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.word}")
-    if x.dtype.bits < 32:
+    if x.dtype.bits < 32 and not narrow:
         b.error(f"\"{name}\" not implemented for '{x.dtype.word}'")
     lead = x.shape[:-2]
     flat = b.apply("aten::reshape", x, [product(lead), *x.shape[-2:]])
@@ -61,8 +61,8 @@ def matrix(b: Builder, x: AnyTensor, name: str) -> Stack:
     return Stack(converted(b, flat, wide), lead, x.dtype)
 
 
-def square(b: Builder, x: AnyTensor, name: str) -> Stack:
-    found = matrix(b, x, name)
+def square(b: Builder, x: AnyTensor, name: str, narrow: bool = False) -> Stack:
+    found = matrix(b, x, name, narrow)
     b.require_same(
         x.shape[-1],
         x.shape[-2],

@@ -15,6 +15,10 @@ from .values import Tensor, Value
 from .view import unsqueeze
 
 
+def _summed(b: Builder, x: Tensor, dim: int) -> Tensor:
+    return b.apply("aten::sum.dim_IntList", x, [dim], True, x.dtype.code)
+
+
 def _tensordot(b: Builder, x: Tensor, y: Tensor, left: Value, right: Value, *_: Value) -> Tensor:
     """Sum over pairs of dimensions; what is left of `x`, then of `y`."""
     if len(left) != len(right):
@@ -27,9 +31,10 @@ def _tensordot(b: Builder, x: Tensor, y: Tensor, left: Value, right: Value, *_: 
     for m, n in zip(p, q, strict=True):
         have, want = x.shape[m], y.shape[n]
         if have.is_int(1) or want.is_int(1):
-            extents.append(want if have.is_int(1) else have)
-            if not (have.is_int(1) and want.is_int(1)):
-                b.cannot("summing a broadcast dimension of tensordot")
+            # Against a single element the others are summed first, in their own dtype.
+            x = x if have.is_int(1) else _summed(b, x, m)
+            y = y if want.is_int(1) else _summed(b, y, n)
+            extents.append(const(1))
             continue
         b.require_same(
             have,

@@ -113,7 +113,10 @@ def _column_stack(b: Builder, tensors: list[Tensor], *_: Value) -> Tensor:
 def tensor_split(b: Builder, x: Tensor, parts: Value, dim: Value = 0, *_: Value) -> list[Tensor]:
     """Into `parts` nearly equal pieces, or at the given places."""
     if isinstance(parts, Tensor):
-        b.cannot("places that are not known")
+        if parts.rank != 1:
+            b.cannot("a number of pieces that is not known")
+        count = literal(b, parts.shape[0], "the number of pieces")
+        parts = [b.item(b.apply("aten::select", parts, 0, k)) for k in range(count)]
     if not x.rank:
         b.error(
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"

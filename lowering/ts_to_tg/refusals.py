@@ -10,14 +10,10 @@ from functools import cache
 
 _REASONS: tuple[tuple[str, str], ...] = (
     ("how many random numbers it draws depends on the data", "binomial poisson"),
-    ("it draws random numbers, which only the interpreter does here",
-     "fractional_max_pool*"),
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("this decomposition of matrices has no native code",
      "linalg_*"),
-    ("it changes rows of a tensor that the program may see elsewhere", "embedding_renorm_"),
-    ("the shape or the places of the result depend on the data",
-     "histogram* nonzero_static segment_reduce unique_dim"),
+    ("its bins have several dimensions", "histogramdd"),
     ("this special function has no native code", "special_* gamma"),
     ("strings are known when compiling, and this one is not folded",
      "bin find hash hex is* oct"),

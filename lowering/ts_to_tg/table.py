@@ -32,6 +32,7 @@ from .ctc import CTC
 from .decomposition import DECOMPOSITION
 from .differences import DIFFERENCES
 from .distance import DISTANCE
+from .distinct import DISTINCT
 from .divisors import DIVISORS
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
@@ -56,6 +57,7 @@ from .plain_rows import FOLDS_COMPLEX, functional_name
 from .pointwise import POINTWISE
 from .polynomial import POLYNOMIAL
 from .pooling import POOLING
+from .pooling_places import POOLING_PLACES
 from .product import PRODUCT
 from .random_numbers import RANDOM
 from .rearrange import REARRANGE
@@ -67,6 +69,7 @@ from .resize import RESIZE
 from .sampling import SAMPLING
 from .scalars import SCALAR
 from .scattered_views import SCATTERED_VIEW
+from .segments import SEGMENTS
 from .selection import SELECTION
 from .short_programs import SHORT_PROGRAM
 from .slicing import SLICING
@@ -83,6 +86,7 @@ _ROWS: Rows = {
     **POINTWISE,
     **COMPARISON,
     **COMPACTION,
+    **DISTINCT,
     **ACTIVATION,
     **REDUCTION,
     **VIEW,
@@ -95,6 +99,7 @@ _ROWS: Rows = {
     **BATCH_STATISTICS,
     **CONVOLUTION,
     **POOLING,
+    **POOLING_PLACES,
     **INDEX,
     **MASKED_INDEX,
     **ATTENTION,
@@ -112,6 +117,7 @@ _ROWS: Rows = {
     **REARRANGE,
     **SAMPLING,
     **SELECTION,
+    **SEGMENTS,
     **COMPOSITE,
     **SHORT_PROGRAM,
     **NUMBER_PROGRAMS,

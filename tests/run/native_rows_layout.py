@@ -64,7 +64,37 @@ LAYOUT: dict[str, list[Row]] = {
     "bucketize.Tensor": [(t(2, 3), T((5,), "i8", 0, 1))],
     "bucketize.Scalar": [(1.5, T((5,), "i8", 0, 1))],
     "repeat_interleave.self_int": [(t(3, 2), 2), (t(3, 2), 2, 1)],
-    "repeat_interleave.self_Tensor": [(t(3, 2), T((3,), "i8", 1, 3), 0, 6)],
+    "repeat_interleave.self_Tensor": [
+        (t(3, 2), T((3,), "i8", 0, 3), 0),
+        (t(4), T((1,), "i8", 2, 3)),
+    ],
+    "nonzero_static": [(t(3, 4), 5), (t(3, 4), 20, -7), (t(0, 3), 2)],
+    "fractional_max_pool2d": [
+        (T((2, 3, 7, 6), "f4"), [2, 2], [3, 4], T((2, 3, 2), "f4", is_chance=True)),
+    ],
+    "fractional_max_pool3d": [
+        (T((1, 2, 5, 6, 7), "f8"), [2, 2, 2], [3, 3, 3], T((1, 2, 3), "f8", is_chance=True)),
+    ],
+    "max_pool2d_with_indices_backward": [
+        (
+            T((1, 2, 2, 2), "f4"),
+            T((1, 2, 4, 4), "f4"),
+            [2, 2],
+            [2, 2],
+            [0, 0],
+            [1, 1],
+            False,
+            index(1, 2, 2, 2, high=16),
+        ),
+    ],
+    "embedding_renorm_": [(T((5, 3), "f4"), index(4, high=5), 1.0, 2.0)],
+    "histogram.bins_tensor": [(T((9,), "f4"), T((1,), "f4"))],
+    "histogram.bin_ct": [(T((9,), "f4"), 3), (T((2, 4), "f8"), 5, [-1.0, 1.0], None, True)],
+    "unique_dim": [
+        (T((4, 3), "i8", 0, 2), 0, True, True, True),
+        (T((2, 5), "f4", 0, 2), 1),
+        (T((6, 1, 2), "b"), 0, True, True, True),
+    ],
     "repeat_interleave.Tensor": [(T((3,), "i8", 1, 3),)],
     "isin": [(t(3, 4), t(5))],
     # orders

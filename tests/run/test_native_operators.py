@@ -52,8 +52,7 @@ _OF_COMPLEX = {
 }
 LIMITS: dict[str, str] = {
     **dict.fromkeys(
-        ("one_hot", "repeat_interleave.self_Tensor", "repeat_interleave.Tensor",
-         "tensor_split.tensor_indices_or_sections"),
+        ("tensor_split.tensor_indices_or_sections",),
         _DATA,
     ),
     **dict.fromkeys(
