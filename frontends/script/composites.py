@@ -81,6 +81,15 @@ def stft(input: Tensor, n_fft: int, hop_length: Optional[int]=None, win_length: 
 """  # noqa: E501  # as above
 
 
+_LU = """
+def _lu_no_infos(A: Tensor, pivot: bool=True, get_infos: bool=False, out: Optional[Tuple[Tensor, Tensor]]=None) -> Tuple[Tensor, Tensor]:
+  factors, pivots, _ = torch._lu_with_info(A, pivot, True)
+  return factors, pivots
+def _lu_with_infos(A: Tensor, pivot: bool=True, get_infos: bool=False, out: Optional[Tuple[Tensor, Tensor, Tensor]]=None) -> Tuple[Tensor, Tensor, Tensor]:
+  return torch._lu_with_info(A, pivot, False)
+"""  # noqa: E501  # as above
+
+
 def _unique(name: str, head: str, by_dim: str, flat: str) -> str:
     return "".join(
         _UNIQUE.format(
@@ -113,15 +122,22 @@ def composite_library() -> TextLibrary:
         "unique_consecutive(input, return_inverse, return_counts, dim)",
         "unique_consecutive(input, return_inverse, return_counts)",
     )  # fmt: skip
-    text = unique + consecutive + _norms() + _TENSORDOT + _CDIST + _STFT
+    text = unique + consecutive + _norms() + _TENSORDOT + _CDIST + _STFT + _LU
     return TextLibrary.parse(text, PREFIX, "functional.py")
 
 
 OVERLOADED = {"norm": 4, "tensordot": 3, "cdist": 1, "stft": 1}
 """Functions chosen by the types of their arguments, and how many there are of each."""
 
-FLAGGED = {"unique": 2, "unique_consecutive": 1}
-"""Functions chosen by `return_inverse` and `return_counts`; the place of the former."""
+FLAGGED: dict[str, tuple[tuple[str, int], ...]] = {
+    "unique": (("return_inverse", 2), ("return_counts", 3)),
+    "unique_consecutive": (("return_inverse", 1), ("return_counts", 2)),
+    "lu": (("get_infos", 2),),
+}
+"""Functions chosen by flags that are known while compiling: their names and places."""
+
+_FORMS = {"lu": ("_lu_no_infos", "_lu_with_infos")}
+"""What the forms are called, by the flags as binary digits, where not by that number."""
 
 
 def overload_names(name: str) -> list[str]:
@@ -133,21 +149,23 @@ def overload_names(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Flags:
-    """Chooses a form of `unique` by its flags."""
+    """Chooses a form of a function by its flags."""
 
     name: str
     form: Callable[[str], Sugared]
 
-    def dispatch(self) -> Dispatch:
-        at = FLAGGED[self.name]
-        by_counts = {
-            inverse: Dispatch(
-                {counts: self._deferred(2 * inverse + counts) for counts in (False, True)},
-                "return_counts", at + 1, False,
-            )
-            for inverse in (False, True)
-        }  # fmt: skip
-        return Dispatch(dict(by_counts), "return_inverse", at, False)
+    def dispatch(self) -> Sugared:
+        return self._by(FLAGGED[self.name], 0)
+
+    def _by(self, flags: tuple[tuple[str, int], ...], number: int) -> Sugared:
+        """The form, by the flags that are left; `number` is made of those before."""
+        if not flags:
+            return self._deferred(number)
+        (name, at), *rest = flags
+        forms = {value: self._by(tuple(rest), 2 * number + value) for value in (False, True)}
+        return Dispatch(forms, name, at, False)
 
     def _deferred(self, number: int) -> Sugared:
-        return Deferred(lambda: self.form(f"{PREFIX}.{self.name}__{number}"))
+        own = _FORMS.get(self.name)
+        called = own[number] if own is not None else f"{self.name}__{number}"
+        return Deferred(lambda: self.form(f"{PREFIX}.{called}"))

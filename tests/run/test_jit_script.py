@@ -398,3 +398,18 @@ def test_a_function_with_its_own_gradient_stays_pythons(tmp_path: Path) -> None:
         scripted.save(tmp_path / "net.pt")
     traced = jit.trace(net, X)
     assert "PythonOp" not in str(traced.graph) and traced(X).tolist() == net(X).tolist()
+
+
+def test_lu_is_one_of_two_functions_by_its_flag() -> None:
+    def two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.lu(x)
+
+    def three(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        return torch.lu(x, get_infos=True)
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for fn, name in ((two, "_lu_no_infos"), (three, "_lu_with_infos")):
+        scripted = torch.jit.script(fn)
+        assert f'Function = prim::Constant[name="{name}"]' in str(scripted.graph)
+        for got, want in zip(scripted(x), fn(x), strict=True):
+            assert got.tolist() == want.tolist()
