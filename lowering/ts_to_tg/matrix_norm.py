@@ -13,6 +13,7 @@ from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted
 from .decomposition import singular_parts, symmetric_parts
 from .dims import dimension, dtype_of, literal
+from .elements import known
 from .emission import Body
 from .matrices import Stack, matrix, square
 from .matrix_elements import adjoint
@@ -207,7 +208,7 @@ def _condition_by_inverse(b: Builder, x: AnyTensor, order: Value) -> Tensor:
 def _least_squares(
     b: Builder, x: AnyTensor, y: AnyTensor, rcond: Value = None, driver: Value = None, *_: Value
 ) -> Value:
-    """Solution, residuals, rank and singular values; the default driver gives no residuals."""
+    """Solution, residuals, rank and singular values; which of them there are, the driver says."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         b.error(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
@@ -217,16 +218,37 @@ def _least_squares(
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
             f"dtype {x.dtype.word} and other's dtype {y.dtype.word}"
         )
-    if driver not in (None, "gelsy"):
-        b.cannot(f"least squares by {driver}, whose residuals depend on the rank")
-    matrix(b, x, "torch.linalg.lstsq")
+    a = matrix(b, x, "torch.linalg.lstsq")
     vector = y.rank == x.rank - 1
     right = b.apply("aten::unsqueeze", y, -1) if vector else y
-    inverse = _pseudo_inverse(b, x, None, 1e-15)
-    solution = b.apply("aten::matmul", inverse, right)
-    solution = b.apply("aten::squeeze", solution, -1) if vector else solution
+    solution = b.apply("aten::matmul", _pseudo_inverse(b, x, None, 1e-15), right)
     empty = b.full([0], 0, real_dtype(x.dtype))
-    return solution, empty, _rank(b, x), empty
+    residuals = empty
+    if driver not in (None, "gelsy") and not vector:
+        residuals = _residuals(b, a, x, right, solution, driver)
+    solution = b.apply("aten::squeeze", solution, -1) if vector else solution
+    rank = b.full([0], 0, int64) if driver == "gels" else _rank(b, x)
+    by_values = driver in ("gelss", "gelsd")
+    spectrum = a.back(b, singular_parts(b, a)[1]) if by_values else empty
+    return solution, residuals, rank, spectrum
+
+
+def _residuals(
+    b: Builder, a: Stack, x: AnyTensor, y: AnyTensor, solution: AnyTensor, driver: str
+) -> Tensor:
+    """The squares of what is left of each right side, of more equations than unknowns; `gelss` and
+    `gelsd` give none of a matrix of less than full rank."""
+    m, n = (literal(b, s, "the size of a matrix") for s in (a.rows, a.columns))
+    if m <= n:
+        return b.full([0], 0, real_dtype(x.dtype))
+    rest = b.apply("aten::abs", b.apply("aten::sub", y, b.apply("aten::matmul", x, solution)))
+    squares = b.apply("aten::sum.dim_IntList", b.apply("aten::mul", rest, rest), [-2])
+    if driver == "gels":
+        return squares
+    if a.lead:
+        b.cannot(f"residuals by {driver} of a batch, whose number of dimensions is its rank's")
+    is_full = b.item(b.apply("aten::eq", _rank(b, x), n))
+    return b.apply("aten::narrow", squares, 0, 0, known(select(is_full, squares.shape[0], 0)))
 
 
 def _older(fn: Callable[..., AnyTensor], is_relative: bool) -> Row:

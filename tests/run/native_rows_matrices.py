@@ -102,6 +102,10 @@ MATRIX_ROWS: dict[str, list[Row]] = {
     "pinverse": [(T((4, 3), "f4"),)],
     "linalg_lstsq": [
         (T((5, 3), "f8"), T((5, 2), "f8")), (T((5, 3), "f8"), T((5, 2), "f8"), None, "x"),
+        (T((5, 3), "f8"), T((5, 2), "f8"), None, "gels"),
+        (T((5, 3), "f8"), T((5, 2), "f8"), None, "gelsd"),
+        (T((2, 3, 5), "f8"), T((2, 3, 2), "f8"), None, "gelss"),
+        (T((2, 5, 3), "c16"), T((2, 5, 2), "c16"), None, "gels"),
     ],
     "svd": [(T((4, 3), "f8"),), (T((4, 3), "f8"), False), (T((4, 3), "f8"), True, False)],
 }  # fmt: skip
