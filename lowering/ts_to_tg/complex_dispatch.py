@@ -43,6 +43,7 @@ _COMPOSED = frozenset(
         "allclose", "trapz", "trapezoid", "cumulative_trapezoid", "gradient", "cov", "corrcoef",
         "renorm", "pairwise_distance", "dist", "triplet_margin_loss", "logcumsumexp", "vander",
         "masked_select", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+        "_chunk_cat",
     )
 ) | {key.partition(".")[0] for key in _ALIKE}  # fmt: skip
 """Operators whose rows call others, or are of both kinds."""

@@ -13,7 +13,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("complex numbers outside of tensors have to be known", "Complex*"),
     ("this decomposition of matrices has no native code",
      "linalg_*"),
-    ("its bins have several dimensions", "histogramdd"),
     ("this special function has no native code", "special_* gamma"),
     ("strings are known when compiling, and this one is not folded",
      "bin find hash hex is* oct"),

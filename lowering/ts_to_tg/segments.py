@@ -1,4 +1,4 @@
-"""Rows of runs of elements: repeated ones, reductions of segments, histograms by edges."""
+"""Rows of runs of elements: repeated ones, reductions of segments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor
-from .dims import dimension, sizes_of
+from .dims import dimension, literal, sizes_of
 from .elements import as_expr, compute_dtype, known
 from .emission import Body
-from .sizes import product
 from .values import Tensor, Value
 
 # --- repetition -----------------------------------------------------------------------------------
@@ -113,72 +112,21 @@ def _segment_reduce(
     return b.compute(shape, x.dtype, finished)
 
 
-# --- histograms -----------------------------------------------------------------------------------
-
-
-def _histogram(
-    b: Builder, x: Tensor, edges: Tensor, weight: Value = None, density: Value = False
-) -> tuple[Tensor, Tensor]:
-    """How many elements (or what weights) lie between neighbouring edges; the last bin holds its
-    end."""
-    if edges.rank != 1:
-        b.error(
-            "torch.histogramdd: bins tensor should have one dimension, but got"
-            f" {edges.rank} dimensions in the bins tensor for dimension 0"
-        )
-    wide = compute_dtype(x.dtype)
-    flat = b.apply("aten::reshape", x, [-1])
-    weights = None if weight is None else b.apply("aten::reshape", weight, [-1])
-    if weights is not None:
-        b.require_same(
-            product(weights.shape),
-            flat.shape[0],
-            "torch.histogram(): if weight tensor is provided, it should have the same shape as"
-            " the input tensor",
-        )
-    (count,) = sizes_of(b, [edges.shape[0] - 1])
-
-    def inside(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        e = body.read(flat, r, wide)
-        low, high = (body.read(edges, [i[0] + k], wide) for k in (0, 1))
-        end = binary("and", i[0].equals(count - 1), e.equals(high))
-        hit = binary("and", binary("ge", e, low), binary("or", e < high, end))
-        share = const(1, wide) if weights is None else body.read(weights, r, wide)
-        return select(hit, share, const(0, wide))
-
-    found = b.reduce([count], flat.shape, x.dtype, "add", inside)
-    if density:
-        widths = b.apply("aten::diff", edges)
-        total = b.apply("aten::mul", b.apply("aten::sum", found), widths)
-        found = b.apply("aten::div", found, total)
-    return found, edges
-
-
-def _histogram_of_count(
-    b: Builder, x: Tensor, bins: Value, limits: Value = None, weight: Value = None,
-    density: Value = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Equal bins between two limits, those of the elements if none are given."""
-    if not isinstance(bins, int):
-        b.cannot("a number of bins that is not known")
-    if bins <= 0:
-        b.error("torch.histogram(): bins must be > 0")
-    if not x.dtype.is_floating_point:
-        b.error(f"\"histogramdd\" not implemented for '{x.dtype.word}'")
-    low, high = limits if limits is not None else (0.0, 1.0)
-    if limits is None and not product(x.shape).is_int(0):
-        ends = [as_expr(b.item(b.apply(f"aten::{name}", x))) for name in ("min", "max")]
-        same = ends[0].equals(ends[1])
-        low = known(select(same, ends[0] - 0.5, ends[0]))
-        high = known(select(same, ends[1] + 0.5, ends[1]))
-    edges = b.apply("aten::linspace", low, high, bins + 1, x.dtype.code)
-    return _histogram(b, x, edges, weight, density)
+def _chunks_beside(b: Builder, tensors: list[AnyTensor], dim: Value, count: Value) -> AnyTensor:
+    """Every tensor cut (the last chunk filled with zeros), the chunks side by side."""
+    d = dimension(b, dim, tensors[0].rank)
+    parts = []
+    for t in tensors:
+        length = literal(b, t.shape[d], "the size that is cut")
+        fill = -length % count
+        wide = b.apply("aten::constant_pad_nd", t, [*[0, 0] * (t.rank - 1 - d), 0, fill], 0)
+        parts.append(b.apply("aten::reshape", wide, [*t.shape[:d], count, -1]))
+    return b.apply("aten::cat", parts, d + 1)
 
 
 SEGMENTS: Rows = {
+    "aten::_chunk_cat": _chunks_beside,
     "aten::repeat_interleave.Tensor": _repeated_places,
     "aten::repeat_interleave.self_Tensor": repeated,
     "aten::segment_reduce": _segment_reduce,
-    "aten::histogram.bins_tensor": _histogram,
-    "aten::histogram.bin_ct": _histogram_of_count,
 }

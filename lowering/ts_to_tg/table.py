@@ -39,6 +39,7 @@ from .equivalents import EQUIVALENT
 from .factored import FACTORED
 from .gamma import GAMMA
 from .gaussian import GAUSSIAN
+from .histogram import HISTOGRAM
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
 from .joining import JOINING
@@ -118,6 +119,7 @@ _ROWS: Rows = {
     **SAMPLING,
     **SELECTION,
     **SEGMENTS,
+    **HISTOGRAM,
     **COMPOSITE,
     **SHORT_PROGRAM,
     **NUMBER_PROGRAMS,

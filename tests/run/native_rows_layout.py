@@ -90,6 +90,14 @@ LAYOUT: dict[str, list[Row]] = {
     "embedding_renorm_": [(T((5, 3), "f4"), index(4, high=5), 1.0, 2.0)],
     "histogram.bins_tensor": [(T((9,), "f4"), T((1,), "f4"))],
     "histogram.bin_ct": [(T((9,), "f4"), 3), (T((2, 4), "f8"), 5, [-1.0, 1.0], None, True)],
+    "_chunk_cat": [([t(5, 3), t(5, 2)], 0, 2), ([t(3, 4)], 1, 3)],
+    "histogramdd": [
+        (T((6, 2), "f4"), [2, 3]),
+        (T((2, 3, 1), "f8"), [4], [-1.0, 1.0], None, True),
+        (T((6,), "f4"), [2]),
+    ],
+    "histogramdd.int_bins": [(T((6, 2), "f4"), 2)],
+    "histogramdd.TensorList_bins": [(T((6, 2), "f4"), [T((1,), "f4"), T((1,), "f4")])],
     "unique_dim": [
         (T((4, 3), "i8", 0, 2), 0, True, True, True),
         (T((2, 5), "f4", 0, 2), 1),
