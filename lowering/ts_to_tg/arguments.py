@@ -13,7 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder, Rows
 from .elements import as_expr, known
-from .sizes import same_size, simplify
+from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 
 Check = Callable[..., None]
@@ -322,6 +322,8 @@ def _group_norm(
 def _batch_norm(
     b: Builder, x: Tensor, weight: Value, bias: Value, mean: Value, var: Value, *_: Value
 ) -> None:
+    if product(x.shape).is_int(0):
+        return
     if x.rank < 2:
         b.error("Expected at least 2 dimensions for input tensor")
     names = ("running_mean", "running_var", "weight", "bias")
