@@ -16,6 +16,9 @@ _NAMES = {
     "int16": "short int",
     "int32": "int",
     "int64": "long int",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
 }
 
 

@@ -12,6 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from .errors import OperatorError
+
 
 class Category(IntEnum):
     BOOL = 0
@@ -79,13 +81,13 @@ class DType:
         """The dtype of complex numbers whose parts are of this dtype.
 
         Raises:
-            TypeError: there is none.
+            OperatorError: there is none.
         """
         if self.is_complex:
             return self
         pairs = {"float32": complex64, "float64": complex128}
         if self.name not in pairs:
-            raise TypeError(f"there is no complex dtype of {self}")
+            raise OperatorError(f"Unknown Complex ScalarType for {self.word}")
         return pairs[self.name]
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
@@ -115,10 +117,13 @@ bool_ = _row("bool", "b1", 11, "Bool", _B, np.dtype("?"), 1, "i8", "u8", "uint8_
 bfloat16 = _row(
     "bfloat16", "bf16", 15, "BFloat16", _F, np.dtype("u2"), 2, "bfloat", "bf16", "uint16_t"
 )
+uint16 = _row("uint16", "u16", 27, "UInt16", _I, np.dtype("u2"), 2, "i16", "u16", "uint16_t", False)
+uint32 = _row("uint32", "u32", 28, "UInt32", _I, np.dtype("u4"), 4, "i32", "u32", "uint32_t", False)
+uint64 = _row("uint64", "u64", 29, "UInt64", _I, np.dtype("u8"), 8, "i64", "u64", "uint64_t", False)
 
 DTYPES: tuple[DType, ...] = (
     uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_,
-    bfloat16,
+    bfloat16, uint16, uint32, uint64,
 )  # fmt: skip
 BY_NAME = {d.name: d for d in DTYPES} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
@@ -154,21 +159,33 @@ def from_numpy(dtype: np.dtype) -> DType:
     """The DType stored as `dtype` (native byte order).
 
     Raises:
-        TypeError: no tensor dtype corresponds (uint32, datetime, object, ...).
+        TypeError: no tensor dtype corresponds (datetime, object, ...).
     """
     if found := BY_NUMPY.get(np.dtype(dtype).newbyteorder("=")):
         return found
     raise TypeError(f"can't convert np.ndarray of type {np.dtype(dtype)}")
 
 
+WIDE_UNSIGNED = frozenset((uint16, uint32, uint64))
+"""Dtypes that PyTorch has for storage first of all: they meet no other integers, and few operators
+compute in them (`operand_dtypes`)."""
 _SIGNED_ORDER = (int8, int16, int32, int64)
 _FLOAT_ORDER = (float16, float32, float64)
 
 
 def promote_types(a: DType, b: DType) -> DType:
-    """PyTorch's `torch.promote_types`: the smallest dtype that both convert to."""
+    """PyTorch's `torch.promote_types`: the smallest dtype that both convert to.
+
+    Raises:
+        OperatorError: one of the wide unsigned integers meets another dtype than a real float.
+    """
     if a is b:
         return a
+    if WIDE_UNSIGNED & {a, b} and Category.FLOATING not in (a.category, b.category):
+        raise OperatorError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+            f"{a.word} and {b.word}"
+        )
     if a.category < b.category:
         a, b = b, a
     if a.category is Category.COMPLEX:
@@ -224,7 +241,8 @@ def result_type(
         if result is None:
             result = best
         elif best.category > result.category:
-            result = promote_types(result, best) if best.is_complex else best
+            meets = best.is_complex and result.is_floating_point
+            result = promote_types(result, best) if meets else best
     if result is None:
         raise TypeError("result_type needs at least one operand")
     return result

@@ -89,6 +89,10 @@ class ValueRangeError(OperatorError, ValueError):
     """An argument of the right type whose value makes no sense."""
 
 
+class NumberOverflowError(OperatorError, OverflowError):
+    """A Python number that an element type has no room for."""
+
+
 class DLPackError(OperatorError, BufferError):
     """A tensor that DLPack cannot carry."""
 

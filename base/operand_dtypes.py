@@ -7,16 +7,20 @@ among the arguments, or the argument `dtype` where it is given. Rows were taken 
 a CPU by calling each operator with each dtype.
 
 Both the eager kernels and the native rows ask here before they run; decompositions, which call
-rows of other operators, do not.
+rows of other operators, do not. What refuses uint16, uint32 and uint64 alone stands in
+`wide_unsigned`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 
+from . import wide_unsigned
 from .dtypes import (
+    WIDE_UNSIGNED,
     DType,
     bfloat16,
     bool_,
@@ -32,8 +36,9 @@ from .dtypes import (
     promote_types,
     uint8,
 )
+from .errors import OperatorError, UnsupportedDtypeError
 
-_INTEGERS = frozenset((uint8, int8, int16, int32, int64))
+_INTEGERS = frozenset((uint8, int8, int16, int32, int64)) | WIDE_UNSIGNED
 _FLOATS = frozenset((float16, bfloat16, float32, float64))
 _BOOL = frozenset((bool_,))
 _COMPLEX = frozenset((complex64, complex128))
@@ -251,6 +256,7 @@ WHOLE_NUMBERS = {
 NOT_COMPLEX = {
     "maximum": "maximum not implemented for complex tensors.",
     "minimum": "minimum not implemented for complex tensors.",
+    "hash_tensor": "xor_sum_cpu",
     "heaviside": "heaviside is not yet implemented for complex tensors.",
 }
 """Anything but complex numbers, of those that NumPy orders by themselves."""
@@ -264,26 +270,45 @@ _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (NOT_BOOL, _BOOL),
     (WHOLE_NUMBERS, _FLOATS | _BOOL),
     (NOT_COMPLEX, _COMPLEX),
+    (wide_unsigned.KERNELS, WIDE_UNSIGNED),
 )
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What one operator refuses."""
+    """What one operator refuses.
 
-    kernel: str
-    refused: frozenset[DType]
+    Attributes:
+        kernels: the dtypes, with the name of PyTorch's kernel or a whole message.
+        of_the_data: the first tensor alone counts.
+        converts: only a dtype that is asked for counts.
+    """
 
-    def refusal(self, dtypes: Iterable[DType]) -> str:
-        """The message for tensors of these dtypes; empty where they are taken."""
+    kernels: Mapping[DType, str]
+    of_the_data: bool = False
+    converts: bool = False
+
+    def check(self, dtypes: Iterable[DType], asked: DType | None = None) -> None:
+        """Refuse tensors of these dtypes, or the dtype that is asked for.
+
+        Raises:
+            UnsupportedDtypeError: the operator is not implemented for it.
+            OperatorError: in the operator's own words.
+        """
+        if asked is not None:
+            dtypes = (asked,)
+        elif self.converts:
+            return
+        elif self.of_the_data:
+            dtypes = islice(dtypes, 1)
         common: DType | None = None
         for dtype in dtypes:
             common = dtype if common is None else promote_types(common, dtype)
-        if common not in self.refused:
-            return ""
-        if " " in self.kernel:
-            return self.kernel
-        return f"\"{self.kernel}\" not implemented for '{common.word}'"
+        if common is None or (kernel := self.kernels.get(common)) is None:
+            return
+        if " " in kernel:
+            raise OperatorError(kernel)
+        raise UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{common.word}'")
 
 
 @cache
@@ -296,8 +321,13 @@ def demand_of(full_name: str) -> Demand | None:
         pure = f"__{base[3:]}"
     elif base.endswith("_") and not base.endswith("__"):
         pure = base[:-1]
+    exact = f"{pure}{dot}{overload}"
+    kernels: dict[DType, str] = {}
     for rows, refused in _REFUSED:
-        kernel = rows.get(f"{pure}{dot}{overload}") or rows.get(pure)
-        if kernel is not None:
-            return Demand(kernel, refused)
-    return None
+        if (kernel := rows.get(exact) or rows.get(pure)) is not None:
+            kernels = dict.fromkeys(refused, kernel) | kernels
+    if exact in wide_unsigned.COMPUTED:
+        kernels = {d: kernel for d, kernel in kernels.items() if d not in WIDE_UNSIGNED}
+    if not kernels:
+        return None
+    return Demand(kernels, pure in wide_unsigned.OF_THE_DATA, pure in wide_unsigned.OF_THE_RESULT)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import NotCompilable
 from tensorscript.base.source import Span
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
@@ -148,6 +149,9 @@ def has_unknown_numbers(specs: Sequence[ArgumentSpec]) -> bool:
 def is_flat(specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
     """Whether native code takes the program's arguments and gives its results as they are."""
     if plan.has_effects or not plan.inputs or len(plan.inputs) != len(specs) or has_lists(specs):
+        return False
+    # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
+    if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
         return False
     # Without an array nothing tells the builtin in which kind tensors are wanted.
     told = any(isinstance(spec, TensorSpec) for spec in specs) or not plan.output.has_tensors

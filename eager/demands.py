@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_
-from tensorscript.base.errors import DimensionError
+from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_
+from tensorscript.base.errors import DimensionError, UnsupportedDtypeError
 
 from .demand import Demand, Ints, each, require, sizes_of
 from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
-from .storage import array
+from .storage import array, promoted
 from .window_demands import WINDOWS
 from .written_demands import WRITTEN
 
@@ -307,6 +307,17 @@ def _floating_window(name: str) -> Demand:
     return check
 
 
+_ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
+
+
+def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -> None:
+    dtype = promoted(self, other)
+    if rounding_mode in _ROUNDED and dtype in WIDE_UNSIGNED:
+        raise UnsupportedDtypeError(
+            f"\"{_ROUNDED[rounding_mode]}\" not implemented for '{dtype.word}'"
+        )
+
+
 DEMANDS: dict[str, Demand] = {
     **WRITTEN,
     **INDEXED,
@@ -321,6 +332,8 @@ DEMANDS: dict[str, Demand] = {
         for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")
         for overload in ("", ".periodic", ".periodic_alpha", ".periodic_alpha_beta", ".beta")
     },
+    **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
+           "divide.Scalar_mode"),
     **each(_dot, "dot", "vdot"),
     **each(_cov, "cov"),
     **each(_diag, "diag"),

@@ -196,9 +196,7 @@ def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
-        dtypes = [v.dtype for v in bound if isinstance(v, TensorBase)] if asked is None else [asked]
-        if message := demand.refusal(dtypes):
-            raise OperatorError(message)
+        demand.check((v.dtype for v in bound if isinstance(v, TensorBase)), asked)
         return run(*bound)
 
     return checked

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_, int64, uint8
+from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
 
 from .storage import Array, TensorBase
@@ -125,6 +125,10 @@ def warn_of_bytes(index: Any, stacklevel: int) -> None:
 _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
+_INDEX_DTYPES = frozenset((bool_, uint8, int32, int64))
+_NO_INDEX = "tensors used as indices must be long, int, byte or bool tensors"
+
+
 def _plain(item: Any) -> Any:
     """Index tensors and lists as int64 or bool arrays, numbers as int, the rest as it is."""
     if item is None or item is Ellipsis:
@@ -141,6 +145,8 @@ def _plain(item: Any) -> Any:
         found = item._array.astype(bool) if item.dtype is uint8 else item._array
         if found.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8:
             return int(found)
+        if item.dtype not in _INDEX_DTYPES:
+            raise DimensionError(_NO_INDEX)
     elif isinstance(item, (list, tuple, range, np.ndarray)):
         found = np.asarray(item, dtype=None if len(item) else np.int64)
     else:
@@ -150,7 +156,7 @@ def _plain(item: Any) -> Any:
             f"valid indices (got {type(item).__name__})"
         )
     if found.dtype.kind not in "iub":
-        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+        raise DimensionError(_NO_INDEX)
     return found
 
 

@@ -42,7 +42,7 @@ class IntegerLimits:
     dtype: str
 
     def __repr__(self) -> str:
-        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 def finfo(type: DType | None = None) -> FloatLimits:

@@ -20,9 +20,15 @@ from tensorscript.base.dtypes import (
     of_python,
     promote_types,
     scalar_dtype,
+    uint64,
 )
 from tensorscript.base.dtypes import from_numpy as from_array_dtype
-from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
+from tensorscript.base.errors import (
+    ArgumentError,
+    NumberOverflowError,
+    OperatorError,
+    ValueRangeError,
+)
 from tensorscript.base.schema import has_operator
 
 from . import composites
@@ -82,23 +88,51 @@ def tensor(
 
     Raises:
         ArgumentError: the data is ragged or not numeric.
-        OperatorError: a device other than the CPU.
+        OperatorError: a device other than the CPU, or a number that `dtype` has not.
     """
     require_cpu(device)
     dtype = of_python(dtype) or dtype
     if isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
     try:
-        found = np.array(_plain(data))
+        plain = _plain(data)
+        found = _unsigned_numbers(plain) if dtype is uint64 else np.array(plain)
     except ValueError as error:
         raise ValueRangeError(_ragged(data)) from error
-    if found.dtype.kind not in "?biufc" or found.dtype == np.uint64:
+    if found.dtype.kind not in "?biufc" or _is_too_large(found, data, dtype):
         raise _no_numbers(found, data)
     out = dtype or _inferred(found, data)
     _check_fits(found, out, data)
     made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
     made.requires_grad = requires_grad
     return made
+
+
+def _unsigned_numbers(data: Any) -> Any:
+    """Python data for uint64: NumPy has no type for what is above int64 beside what is below.
+
+    Raises:
+        ArgumentError: a number that is no integer.
+        NumberOverflowError: one that uint64 has not.
+    """
+    if isinstance(data, (np.ndarray, np.generic)):
+        return np.array(data)
+    found = np.array(data, dtype=object)
+    numbers = found.reshape(-1).tolist()
+    if not all(isinstance(x, int) for x in numbers):
+        raise ArgumentError("an integer is required")
+    if any(x < 0 for x in numbers):
+        raise NumberOverflowError("can't convert negative int to unsigned")
+    if any(x >> 64 for x in numbers):
+        raise NumberOverflowError("int too big to convert")
+    return found.astype(np.uint64)
+
+
+def _is_too_large(found: Any, data: Any, dtype: DType | None) -> bool:
+    """Whether NumPy found integers above int64 where PyTorch reads a signed number."""
+    if found.dtype != np.uint64 or dtype is uint64 or isinstance(data, (np.ndarray, np.generic)):
+        return False
+    return dtype is None or dtype.is_integral
 
 
 def _copied(source: Tensor, dtype: DType | None, requires_grad: bool) -> Tensor:
@@ -130,14 +164,14 @@ def _no_numbers(found: Any, data: Any) -> Exception:
 
 
 def _check_fits(found: Any, dtype: DType, data: Any) -> None:
-    """Refuse Python integers that an integer dtype has no number for; arrays wrap around."""
-    if found.dtype.kind != "i" or not dtype.is_integral or not found.size:
+    """Refuse Python numbers that an integer dtype has no number for; arrays wrap around."""
+    is_array = isinstance(data, (np.ndarray, np.generic, Tensor))
+    if is_array or not found.size or not dtype.is_integral or found.dtype.kind not in "iuf":
         return
-    if isinstance(data, (np.ndarray, np.generic, Tensor)):
-        return
+    is_float = found.dtype.kind == "f"
     limits = np.iinfo(dtype.numpy)
-    low = -limits.max - 1 if dtype.signed else -limits.max
-    if int(found.min()) < low or int(found.max()) > limits.max:
+    low = limits.min if dtype.signed or is_float else -limits.max
+    if not (found.min() >= low and found.max() <= limits.max):
         raise OperatorError(f"value cannot be converted to type {dtype.name} without "
                             "overflow")  # fmt: skip
 

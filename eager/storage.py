@@ -147,11 +147,21 @@ def to_storage(values: Any, dtype: DType) -> Array:
 
 def wrap_to_integer(found: Array, dtype: DType) -> Array:
     """float to integer as x86-64 does: through int64, or through int32 for what is not wider; what
-    does not fit (and NaN) is the least number there, of which narrower types keep the low bits."""
-    if dtype.bits == 64:
-        return found.astype(np.int64)
-    fits = (found > -(2.0**31) - 1) & (found < 2.0**31)
-    return np.where(fits, found, -(2.0**31)).astype(np.int32).astype(dtype.numpy)
+    does not fit (and NaN) is the least number there, of which narrower types keep the low bits.
+    Unsigned integers of those widths have their upper half from what is left above the lower."""
+    step = np.dtype(np.int64 if dtype.bits == 64 else np.int32)
+    half = 2.0 ** (8 * step.itemsize - 1)
+    if dtype.signed or dtype.bits < 32:
+        return _to_signed(found, step, half).astype(dtype.numpy)
+    upper = found >= half
+    whole = _to_signed(np.where(upper, found - half, found), step, half)
+    return np.where(upper, whole ^ int(-half), whole).astype(dtype.numpy)
+
+
+def _to_signed(found: Array, step: np.dtype[Any], half: float) -> Array:
+    """Truncated to `step`, whose least number is -`half`."""
+    fits = (found > -half - 1) & (found < half)
+    return np.where(fits, found, -half).astype(step)
 
 
 def wrap(values: Any, dtype: DType) -> Any:

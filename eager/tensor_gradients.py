@@ -46,6 +46,8 @@ class TensorGradients(TensorBase):
         Raises:
             OperatorError: elements that are no floating-point or complex numbers, or a result.
         """
+        if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
+            raise OperatorError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
         return self
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tensorscript.base.dtypes import bool_, complex128, float64, int64, uint8
 
 from .demand import Demand, each, require
+from .kernels.random import check_drawn
 from .storage import promoted
 
 
@@ -56,29 +55,10 @@ def _float_power_in_place(base: Any, exponent: Any) -> None:
     _double("base given to float_power_", base, exponent, base)
 
 
-_C_NAMES = {
-    "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
-    "int64": "long", "bool": "bool",
-}  # fmt: skip
-
-
 def _random(self: Any, low: int, high: int | None, generator: Any = None) -> None:
     """The integers that are drawn are numbers of the dtype."""
-    if high is None:
-        return
-    require(
-        low < high, f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-    )
-    if (word := _C_NAMES.get(self.dtype.name)) is None:
-        return
-    least, most = (0, 1) if self.dtype is bool_ else _limits(self.dtype.numpy)
-    require(least <= low <= most, f"from is out of bounds for {word}")
-    require(least <= high - 1 <= most, f"to - 1 is out of bounds for {word}")
-
-
-def _limits(dtype: Any) -> tuple[int, int]:
-    found = np.iinfo(dtype)
-    return int(found.min), int(found.max)
+    if high is not None:
+        check_drawn(low, high, self.dtype)
 
 
 WRITTEN: dict[str, Demand] = {

@@ -27,6 +27,7 @@ MAX_HEADER = 100_000_000
 
 _WORDS = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
+    "U16": "uint16", "U32": "uint32", "U64": "uint64",
     "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
 }  # fmt: skip
 DTYPES = {word: BY_NAME[name] for word, name in _WORDS.items()}

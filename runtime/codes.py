@@ -23,7 +23,6 @@ _TABLES: dict[str, Mapping[int, object]] = {
 _ABSENT = {
     8: "complex32", 12: "qint8", 13: "quint8", 14: "qint32", 16: "quint4x2", 17: "quint2x4",
     23: "float8_e5m2", 24: "float8_e4m3fn", 25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz",
-    27: "uint16", 28: "uint32", 29: "uint64",
 }  # fmt: skip
 """Names of PyTorch's dtypes that we have not, by code."""
 

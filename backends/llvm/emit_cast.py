@@ -99,12 +99,23 @@ def _float_to_float(code: Code, source: DType, target: DType, lanes: int, text: 
 def _float_to_int(code: Code, source: DType, target: DType, lanes: int, text: str) -> str:
     """Truncation; NaN and out of range give the least integer, as x86's cvtt does.
 
-    Types narrower than 32 bits are cut from the 32-bit result, as C compilers do it.
+    Types narrower than 32 bits are cut from the 32-bit result, as C compilers do it; unsigned ones
+    of 32 and 64 bits have their upper half from what is left above the lower.
     """
-    step = int64 if target is int64 else int32
-    site = Site(code, float32 if is_half(source) else source, lanes)
-    fits = site.test("olt", site.intrinsic("fabs", text), site.literal(2.0 ** (step.bits - 1)))
-    whole = Site(code, step, lanes)
-    number = code.let(f"fptosi {site.type} {text} to {whole.type}")
-    number = whole.choose(fits, number, whole.literal(-(2 ** (step.bits - 1))))
-    return convert(code, step, target, lanes, number)
+    step = int64 if target.bits == 64 else int32
+    site, whole = Site(code, float32 if is_half(source) else source, lanes), Site(code, step, lanes)
+    if target.signed or target.bits < 32:
+        return convert(code, step, target, lanes, _truncated(site, whole, text))
+    half = site.literal(2.0 ** (step.bits - 1))
+    upper = site.test("oge", text, half)
+    number = _truncated(site, whole, site.choose(upper, site.op("fsub", text, half), text))
+    top = whole.op("xor", number, whole.literal(-(2 ** (step.bits - 1))))
+    return whole.choose(upper, top, number)
+
+
+def _truncated(site: Site, whole: Site, text: str) -> str:
+    """The float `text` as a signed integer; the least one where it does not fit."""
+    bits = whole.dtype.bits
+    fits = site.test("olt", site.intrinsic("fabs", text), site.literal(2.0 ** (bits - 1)))
+    number = site.code.let(f"fptosi {site.type} {text} to {whole.type}")
+    return whole.choose(fits, number, whole.literal(-(2 ** (bits - 1))))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import float32, int8, int32, uint8
 from tensorscript.base.errors import OperatorError
 
@@ -21,17 +22,7 @@ Kernel = Callable[..., Any]
 
 def same_dtype(a: Any, b: Any, words: str = "expected m1 and m2 to have the same dtype") -> None:
     if a.dtype is not b.dtype:
-        raise OperatorError(f"{words}, but got: {_c_name(a.dtype.word)} != {_c_name(b.dtype.word)}")
-
-
-def _c_name(word: str) -> str:
-    names = {
-        "Half": "c10::Half",
-        "BFloat16": "c10::BFloat16",
-        "Long": "long long",
-        "Byte": "unsigned char",
-    }
-    return names.get(word, word.lower())
+        raise OperatorError(f"{words}, but got: {cpp_name(a.dtype)} != {cpp_name(b.dtype)}")
 
 
 def _product(a: Array, b: Array) -> Array:
@@ -54,12 +45,11 @@ def int_mm(self: Any, mat2: Any, *_: Any) -> Any:
     if self.dtype not in (int8, uint8):
         raise OperatorError(
             "int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got "
-            + _c_name(self.dtype.word)
+            f"{cpp_name(self.dtype)}"
         )
     if mat2.dtype is not int8:
         raise OperatorError(
-            "int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got "
-            + _c_name(mat2.dtype.word)
+            f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {cpp_name(mat2.dtype)}"
         )
     for name, t in (("self", self), ("mat2", mat2)):
         if t.dim() != 2:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, float64, int64
+from tensorscript.base.cpp_names import cpp_name
+from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
@@ -58,6 +59,25 @@ def sampler_like_with(kind: str) -> Kernel:
     return run
 
 
+def check_drawn(low: int, high: int, dtype: DType) -> None:
+    """Refuse integers in [low, high) that an integer dtype has not.
+
+    Raises:
+        OperatorError: in the words of PyTorch.
+    """
+    if low >= high:
+        raise OperatorError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    if not dtype.is_integral and dtype is not bool_:
+        return
+    limits = None if dtype is bool_ else np.iinfo(dtype.numpy)
+    least, most = (0, 1) if limits is None else (int(limits.min), int(limits.max))
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise OperatorError(f"{name} is out of bounds for {cpp_name(dtype)}")
+
+
 def randint(low: int, high: int, size: Sequence[int], dtype: DType | None = None, *_: Any) -> Any:
     return randint_with(low, high, size, None, dtype)
 
@@ -65,13 +85,11 @@ def randint(low: int, high: int, size: Sequence[int], dtype: DType | None = None
 def randint_with(
     low: int, high: int, size: Sequence[int], generator: Any, dtype: DType | None = None, *_: Any
 ) -> Any:
-    if low >= high:
-        raise OperatorError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
+    out = dtype or int64
+    check_drawn(low, high, out)
     count = int(np.prod(size, dtype=np.int64))
     source = generator or DEFAULT_GENERATOR
-    return wrap(source.integers(low, high, count).reshape(tuple(size)), dtype or int64)
+    return wrap(source.integers(low, high, count).reshape(tuple(size)), out)
 
 
 def randperm(n: int, dtype: DType | None = None, *_: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tensorscript.base.dtypes import WIDE_UNSIGNED
+
 from . import pickle_writer
 from .pickle_writer import PickleWriter
-from .pickled import DTypeRef, ParameterRef, SizeRef, TaggedDict, TaggedList
+from .pickled import DTypeRef, ParameterRef, SizeRef, StorageRef, TaggedDict, TaggedList
 
 
 class CheckpointWriter(PickleWriter):
@@ -15,6 +17,10 @@ class CheckpointWriter(PickleWriter):
 
     def kinds(self) -> Mapping[type, Callable[[Any, Any], None]]:
         return _VALUES
+
+    def is_over_bytes(self, ref: StorageRef) -> bool:
+        """PyTorch has no classes of storages of these dtypes in Python."""
+        return ref.dtype in WIDE_UNSIGNED
 
     def list_(self, value: TaggedList) -> None:
         if self.recall_same(value):

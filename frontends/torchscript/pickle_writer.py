@@ -203,7 +203,8 @@ class PickleWriter:
     def tensor(self, value: TensorRef) -> None:
         if self.recall_same(value):
             return
-        self.global_("torch._utils", "_rebuild_tensor_v2")
+        over_bytes = self.is_over_bytes(value.storage)
+        self.global_("torch._utils", f"_rebuild_tensor_v{3 if over_bytes else 2}")
         self.out += b"("
         self.storage(value.storage)
         self.integer(value.offset)
@@ -211,18 +212,29 @@ class PickleWriter:
         self.marked(value.stride)
         self.bool_(value.requires_grad)
         self.global_("collections", "OrderedDict")
-        self.out += b")RtR"
+        self.out += b")R"
+        if over_bytes:
+            self.global_("torch", value.storage.dtype.name)
+        self.out += b"tR"
         self.memoize_same(value)
+
+    def is_over_bytes(self, ref: StorageRef) -> bool:
+        """Whether the storage is written as bytes, with the dtype beside it."""
+        return False
 
     def storage(self, ref: StorageRef) -> None:
         if self.recall(ref):
             return
         self.out += b"("
         self.text("storage")
-        self.global_("torch", f"{ref.dtype.word}Storage")
+        over_bytes = self.is_over_bytes(ref)
+        if over_bytes:
+            self.global_("torch.storage", "UntypedStorage")
+        else:
+            self.global_("torch", f"{ref.dtype.word}Storage")
         self.text(ref.key)
         self.text(ref.location)
-        self.integer(ref.numel)
+        self.integer(ref.numel * (ref.dtype.itemsize if over_bytes else 1))
         self.out += b"tQ"
         self.memoize(ref)
 

@@ -7,11 +7,11 @@ plain value of `pickled`. A name that is not in it is refused by name when it is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
+from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType, uint8
 from tensorscript.base.errors import ArchiveError
 
 from .pickled import (
@@ -58,6 +58,9 @@ _DEVICE = re.compile(r"[a-z]+(:\d{1,5})?", re.ASCII)
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _MAX_RANK = 64
 _STORAGES: dict[str, DType] = {f"torch.{word}Storage": dtype for word, dtype in BY_WORD.items()}
+_BYTES = "torch.storage.UntypedStorage"
+"""A storage of bytes: what checkpoints have of dtypes without a storage class in Python."""
+_CLASSES = {**_STORAGES, _BYTES: uint8}
 _LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "torch.jit._pickle.build_intlist": ("List[int]", int),
     "torch.jit._pickle.build_doublelist": ("List[float]", float),
@@ -76,9 +79,6 @@ _UNSUPPORTED = {
     "torch.ComplexHalfStorage": "tensors of complex32",
     "torch.Float8_e4m3fnStorage": "tensors of float8",
     "torch.Float8_e5m2Storage": "tensors of float8",
-    "torch.UInt16Storage": "tensors of uint16",
-    "torch.UInt32Storage": "tensors of uint32",
-    "torch.UInt64Storage": "tensors of uint64",
     "torch.jit._pickle.build_tensor_from_id": "tensors by number outside an archive of its time",
     "torch.distributed.rpc.rref": "remote references",
 }
@@ -95,6 +95,7 @@ class Vocabulary:
 
     Attributes:
         calls: names of functions to what calling them gives.
+        storages: names of classes of storages.
         values: names that are values themselves (dtypes).
         classes: whether the file's own classes may be named.
         refusal: what the file may refer to, in words.
@@ -102,6 +103,7 @@ class Vocabulary:
     """
 
     calls: Mapping[str, Rebuilder]
+    storages: Collection[str]
     values: Mapping[str, Value]
     classes: bool
     refusal: str
@@ -115,7 +117,7 @@ class Vocabulary:
         """
         if name in self.values:
             return self.values[name]
-        if name in self.calls or name in _STORAGES or (self.classes and is_class(name)):
+        if name in self.calls or name in self.storages or (self.classes and is_class(name)):
             return Global(name)
         if what := _UNSUPPORTED.get(name):
             raise ArchiveError(f"the archive holds {what} (`{name}`), which are not supported")
@@ -156,12 +158,12 @@ def rebuild_storage(args: Item, prefix: str) -> StorageRef:
     match items[:5]:
         case ("storage", Global(cls), str(key), str(location), int(numel)) if (
             items[5:] in ((), (None,))
-            and cls in _STORAGES
+            and cls in _CLASSES
             and numel >= 0
             and _KEY.fullmatch(key)
             and _DEVICE.fullmatch(location)
         ):
-            return StorageRef(prefix, key, _STORAGES[cls], numel, location)
+            return StorageRef(prefix, key, _CLASSES[cls], numel, location)
     raise ArchiveError("the archive holds a malformed storage reference")
 
 
@@ -195,6 +197,17 @@ def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
     tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad)
     check_bounds(tensor, limits)
     return tensor
+
+
+def _tensor_over_bytes(args: Item, limits: PickleLimits) -> Value:
+    """A tensor whose dtype stands beside a storage of bytes."""
+    match args.items if isinstance(args, Arguments) else ():
+        case (StorageRef(dtype=stored) as storage, *plain, DTypeRef(dtype)) if (
+            stored is uint8 and storage.numel % dtype.itemsize == 0
+        ):
+            typed = replace(storage, dtype=dtype, numel=storage.numel // dtype.itemsize)
+            return _tensor(Arguments((typed, *plain)), limits)
+    raise ArchiveError("the checkpoint holds a malformed tensor")
 
 
 def _extents(values: tuple[Value, ...]) -> tuple[int, ...]:
@@ -324,6 +337,7 @@ ARCHIVE = Vocabulary(
         "collections.OrderedDict": _ordered_dict,
         **{name: _tagged_list(name) for name in _LISTS},
     },
+    _STORAGES,
     {},
     True,
     "an archive may only refer to tensors, containers, devices and the classes in its own code",
@@ -342,9 +356,11 @@ CHECKPOINT = Vocabulary(
         "__builtin__.complex": _complex,
         "collections.OrderedDict": _ordered,
         "torch._utils._rebuild_parameter": _parameter,
+        "torch._utils._rebuild_tensor_v3": _tensor_over_bytes,
         "torch.Size": _size,
         "_codecs.encode": _bytes,
     },
+    _CLASSES,
     {f"torch.{name}": DTypeRef(dtype) for name, dtype in BY_NAME.items()},
     False,
     "a checkpoint may only hold tensors, parameters, containers, numbers, strings, devices, dtypes "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, const
 
@@ -18,18 +19,6 @@ def check_types(b: Builder, x: Tensor | ComplexTensor, y: Tensor | ComplexTensor
             "expected m1 and m2 to have the same dtype, but got: "
             f"{cpp_name(x.dtype)} != {cpp_name(y.dtype)}"
         )
-
-
-def cpp_name(dtype: DType) -> str:
-    words = {
-        "Half": "c10::Half",
-        "ComplexFloat": "c10::complex<float>",
-        "ComplexDouble": "c10::complex<double>",
-        "BFloat16": "c10::BFloat16",
-        "Long": "long",
-        "Byte": "unsigned char",
-    }
-    return words.get(dtype.word, dtype.word.lower())
 
 
 def product_of(b: Builder, x: Tensor, y: Tensor, dtype: DType | None = None) -> Tensor:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, bool_, float32
+from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import schema
@@ -152,8 +153,10 @@ class PlainRows:
         names = [a.name for a in schema(name).arguments]
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
         dtypes = [v.dtype for v in arguments if isinstance(v, Tensor | ComplexTensor)]
-        if message := demand.refusal(dtypes if asked is None else [dtype_of(asked, float32)]):
-            self.b.error(message)
+        try:
+            demand.check(dtypes, None if asked is None else dtype_of(asked, float32))
+        except OperatorError as refusal:
+            self.b.error(refusal.message)
 
     def _in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import int8, int32, uint8
 from tensorscript.dialects.te.expr import Expr, const
 
@@ -9,7 +10,7 @@ from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
 from .emission import Body
-from .linalg import cpp_name, scaled_sum
+from .linalg import scaled_sum
 from .sizes import simplify
 from .values import Tensor, Value
 from .view import unsqueeze

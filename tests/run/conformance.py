@@ -39,7 +39,6 @@ OUT_OF_SCOPE = {
     "to_sparse": "sparse layouts",
     "bmm/triton_optimized": "a Triton kernel",
     "chalf": "complex32, which we lack",
-    "hash_tensor": "uint64 results, which we lack",
 }
 """Beginnings of the names of entries that have no meaning for dense tensors on a CPU."""
 
