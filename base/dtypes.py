@@ -95,7 +95,17 @@ class DType:
 
 
 def _named(name: str) -> DType:
-    return BY_NAME[name]
+    return BY_NAME.get(name) or NAMED[name]
+
+
+def check_held(dtype: DType) -> None:
+    """Refuse a dtype that no tensor has.
+
+    Raises:
+        OperatorError: it has only a name here.
+    """
+    if dtype.name in NAMED:
+        raise OperatorError(f"tensors of {dtype} are not supported")
 
 
 _B, _I, _F, _C = Category
@@ -129,6 +139,21 @@ BY_NAME = {d.name: d for d in DTYPES} | {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }  # fmt: skip
+_NAMED: tuple[tuple[str, int, str, Category, int], ...] = (
+    ("complex32", 8, "ComplexHalf", _C, 4),
+    ("float8_e5m2", 23, "Float8_e5m2", _F, 1),
+    ("float8_e4m3fn", 24, "Float8_e4m3fn", _F, 1),
+    ("float8_e5m2fnuz", 25, "Float8_e5m2fnuz", _F, 1),
+    ("float8_e4m3fnuz", 26, "Float8_e4m3fnuz", _F, 1),
+    ("float8_e8m0fnu", 44, "Float8_e8m0fnu", _F, 1),
+)
+NAMED: dict[str, DType] = {
+    name: _row(name, name, code, word, category, np.dtype(f"V{size}"), size, "", "", "",
+               name != "float8_e8m0fnu")
+    for name, code, word, category, size in _NAMED
+}  # fmt: skip
+NAMED["chalf"] = NAMED["complex32"]
+"""Dtypes that programs name, to compare with or to ask the limits of; no tensor has one."""
 BY_SHORT = {d.short: d for d in DTYPES}
 BY_CODE = {d.code: d for d in DTYPES}
 BY_WORD = {d.word: d for d in DTYPES}
@@ -139,7 +164,7 @@ BY_NUMPY = {d.numpy: d for d in DTYPES if d is not bfloat16}
 
 def real_dtype(dtype: DType) -> DType:
     """The dtype of the parts and of the absolute value."""
-    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+    return {complex64: float32, complex128: float64, NAMED["complex32"]: float16}.get(dtype, dtype)
 
 
 def complex_dtype(dtype: DType) -> DType:
@@ -181,6 +206,8 @@ def promote_types(a: DType, b: DType) -> DType:
     """
     if a is b:
         return a
+    check_held(a)
+    check_held(b)
     if WIDE_UNSIGNED & {a, b} and Category.FLOATING not in (a.category, b.category):
         raise OperatorError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "

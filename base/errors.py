@@ -105,6 +105,10 @@ class UnsupportedDtypeError(OperatorError, NotImplementedError):
     """An operator that exists and does not take tensors of this dtype."""
 
 
+class UnsupportedShapeError(OperatorError, NotImplementedError):
+    """An operator that exists and does not take tensors of so many dimensions."""
+
+
 class MissingKernelError(OperatorError, NotImplementedError):
     """An operator that exists in TorchScript and that TensorScript cannot compute yet."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_CODE, DType, of_python
+from tensorscript.base.dtypes import BY_CODE, DType, check_held, of_python
 from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
 
@@ -80,6 +80,7 @@ def _complex(v: Any, convert: bool) -> Any:
 
 def _scalar_type(v: Any, convert: bool) -> Any:
     if isinstance(v, DType):
+        check_held(v)
         return v
     if (named := of_python(v)) is not None:
         return named

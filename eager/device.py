@@ -101,6 +101,7 @@ class MemoryFormat:
 strided = Layout("strided", 0)
 sparse_coo = Layout("sparse_coo", 1)
 contiguous_format = MemoryFormat("contiguous_format", 0)
+legacy_contiguous_format = contiguous_format
 preserve_format = MemoryFormat("preserve_format", 1)
 channels_last = MemoryFormat("channels_last", 2)
 channels_last_3d = MemoryFormat("channels_last_3d", 3)

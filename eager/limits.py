@@ -45,6 +45,16 @@ class IntegerLimits:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
+_FLOAT8 = {
+    "float8_e4m3fn": (0.125, 448.0, -448.0, 2.0**-6),
+    "float8_e4m3fnuz": (0.125, 240.0, -240.0, 2.0**-7),
+    "float8_e5m2": (0.25, 57344.0, -57344.0, 2.0**-14),
+    "float8_e5m2fnuz": (0.125, 57344.0, -57344.0, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127, 2.0**-127),
+}
+"""Spacing above 1, largest, smallest and least normal number of dtypes that only have a name."""
+
+
 def finfo(type: DType | None = None) -> FloatLimits:
     """The limits of a floating-point or complex dtype, by default of the default dtype.
 
@@ -52,6 +62,9 @@ def finfo(type: DType | None = None) -> FloatLimits:
         TypeError: an integer dtype.
     """
     dtype = real_dtype(of_python(type) or type or MODES.default_dtype)
+    if (known := _FLOAT8.get(dtype.name)) is not None:
+        eps, top, low, tiny = known
+        return FloatLimits(8, eps, top, low, tiny, tiny, 1.0, dtype.name)
     if not dtype.is_floating_point:
         raise TypeError(
             f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle "
@@ -64,7 +77,7 @@ def finfo(type: DType | None = None) -> FloatLimits:
     tiny = float(found.tiny)
     return FloatLimits(
         dtype.bits, float(found.eps), float(found.max), float(found.min), tiny, tiny,
-        float(found.resolution), dtype.name,
+        10.0**-found.precision, dtype.name,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from tensorscript.base.dtypes import (
     BY_NAME,
     DType,
     bool_,
+    check_held,
     of_python,
     promote_types,
     scalar_dtype,
@@ -34,6 +35,7 @@ from tensorscript.base.schema import has_operator
 from . import composites
 from .absent import absence
 from .autocast import SWITCHES
+from .built_in import BuiltInFunction
 from .device import CPU, require_cpu
 from .dispatch import call, call_overload, store
 from .dlpack import from_dlpack, to_dlpack
@@ -92,6 +94,8 @@ def tensor(
     """
     require_cpu(device)
     dtype = of_python(dtype) or dtype
+    if dtype is not None:
+        check_held(dtype)
     if isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
     try:
@@ -413,6 +417,17 @@ FACES: dict[str, Face] = {
 }
 
 
+_BUILT_IN = frozenset((
+    "_segment_reduce", "arange", "as_tensor", "asarray", "chunk", "clear_autocast_cache",
+    "from_numpy", "frombuffer", "get_autocast_cpu_dtype", "get_default_dtype", "gradient",
+    "is_autocast_cache_enabled", "is_grad_enabled", "nonzero", "numel", "promote_types",
+    "result_type", "set_autocast_cache_enabled", "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled", "set_autocast_dtype", "set_autocast_enabled", "set_flush_denormal",
+    "tensor", "tensor_split", "to_dlpack", "unbind", "where",
+))  # fmt: skip
+"""Faces that are built-in functions in PyTorch; the others are Python functions there, too."""
+
+
 @cache
 def lookup(name: str) -> Face:
     """The public function called `name`.
@@ -421,7 +436,7 @@ def lookup(name: str) -> Face:
         AttributeError: there is none.
     """
     if (face := FACES.get(name)) is not None:
-        return face
+        return BuiltInFunction(_called(name, face), lookup) if name in _BUILT_IN else face
     full = f"aten::{name}"
     if name.startswith("__") or not has_operator(full):
         raise AttributeError(f"module 'tensorscript' has no attribute '{name}'{absence(name)}")
@@ -438,9 +453,13 @@ def lookup(name: str) -> Face:
     if name in FACTORIES:
         run = factory(run, fills_in_order=name in RANGES)
 
-    run.__name__ = run.__qualname__ = name
     run.__doc__ = f"The operator {full}."
-    return run
+    return BuiltInFunction(_called(name, run), lookup)
+
+
+def _called(name: str, face: Face) -> Face:
+    face.__name__ = face.__qualname__ = name
+    return face
 
 
 def __getattr__(name: str) -> Any:

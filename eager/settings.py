@@ -107,6 +107,29 @@ def set_default_tensor_type(t: Any) -> None:
     set_default_dtype(dtype)
 
 
+_INTEROP_THREADS = 1
+
+
+def get_num_interop_threads() -> int:
+    """Threads for operators side by side: eager operators run one after the other."""
+    return _INTEROP_THREADS
+
+
+def set_num_interop_threads(threads: int) -> None:
+    """Ask for threads for operators side by side; there is one.
+
+    Raises:
+        OperatorError: not a positive number.
+    """
+    if threads < 1:
+        raise OperatorError("set_num_interop_threads expects a positive integer")
+
+
+def compiled_with_cxx11_abi() -> bool:
+    """Whether C++ extensions would have to be built so: there are none."""
+    return True
+
+
 def set_warn_always(b: bool) -> None:
     """Whether warnings that come once are repeated; Python's filters decide that here."""
     MODES.warns_always = bool(b)
@@ -119,11 +142,11 @@ def is_warn_always_enabled() -> bool:
 SETTINGS = {
     f.__name__: f
     for f in (
-        are_deterministic_algorithms_enabled, get_default_device, get_deterministic_debug_mode,
-        get_float32_matmul_precision, is_deterministic_algorithms_warn_only_enabled,
-        is_warn_always_enabled, set_default_device, set_default_tensor_type,
-        set_deterministic_debug_mode, set_float32_matmul_precision, set_flush_denormal,
-        set_warn_always, use_deterministic_algorithms,
+        are_deterministic_algorithms_enabled, compiled_with_cxx11_abi, get_default_device,
+        get_deterministic_debug_mode, get_float32_matmul_precision, get_num_interop_threads,
+        is_deterministic_algorithms_warn_only_enabled, is_warn_always_enabled, set_default_device,
+        set_default_tensor_type, set_deterministic_debug_mode, set_float32_matmul_precision,
+        set_flush_denormal, set_num_interop_threads, set_warn_always, use_deterministic_algorithms,
     )
 }  # fmt: skip
 """The functions of `torch` by name."""

@@ -1,4 +1,4 @@
-"""Padding and resampling. Interpolation is separable: one dimension after the other."""
+"""Resampling. Interpolation is separable: one dimension after the other."""
 
 from __future__ import annotations
 
@@ -10,75 +10,11 @@ import numpy as np
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.resampling import HAT, KEYS, Filter, antialiased_weights, step
 
-from ..storage import Array, array, compute, make, to_storage, wrap
+from ..storage import Array, array, compute, wrap
 
 Kernel = Callable[..., Any]
 CUBIC = -0.75
 """Coefficient of the cubic convolution kernel."""
-
-
-def _widths(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
-    """PyTorch's (last before, last after, next to last before, ...) by dimension."""
-    if len(pad) % 2 or len(pad) > 2 * ndim:
-        raise OperatorError("Padding length must be divisible by two and at most twice the number "
-                            "of dimensions of the input")  # fmt: skip
-    given = [(pad[k], pad[k + 1]) for k in range(0, len(pad), 2)]
-    return [(0, 0)] * (ndim - len(given)) + given[::-1]
-
-
-def constant_pad(self: Any, pad: Sequence[int], number: Any = 0) -> Any:
-    """Negative widths crop."""
-    a = array(self)
-    widths = _widths(pad, a.ndim)
-    for n, (low, high) in zip(a.shape, widths, strict=True):
-        if n + low + high < 0:
-            raise OperatorError(
-                f"The input size {n}, plus negative padding {low} and {high} resulted in a negative"
-                " output size"
-            )
-    cell = to_storage(np.asarray(number or 0), self.dtype)
-    kept, grow = _cropped(a, widths)
-    return make(np.pad(kept, grow, constant_values=cell.item()), self.dtype)
-
-
-def _cropped(a: Array, widths: list[tuple[int, int]]) -> tuple[Array, list[tuple[int, int]]]:
-    """What negative widths leave of `a`, and the widths that remain."""
-    inside = tuple(slice(max(0, -b), n - max(0, -e))
-                   for n, (b, e) in zip(a.shape, widths, strict=True))  # fmt: skip
-    return a[inside], [(max(0, b), max(0, e)) for b, e in widths]
-
-
-def pad_by(mode: str) -> Kernel:
-    """`mode` in NumPy's words: reflect, edge, wrap. Negative widths crop what has been padded."""
-
-    def run(self: Any, padding: Sequence[int]) -> Any:
-        a = array(self)
-        widths = _widths(padding, a.ndim)
-        for d, (n, (low, high)) in enumerate(zip(a.shape, widths, strict=True)):
-            if mode == "reflect" and max(low, high) >= n and max(low, high) > 0:
-                raise OperatorError(
-                    "Padding size should be less than the corresponding input dimension, but got: "
-                    f"padding ({low}, {high}) at dimension {d} of input {list(a.shape)}"
-                )
-        if mode == "wrap":
-            a, widths = _cropped(a, widths)
-        grow = [(max(0, b), max(0, e)) for b, e in widths]
-        wide = np.pad(a, grow, mode=mode)  # type: ignore[call-overload]  # mode is a word
-        crop = [(min(0, b), min(0, e)) for b, e in widths]
-        return make(np.ascontiguousarray(_cropped(wide, crop)[0]), self.dtype)
-
-    return run
-
-
-_MODES = {"reflect": pad_by("reflect"), "replicate": pad_by("edge"), "circular": pad_by("wrap")}
-
-
-def pad(self: Any, widths: Sequence[int], mode: str = "constant", number: Any = None) -> Any:
-    if mode == "constant":
-        return constant_pad(self, widths, number)
-    if mode not in _MODES:
-        raise OperatorError(f"Unrecognised padding mode {mode}")
-    return _MODES[mode](self, widths)
 
 
 def _places(size: int, outputs: int, scale: float | None, align: bool) -> Array:
@@ -170,10 +106,6 @@ def _rows(name: str, n: int, fn: Axis, aligned: bool) -> dict[str, Kernel]:
 
 
 KERNELS: dict[str, Kernel] = {
-    "aten::pad": pad,
-    "aten::constant_pad_nd": constant_pad,
-    **{f"aten::reflection_pad{n}d": _MODES["reflect"] for n in (1, 2, 3)},
-    **{f"aten::replication_pad{n}d": _MODES["replicate"] for n in (1, 2, 3)},
     **_rows("upsample_nearest1d", 1, _nearest(exact=False), aligned=False),
     **_rows("upsample_nearest2d", 2, _nearest(exact=False), aligned=False),
     **_rows("upsample_nearest3d", 3, _nearest(exact=False), aligned=False),

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from tensorscript.base.errors import OperatorError
 
+from ..built_in import BuiltInFunction
 from ..composites import with_out
 from ..dispatch import call
 from ..namespace import lookup as operator_face
@@ -113,6 +115,8 @@ def _written(family: types.ModuleType) -> dict[str, Face]:
     }
 
 
+_BUILT_IN = ("avg_pool1d", "avg_pool2d", "avg_pool3d", "scaled_dot_product_attention")
+"""Faces that are built-in functions in PyTorch."""
 WRITTEN = {name: found for family in FAMILIES for name, found in _written(family).items()}
 FACES: dict[str, Face] = {
     **{f"avg_pool{n}d": with_out(_avg_pool(n)) for n in (1, 2, 3)},
@@ -128,7 +132,14 @@ def lookup(name: str) -> Face:
     Raises:
         AttributeError: there is none.
     """
+    if name in _BUILT_IN:
+        return _built_in(name)
     return WRITTEN.get(name) or FACES.get(name) or operator_face(name)
+
+
+@cache
+def _built_in(name: str) -> Face:
+    return BuiltInFunction(FACES[name], lookup)
 
 
 def __getattr__(name: str) -> Face:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.dtypes import float32 as _F32
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.padding import check_sizes, check_structure
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
@@ -83,9 +85,21 @@ def mirrored(kind: str) -> Callable[..., Tensor]:
 def _pad(
     b: Builder, x: Tensor, pads: Value, mode: str = "constant", value: Value = None, *_: Value
 ) -> Tensor:
+    _check_padding(b, x, pads, mode, value)
     if mode == "constant":
         return constant_pad(b, x, pads, value)
     return mirrored(mode)(b, x, pads)
+
+
+def _check_padding(b: Builder, x: Tensor, pads: Value, mode: str, value: Value) -> None:
+    """Refuse what eager mode does, as far as the sizes are known here."""
+    sizes, amounts = [as_expr(s) for s in x.shape], [as_expr(p) for p in pads]
+    try:
+        check_structure(mode, x.rank, pads, None if isinstance(value, Expr) else value)
+        if all(e.op == "const" for e in (*sizes, *amounts)):
+            check_sizes(mode, [int(s) for s in sizes], [int(p) for p in amounts])
+    except OperatorError as refusal:
+        b.error(refusal.message)
 
 
 Scales = list[float | None]

@@ -21,6 +21,7 @@ _MODULES = frozenset(
         "distributed",
         "fft",
         "func",
+        "functional",
         "futures",
         "fx",
         "hub",
@@ -34,6 +35,7 @@ _MODULES = frozenset(
         "signal",
         "special",
         "testing",
+        "types",
         "utils",
         "version",
     }
@@ -73,6 +75,7 @@ _NAMES: dict[str, str] = {
     "sparse_coo": f"{_EAGER}.device",
     "contiguous_format": f"{_EAGER}.device",
     "preserve_format": f"{_EAGER}.device",
+    "legacy_contiguous_format": f"{_EAGER}.device",
     "channels_last": f"{_EAGER}.device",
     "channels_last_3d": f"{_EAGER}.device",
     **{
@@ -90,6 +93,22 @@ _NAMES: dict[str, str] = {
             "Short",
         )
     },
+    **dict.fromkeys(
+        (
+            "SymBool",
+            "SymFloat",
+            "SymInt",
+            "sym_float",
+            "sym_int",
+            "sym_ite",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+            "sym_sqrt",
+            "sym_sum",
+        ),
+        f"{_EAGER}.symbols",
+    ),
     "no_grad": f"{_EAGER}.modes",
     "inference_mode": f"{_EAGER}.modes",
     "is_inference_mode_enabled": f"{_EAGER}.modes",
@@ -112,6 +131,10 @@ _NAMES: dict[str, str] = {
 
 _DTYPE_MODULE, _OPERATOR_MODULE = "tensorscript.base.dtypes", f"{_EAGER}.namespace"
 _CONSTANTS: dict[str, float | None] = {
+    "has_lapack": True,
+    "has_mkl": False,
+    "has_openmp": False,
+    "has_spectral": True,
     "inf": math.inf,
     "nan": math.nan,
     "pi": math.pi,
@@ -146,8 +169,9 @@ def __getattr__(name: str) -> Any:
     elif name == "dtype":
         found = _imported(_DTYPE_MODULE).DType
     else:
-        dtypes = _imported(_DTYPE_MODULE).BY_NAME
-        found = dtypes[name] if name in dtypes else _imported(_OPERATOR_MODULE).lookup(name)
+        dtypes = _imported(_DTYPE_MODULE)
+        found = dtypes.BY_NAME.get(name) or dtypes.NAMED.get(name)
+        found = found or _imported(_OPERATOR_MODULE).lookup(name)
     globals()[name] = found
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -211,7 +212,7 @@ def test_old_constructors() -> None:
 def test_names_that_are_left_out_say_why() -> None:
     for reason, names in ABSENT.items():
         for name in names:
-            with pytest.raises(AttributeError, match=f"has no attribute '{name}': {reason}"):
+            with pytest.raises(AttributeError, match=re.escape(f"'{name}': {reason}")):
                 getattr(ts, name)
 
 

@@ -93,6 +93,10 @@ from tensorscript.eager.nn.layers.linear import (
     Linear,
     NonDynamicallyQuantizableLinear,
 )
+from tensorscript.eager.nn.layers.linear_cross_entropy import (
+    LinearCrossEntropyLoss,
+    LinearCrossEntropyOptions,
+)
 from tensorscript.eager.nn.layers.loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -110,6 +114,7 @@ from tensorscript.eager.nn.layers.loss import (
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
     NLLLoss,
+    NLLLoss2d,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
@@ -309,6 +314,8 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
     "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
@@ -329,6 +336,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "NonDynamicallyQuantizableLinear",
     "PReLU",
     "PairwiseDistance",

@@ -1,0 +1,119 @@
+"""The names of PyTorch's Python package: each is here, or has a reason not to be."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import types
+import warnings
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.errors import ArgumentError, OperatorError
+from tensorscript.eager.absent import absence
+
+
+@pytest.mark.torch
+def test_every_name_of_torch_is_here_or_has_a_reason() -> None:
+    torch = pytest.importorskip("torch")
+    lacking = []
+    for name in dir(torch):
+        value = getattr(torch, name)
+        is_others = isinstance(value, types.ModuleType) and not value.__name__.startswith("torch")
+        if name.startswith("_") or is_others or hasattr(ts, name) or absence(name):
+            continue
+        lacking.append(name)
+    assert not lacking
+
+
+class Layers:
+    """Operators as class attributes, as layers of a table of activations have them."""
+
+    act, norm, pool, make = ts.relu, ts.nn.functional.layer_norm, ts.avg_pool1d, ts.tensor
+    attend = ts.nn.functional.scaled_dot_product_attention
+
+
+def test_operators_do_not_become_methods() -> None:
+    layers = Layers()
+    x = ts.tensor([-1.0, 2.0])
+    assert layers.act(x).tolist() == [0.0, 2.0]
+    assert layers.make([1, 2]).tolist() == [1, 2]
+    q = ts.ones(1, 2, 3)
+    assert layers.attend(q, q, q).shape == (1, 2, 3)
+    assert Layers.act is ts.relu is layers.act
+
+
+def test_operators_are_copied_and_pickled_as_themselves() -> None:
+    for function in (ts.relu, ts.tensor, ts.conv2d, ts.linalg.norm, ts.special.expit):
+        assert copy.deepcopy(function) is function
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert ts.relu.__name__ == "relu" and callable(ts.relu)
+    assert repr(ts.relu) == "<built-in method relu>"
+
+
+def test_dtypes_that_only_have_a_name() -> None:
+    for dtype in (ts.float8_e4m3fn, ts.float8_e5m2, ts.complex32):
+        assert dtype not in (ts.float32, ts.uint8) and pickle.loads(pickle.dumps(dtype)) is dtype
+        message = f"tensors of {dtype} are not supported"
+        for make in (
+            lambda d: ts.zeros(2, dtype=d),
+            lambda d: ts.tensor([1.0], dtype=d),
+            lambda d: ts.ones(2).to(d),
+            lambda d: ts.promote_types(d, ts.float32),
+        ):
+            with pytest.raises(OperatorError, match=message):
+                make(dtype)
+    assert ts.chalf is ts.complex32
+
+
+@pytest.mark.torch
+def test_their_limits_are_those_of_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    names = ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "complex32"]
+    for name in [*names, "float8_e8m0fnu", "float16", "bfloat16", "float32", "float64"]:
+        ours, theirs = getattr(ts, name), getattr(torch, name)
+        assert repr(ts.finfo(ours)) == repr(torch.finfo(theirs))
+        for field in ("itemsize", "is_floating_point", "is_complex", "is_signed"):
+            assert getattr(ours, field) == getattr(theirs, field)
+
+
+def test_numbers_that_stand_for_sizes() -> None:
+    assert not isinstance(3, (ts.SymInt, ts.SymFloat, ts.SymBool))
+    assert (ts.sym_max(1, 2.0), ts.sym_min(1, 2), ts.sym_int(2.5), ts.sym_not(True)) == (
+        2.0, 1, 2, False,
+    )  # fmt: skip
+    with pytest.raises(ArgumentError, match="SymInt has no instances"):
+        ts.SymInt(3)
+
+
+def test_former_name_of_a_loss() -> None:
+    with pytest.warns(FutureWarning, match="use `NLLLoss`"):
+        ts.nn.NLLLoss2d()
+
+
+@pytest.mark.torch
+def test_cross_entropy_of_a_linear_layer() -> None:
+    torch = pytest.importorskip("torch")
+    options: list[dict[str, Any]] = [
+        {}, {"bias": True, "label_smoothing": 0.1}, {"out_features": (2,), "reduction": "sum"},
+    ]  # fmt: skip
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
+    for kwargs in options:
+        theirs = torch.nn.LinearCrossEntropyLoss(3, 4, **kwargs)
+        ours = ts.nn.LinearCrossEntropyLoss(3, 4, **kwargs)
+        assert repr(ours) == repr(theirs)
+        state = {k: ts.from_numpy(v.numpy().copy()) for k, v in theirs.state_dict().items()}
+        ours.load_state_dict(state)
+        shape = (5, *kwargs.get("out_features", ()))
+        target = torch.arange(torch.Size(shape).numel()).reshape(shape) % 4
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = theirs(x, target).item()
+        found = ours(ts.from_numpy(x.numpy()), ts.from_numpy(target.numpy()))
+        assert found.item() == pytest.approx(wanted, rel=1e-5)
+    with pytest.raises(OperatorError, match=r"expected weight shape to be \(4,\), got \(3,\)"):
+        ts.nn.LinearCrossEntropyLoss(3, 4, weight=ts.ones(3))
+    with pytest.raises(ValueError, match="invalid chunking_method: 'half'"):
+        ts.nn.LinearCrossEntropyOptions(chunking_method="half")
