@@ -256,7 +256,8 @@ def result_type(
     """PyTorch's `torch.result_type` over three priorities of operands.
 
     A group of lower priority changes the result only if its category is higher than that of all
-    groups before it (`int8 tensor + 1.5` is float32, `float16 tensor + float64 0-dim` is float16).
+    groups before it (`int8 tensor + 1.5` is float32, `float16 tensor + float64 0-dim` is float16);
+    a floating-point result that becomes complex keeps its precision.
     """
     result: DType | None = None
     for group in (dimensioned, zero_dim, scalars):
@@ -268,8 +269,10 @@ def result_type(
         if result is None:
             result = best
         elif best.category > result.category:
-            meets = best.is_complex and result.is_floating_point
-            result = promote_types(result, best) if meets else best
+            if result.is_floating_point:
+                result = complex_dtype(result)
+            else:
+                result = promote_types(result, best) if result is bool_ else best
     if result is None:
         raise TypeError("result_type needs at least one operand")
     return result

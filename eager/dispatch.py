@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tensorscript.base.errors import (
     TensorScriptError,
 )
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
 
@@ -191,12 +193,15 @@ def _asked(asks: Callable[..., None], run: Kernel) -> Kernel:
 def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
     if (demand := demand_of(full_name)) is None:
         return run
-    names = [a.name for a in schema(full_name).arguments]
+    arguments = schema(full_name).arguments
+    names = [a.name for a in arguments]
     at = names.index("dtype") if "dtype" in names else None
+    read = [not (a.is_write and a.kwarg_only) for a in arguments]
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
-        demand.check((v.dtype for v in bound if isinstance(v, TensorBase)), asked)
+        given = (v.dtype for v in compress(bound, read) if isinstance(v, TensorBase))
+        demand.check(given, asked)
         return run(*bound)
 
     return checked
@@ -292,12 +297,14 @@ def store(target: TensorBase, source: TensorBase) -> TensorBase:
     return target
 
 
-def _store_each(target: Any, source: Any) -> None:
+def _store_each(full_name: str, target: Any, source: Any) -> None:
     """`store`, or of a list of results each into the tensor of the same place."""
-    if not isinstance(target, list):
-        store(target, source)
-        return
-    for one, result in zip(target, source, strict=True):
+    pairs = [(target, source)]
+    if isinstance(target, list):
+        pairs = list(zip(target, source, strict=True))
+    for one, result in pairs:
+        check_out(full_name, result.dtype, one.dtype)
+    for one, result in pairs:
         store(one, result)
 
 
@@ -344,9 +351,13 @@ def _copied(view: Kernel) -> Kernel:
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
     written = [i for i, a in enumerate(wanted.arguments) if a.is_write and a.kwarg_only]
     apart = wanted.base_name in overlap.APART
+    names = [a.name for a in wanted.arguments]
+    asked = names.index("dtype") if wanted.base_name in COMPUTES_IN else None
 
     def run(*bound: Any) -> Any:
         targets = [bound[i] for i in written]
+        if asked is not None and bound[asked] is None:
+            bound = (*bound[:asked], targets[0].dtype, *bound[asked + 1 :])
         read = [v for i, v in enumerate(bound) if i not in written]
         for target in targets:
             for one in target if isinstance(target, list) else [target]:
@@ -355,7 +366,7 @@ def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True
         ):
-            _store_each(target, source)
+            _store_each(wanted.full_name, target, source)
         if not wanted.returns:
             return None
         return targets[0] if len(targets) == 1 else tuple(targets)

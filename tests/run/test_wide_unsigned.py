@@ -167,6 +167,7 @@ torch.hash_tensor(torch.tensor([1.0, 2.5]))
 torch.hash_tensor(at, 1)
 torch.hash_tensor(torch.zeros(0))
 torch.hash_tensor(u)
+torch.hash_tensor(at, out=torch.empty(0, dtype=torch.uint64))
 """.strip().splitlines()
 KINDS = (NotImplementedError, IndexError, TypeError, OverflowError, ValueError, RuntimeError)
 

@@ -1,0 +1,67 @@
+"""Operators whose `out=` must have the dtype of the result, and those whose result has the dtype
+of `out=`; others convert into it.
+
+A row names operators, or one overload, under the words of PyTorch's refusal. Rows were taken from
+PyTorch 2.13 by handing every operator of its database an `out` of another dtype.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from .cpp_names import cpp_name
+from .dtypes import DType
+from .errors import OperatorError
+
+_BY_WORDS: dict[str, tuple[str, ...]] = {
+    "Expected out tensor to have dtype {wanted_cpp}, but got {found_cpp} instead": (
+        "addmm", "addmv", "alias_copy", "aminmax", "argmax", "argmin", "as_strided_copy",
+        "avg_pool2d", "avg_pool3d", "baddbmm", "bmm", "cross", "diagonal_copy",
+        "expand_copy", "gather", "index_add", "index_copy", "index_reduce", "isin",
+        "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_eigh",
+        "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_ldl_factor",
+        "linalg_ldl_factor_ex", "linalg_ldl_solve", "linalg_lu", "linalg_lu_factor",
+        "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_qr", "linalg_slogdet", "linalg_solve",
+        "linalg_solve_ex", "linalg_svd", "linalg_svdvals", "linalg_vector_norm", "linear",
+        "log_softmax", "lu_solve", "lu_unpack", "max.dim_max", "min.dim_min", "mm", "msort", "norm",
+        "permute_copy", "qr", "renorm", "scatter", "scatter_add", "scatter_reduce",
+        "slice_scatter", "softmax", "sort", "split_with_sizes_copy", "squeeze_copy", "svd",
+        "t_copy", "take_along_dim", "topk", "transpose_copy", "triangular_solve", "tril", "triu",
+        "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_copy",
+    ),
+    "Found dtype {found} but expected {wanted}": (
+        "abs", "bitwise_not", "ceil", "conj_physical", "floor", "frac", "gelu", "hardshrink", "neg",
+        "round", "sgn", "sign", "softplus", "softshrink", "trunc",
+    ),
+    "expected scalar_type {wanted} but found {found}": ("cummax", "cummin", "logcumsumexp"),
+    "result dtype {found} does not match input dtype {wanted}": ("dot", "vdot"),
+    "Expected object of scalar type {wanted} but got scalar type {found} for argument 'out'": (
+        "complex", "polar",
+    ),
+    "multinomial expects {wanted} tensor out, got: {found}": ("multinomial",),
+}  # fmt: skip
+COMPUTES_IN = frozenset(("cumprod", "cumsum", "mean", "nansum", "prod", "sum"))
+"""Operators that compute in the dtype of `out=` unless another is asked for."""
+_WORDS = {name: words for words, names in _BY_WORDS.items() for name in names}
+
+
+@cache
+def _words_of(full_name: str) -> str | None:
+    name = full_name.partition("::")[2]
+    return _WORDS.get(name) or _WORDS.get(name.partition(".")[0])
+
+
+def check_out(full_name: str, wanted: DType, found: DType) -> None:
+    """Refuse an `out=` of dtype `found` for a result of dtype `wanted`.
+
+    Raises:
+        OperatorError: the operator does not convert into it.
+    """
+    if wanted is found or (words := _words_of(full_name)) is None:
+        return
+    raise OperatorError(
+        words.format(
+            wanted=wanted.word, found=found.word,
+            wanted_cpp=cpp_name(wanted), found_cpp=cpp_name(found),
+        )
+    )  # fmt: skip
