@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_NAME, DType
+from tensorscript.base.dtypes import BY_NAME, DType, of_python
 from tensorscript.base.errors import ArgumentError, OperatorError
 from tensorscript.base.schema import has_operator, operator_names
 
@@ -158,7 +158,7 @@ class Tensor(
         requires_grad: bool = False,
     ) -> Tensor:  # fmt: skip
         """A copy of `data` in the dtype of this tensor or another."""
-        kind = dtype or self.dtype
+        kind = of_python(dtype) or dtype or self.dtype
         made = Tensor(np.array(to_storage(np.asarray(data), kind)), kind)
         made.requires_grad = requires_grad
         return made

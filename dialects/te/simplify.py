@@ -72,7 +72,7 @@ class Simplifier:
         return done[e]
 
     def _step(self, e: Expr) -> Expr:
-        if not e.args or e.op in ("load", "call"):
+        if not e.args or e.op == "load":
             return e
         if e.op in COMPARISONS:
             return self._comparison(e) if e.args[0].dtype is int64 else fold(e)
@@ -372,6 +372,14 @@ _FLOAT_FOLD: dict[str, Callable[[np.floating, np.floating], np.floating]] = {
 }  # fmt: skip
 
 
+_EXACT_CALLS: dict[str, Callable[[np.floating], np.floating]] = {
+    "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "round": np.rint,
+    "abs": np.abs,
+}  # fmt: skip
+"""Functions that IEEE 754 rounds exactly: every target computes what NumPy does."""
+_EXACT_DTYPES = (float32, float64)
+
+
 def _wrapped(value: int, e: Expr) -> Expr:
     bits = e.dtype.bits
     value &= (1 << bits) - 1
@@ -392,6 +400,8 @@ def fold(e: Expr) -> Expr:
     """One node over literal operands, or an identity that holds for every value of the dtype."""
     if e.op == "cast":
         return _fold_cast(e)
+    if e.op == "call":
+        return _fold_call(e)
     if len(e.args) != 2:
         return e
     a, b = e.args
@@ -426,6 +436,15 @@ def _fold_literals(e: Expr, a: Expr, b: Expr) -> Expr:
         return e
     value = _FOLD[e.op](x, y)  # type: ignore[arg-type]  # literals hold numbers
     return const(value, bool_) if e.dtype is bool_ else _wrapped(int(value), e)
+
+
+def _fold_call(e: Expr) -> Expr:
+    exact = _EXACT_CALLS.get(str(e.value))
+    a = e.args[0]
+    if exact is None or not a.is_const or a.dtype is not e.dtype or a.dtype not in _EXACT_DTYPES:
+        return e
+    with np.errstate(all="ignore"):
+        return const(float(exact(a.dtype.numpy.type(a.value))), e.dtype)
 
 
 def _fold_cast(e: Expr) -> Expr:

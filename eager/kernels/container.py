@@ -259,7 +259,6 @@ def _per_key(name: str, prefix: str, kernel: Kernel) -> dict[str, Kernel]:
     return {f"aten::{name}.{prefix}{k}": kernel for k in KEYS}
 
 
-_STRING_TESTS = ("isprintable", "isdecimal", "isnumeric")
 _LISTED = ("int", "float", "bool", "Tensor", "str")
 
 KERNELS: dict[str, Kernel] = {
@@ -323,7 +322,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::str": script_text,
     "aten::format": string_format,
     "aten::percentFormat": percent_format,
-    **{f"aten::{n}": getattr(str, n) for n in _STRING_TESTS},
     "aten::bin": bin,
     "aten::oct": oct,
     "aten::hex": hex,

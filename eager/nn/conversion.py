@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, of_python
 
 from ..device import require_cpu
 from ..tensor import Tensor
@@ -17,7 +17,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The arguments by name: a first one that is a dtype or a tensor says what it is by itself."""
     if not args:
         named = dict(kwargs)
-    elif isinstance(args[0], DType):
+    elif isinstance(args[0], DType) or of_python(args[0]) is not None:
         named = {**dict(zip(_NAMES[1:], args, strict=False)), **kwargs}
     elif isinstance(args[0], Tensor):
         named = {"dtype": args[0].dtype, **kwargs}
@@ -38,6 +38,7 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
     """
     named = _arguments(args, kwargs)
     dtype, where = named.get("dtype"), named.get("device")
+    dtype = of_python(dtype) or dtype
     require_cpu(where)
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(

@@ -124,7 +124,7 @@ class Tracer:
         """Put `node` directly behind the definition of `value`; gives its result."""
         node.scope = self.scope
         self.followers.setdefault(value.node, []).insert(0, node)
-        node.output.block = value.block
+        node.output.block = value.block or self.body
         return node.output
 
     # -- tensors ------------------------------------------------------------------------------
@@ -359,8 +359,12 @@ class Tracer:
         return self._scopes[-1] if self._scopes else ""
 
     def finish(self) -> Block:
-        """The body, every node in its place."""
-        self._settle(self.body, self.followers.pop(None, []))
+        """The body, every node in its place. Attributes stand in no block while tracing: what
+        follows them, follows the parameters."""
+        first = self.followers.pop(None, [])
+        for place in self.attributes.values():
+            first += self.followers.get(place.node, [])
+        self._settle(self.body, first)
         return self.body
 
     def _settle(self, block: Block, first: list[Node]) -> None:

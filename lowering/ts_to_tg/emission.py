@@ -13,7 +13,7 @@ from typing import NoReturn, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float64, int64
 from tensorscript.base.errors import NotCompilable, OperatorError
 from tensorscript.base.source import Span
 from tensorscript.dialects.te.expr import (
@@ -28,6 +28,7 @@ from tensorscript.dialects.te.expr import (
     var,
     walk,
 )
+from tensorscript.dialects.te.simplify import simplify as simplify_literals
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import ScalarType, tensor
@@ -262,12 +263,20 @@ class Emitter:
         if x.rank == 0 and not x.dtype.is_floating_point and not computed:
             folded = self._element_of(self.ssa(x))
             if folded is not None:
-                return folded if folded.dtype is bool_ else cast(folded, int64)
+                return self._of_sizes(folded if folded.dtype is bool_ else cast(folded, int64))
         body = Body(self)
         wide = bool_ if x.dtype is bool_ else float64 if x.dtype.is_floating_point else int64
         e = body.element(x, wide) if computed else body.read(x, [0] * x.rank, wide)
         op = self.once(("scalar", e, *body.inputs), lambda: tg.ScalarOp(body.inputs, e))
         return self.scalar_of(op.result)
+
+    def _of_sizes(self, e: Expr) -> Expr:
+        """A number computed from sizes. Shapes are made of integers: what went through floats is a
+        literal now, or a scalar that the program computes."""
+        if not any(n.dtype.is_floating_point for n in walk(e)):
+            return e
+        known = simplify_literals(e, {})
+        return known if known.is_const else self.scalar_of(self.scalar_operand(known))
 
     def _element_of(self, value: SSAValue) -> Expr | None:
         """A 0-dim value as an expression of scalars, None if it reads memory."""
@@ -276,6 +285,8 @@ class Emitter:
             return op.expr
         if isinstance(value.type, ScalarType):
             return self.scalar_of(value)
+        if isinstance(op, tg.ConstantOp):
+            return _literal(op)
         if not isinstance(op, tg.PointwiseOp | tg.ViewOp) or op.type.rank:
             return None
         parts = [self._element_of(v) for v in op.inputs]
@@ -346,3 +357,11 @@ class Emitter:
         e = load(name, [body.embed(i) for i in x.indices], x.dtype)
         key = ("view", e, x.shape, *body.inputs)
         return self.once(key, lambda: tg.ViewOp(body.inputs, e, tensor(x.dtype, x.shape))).result
+
+
+def _literal(op: tg.ConstantOp) -> Expr | None:
+    """A constant without dimensions as a number; None for other constants."""
+    array, type_ = op.data.data.array, op.result.type
+    if array is None or type_.rank or type_.dtype in (float16, bfloat16):
+        return None
+    return const(array.item(), type_.dtype)

@@ -487,6 +487,15 @@ def f(s: str):
 >>> f("")
 >>> f("A b")
 
+=== strings_of_digits_and_of_what_prints
+def f(s: str):
+    return s.isdecimal(), s.isnumeric(), s.isprintable()
+>>> f("12")
+>>> f("")
+>>> f("1.5 a")
+>>> f("1\\n")
+>>> f("\u00bd")
+
 === strings_split
 def f(s: str):
     return s.split(), s.split(","), s.rsplit(",", 1), s.partition(","), s.rpartition(","), s.splitlines()

@@ -133,6 +133,25 @@ def test_dtype_words_and_promotion() -> None:
     assert x.bool().dtype is dtypes.bool_ and x.to(x) is x
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (bool, dtypes.bool_),
+        (int, dtypes.int64),
+        (float, dtypes.float64),
+        (complex, dtypes.complex128),
+    ],
+)
+def test_types_of_python_are_dtypes(given: Any, expected: dtypes.DType) -> None:
+    x = tensor([1, 0], dtype=dtypes.float32)
+    made = [
+        x.to(given), x.sum(dtype=given), x.new_zeros(2, dtype=given), tensor([1], dtype=given),
+        x.new_tensor([1], dtype=given), lookup("ones")(2, dtype=given),
+        lookup("as_tensor")([1], dtype=given), lookup("asarray")([1], dtype=given),
+    ]  # fmt: skip
+    assert {t.dtype for t in made} == {expected}
+
+
 def test_python_operators() -> None:
     x = tensor([1.0, 4.0])
     assert (1 - x).tolist() == [0.0, -3.0] and (2 / x).tolist() == [2.0, 0.5]

@@ -64,6 +64,11 @@ def from_list(x: Tensor, n: int):
     return ts.tensor(kept), ts.tensor(kept, dtype=ts.float64).sum()
 
 
+def rooted(x: Tensor, n: int):
+    side = (ts.tensor(n) ** 0.5).to(ts.int64)
+    return x[: int(side)], ts.zeros([int(side) + 1, 2]) + x[0]
+
+
 def branches(x: Tensor, n: int):
     if n > 2:
         y = x[:n]
@@ -206,6 +211,7 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (one_or_as_many, (SIX[3:6], 4.5)),
     (from_list, (V, 7)),
     (from_list, (-np.abs(V), 7)),
+    (rooted, (V, 17)),
     (branches, (V, 3)),
     (branches, (V, 1)),
     (branches, (V, 0)),

@@ -69,6 +69,9 @@ RANGES = {
         ("x.i64[i] + 1 > x.i64[i]", "x.i64[i] + 1 > x.i64[i]"),
         ("x.i64[0] % 8 < 8", "True"),
         ("(i < 8) & (k < 3)", "k < 3"),
+        ("i64(sqrt((64.0).f32)) + 1", "9"),
+        ("i64(ceil((2.25).f64)) * 2", "6"),
+        ("exp((0.0).f32)", "exp((0.0).f32)"),
     ],
 )
 def test_forms(before: str, after: str) -> None:

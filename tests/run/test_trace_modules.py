@@ -181,6 +181,27 @@ def test_what_is_shared_is_passed() -> None:
     np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
 
 
+class Padded(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("width", ts.tensor(4))
+        self.register_buffer("step", ts.tensor(3))
+
+    def forward(self, x):
+        filled = ts.ceil((x.size(-1) + self.width) / self.step).to(ts.int64) * self.step
+        return nn.functional.pad(x, (self.width, filled - x.size(-1) - self.width))
+
+
+def test_sizes_made_of_buffers_are_read_first() -> None:
+    net, x = nn.Sequential(Padded(), Padded()), ts.ones(1, 5)
+    traced = ts.jit.trace(net, x, check_trace=False)
+    assert traced.code.count(" = int(width") == 2
+    assert traced(x).shape == net(x).shape == (1, 15)
+    compiled = ts.compile(traced, fallback="error", cache=False)
+    np.testing.assert_array_equal(compiled(x).numpy(), net(x).numpy())
+    assert 'f32[1, 15]"' in compiled.ir("tg").rpartition("tg.return")[2]
+
+
 def test_only_the_traced_module_itself_is_called() -> None:
     traced = ts.jit.trace(Net(), example())
     with pytest.raises(RuntimeError, match="Trace submodules cannot be called"):
