@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.dtypes import DType, int32, int64
+from tensorscript.base.errors import DimensionError, OperatorError
 
-from ..storage import array, make, to_storage
+from ..storage import Array, array, make, to_storage
 from .shapes import normal_dims
 
 Kernel = Callable[..., Any]
@@ -32,14 +33,56 @@ def tile(self: Any, dims: Sequence[int]) -> Any:
 def repeat_interleave(
     self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None
 ) -> Any:
-    count = repeats if isinstance(repeats, int) else array(repeats)
-    return make(np.repeat(array(self), count, dim), self.dtype)
+    """Every slice of `dim`, or of all elements in a row, as often as `repeats` says."""
+    a = array(self)
+    if dim is None:
+        a, dim = a.reshape(-1), 0
+    (axis,) = normal_dims((dim,), a.ndim)
+    if isinstance(repeats, int):
+        return _repeated_alike(self, a, repeats, axis, output_size)
+    if not a.ndim:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    counts = array(repeats)
+    if counts.ndim > 1:
+        raise OperatorError("repeats must be 0-dim or 1-dim tensor")
+    if counts.size != 1 and counts.size != a.shape[axis]:
+        raise OperatorError(
+            "repeats must have the same size as input along dim, but got repeats.size(0) = "
+            f"{counts.size} and input.size({axis}) = {a.shape[axis]}"
+        )
+    whole = np.broadcast_to(counts.reshape(-1), (a.shape[axis],))
+    places = _places(whole, repeats.dtype, output_size)
+    return make(np.take(a, places, axis), self.dtype)
+
+
+def _repeated_alike(self: Any, a: Array, times: int, axis: int, output_size: int | None) -> Any:
+    if times < 0:
+        raise OperatorError("Repeats must be non-negative")
+    expected = (a.shape[axis] if a.ndim else 1) * times
+    if output_size not in (None, expected):
+        raise OperatorError(
+            f"repeat_interleave: Invalid output_size, expected {expected} but got {output_size}"
+        )
+    return make(np.repeat(a, times, axis if a.ndim else None), self.dtype)
+
+
+def _places(counts: Array, dtype: DType, output_size: int | None) -> Array:
+    """0, 1, ... each as often as `counts` says."""
+    if dtype not in (int32, int64):
+        raise OperatorError(f"\"repeat_interleave_cpu\" not implemented for '{dtype.word}'")
+    if (counts < 0).any():
+        raise OperatorError("repeats can not be negative")
+    if output_size not in (None, counts.sum()):
+        raise OperatorError("allocated size does not match required size")
+    return np.repeat(np.arange(counts.size, dtype=counts.dtype), counts)
 
 
 def repeated_places(repeats: Any, output_size: int | None = None) -> Any:
     """0, 1, ... each as often as `repeats` says."""
     counts = array(repeats)
-    return make(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts), repeats.dtype)
+    if counts.ndim != 1:
+        raise OperatorError("repeat_interleave only accept 1D vector as repeat")
+    return make(_places(counts, repeats.dtype, output_size), repeats.dtype)
 
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:

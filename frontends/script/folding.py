@@ -121,7 +121,12 @@ def _kernel(node: Node) -> _Function | None:
         return None  # TorchScript does not fold `format` either.
     if any(isinstance(v.type, TensorType) for v in (*node.inputs, *node.outputs)):
         return None
-    return lambda *values: call_overload(found.full_name, values)
+    return lambda *values: call_overload(found.full_name, tuple(map(_eager, values)))
+
+
+def _eager(value: object) -> object:
+    """A constant as eager kernels take it."""
+    return device(value.text) if isinstance(value, Device) else value
 
 
 def fold(node: Node) -> tuple[object] | None:

@@ -20,7 +20,7 @@ from .complex_tensors import (
 )
 from .dims import dimensions, dtype_of, sizes_of
 from .loss import MEAN, reduced
-from .segments import repeated
+from .repeated import repeated
 from .values import ComplexTensor, Value
 
 Row = Callable[..., Value]

@@ -358,6 +358,13 @@ def _converted(name: str, dtype: object) -> Callable[..., Value]:
     return row
 
 
+def _device(ev: Evaluator, text: Value, index: Value = None) -> Value:
+    """`torch.device("cpu")`, where all tensors are."""
+    if text != "cpu" or index is not None:
+        ev.b.cannot("a device other than the CPU")
+    return Device(text)
+
+
 def _is(ev: Evaluator, x: Value, y: Value) -> Value:
     if isinstance(x, ListRef | DictRef) and isinstance(y, ListRef | DictRef):
         return x is y
@@ -464,6 +471,7 @@ CONTAINER: Rows = {
     "prim::shape": _shape,
     "prim::dtype": _dtype_code,
     "prim::device": lambda ev, x: Device("cpu"),
+    "aten::device": _device,
     "prim::layout": lambda ev, x: 0,
     "prim::requires_grad": lambda ev, x: x.storage in ev.requiring_grad,
     "prim::type": lambda ev, x: x.text.partition(":")[0],

@@ -319,20 +319,6 @@ def _searchsorted(
     return _search(b, bounds, x, int32, right or side == "right")
 
 
-def _repeat_interleave(b: Builder, x: Tensor, times: Value, dim: Value = None, *_: Value) -> Tensor:
-    if not isinstance(times, int):
-        b.cannot("the shape of the result depends on the data")
-    if dim is None:
-        x, dim = b.call("aten::reshape", x, [-1]), 0
-    d = dimension(b, dim, x.rank)
-    shape = [*x.shape[:d], x.shape[d] * times, *x.shape[d + 1 :]]
-
-    def make(body: Body, i: list[Expr]) -> Expr:
-        return body.read(x, [e // times if k == d else e for k, e in enumerate(i)], x.dtype)
-
-    return b.compute(shape, x.dtype, make, tg.ViewOp)
-
-
 INDEX: Rows = {
     "aten::index_select": of_numbers(index_select, 0),
     "aten::gather": of_numbers(gather, 1),
@@ -359,5 +345,4 @@ INDEX: Rows = {
         b, bounds, x, int32, right
     ),
     "aten::searchsorted": _searchsorted,
-    "aten::repeat_interleave": _repeat_interleave,
 }

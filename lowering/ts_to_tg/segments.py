@@ -1,61 +1,18 @@
-"""Rows of runs of elements: repeated ones, reductions of segments."""
+"""Rows of reductions of segments: runs of elements by their lengths or borders."""
 
 from __future__ import annotations
 
 import math
 
-from tensorscript.base.dtypes import int32, int64
+from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor
 from .dims import dimension, literal, sizes_of
-from .elements import as_expr, compute_dtype, known
+from .elements import compute_dtype
 from .emission import Body
 from .values import Tensor, Value
-
-# --- repetition -----------------------------------------------------------------------------------
-
-
-def _repeated_places(b: Builder, repeats: Tensor, size: Value = None, *_: Value) -> Tensor:
-    """Place k as often as `repeats` says, in order."""
-    if repeats.rank != 1:
-        b.error("repeat_interleave only accept 1D vector as repeat")
-    if repeats.dtype not in (int32, int64):
-        b.error("repeats has to be Long or Int tensor")
-    fine = b.item(b.apply("aten::all", b.apply("aten::ge", repeats, 0)))
-    b.check(fine, "repeats can not be negative")
-    total = b.item(b.apply("aten::sum", repeats))
-    if size is not None:
-        b.check(
-            known(binary("eq", as_expr(total), as_expr(size))),
-            "allocated size does not match required size",
-        )
-    (count,) = sizes_of(b, [total if size is None else size])
-    numbers = b.compute([count], int64, lambda body, i: i[0])
-    running = b.apply("aten::cumsum", repeats, 0)
-    found = b.apply("aten::searchsorted", running, numbers, False, True)
-    return b.cast(found, repeats.dtype)
-
-
-def repeated(
-    b: Builder, x: AnyTensor, repeats: Tensor, dim: Value = None, size: Value = None, *_: Value
-) -> AnyTensor:
-    x = b.apply("aten::reshape", x, [-1]) if dim is None else x
-    d = dimension(b, 0 if dim is None else dim, x.rank)
-    count = x.shape[d] if x.rank else const(1)
-    if not repeats.rank or repeats.shape[0].is_int(1):
-        repeats = b.apply("aten::expand", b.apply("aten::reshape", repeats, [1]), [count])
-    b.require_same(
-        repeats.shape[0],
-        count,
-        "repeats must have the same size as input along dim, but got repeats.size(0) ="
-        f" {repeats.shape[0]} and input.size({d}) = {count}",
-    )
-    return b.apply("aten::index_select", x, d, _repeated_places(b, repeats, size))
-
-
-# --- segments -------------------------------------------------------------------------------------
 
 _COMBINERS = {"sum": "add", "mean": "add", "max": "max", "min": "min", "prod": "mul"}
 _OF_NOTHING = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
@@ -126,7 +83,5 @@ def _chunks_beside(b: Builder, tensors: list[AnyTensor], dim: Value, count: Valu
 
 SEGMENTS: Rows = {
     "aten::_chunk_cat": _chunks_beside,
-    "aten::repeat_interleave.Tensor": _repeated_places,
-    "aten::repeat_interleave.self_Tensor": repeated,
     "aten::segment_reduce": _segment_reduce,
 }

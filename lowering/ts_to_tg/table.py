@@ -64,6 +64,7 @@ from .random_numbers import RANDOM
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
+from .repeated import REPEATED
 from .reshape import RESHAPE
 from .reshaped_names import RESHAPES
 from .resize import RESIZE
@@ -102,6 +103,7 @@ _ROWS: Rows = {
     **POOLING,
     **POOLING_PLACES,
     **INDEX,
+    **REPEATED,
     **MASKED_INDEX,
     **ATTENTION,
     **LOSS,

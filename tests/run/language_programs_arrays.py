@@ -10,6 +10,56 @@ def f(x):
     return d, d.type, d.index, d == torch.device("cpu"), str(d)
 >>> f(T([1.0]))
 
+=== device_constants
+def f(x):
+    d = torch.device("cpu")
+    return torch.ones([2], device=d) + x, d == x.device, str(d), d.type
+>>> f(T([1.0, 2.0]))
+
+=== views_reshaped_in_place
+def f(x):
+    y = x[1:]
+    z = y + 1
+    y.unsqueeze_(0)
+    w = (x * 2).unsqueeze_(1).transpose_(0, 1)
+    w += 1
+    v = x.view(-1)
+    v.unsqueeze_(-1)
+    return y * 2, y.size(), z, w.size(), w.sum(0), v + 1, x
+>>> f(T([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+
+=== reshaped_in_loops
+def f(x, n: int):
+    total = x.sum()
+    for k in range(n):
+        y = x + k
+        y.squeeze_(0).unsqueeze_(-1)
+        total = total + y.sum(-1).mean()
+    return total
+>>> f(T([[1.0, 2.0]]), 3)
+
+=== repeats_by_number
+def f(x, n: int):
+    whole = torch.repeat_interleave(x, n)
+    return x.repeat_interleave(n, 0), whole, x.repeat_interleave(torch.tensor(x.size(0)), 1)
+>>> f(T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 2)
+>>> f(T([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 0)
+
+=== repeats_by_counts
+def f(x, counts):
+    places = torch.repeat_interleave(counts)
+    return x.repeat_interleave(counts, 0), places, x.repeat_interleave(counts[:1], 1)
+>>> f(T([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), T([2, 0, 3]))
+>>> f(T([[1.0, 2.0], [3.0, 4.0]]), T([1, 1]))
+
+=== repeats_of_a_size
+def f(x, counts, n: int):
+    return x.repeat_interleave(counts, 0, output_size=n)
+>>> f(T([1.0, 2.0]), T([2, 1]), 3)
+>>> f(T([1.0, 2.0]), T([2, 1]), 4)
+>>> f(T([1.0, 2.0]), T([2, -1]), 1)
+>>> f(T([1.0, 2.0]), T([1, 1, 1]), 3)
+
 === dtype_ops
 def f(x):
     return x.dtype, x.dtype == torch.float32, x.to(torch.int32), x.layout == torch.strided
