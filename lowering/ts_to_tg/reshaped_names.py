@@ -136,10 +136,11 @@ def _root(v: SSAValue, env: Env) -> SSAValue:
 
 
 def _holds(ev: Evaluator, value: Value, tensor: AnyTensor) -> bool:
-    """Whether a tuple or list has the tensor in it."""
+    """Whether a tuple or list has the tensor in it. The lists of a loop's turn that was tried and
+    given up are still named, but hold nothing."""
     content: Value = ()
     if isinstance(value, TupleValue):
         content = value.elements
-    elif isinstance(value, ListRef) and not ev.is_grown(value):
+    elif isinstance(value, ListRef) and value in ev.b.heap and not ev.is_grown(value):
         content = ev.b.heap[value]
     return any(v is tensor or _holds(ev, v, tensor) for v in content)
