@@ -27,10 +27,15 @@ def _zipped(records: list[tuple[str, bytes]], method: int = zipfile.ZIP_STORED) 
 def _changed_record(
     random: Random, data: bytes, pattern: str, change: Callable[[Random, bytes], bytes]
 ) -> bytes:
-    """The archive with one record that matches changed; whole and correct otherwise."""
+    """The archive with one record that matches changed; whole and correct otherwise.
+
+    Where none matches that holds anything, some bytes of the whole change instead.
+    """
     records = _records(data)
-    found = [at for at, (name, _) in enumerate(records) if re.search(pattern, name)]
-    at = random.choice(found or range(len(records)))
+    found = [at for at, (name, held) in enumerate(records) if held and re.search(pattern, name)]
+    if not found:
+        return bytes_changed(random, data)
+    at = random.choice(found)
     records[at] = records[at][0], change(random, records[at][1])
     return _zipped(records)
 

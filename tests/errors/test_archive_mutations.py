@@ -90,4 +90,4 @@ def test_damaged_archives(watch: Watch, pytestconfig: pytest.Config) -> None:
     assert peak_megabytes() - before < MEGABYTES + 4 * max(map(len, originals)) / 2**20
     assert found["loaded"] and found["ArchiveError"] and found["CompileError"]
     assert set(found) <= {"loaded", "ArchiveError", "CompileError", "FrontendError",
-                          "NotSupportedError"}  # fmt: skip
+                          "NotSupportedError", "UnsupportedNodeError"}  # fmt: skip
