@@ -44,9 +44,9 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "eig", "lstsq", "matrix_rank", "solve", "symeig",
     ),
     "programs run in one process": ("multiprocessing",),
-    "it is another package's work: data sets, samplers, profilers, exporters": (
+    "it is another package's work: data sets, samplers, exporters": (
         "distributions", "export", "library", "monitor", "nested", "onnx", "package",
-        "profiler", "quasirandom",
+        "quasirandom",
     ),
     "it is a part of PyTorch's own binding to C++, its build or its processes": (
         "AVG", "AggregationType", "BenchmarkConfig", "BenchmarkExecutionStats", "BufferDict",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from typing import Any
+from typing import Any, TypeVar
 
 from tensorscript.base.dtypes import DType, bfloat16, float16, float32, float64
 from tensorscript.base.errors import ArgumentError, OperatorError
@@ -125,6 +125,10 @@ def _dtypes(bound: tuple[Any, ...]) -> set[DType]:
     return {v.dtype for v in flat if _is_eligible(v)}
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+_NO_DECORATOR = "@autocast() decorator is not supported in script mode"
+
+
 class autocast(ContextDecorator):
     """Within the `with` block, or the decorated function, operators choose their dtype.
 
@@ -171,6 +175,12 @@ class autocast(ContextDecorator):
             MODES.autocast_enabled, MODES.autocast_dtype = self._enabled, self.fast_dtype
         return self
 
+    def __call__(self, func: F) -> F:
+        """`func`, called within; scripts have `with` for that, and refuse it."""
+        run = super().__call__(func)
+        setattr(run, "__script_unsupported", _NO_DECORATOR)  # else it is mangled
+        return run
+
     def __exit__(self, *exception: object) -> None:
         MODES.autocast_enabled, MODES.autocast_dtype = self._before.pop()
 
@@ -190,6 +200,10 @@ class cuda_autocast(of_device):
     """`torch.cuda.amp.autocast`."""
 
     device_type = "cuda"
+
+
+class cpu_autocast(of_device):
+    """`torch.cpu.amp.autocast`."""
 
 
 def is_autocast_available(device_type: str) -> bool:

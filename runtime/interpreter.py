@@ -6,6 +6,7 @@ impossible. A failing operator or `raise` becomes an error with the TorchScript 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +16,7 @@ from xdsl.ir import Attribute, Block, Operation
 
 from tensorscript.base.errors import InternalError, TensorScriptError, UserError
 from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.constants import (
     Device,
     DictLiteral,
@@ -25,11 +27,19 @@ from tensorscript.dialects.ts.constants import (
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import TupleType
 from tensorscript.eager.device import device
+from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 
 from .machine import Environment, PrimitiveError, PythonCall
 from .rules import RULES, enter, exit_, leave
 from .values import EnumValue, Future, ScriptObject, tuple_of
+
+
+class _Thread(threading.local):
+    """What each thread that runs a program has of its own: the autocasts it is inside of."""
+
+    def __init__(self) -> None:
+        self.autocasts: list[Autocast] = []
 
 
 class Interpreter:
@@ -48,7 +58,20 @@ class Interpreter:
         self.classes: dict[str, ts.ClassOp] = {}
         self.python_calls = {} if python_calls is None else python_calls
         self._pool: ThreadPoolExecutor | None = None
+        self._thread = _Thread()
         self.refresh()
+
+    @property
+    def autocasts(self) -> list[Autocast]:
+        """The autocasts of scripts that this thread is inside of, the innermost last."""
+        return self._thread.autocasts
+
+    @property
+    def autocast(self) -> Autocast:
+        """Which casts are made here: as the innermost `with` says, else as outside of scripts."""
+        if entered := self._thread.autocasts:
+            return entered[-1]
+        return Autocast(MODES.autocast_enabled, False, MODES.autocast_dtype)
 
     def refresh(self) -> None:
         """Take in functions and classes added to the module since."""

@@ -8,9 +8,13 @@ from typing import Any
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
+from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.ops import OperatorOp
-from tensorscript.eager.dispatch import call_overload
+from tensorscript.dialects.ts.types import ClassType, TensorType
+from tensorscript.eager.dispatch import call, call_overload
 from tensorscript.eager.kernels.script_text import script_text
+from tensorscript.eager.modes import MODES
+from tensorscript.eager.storage import TensorBase
 
 from .codes import decode, encode
 from .list_tensors import tensor_of_list
@@ -25,9 +29,22 @@ def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any
         OperatorError: it refuses the arguments.
     """
     name = op.schema.data
+    if i.autocasts or MODES.autocast_enabled:
+        arguments = _autocast(i.autocast, op, arguments)
     if special := _SPECIAL.get(name.partition(".")[0]):
         return special(i, arguments, op)
     return encode(call_overload(name, decode(name, arguments)))
+
+
+def _autocast(state: Autocast, op: OperatorOp, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an operator as it takes them inside `with torch.autocast(...)`."""
+    out = list(arguments)
+    for at, (value, given) in enumerate(zip(arguments, op.arguments, strict=True)):
+        if isinstance(given.type, TensorType) and isinstance(value, TensorBase):
+            dtype = state.cast_of(op, value.dtype)
+            if dtype is not None:
+                out[at] = call_overload("aten::to.dtype", (value, dtype, False, False, None))
+    return tuple(out)
 
 
 def _tensor(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
@@ -87,9 +104,22 @@ def _sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     return None
 
 
+def _record(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> ScriptObject:
+    """What a profiler would be told by; there is none, so it holds nothing."""
+    found = op.outputs[0].type
+    assert isinstance(found, ClassType)
+    return ScriptObject(found.class_name.data)
+
+
 _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
+    "aten::is_autocast_enabled": lambda i, a, op: i.autocast.gpu,
+    "aten::is_autocast_cpu_enabled": lambda i, a, op: i.autocast.cpu,
     "prim::EnumValue": lambda i, a, op: a[0].value,
     "prim::EnumName": lambda i, a, op: a[0].name,
+    "profiler::_record_function_enter_new": _record,
+    "profiler::_record_function_enter": lambda i, a, op: call("aten::zeros", ([1],)),
+    "profiler::_record_function_exit": lambda i, a, op: None,
+    "profiler::_call_end_callbacks_on_jit_fut": lambda i, a, op: a[1],
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,

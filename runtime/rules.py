@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.errors import ScriptError, UserError
 from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.autocast import is_autocast
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import FLOAT, ClassType, InterfaceType
 from tensorscript.eager.kernels.script_text import script_text
@@ -203,6 +204,9 @@ def enter(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.EnterOp)
     target = env[op.argument]
     env[op.result] = i.call(f"{target.class_name}.__enter__", [target])
+    if is_autocast(target.class_name):
+        told = (target.attributes[name] for name in ("device", "_enabled", "fast_dtype"))
+        i.autocasts.append(i.autocast.entered(*told))
 
 
 def exit_(i: Machine, op: Operation, env: Environment) -> None:
@@ -213,6 +217,8 @@ def exit_(i: Machine, op: Operation, env: Environment) -> None:
 
 def leave(i: Machine, target: ScriptObject) -> Any:
     """End a `with`: call the object's `__exit__`."""
+    if is_autocast(target.class_name):
+        i.autocasts.pop()
     return i.call(f"{target.class_name}.__exit__", [target, None, None, None])
 
 

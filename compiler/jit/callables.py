@@ -17,6 +17,7 @@ from tensorscript.compiler.options import CompileOptions, options_from_environme
 from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.eager.modes import MODES
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
@@ -133,6 +134,8 @@ class Entry:
         given = values[len(own) :]
         # Native code has copies of objects, so it could not change the module that a hook gets.
         by_value = not any(isinstance(value, ScriptObject) for value in given)
+        # It does not know of an autocast outside of the script either.
+        by_value = by_value and not MODES.autocast_enabled
         if _executor.get() == "native" and by_value and active_tracer() is None:
             return to_python(self.native().dispatch(*given), self.classes)
         tracer = active_tracer()

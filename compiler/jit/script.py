@@ -101,6 +101,8 @@ def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
 def _script_function(fn: Callable[..., Any]) -> ScriptFunction:
     if (known := _functions.get(fn)) is not None:
         return known
+    if (reason := getattr(fn, "__script_unsupported", None)) is not None:
+        raise GuardError(f"TorchScript error: {reason}")
     original = prepared(getattr(fn, "__original_fn", fn))
     made = _functions[fn] = ScriptFunction(function_entry(original), original)
     return made

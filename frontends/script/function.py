@@ -200,9 +200,10 @@ class FunctionEmitter(Objects):
             type = self.annotation(arg.annotation)
         size = _broadcast_size(arg.annotation)
         default = definition.defaults.get(arg.arg, NO_DEFAULT)
+        repeated = size is not None and isinstance(default, int | float)
         if default is not NO_DEFAULT:
             default = self._default(arg.arg, default, type, size, self.span(definition.source.tree))
-        return Formal(arg.arg, type, default, kwarg_only, size)
+        return Formal(arg.arg, type, default, kwarg_only, size, repeated)
 
     def _default(
         self, name: str, value: object, type: Attribute, size: int | None, span: Span

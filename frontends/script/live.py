@@ -33,7 +33,7 @@ from .callables import (
 )
 from .calls import BUILTINS
 from .composites import FLAGGED, OVERLOADED, Flags, composite_library, overload_names
-from .contexts import CONTEXTS, context_library
+from .contexts import context_class, context_library
 from .emission import Emission
 from .function import FunctionEmitter
 from .live_classes import LiveClasses
@@ -134,8 +134,8 @@ class World(LiveClasses):
         if root in TORCH_ROOTS and name in ("inf", "nan", "pi", "e"):
             return Simple(em.constant(MATH_CONSTANTS[name], span))
         label = getattr(value, "__name__", "")
-        if label in CONTEXTS and home_of(value).partition(".")[0] in TORCH_ROOTS:
-            context = self.contexts.named_type(CONTEXTS[label])
+        if (name_of_class := context_class(value)) is not None:
+            context = self.contexts.named_type(name_of_class)
             assert isinstance(context, ClassType)
             return Class(context)
         if isinstance(value, type):

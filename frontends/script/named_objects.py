@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping
 
 from tensorscript.base.source import Span
-from tensorscript.eager import modes
 
 from .annotations import NOT_FOUND
 from .contexts import CONTEXTS
@@ -52,8 +51,8 @@ class NamedObjects(LiveResolver):
         home, _, name = plain.rpartition(".")
         if home.partition(".")[0] == "torch":
             home = "tensorscript" + home.removeprefix("torch")
-        if _ROOT + plain in CONTEXTS.values():
-            return getattr(modes, name)
+        if plain in CONTEXTS:
+            return CONTEXTS[plain]
         module = sys.modules.get(home or "__main__")
         if module is not None and hasattr(module, name):
             return getattr(module, name)

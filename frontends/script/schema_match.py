@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import type_variables, typing
+from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -263,6 +264,10 @@ class _Attempt:
         raise _Refused(f"Argument {formal.name} not provided.\n")
 
     def _default(self, formal: Formal) -> Value:
+        if formal.repeated:
+            assert isinstance(formal.default, ListLiteral)
+            number = formal.default.elements[0]
+            return self.em.draft.constant(number, constant_type(number), self.span)
         type = constant_type(formal.default, formal.type)
         return self.em.draft.constant(formal.default, type, self.span)
 

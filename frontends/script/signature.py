@@ -44,13 +44,19 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Formal:
-    """One argument. `size` is N of a broadcasting list `int[N]`."""
+    """One argument.
+
+    Attributes:
+        size: N of a broadcasting list `int[N]`.
+        repeated: its default is one number, of which a call makes the list.
+    """
 
     name: str
     type: Attribute
     default: object = NO_DEFAULT
     kwarg_only: bool = False
     size: int | None = None
+    repeated: bool = False
 
     @property
     def has_default(self) -> bool:

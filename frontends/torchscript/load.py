@@ -14,6 +14,7 @@ from typing import TypeVar
 from tensorscript.base.errors import ArchiveError, CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.frontends.script.contexts import CUSTOM_CLASSES, context_library
 from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.source import parse_text
@@ -39,6 +40,8 @@ class ArchiveLibrary:
     def find(self, qualified_name: str) -> Found | None:
         if qualified_name.startswith(upgrade.PREFIX + "."):
             return upgrade.find(qualified_name)
+        if qualified_name.startswith(CUSTOM_CLASSES):
+            return context_library().find(qualified_name)
         return self.own.find(qualified_name)
 
 

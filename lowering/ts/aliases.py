@@ -144,7 +144,7 @@ def schema_of(op: ts.OperatorOp) -> Schema | None:
 _RANDOM = ("rand", "bernoulli", "multinomial", "normal", "poisson", "dropout", "rrelu", "gumbel",
            "exponential", "geometric", "cauchy", "binomial", "shuffle", "uniform")  # fmt: skip
 _STATE = ("grad_enabled", "autocast", "deterministic", "num_threads", "manual_seed", "profiler",
-          "warn", "time", "rng")  # fmt: skip
+          "record_function", "warn", "time", "rng")  # fmt: skip
 
 
 def is_pure(op: Operation) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, select
 from tensorscript.dialects.ts.constants import Device
+from tensorscript.dialects.ts.types import ClassType
 
 from .builder import Rows
 from .control import branch
@@ -26,6 +27,7 @@ from .values import (
     DictRef,
     FutureValue,
     ListRef,
+    ObjectRef,
     Tensor,
     Text,
     TupleValue,
@@ -431,6 +433,17 @@ _ABSENT = (
 )  # fmt: skip
 """What no tensor of a compiled program ever is."""
 
+
+def _record(ev: Evaluator, *_: Value) -> Value:
+    """What a profiler would be told by; there is none, so it holds nothing."""
+    assert ev.op is not None
+    found = ev.op.results[0].type
+    assert isinstance(found, ClassType)
+    made = ObjectRef(found.class_name.data)
+    ev.b.heap[made] = {}
+    return made
+
+
 CONTAINER: Rows = {
     **STRINGS,
     "aten::dict": _dict,
@@ -490,6 +503,11 @@ CONTAINER: Rows = {
     "prim::EnumValue": lambda ev, x: enum_member(ev, x),
     "prim::rangelist": lambda ev, n: ev.new_list(list(range(n))),
     "aten::wait": _wait,
+    "aten::is_autocast_enabled": lambda ev: ev.autocast.gpu,
+    "aten::is_autocast_cpu_enabled": lambda ev: ev.autocast.cpu,
+    "profiler::_record_function_enter_new": _record,
+    "profiler::_record_function_enter": lambda ev, *_: ev.b.call("aten::zeros", [1]),
+    "profiler::_record_function_exit": lambda ev, *_: None,
     "aten::item": _item,
     "aten::_local_scalar_dense": _item,
     "aten::Int": _converted("aten::Int", int64),

@@ -15,6 +15,7 @@ from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
+from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.constants import (
     Device,
     DictLiteral,
@@ -98,6 +99,7 @@ class Evaluator:
         self.text_rows = tables["text"]
         self.rows = PlainRows(builder, tables["tensor"], tables["scalar"])
         self.depth = 0
+        self.autocasts: list[Autocast] = []
         self.objects: dict[int, ObjectRef] = {}
         self.state: dict[str, Value] = {}
         self.requiring_grad: set[Storage] = set()
@@ -236,6 +238,11 @@ class Evaluator:
             return value
         return self.b.shortened(known(self.b.unsized(value)))
 
+    @property
+    def autocast(self) -> Autocast:
+        """Which casts are made here."""
+        return self.autocasts[-1] if self.autocasts else Autocast()
+
     # --- functions and blocks ---------------------------------------------------------------------
 
     def call(self, name: str, arguments: Sequence[Value]) -> Value:
@@ -261,16 +268,20 @@ class Evaluator:
 
     def run_block(self, block: Block, env: Env) -> None:
         """Evaluate the ops of a block but its terminator."""
-        for op in block.ops:
-            if isinstance(op, ts.YieldOp | ts.ReturnOp):
-                return
-            self.op = op
-            self.b.span = span_of(op) or self.b.span
-            handler = self.handlers.get(type(op))
-            if handler is None:
-                self.b.operator = op.name
-                self.b.cannot("has no native form")
-            handler(self, op, env)
+        entered = len(self.autocasts)
+        try:
+            for op in block.ops:
+                if isinstance(op, ts.YieldOp | ts.ReturnOp):
+                    return
+                self.op = op
+                self.b.span = span_of(op) or self.b.span
+                handler = self.handlers.get(type(op))
+                if handler is None:
+                    self.b.operator = op.name
+                    self.b.cannot("has no native form")
+                handler(self, op, env)
+        finally:
+            del self.autocasts[entered:]  # a block that raises leaves the contexts in it
 
     def run_region(self, block: Block, env: Env, arguments: Sequence[Value]) -> list[Value]:
         env.update(zip(block.args, arguments, strict=True))

@@ -12,7 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.dtypes import bfloat16, bool_, float16, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
@@ -488,8 +488,7 @@ SCALAR: Rows = {
     "aten::warn": lambda b, *_: None,
     "aten::is_grad_enabled": lambda b: True,
     "aten::set_grad_enabled": lambda b, *_: None,
-    "aten::is_autocast_enabled": lambda b, *_: False,
-    "aten::is_autocast_cpu_enabled": lambda b, *_: False,
+    "aten::get_autocast_dtype": lambda b, device: (bfloat16 if device == "cpu" else float16).code,
     "aten::is_scripting": lambda b: True,
     "aten::_get_tracing_state": lambda b: False,
     "aten::has_torch_function": lambda b, *_: False,

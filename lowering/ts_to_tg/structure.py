@@ -12,6 +12,7 @@ from tensorscript.dialects.te.expr import Expr, binary
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
+from tensorscript.dialects.ts.autocast import Autocast, is_autocast
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
 
@@ -62,6 +63,8 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     if changes_shape(name):
         return reshape_names(ev, op, env)
     arguments = [env[a] for a in op.arguments]
+    if ev.autocasts:
+        arguments = _autocast(ev, op, arguments)
     if name in ("aten::tensor", "aten::as_tensor.list") and isinstance(
         op.arguments[0].type, tt.ListType
     ):
@@ -77,6 +80,17 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
         parts = value.elements if isinstance(value, TupleValue) else value
         for out, v in zip(outputs, parts, strict=True):
             env[out] = ev.boxed(v)
+
+
+def _autocast(ev: Evaluator, op: ts.OperatorOp, arguments: list[Value]) -> list[Value]:
+    """The arguments of an operator as it takes them inside `with torch.autocast(...)`."""
+    out: list[Value] = []
+    for value, given in zip(arguments, op.arguments, strict=True):
+        dtype = None
+        if isinstance(value, Tensor) and isinstance(given.type, tt.TensorType):
+            dtype = ev.autocast.cast_of(op, value.dtype)
+        out.append(value if dtype is None else ev.b.cast(value, dtype))
+    return out
 
 
 def _list_dtype(ev: Evaluator, type: Attribute, arguments: Sequence[Value]) -> Value:
@@ -304,6 +318,19 @@ def _enter(ev: Evaluator, op: ts.EnterOp | ts.ExitOp, env: Env) -> None:
     is_enter = isinstance(op, ts.EnterOp)
     name = f"{owner.class_name}.{'__enter__' if is_enter else '__exit__'}"
     env[op.result] = ev.call(name, [owner] if is_enter else [owner, None, None, None])
+    if is_autocast(owner.class_name) and is_enter:
+        ev.autocasts.append(_entered(ev, owner))
+    elif is_autocast(owner.class_name):
+        ev.autocasts.pop()
+
+
+def _entered(ev: Evaluator, owner: ObjectRef) -> Autocast:
+    """Which casts are made inside a `with` over one of autocast's objects."""
+    attributes = ev.b.heap[owner]
+    device, enabled, code = (attributes[name] for name in ("device", "_enabled", "fast_dtype"))
+    if not (isinstance(device, str) and isinstance(enabled, bool) and isinstance(code, int)):
+        ev.b.cannot("an autocast that depends on unknown values")
+    return ev.autocast.entered(device, enabled, code)
 
 
 def script_error(raised: Raised, ev: Evaluator) -> ScriptError:

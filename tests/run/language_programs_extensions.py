@@ -31,6 +31,14 @@ def f(x: float, n: int, s: str):
 >>> f(2.5, 1234, "ab")
 >>> f(-0.125, 7, "")
 
+=== autocast_flag
+def f(x, on: bool):
+    with torch.autocast("cpu", enabled=on):
+        y = x @ x
+    return y
+>>> f(T([[1.5]]), True)
+>>> f(T([[1.5]]), False)
+
 === format_numbered
 def f(x: int, y: int):
     return "{0} {1} {0}".format(x, y), "{1:03d}".format(x, y)

@@ -755,4 +755,26 @@ class M(L):
     def forward(self, x):
         return x * 3
 >>> f(T([1.0]))
+
+=== number_for_a_list_default
+from torch._jit_internal import BroadcastingList2
+def first(x, k: BroadcastingList2[int] = 1):
+    return x + k[0]
+class M(nn.Module):
+    def forward(self, x):
+        return first(x), first(x, 3), F.max_pool2d(x, 2), F.avg_pool2d(x, 2)
+>>> f(torch.arange(36.).reshape(1, 1, 6, 6))
+
+=== autocast_inside
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 3)
+        self.c = nn.LayerNorm(3)
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            y = self.c(torch.relu(self.l(x)))
+            z = F.gelu(y) * 2
+        return y, z, self.l(x)
+>>> f(T([[1.0, 2.0]]))
 """

@@ -120,3 +120,91 @@ def test_modules_that_only_stand_in() -> None:
     assert ts.fx.wrap(len) is len
     with ts.nn.attention.sdpa_kernel([ts.nn.attention.SDPBackend.MATH]):
         assert ts.relu(x).tolist() == [1, 1]
+
+
+@ts.jit.script
+def asked(x: ts.Tensor) -> Any:
+    with ts.autocast("cpu"):
+        inside = ts.is_autocast_enabled(), ts.is_autocast_cpu_enabled()
+    with ts.autocast("cuda"):
+        inside_gpu = ts.is_autocast_enabled(), ts.is_autocast_cpu_enabled()
+    return inside, inside_gpu, ts.is_autocast_enabled()
+
+
+def test_scripts_know_where_they_are() -> None:
+    """PyTorch ends the process here."""
+    expected = ((False, True), (True, False), False)
+    assert asked(ts.ones(1)) == expected
+    compiled = ts.compile(asked, cache=False)
+    assert compiled(ts.ones(1)) == expected and compiled.stats.native
+
+
+def unsafe(x: ts.Tensor) -> Any:
+    with ts.autocast("cpu"):
+        return ts.nn.functional.binary_cross_entropy(x, x)
+
+
+def other_device(x: ts.Tensor) -> Any:
+    with ts.autocast("xpu"):
+        return x @ x
+
+
+def raises(x: ts.Tensor, fails: bool) -> Any:
+    with ts.autocast("cpu"):
+        assert not fails, "asked to"
+        return x @ x
+
+
+def test_scripts_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="Unsafe to autocast"):
+        ts.jit.script(unsafe)(ts.ones(1))
+    with pytest.raises(RuntimeError, match="unrecognized device for autocast pass: xpu"):
+        ts.jit.script(other_device)(ts.ones(1, 1))
+
+
+def decorated(x: ts.Tensor) -> Any:
+    return x @ x
+
+
+def test_scripts_have_no_decorator() -> None:
+    inside = ts.autocast("cpu")(decorated)
+    assert inside(ts.ones(1, 1)).dtype is ts.bfloat16
+    with pytest.raises(
+        RuntimeError, match=r"autocast\(\) decorator is not supported in script mode"
+    ):
+        ts.jit.script(inside)
+
+
+def test_a_failure_leaves_the_context() -> None:
+    scripted, x = ts.jit.script(raises), ts.ones(2, 2)
+    with pytest.raises(ts.jit.Error, match="asked to"):
+        scripted(x, True)
+    assert ts.jit.script(product)(x).dtype is ts.float32
+    assert scripted(x, False).dtype is ts.bfloat16
+
+
+def product(x: ts.Tensor) -> Any:
+    return x @ x
+
+
+def test_scripts_follow_the_autocast_around_them() -> None:
+    """The script's own rules are added to those of eager mode."""
+    x = ts.ones(2, 2, dtype=ts.bfloat16)
+    scripted = ts.jit.script(exponentials)
+    with ts.autocast("cpu"), ts.compiler.jit.callables.executor("native"):
+        assert scripted(x).dtype is ts.float32
+        assert ts.exp(x).dtype is ts.bfloat16
+    assert scripted(x).dtype is ts.bfloat16
+
+
+def exponentials(x: ts.Tensor) -> Any:
+    return x.exp()
+
+
+def test_labels() -> None:
+    @ts.profiler.record_function("part")
+    def run(x: ts.Tensor) -> Any:
+        with ts.autograd.profiler.record_function("inner"):
+            return x + 1
+
+    assert run(ts.ones(1)).tolist() == [2]

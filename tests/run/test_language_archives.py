@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import language_programs_classes
+import language_programs_contexts
 import language_programs_functions
 import language_programs_named
 import pytest
@@ -26,6 +27,7 @@ import tensorscript
 
 PROGRAMS = programs_of(
     language_programs_classes,
+    language_programs_contexts,
     language_programs_functions,
     language_programs_named,
 )

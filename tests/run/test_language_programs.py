@@ -11,6 +11,7 @@ import language_programs_assignments
 import language_programs_classes
 import language_programs_collections
 import language_programs_containers
+import language_programs_contexts
 import language_programs_dead_code
 import language_programs_functions
 import language_programs_leaving
@@ -47,6 +48,7 @@ PROGRAMS = programs_of(
     language_programs_classes,
     language_programs_collections,
     language_programs_containers,
+    language_programs_contexts,
     language_programs_dead_code,
     language_programs_functions,
     language_programs_leaving,

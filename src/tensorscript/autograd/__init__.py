@@ -1,5 +1,6 @@
 """`torch.autograd` without gradients."""
 
+from tensorscript.autograd import profiler
 from tensorscript.eager.autograd import (
     Function,
     Variable,
@@ -16,5 +17,6 @@ __all__ = [
     "grad",
     "inference_mode",
     "no_grad",
+    "profiler",
     "set_grad_enabled",
 ]

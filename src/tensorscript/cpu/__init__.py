@@ -1,0 +1,5 @@
+"""`torch.cpu`."""
+
+from tensorscript.cpu import amp
+
+__all__ = ["amp"]
