@@ -21,6 +21,31 @@ _BREAK: dict[type, re.Pattern[Any]] = {
 """What ends a line."""
 
 
+_INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
+
+
+def integer_of(text: str) -> int:
+    """The integer that a text is; white space may stand before it only.
+
+    Raises:
+        ValueError: it is none; says so as TorchScript does.
+    """
+    if not _INTEGER.fullmatch(text):
+        raise ValueError(f"invalid literal for int() with base 10: {text!r}")
+    return int(text)
+
+
+def float_of(text: str) -> float:
+    """The number that a text is; white space may stand before it only.
+
+    Raises:
+        ValueError: it is none; says so as TorchScript does.
+    """
+    if text != text.rstrip() or "_" in text:
+        raise ValueError(f"could not convert string to float: {text!r}")
+    return float(text)
+
+
 def encoded(x: Any) -> Any:
     """Every string in `x` as UTF-8."""
     if isinstance(x, str):

@@ -27,7 +27,10 @@ _CUT = frozenset((
     "bernoulli", "multinomial", "normal", "set_data", "data",
 ))  # fmt: skip
 """Operators with floating-point results that do not depend on their operands' values."""
-_HIDDEN = frozenset(("embedding_renorm_",))
+_HIDDEN = frozenset((
+    "embedding_renorm_", "_no_grad_fill_", "_no_grad_normal_", "_no_grad_uniform_",
+    "_no_grad_zero_",
+))  # fmt: skip
 """Operators whose writes no gradient is to see: PyTorch calls them with gradients off."""
 _UNCOUNTED = frozenset(("requires_grad_", "detach_", "set_data"))
 """Operators that write to no element of the tensor they are called to change."""

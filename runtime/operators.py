@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key
+from functools import cache, cmp_to_key
 from typing import Any
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.ops import OperatorOp
-from tensorscript.dialects.ts.types import ClassType, TensorType
+from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType, TensorType
 from tensorscript.eager.dispatch import call, call_overload
+from tensorscript.eager.kernels.container import unsortable
+from tensorscript.eager.kernels.scalar import is_same
 from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.storage import TensorBase
@@ -20,6 +23,12 @@ from .codes import decode, encode
 from .list_tensors import tensor_of_list
 from .machine import Machine
 from .values import ScriptObject
+
+
+@cache
+def _tensors_of(name: str) -> tuple[int, ...]:
+    """The places of an operator's arguments that have to be tensors."""
+    return tuple(at for at, a in enumerate(schema(name).arguments) if a.type.kind == "Tensor")
 
 
 def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any:
@@ -33,6 +42,12 @@ def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any
         arguments = _autocast(i.autocast, op, arguments)
     if special := _SPECIAL.get(name.partition(".")[0]):
         return special(i, arguments, op)
+    for at in _tensors_of(name):
+        if arguments[at] is None:
+            raise OperatorError(
+                "Expected a proper Tensor but got None (or an undefined Tensor in C++) for "
+                f"argument #{at} '{schema(name).arguments[at].name}'"
+            )
     return encode(call_overload(name, decode(name, arguments)))
 
 
@@ -85,6 +100,9 @@ def _holds_object(x: Any) -> bool:
 def _sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     """`sort` and `sorted`: script objects are compared by their own `__lt__`."""
     items = arguments[0]
+    listed = op.arguments[0].type
+    if isinstance(listed, ListType) and isinstance(listed.element, OPEN_TYPES) and items:
+        raise unsortable(items[0])  # whatever the elements are
     if not (isinstance(items, list) and items and _holds_object(items[0])):
         return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
 
@@ -111,6 +129,10 @@ def _record(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> ScriptObj
     return ScriptObject(found.class_name.data)
 
 
+def _is(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> bool:
+    return op.arguments[0] is op.arguments[1] or is_same(*arguments)
+
+
 _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::is_autocast_enabled": lambda i, a, op: i.autocast.gpu,
     "aten::is_autocast_cpu_enabled": lambda i, a, op: i.autocast.cpu,
@@ -120,6 +142,8 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "profiler::_record_function_enter": lambda i, a, op: call("aten::zeros", ([1],)),
     "profiler::_record_function_exit": lambda i, a, op: None,
     "profiler::_call_end_callbacks_on_jit_fut": lambda i, a, op: a[1],
+    "aten::__is__": _is,
+    "aten::__isnot__": lambda i, a, op: not _is(i, a, op),
     "aten::wait": lambda i, a, op: a[0].wait(),
     "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,

@@ -316,6 +316,9 @@ ANY_LIST = AnyListType()
 ANY_TUPLE = AnyTupleType()
 FUNCTION = FunctionType()
 
+OPEN_TYPES = AnyType | OptionalType | UnionType
+"""Types whose values are of several."""
+
 TYPES: list[type[Attribute]] = [
     TensorType, IntType, FloatType, ComplexType, BoolType, StringType, NoneType, NumberType,
     DeviceType, GeneratorType, AnyType, AnyListType, AnyTupleType, FunctionType, ListType,

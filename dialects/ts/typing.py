@@ -84,26 +84,40 @@ def _field_texts(type: TupleType) -> list[str]:
 
 
 def ir_text(type: Attribute) -> str:
-    """The type as graphs print it: `int[]`, `Tensor?`, `Dict(str, int)`."""
+    """The type as graphs print it: `int[]`, `Tensor?`, `Dict(str, int)`.
+
+    NamedTuples are written out, except inside dicts and unions.
+    """
+    return _text(type, ir_text)
+
+
+def schema_text(type: Attribute) -> str:
+    """The type as schemas print it: as graphs do, but NamedTuples by name."""
+    if isinstance(type, TupleType) and type.class_name.data:
+        return type.class_name.data
+    return _text(type, schema_text)
+
+
+def _text(type: Attribute, inside: Callable[[Attribute], str]) -> str:
     match type:
         case TensorType():
             return _tensor_text(type.info)
         case ListType():
-            return f"{ir_text(type.element)}[]"
+            return f"{inside(type.element)}[]"
         case OptionalType():
-            return f"{ir_text(type.element)}?"
+            return f"{inside(type.element)}?"
         case DictType():
-            return f"Dict({ir_text(type.key)}, {ir_text(type.value)})"
+            return f"Dict({schema_text(type.key)}, {schema_text(type.value)})"
         case TupleType():
             if type.field_names:
                 return f"NamedTuple({', '.join(_field_texts(type))})"
             if type.class_name.data:
                 return type.class_name.data
-            return f"({', '.join(map(ir_text, type.elements))})"
+            return f"({', '.join(map(inside, type.elements))})"
         case UnionType():
-            return f"Union({', '.join(map(ir_text, type.members))})"
+            return f"Union({', '.join(map(schema_text, type.members))})"
         case FutureType():
-            return f"Future[{ir_text(type.element)}]"
+            return f"Future[{inside(type.element)}]"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
         case InterfaceType():
@@ -162,8 +176,6 @@ def message_text(type: Attribute) -> str:
             return "number"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
-        case InterfaceType():
-            return f"InterfaceType<{type.class_name.data.rpartition('.')[2]}>"
     return annotation_text(type)
 
 

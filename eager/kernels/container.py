@@ -88,13 +88,18 @@ def repeat_in_place(items: list[Any], n: int) -> list[Any]:
     return items
 
 
+def unsortable(element: Any) -> OperatorError:
+    """The refusal to sort a list whose first element is this one."""
+    return OperatorError(
+        "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines "
+        "the __lt__ compare method or Tuples of aforementioned types can be sorted, got list "
+        f"of {_kind(element)}"
+    )
+
+
 def _check_sortable(items: list[Any]) -> None:
     if items and isinstance(items[0], (list, dict)):
-        raise OperatorError(
-            "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines "
-            "the __lt__ compare method or Tuples of aforementioned types can be sorted, got list "
-            f"of {_kind(items[0])}"
-        )
+        raise unsortable(items[0])
     if items and isinstance(items[0], tuple) and not _is_sortable(items[0]):
         raise OperatorError(
             f"Contained elements in {_kind(items[0])} are not sortable. Only ints, floats, bools, "

@@ -335,6 +335,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::fill.Scalar": lambda self, v: fill_(clone(self), v),
     "aten::fill.Tensor": lambda self, v: fill_(clone(self), v),
     "aten::zero_": zero_,
+    "aten::_no_grad_fill_": fill_,
+    "aten::_no_grad_zero_": zero_,
     **_window_rows("hann_window", (0.5, -0.5)),
     **_window_rows("hamming_window", (0.54, -0.46)),
     "aten::hamming_window.periodic_alpha": lambda n, periodic, alpha, dtype=None, *_: window(

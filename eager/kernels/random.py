@@ -304,6 +304,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::randperm.generator": randperm_with,
     "aten::uniform_": uniform_,
     "aten::normal_": normal_,
+    "aten::_no_grad_uniform_": uniform_,
+    "aten::_no_grad_normal_": normal_,
     "aten::normal.Tensor_float": normal_tensors,
     "aten::normal.float_Tensor": normal_tensors,
     "aten::normal.Tensor_Tensor": normal_tensors,

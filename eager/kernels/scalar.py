@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import cmath
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.text import float_of, integer_of
 
 from ..storage import wrap_int64
 
@@ -100,9 +100,6 @@ def _implicit(t: Any, is_int: bool = False) -> Any:
     return t.item()
 
 
-_INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
-
-
 def quotient_and_remainder(a: Any, b: Any) -> tuple[Any, Any]:
     """`divmod(a, b)`."""
     if b == 0:
@@ -112,12 +109,17 @@ def quotient_and_remainder(a: Any, b: Any) -> tuple[Any, Any]:
     return floor_divide(a, b), remainder(a, b)
 
 
+def _of_text(convert: Callable[[str], Any], text: str) -> Any:
+    try:
+        return convert(text)
+    except ValueError as error:
+        raise OperatorError(str(error)) from None
+
+
 def to_int(x: Any) -> int:
     """C's conversion: towards zero; what does not fit is -2**63."""
     if isinstance(x, str):
-        if not _INTEGER.fullmatch(x):
-            raise OperatorError(f"invalid literal for int() with base 10: {x!r}")
-        return int(x)
+        return _of_text(integer_of, x)
     if isinstance(x, complex):
         raise OperatorError("value cannot be converted to type int without overflow")
     if isinstance(x, float) and not -(2.0**63) <= x < 2.0**63:
@@ -127,12 +129,7 @@ def to_int(x: Any) -> int:
 
 def to_float(x: Any) -> float:
     if isinstance(x, str):
-        try:
-            if x == x.rstrip():
-                return float(x)
-        except ValueError:
-            pass
-        raise OperatorError(f"could not convert string to float: {x!r}")
+        return _of_text(float_of, x)
     if isinstance(x, complex):
         raise OperatorError("value cannot be converted to type float without overflow")
     return float(x)
@@ -178,8 +175,11 @@ def factorial(a: int) -> int:
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Identity, which for numbers and strings is equality; tensors are never compared."""
-    return a is b or (isinstance(a, int | float | str) and isinstance(b, type(a)) and a == b)
+    """Identity, which for numbers is equality. Of two strings or complex numbers Python does not
+    tell: scripts that compare one with itself do not ask here."""
+    if isinstance(a, str | complex) and isinstance(b, str | complex):
+        return False
+    return a is b or (isinstance(a, int | float) and isinstance(b, type(a)) and a == b)
 
 
 def range_length(low: int, high: int, step: int) -> int:

@@ -364,7 +364,7 @@ class Closure(Sugared):
 class ExceptionClass(Sugared):
     """An exception class; only `raise` can use it."""
 
-    kind = "Python exception class"
+    kind = "Python exception"
     qualified_name: str
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:

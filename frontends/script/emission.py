@@ -256,7 +256,13 @@ class Emission:
         raise NotImplementedError
 
     def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
-        """An object as a value of an interface that its class fulfils."""
+        """An object as a value of an interface if its class fulfils it, else as it is."""
+        raise NotImplementedError
+
+    def unlike_interface(
+        self, type: Attribute, wanted: InterfaceType, span: Span | None
+    ) -> str | None:
+        """Why a class does not fulfil an interface; None if it does."""
         raise NotImplementedError
 
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:

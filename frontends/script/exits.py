@@ -114,7 +114,8 @@ class _Lowering:
         """Drop what can never run; results of the block become placeholders."""
         del block.nodes[keep:]
         if self.target is not block:
-            block.outputs = list(self.placeholders_like(block.outputs))
+            # From the last to the first: later ones come to stand before earlier ones.
+            block.outputs = self.placeholders_like(block.outputs[::-1])[::-1]
 
     def _arrive(self, block: Block, exit: _Exit) -> None:
         """The block that an exit goes to takes the exit's values as its results."""
@@ -214,8 +215,12 @@ def _fuse_with_next(first: Node, second: Node, values: dict[Value, Value]) -> bo
         taken = second.blocks[0 if draft.constant_of(result) else 1]
         mapping: dict[Value, Value] = dict(zip(first.outputs, block.outputs, strict=True))
         _substitute(taken, mapping)
-        block.nodes += taken.nodes
-        block.outputs += taken.outputs
+        fused: dict[Value, Value] = {}
+        for node in taken.nodes:
+            if fused:
+                _substitute_in(node, fused)
+            _append(block.nodes, node, fused)
+        block.outputs += [fused.get(v, v) for v in taken.outputs]
     for output in second.outputs:
         values[output] = first.add_output(output.type, output.name)
     return True
@@ -224,10 +229,20 @@ def _fuse_with_next(first: Node, second: Node, values: dict[Value, Value]) -> bo
 def _substitute(block: Block, values: dict[Value, Value]) -> None:
     """Replace values in a block and everything inside it, in place."""
     for node in block.nodes:
-        node.inputs = [values.get(v, v) for v in node.inputs]
-        for inner in node.blocks:
-            _substitute(inner, values)
+        _substitute_in(node, values)
     block.outputs = [values.get(v, v) for v in block.outputs]
+
+
+def _substitute_in(node: Node, values: dict[Value, Value]) -> None:
+    node.inputs = [values.get(v, v) for v in node.inputs]
+    for inner in node.blocks:
+        _substitute(inner, values)
+
+
+def _append(nodes: list[Node], node: Node, values: dict[Value, Value]) -> None:
+    """Put a node behind the others, or into the one before it."""
+    if not nodes or not _fuse_with_next(nodes[-1], node, values):
+        nodes.append(node)
 
 
 def _fuse_ifs(block: Block, values: dict[Value, Value]) -> None:
@@ -236,8 +251,7 @@ def _fuse_ifs(block: Block, values: dict[Value, Value]) -> None:
         node.inputs = [values.get(v, v) for v in node.inputs]
         for inner in node.blocks:
             _fuse_ifs(inner, values)
-        if not out or not _fuse_with_next(out[-1], node, values):
-            out.append(node)
+        _append(out, node, values)
     block.nodes = out
     block.outputs = [values.get(v, v) for v in block.outputs]
 

@@ -60,6 +60,15 @@ def _int(value: float | str) -> int:
     return int(value)
 
 
+def is_same(a: object, b: object) -> bool:
+    """`is` of two constants: numbers are compared by value, and others are two objects."""
+    return (
+        a is b
+        if isinstance(a, bool | type(None))
+        else (isinstance(a, int | float) and isinstance(b, type(a)) and a == b)
+    )
+
+
 _Function = Callable[..., object]
 
 _TABLE: dict[str, _Function] = {
@@ -83,8 +92,8 @@ _TABLE: dict[str, _Function] = {
     "aten::__lshift__": operator.lshift,
     "aten::__rshift__": operator.rshift,
     "aten::__not__": operator.not_,
-    "aten::__is__": lambda a, b: a is b or (a is not None and b is not None and a == b),
-    "aten::__isnot__": lambda a, b: not (a is b or (a is not None and b is not None and a == b)),
+    "aten::__is__": is_same,
+    "aten::__isnot__": lambda a, b: not is_same(a, b),
     "aten::__range_length": range_length,
     "aten::__derive_index": lambda index, start, step: start + index * step,
     "aten::len": lambda s: len(s.encode()),
@@ -106,6 +115,7 @@ _TABLE: dict[str, _Function] = {
     "aten::device": lambda s: Device(str(device(s))),
 }
 
+_IDENTITY = frozenset({"aten::__is__", "aten::__isnot__"})
 _NEVER = frozenset({"aten::hash", "prim::id", "aten::warn", "aten::manual_seed"})
 """Operators whose result another process, or another day, does not share."""
 
@@ -148,6 +158,9 @@ def fold(node: Node) -> tuple[object] | None:
         return (any(is_subtype(found, wanted) for wanted in classes),)
     if node.kind == "prim::unchecked_cast":
         return (values[0],) if node.output.type != ANY else None
+    if node.kind in _IDENTITY and isinstance(values[0], EnumRef):
+        # Equal constants of other types are one value here, and two objects there.
+        return ((node.inputs[0] is node.inputs[1]) == (node.kind == "aten::__is__"),)
     function = _TABLE.get(node.kind) or _kernel(node)
     if function is None:
         return None

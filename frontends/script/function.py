@@ -16,9 +16,11 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
 from tensorscript.dialects.ts.types import (
+    COMPLEX,
     FLOAT,
     FUNCTION,
     INFERRED_TENSOR,
+    INT,
     NONE,
     TENSOR,
     ClassType,
@@ -208,9 +210,15 @@ class FunctionEmitter(Objects):
     def _default(
         self, name: str, value: object, type: Attribute, size: int | None, span: Span
     ) -> object:
-        if isinstance(value, int) and not isinstance(value, bool) and type == FLOAT:
-            return float(value)
         inner = typing.without_none(type)
+        if isinstance(value, bool) and inner == INT:
+            return int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and inner == FLOAT:
+            return float(value)
+        if isinstance(value, int | float) and inner == COMPLEX:
+            return complex(value)
+        if value is None and isinstance(type, TensorType):
+            return None  # an undefined tensor
         if isinstance(value, tuple) and isinstance(inner, ListType):
             value = ListLiteral(value)
         if size is not None and isinstance(value, int | float):

@@ -219,35 +219,26 @@ class Objects(Statements):
     # Interfaces
 
     def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
-        """An object as a value of an interface that its class fulfils.
+        """An object as a value of an interface if its class fulfils it, else as it is."""
+        fulfils = self.unlike_interface(value.type, wanted, span) is None
+        return self.cast(value, wanted, span) if fulfils else value
 
-        A value of another interface that does not cover this one stays as it is.
-
-        Raises:
-            CompileError: a method is missing or differs.
-        """
-        if isinstance(value.type, InterfaceType):
-            return self.cast(value, wanted, span) if self._covers(value.type, wanted) else value
-        self.check_interface("Value", value, wanted, span)
-        return self.cast(value, wanted, span)
-
-    def _covers(self, wide: InterfaceType, narrow: InterfaceType) -> bool:
-        """Whether whatever fulfils `wide` fulfils `narrow`."""
-        info, interface = self.info(wide), self.info(narrow)
+    def unlike_interface(
+        self, type: Attribute, wanted: InterfaceType, span: Span | None
+    ) -> str | None:
+        """Why a class, or what fulfils another interface, does not fulfil this one: a method is
+        missing or differs."""
+        assert isinstance(type, ClassType | InterfaceType)
+        info, interface = self.info(type), self.info(wanted)
         assert info is not None and interface is not None
         for name in interface.methods:
-            self.class_method(wide, name, None)
-        return incompatibility(info, interface) is None
+            self.class_method(type, name, span)
+        return incompatibility(info, interface)
 
     def check_interface(
         self, label: str, value: Value, wanted: InterfaceType, span: Span | None
     ) -> None:
-        assert isinstance(value.type, ClassType)
-        info, interface = self.info(value.type), self.info(wanted)
-        assert info is not None and interface is not None
-        for name in interface.methods:
-            self.class_method(value.type, name, span)
-        if (why := incompatibility(info, interface)) is not None:
+        if (why := self.unlike_interface(value.type, wanted, span)) is not None:
             shown = typing.message_text(wanted)
             raise self.error(f"{label} is not of annotated type {shown}: {why}", span)
 

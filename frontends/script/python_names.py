@@ -36,6 +36,7 @@ from .written_out import Assertion, ListWithDefault
 TORCH_ROOTS = frozenset({"torch", "tensorscript"})
 _OWN_FUNCTIONS = ("tensorscript.eager.namespace", "tensorscript.eager.nn.functional")
 """Modules of operators' faces: their functions are never compiled from their Python."""
+_INIT = "tensorscript.eager.nn.init"
 _CLASS_HOMES = {
     **dict.fromkeys(("RNNCellBase", "RNNCell", "LSTMCell", "GRUCell"), "rnn"),
     **dict.fromkeys(("InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"), "instancenorm"),
@@ -48,6 +49,7 @@ _CLASS_HOMES = {
 }
 """The files of `torch.nn.modules` that hold what our files of other names hold."""
 _PUBLIC_HOMES = (
+    (_INIT, "torch.nn.init"),
     ("tensorscript.eager.nn.functions.", "torch.nn.functional"),
     ("tensorscript.eager.nn.layers.", "torch.nn.modules."),
     ("tensorscript.eager.nn.", "torch.nn.modules."),
@@ -205,6 +207,8 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
         return None
     if home_of(value).startswith(_WRITTEN):
         return _written_form(name)
+    if home_of(value) == _INIT:
+        return None
     if root == "tensorscript":
         # Our public functions may have inner names: the name they were found by counts.
         names = (sought, name) if module else (name, sought)

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.constants import ListLiteral
@@ -61,6 +62,10 @@ class Writer(Protocol):
     def unpack_tuple(self, value: Value, span: Span | None) -> list[Value]: ...
 
     def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value: ...
+
+    def unlike_interface(
+        self, type: Attribute, wanted: InterfaceType, span: Span | None
+    ) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -268,6 +273,8 @@ class _Attempt:
             assert isinstance(formal.default, ListLiteral)
             number = formal.default.elements[0]
             return self.em.draft.constant(number, constant_type(number), self.span)
+        if formal.default is None and isinstance(formal.type, TensorType):
+            raise CompileError("Unsupported value kind: Tensor", self.span)
         type = constant_type(formal.default, formal.type)
         return self.em.draft.constant(formal.default, type, self.span)
 
@@ -313,7 +320,10 @@ class _Attempt:
             ) from None
         value = convert(self.em, value, wanted, self.conversions, self.span)
         if not is_compatible(value.type, wanted):
-            raise _Refused(_mismatch(formal, value.type))
+            text = _mismatch(formal, value.type)
+            if isinstance(wanted, InterfaceType) and isinstance(value.type, ClassType):
+                text += self.em.unlike_interface(value.type, wanted, self.span) or ""
+            raise _Refused(text)
         return value
 
 

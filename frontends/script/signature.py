@@ -123,11 +123,11 @@ def signature_text(signature: Signature) -> str:
         if formal.kwarg_only and not starred:
             parts.append("*")
             starred = True
-        text = f"{typing.ir_text(formal.type)} {formal.name}"
+        text = f"{typing.schema_text(formal.type)} {formal.name}"
         parts.append(text + (f"={_default_text(formal.default)}" if formal.has_default else ""))
     names = signature.return_names or ("",) * len(signature.returns)
     rows = zip(signature.returns, names, strict=True)
-    returns = ", ".join(f"{typing.ir_text(t)} {name}".rstrip() for t, name in rows)
+    returns = ", ".join(f"{typing.schema_text(t)} {name}".rstrip() for t, name in rows)
     single = len(signature.returns) == 1 and not returns.startswith("(")
     short = signature.name.rpartition(".")[2]
     return f"{short}({', '.join(parts)}) -> {returns if single else f'({returns})'}"

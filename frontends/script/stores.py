@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from xdsl.ir import Attribute
 
@@ -236,6 +237,12 @@ class Stores(Calls):
             )
         self.set_attribute(base, target.attr, value.as_value(self, span), span)
 
+    def _unclosed(self, target: ast.Subscript, part: ast.Slice) -> Span:
+        """A subscript up to the last expression in it."""
+        bounds = [b for b in (part.lower, part.upper, part.step) if b is not None]
+        ends = [self.span(b).end for b in (target.value, *bounds)]
+        return replace(self.span(target), end=ends[-1])
+
     def assign_subscript(self, target: ast.Subscript, value: Value, span: Span) -> None:
         base = self.expr(target.value)
         if isinstance(base.type, TensorType):
@@ -245,7 +252,7 @@ class Stores(Calls):
             raise self.error(
                 "Sliced expression not yet supported for subscripted assignment. File a bug if you "
                 "want this",
-                self.span(target),
+                self._unclosed(target, target.slice),
             )
         index = self.expr(target.slice)
         if isinstance(base.type, ClassType):

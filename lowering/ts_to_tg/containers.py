@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, select
-from tensorscript.dialects.ts.constants import Device
-from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType
 
 from .builder import Rows
 from .control import branch
@@ -188,6 +188,10 @@ def _order_key(ev: Evaluator, value: Value) -> Any:
 
 def _known_elements(ev: Evaluator, x: ListRef) -> list[Value]:
     items = list(ev.b.heap[x])
+    assert ev.op is not None
+    listed = ev.op.operands[0].type
+    if items and isinstance(listed, ListType) and isinstance(listed.element, OPEN_TYPES):
+        ev.b.cannot("sorting a list of several types")
     if any(map(_has_unknown, items)):
         grow(ev, x, "the order of values that are not known")
     return items
@@ -367,7 +371,16 @@ def _device(ev: Evaluator, text: Value, index: Value = None) -> Value:
     return Device(text)
 
 
+_TWO_OBJECTS = EnumRef | str | complex | TupleValue
+"""Of which each argument and each constant is another object."""
+
+
 def _is(ev: Evaluator, x: Value, y: Value) -> Value:
+    assert ev.op is not None
+    if ev.op.operands[0] is ev.op.operands[1]:
+        return True
+    if isinstance(x, _TWO_OBJECTS) and isinstance(y, _TWO_OBJECTS):
+        return False
     if isinstance(x, ListRef | DictRef) and isinstance(y, ListRef | DictRef):
         return x is y
     return ev.scalar_rows["aten::__is__"](ev.b, ev.plain(x), ev.plain(y))
@@ -457,7 +470,7 @@ CONTAINER: Rows = {
     "aten::Delete": _delete,
     "aten::clear": _clear,
     "aten::reverse": _reverse,
-    **{f"aten::sort.{kind}": _sort for kind in ("int", "float", "bool", "str", "any")},
+    **{f"aten::sort.{kind}": _sort for kind in ("int", "float", "bool", "str", "Tensor", "any")},
     "aten::sorted": _sorted,
     "aten::copy.t": _copy,
     **{f"aten::copy.Dict_{kind}": _copy for kind in ("str", "int", "bool", "float", "complex")},

@@ -281,6 +281,8 @@ CREATION: Rows = {
     "aten::copy": _copy,
     "aten::fill": _fill,
     "aten::zero": lambda b, x: b.full(x.shape, 0, x.dtype),
+    "aten::_no_grad_fill": _fill,
+    "aten::_no_grad_zero": lambda b, x: b.full(x.shape, 0, x.dtype),
     "aten::tril": triangle(True),
     "aten::triu": triangle(False),
 }

@@ -326,6 +326,17 @@ def _positive(at: int) -> Callable[..., Expr]:
     return lambda *e: cast(e[at], float64) > 0
 
 
+_UNIFORM = _checked(
+    _with_parameters(uniform, lambda u, low, high: u * (high - low) + low, 2, double=False),
+    "uniform_ expects to return a [from, to) range, but found from={0} > to={1}",
+    lambda low, high, *_: binary("le", cast(low, float64), cast(high, float64)),
+)
+_NORMAL = _checked(
+    _with_parameters(normal, lambda z, mean, std: z * std + mean, 2, double=False),
+    "normal expects std >= 0.0, but found std {1}",
+    lambda mean, std, *_: binary("ge", cast(std, float64), const(0.0, float64)),
+)
+
 RANDOM: Rows = {
     "aten::rand": _sampled(uniform),
     "aten::randn": _sampled(normal),
@@ -341,16 +352,8 @@ RANDOM: Rows = {
     "aten::randint_like.Tensor": lambda b, x, high, *rest: _randint_like(b, x, 0, high, *rest),
     "aten::randint_like.low_dtype": _randint_like,
     "aten::randperm": _randperm,
-    "aten::uniform": _checked(
-        _with_parameters(uniform, lambda u, low, high: u * (high - low) + low, 2, double=False),
-        "uniform_ expects to return a [from, to) range, but found from={0} > to={1}",
-        lambda low, high, *_: binary("le", cast(low, float64), cast(high, float64)),
-    ),
-    "aten::normal": _checked(
-        _with_parameters(normal, lambda z, mean, std: z * std + mean, 2, double=False),
-        "normal expects std >= 0.0, but found std {1}",
-        lambda mean, std, *_: binary("ge", cast(std, float64), const(0.0, float64)),
-    ),
+    **dict.fromkeys(("aten::uniform", "aten::_no_grad_uniform"), _UNIFORM),
+    **dict.fromkeys(("aten::normal", "aten::_no_grad_normal"), _NORMAL),
     "aten::exponential": _checked(
         _with_parameters(uniform, lambda u, rate: -call("log1p", -u) / rate, 1),
         "exponential_ expects lambda > 0.0, but found lambda={0}",

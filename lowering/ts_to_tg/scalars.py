@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bfloat16, bool_, float16, float64, int64
+from tensorscript.base.text import float_of, integer_of
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
@@ -255,19 +256,20 @@ def _to_int(b: Builder, x: Value, *_: Value) -> Value:
         return known(convert(x, int64))
     if isinstance(x, float) and not math.isfinite(x):
         return -(2**63)
-    try:
-        return _tidy(int(x))
-    except ValueError:
-        return b.error(f"invalid literal for int(): {x}")
+    return _tidy(_of_text(b, integer_of, x) if isinstance(x, str) else int(x))
 
 
 def _to_float(b: Builder, x: Value, *_: Value) -> Value:
     if isinstance(x, Expr):
         return known(convert(x, float64))
+    return _of_text(b, float_of, x) if isinstance(x, str) else float(x)
+
+
+def _of_text(b: Builder, convert: Callable[[str], Value], text: str) -> Value:
     try:
-        return float(x)
-    except ValueError:
-        return b.error(f"could not convert string to float: '{x}'")
+        return convert(text)
+    except ValueError as error:
+        return b.error(str(error))
 
 
 def _to_bool(b: Builder, x: Value, *_: Value) -> Value:

@@ -272,4 +272,44 @@ def f(xs: List[int]):
     x: Dict[int, str] = {"a": "b"}
     return x
 >>> f([1])
+
+=== sort_any
+def f(x: List[Any]):
+    x.sort()
+    return x
+>>> f([1, 2])
+
+=== sorted_any
+def f(x: List[Any]):
+    return sorted(x)
+>>> f([1, 2])
+
+=== sort_union
+def f(x: List[Union[int, str]]):
+    x.sort()
+    return x
+>>> f([1, 2])
+
+=== sort_optional
+def f(x: List[Optional[int]]):
+    return sorted(x)
+>>> f([1, 2])
+
+=== sort_tensors
+def f(x: List[Tensor]):
+    x.sort()
+    return x
+>>> f([T(2.0), T(1.0)])
+
+=== slice_assigned_place
+def f(l: List[int], n: int):
+    l[n:] = [7]
+    return l
+>>> f([1, 2, 3], 1)
+
+=== whole_slice_assigned
+def f(l: List[int]):
+    l[:] = [7]
+    return l
+>>> f([1, 2, 3])
 """

@@ -734,4 +734,56 @@ def f(a: str, b: str):
     first, second = torch.device(a), torch.device(b)
     return hash(first) == hash(torch.device(a)), hash(first) == hash(second)
 >>> f("cpu", "cuda:1")
+
+=== fills_of_init
+def f(x):
+    nn.init.zeros_(x)
+    nn.init.ones_(x)
+    nn.init.constant_(x, 3.0)
+    return x
+>>> f(torch.zeros(2, 3))
+
+=== random_fills_of_init
+def f(x):
+    nn.init.uniform_(x, 0.0, 0.0)
+    nn.init.normal_(x, 1.0, 0.0)
+    return x
+>>> f(torch.zeros(2, 3))
+
+=== fans_of_init
+def f(x):
+    nn.init.xavier_uniform_(x)
+    return x.shape
+>>> f(torch.zeros(2, 3))
+
+=== none_default_tensor
+def f(x, y: Tensor = None):
+    return x
+>>> f(T([1.0]))
+>>> f(T([1.0]), T([2.0]))
+
+=== none_default_unannotated
+def f(x, y=None):
+    return x
+>>> f(T([1.0]))
+
+=== none_default_used
+def f(x, y: Tensor = None):
+    if y is None:
+        return x
+    return x + y
+>>> f(T([1.0]), T([2.0]))
+>>> f(T([1.0]))
+
+=== none_default_called
+def g(x, y: Tensor = None):
+    return x
+def f(x):
+    return g(x)
+>>> f(T([1.0]))
+
+=== default_of_another_number
+def f(x: int = True, y: Optional[float] = 2, z: complex = 1, w: Optional[int] = False, v: float = 3):
+    return x, y, z, w, v
+>>> f()
 """

@@ -628,4 +628,34 @@ def f(x: int):
         z = k + 1
     return z + k
 >>> f(3)
+
+=== returns_of_all_kinds
+def f(x: int) -> str:
+    if x > 10:
+        return "big"
+    for i in range(x):
+        if i == 3:
+            return "three"
+        elif i == 5:
+            break
+    else_ = "small"
+    return else_
+>>> f(11)
+>>> f(4)
+>>> f(2)
+
+=== raise_in_one_branch
+def f(x: int, a: int, b: str, c: float):
+    if x > 0:
+        a, b, c = 1, "q", 2.0
+    else:
+        raise ValueError("z")
+    return a, b, c
+>>> f(1, 2, "c", 3.0)
+
+=== three_assertions
+def f(x: Optional[Tensor], y: Optional[str], z: Optional[int]):
+    assert x is not None and y is not None and z is not None
+    return x + 1, len(y), z + 1
+>>> f(T([1.0]), "ab", 1)
 '''

@@ -412,4 +412,20 @@ def f(x: int):
 def f(x):
     return torch.tensor([x, x])
 >>> f(T(1))
+
+=== texts_of_integers
+def f(s: str):
+    return int(s)
+>>> f("12a")
+>>> f("")
+>>> f("  7 ")
+
+=== texts_of_floats
+def f(s: str):
+    return float(s)
+>>> f("1e3")
+>>> f("inf")
+>>> f("-nan")
+>>> f(" 2.5 ")
+>>> f("x")
 """

@@ -400,4 +400,42 @@ class P(NamedTuple):
 def f(n: int):
     return P(), P(y=2.0)
 >>> f(1)
+
+=== named_in_dicts
+class In(NamedTuple):
+    t: Tensor
+    l: List[int]
+class Out(NamedTuple):
+    i: In
+    d: Dict[str, In]
+def f(t):
+    o = Out(In(t, [1]), {"k": In(t * 2, [2, 3])})
+    return o.i.t, o.d["k"].l, o
+>>> f(T([1.0]))
+
+=== enum_identity
+class E(Enum):
+    A = 1
+    B = 2
+def f(c: E, k: int):
+    d = E.A
+    return c is E.A, d is E.A, E.A is E.A, c is not E.A, d is d, c is c
+>>> f(E.A, 1)
+
+=== interface_not_fulfilled
+@torch.jit.interface
+class Op2:
+    def go(self, x: int) -> int:
+        pass
+@torch.jit.script
+class Bad:
+    def __init__(self, k: int):
+        self.k = k
+    def go(self, x: str) -> int:
+        return 1
+def run(o: Op2, x: int) -> int:
+    return o.go(x)
+def f(x: int):
+    return run(Bad(2), x)
+>>> f(5)
 """

@@ -487,4 +487,16 @@ def f(*x: int):
 def f(x: int, **k: int):
     return x
 >>> f(2)
+
+=== identity_of_data
+def f(a: int, b: str, c: List[int]):
+    e = c
+    return a is 1, b is "x", None is None, a is not None, c is e, c is [1], (1, 2) is (1, 2), 1 is 1, "a" is "a"
+>>> f(1, "x", [1])
+
+=== warning_of_a_class
+def f(x: int):
+    warnings.warn("cat", UserWarning)
+    return x
+>>> f(1)
 """

@@ -777,4 +777,18 @@ class M(nn.Module):
             z = F.gelu(y) * 2
         return y, z, self.l(x)
 >>> f(T([[1.0, 2.0]]))
+
+=== fills_in_a_module
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(2, 2))
+    @torch.jit.export
+    def reset(self):
+        nn.init.ones_(self.w)
+        nn.init.uniform_(self.w, 2.0, 2.0)
+    def forward(self, x):
+        return x @ self.w
+>>> f(T([[1.0, 2.0]]))
+>>> (f.reset(), f(T([[1.0, 2.0]])))
 """

@@ -68,6 +68,8 @@ OTHER_WORDS = {
     "attribute_annotated_later": "the text of a range of the source",
     "conversions": "the text of C++'s stoll",
     "strings_index_error": "the text of C++'s string::at",
+    "texts_of_integers": "the text of C++'s stoll",
+    "texts_of_floats": "the text of C++'s stod",
     "class_linked": "another of two faults is found first",
     "typeof": "what Python gave is no value of scripts",
     "ignored_function_gives_another_type": "the text of pybind11",
@@ -85,6 +87,7 @@ OTHER_PLACES = {
     "comment_signature_misspelt": "PyTorch shows no place",
     "comment_signature_of_another_length": "the whole definition is underlined",
     "comp_two_for": "PyTorch underlines nothing",
+    "none_default_called": "PyTorch shows no place",
     "default_none_for_dict": "PyTorch does not say from where the function is called",
     "dict_constructor_for_int": "PyTorch shows no place",
     "fn_kwonly_default": "PyTorch does not say from where the function is called",
@@ -135,6 +138,9 @@ NOT_READ = {
 
 UNPRINTED = {
     "iface_list": "PyTorch has an internal error",
+    "none_default_tensor": "PyTorch's tensor that is none has no strides",
+    "none_default_unannotated": "PyTorch's tensor that is none has no strides",
+    "none_default_used": "PyTorch's tensor that is none has no strides",
 }
 """Programs whose code PyTorch cannot print."""
 
