@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.text import float_of, integer_of
@@ -109,7 +109,10 @@ def quotient_and_remainder(a: Any, b: Any) -> tuple[Any, Any]:
     return floor_divide(a, b), remainder(a, b)
 
 
-def _of_text(convert: Callable[[str], Any], text: str) -> Any:
+N = TypeVar("N", int, float)
+
+
+def _of_text(convert: Callable[[str], N], text: str) -> N:
     try:
         return convert(text)
     except ValueError as error:
