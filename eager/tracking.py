@@ -141,7 +141,8 @@ def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
         if counts:
             for target in targets:
                 written(target)
-                depends(target, bound)
+                if checks:
+                    depends(target, bound)
         return made
 
     return with_writes

@@ -42,20 +42,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return math.sqrt(2.0 / (1 + slope**2))
 
 
-@GradMode(enabled=False)
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Uniform in [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)  # type: ignore[no-any-return]  # the tensor itself
+    return ts._no_grad_uniform_(tensor, a, b, generator)  # type: ignore[no-any-return]  # the tensor itself
 
 
-@GradMode(enabled=False)
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Normal with `mean` and `std`."""
-    return tensor.normal_(mean, std, generator=generator)  # type: ignore[no-any-return]  # the tensor itself
+    return ts._no_grad_normal_(tensor, mean, std, generator)  # type: ignore[no-any-return]  # the tensor itself
 
 
 @GradMode(enabled=False)
@@ -113,9 +111,8 @@ def _rejected(
     return tensor
 
 
-@GradMode(enabled=False)
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    return tensor.fill_(val)  # type: ignore[no-any-return]  # the tensor itself
+    return ts._no_grad_fill_(tensor, val)  # type: ignore[no-any-return]  # the tensor itself
 
 
 def ones_(tensor: Tensor) -> Tensor:

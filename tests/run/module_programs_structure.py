@@ -789,6 +789,5 @@ class M(nn.Module):
         nn.init.uniform_(self.w, 2.0, 2.0)
     def forward(self, x):
         return x @ self.w
->>> f(T([[1.0, 2.0]]))
 >>> (f.reset(), f(T([[1.0, 2.0]])))
 """

@@ -59,6 +59,8 @@ INLINED_OTHERWISE = {
 """Programs whose inlined graph has other dead or constant operations, and which."""
 
 NOT_AS_EAGER = {
+    "autocast_inside": "script casts other operators than eager mode",
+    "number_for_a_list_default": "eager mode makes no list of a number",
     "absent_parameter": "script knows no buffers that are not saved",
     "exported_ignored_unused": "script raises where eager mode runs the method",
     "parameter_and_buffer": "script knows no buffers that are not saved",
