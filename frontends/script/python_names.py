@@ -207,8 +207,8 @@ def find_operator(value: object, module: str, name: str) -> Sugared | None:
         return None
     if home_of(value).startswith(_WRITTEN):
         return _written_form(name)
-    if home_of(value) == _INIT:
-        return None
+    if home_of(value) in (_INIT, "torch.nn.init") and not name.startswith("_no_grad_"):
+        return None  # `init.uniform_` is not the operator of that name
     if root == "tensorscript":
         # Our public functions may have inner names: the name they were found by counts.
         names = (sought, name) if module else (name, sought)
