@@ -741,20 +741,20 @@ def f(x):
     nn.init.ones_(x)
     nn.init.constant_(x, 3.0)
     return x
->>> f(torch.zeros(2, 3))
+>>> f(T([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
 
 === random_fills_of_init
 def f(x):
     nn.init.uniform_(x, 0.0, 0.0)
     nn.init.normal_(x, 1.0, 0.0)
     return x
->>> f(torch.zeros(2, 3))
+>>> f(T([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
 
 === fans_of_init
 def f(x):
     nn.init.xavier_uniform_(x)
     return x.shape
->>> f(torch.zeros(2, 3))
+>>> f(T([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
 
 === none_default_tensor
 def f(x, y: Tensor = None):

@@ -36,6 +36,7 @@ LEFT_OUT = {
     "cls_method_kw": "the text drops the `*` of keyword-only arguments; PyTorch's does, too",
     "enum_arg": "called with a member of a Python enum",
     "enum_argument": "called with a member of a Python enum",
+    "enum_identity": "called with a member of a Python enum",
     "ignored_function": "calls Python",
     "ignored_function_gives_another_type": "calls Python",
     "module_ignore": "calls Python",
