@@ -20,6 +20,7 @@ from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import NotCompilable, OperatorError, ScriptError, UserError
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
+from tensorscript.eager.tracking import written
 from tensorscript.frontends.script.signature import Signature as ScriptSignature
 from tensorscript.frontends.script.signature import signature_text
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
@@ -234,6 +235,8 @@ class CompiledFunction:
         if own.mutated_inputs:
             for path, leaf in own.mutated_inputs:
                 bound.paths[path][...] = results[leaf]
+                if isinstance(target := bound.given.get(path), Tensor):
+                    written(target)
         same = dict(own.aliases)
         if own.state_inputs:
             self._store_state(found, bound, state, results)
@@ -351,6 +354,10 @@ class CompiledFunction:
     def changing(self) -> Collection[str]:
         """Paths of the attributes of `self` that native code is known to change."""
         return self._known.changing.keys()
+
+    def pass_in(self, paths: Sequence[str]) -> None:
+        """From now on native code is handed these attributes of `self` at every call."""
+        self._known.learn(paths)
 
     @property
     def report(self) -> Report:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.eager.tensor import Tensor
+from tensorscript.eager.tracking import written
 from tensorscript.lowering.ts_to_tg.paths import SELF, parts
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.runtime.values import ScriptObject
@@ -58,7 +59,9 @@ def store_state(
         enum: the member that a constant refers to.
     """
     for path, leaf in plan.state_updates:
-        attribute(receiver, path)._array[...] = results[leaf]
+        target = attribute(receiver, path)
+        target._array[...] = results[leaf]
+        written(target)
     changed: list[tuple[ScriptObject, str, Any]] = []
     for path, tree in plan.state_assigned:
         *owners, name = parts(path)

@@ -18,7 +18,6 @@ from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.modes import MODES
-from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.signature import Formal, Signature
@@ -31,6 +30,7 @@ from tensorscript.runtime.values import ScriptObject
 from .boundary import Classes, match_arguments, to_python
 from .failure import script_failure
 from .graph import FunctionSchema, Graph
+from .held_state import State, differing, held_state
 from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
 Executor = Literal["interpreter", "native"]
@@ -91,7 +91,8 @@ class Entry:
     classes: Classes
     receiver: ScriptObject | None = None
     origin: Origin | None = None
-    _native: tuple[dict[str, object], CompiledFunction] | None = field(default=None, repr=False)
+    _native: tuple[State, CompiledFunction] | None = field(default=None, repr=False)
+    _changed: set[str] = field(default_factory=set, repr=False)
 
     @property
     def name(self) -> str:
@@ -170,47 +171,27 @@ class Entry:
         """The function compiled on demand; what has no native form is interpreted.
 
         Native code holds what it does not change of the receiver as constants, so it is made again
-        after such an attribute was set.
+        after such an attribute was set or written to. A tensor to which that happens again is no
+        constant any more.
         """
-        state: dict[str, object] = {}
-        _note_state(self.receiver, "", state)
+        state = held_state(self.receiver)
         if self._native is not None:
             before, made = self._native
-            changing = made.changing
-            if before.keys() == state.keys() and all(
-                before[path] == state[path] for path in state if path not in changing
-            ):
+            changed = differing(before, state)
+            for path in made.changing:
+                changed.pop(path, None)
+            if not changed:
+                return made
+            again = all(path in self._changed for path in changed)
+            self._changed.update(changed)
+            if again and all(changed.values()):
+                made.pass_in(list(changed))
+                self._native = state, made
                 return made
         options = options_from_environment(CompileOptions())
         made = CompiledFunction(self.program(), options, self.name)
         self._native = state, made
         return made
-
-
-def _note_state(value: Any, path: str, state: dict[str, object]) -> None:
-    """Note what of an object's attributes native code depends on, by path."""
-    if not isinstance(value, ScriptObject):
-        state[path] = _fingerprint(value)
-        return
-    state[path] = id(value)
-    for name, held in value.attributes.items():
-        _note_state(held, f"{path}.{name}" if path else name, state)
-
-
-def _fingerprint(value: Any) -> object:
-    """A value as native code sees it, comparable by `==`."""
-    match value:
-        case ScriptObject():
-            state: dict[str, object] = {}
-            _note_state(value, "", state)
-            return state
-        case Tensor():
-            return id(value._array), value.dtype
-        case list() | tuple():
-            return type(value), *map(_fingerprint, value)
-        case dict():
-            return tuple((k, _fingerprint(v)) for k, v in value.items())
-    return type(value), value
 
 
 class _Callable:

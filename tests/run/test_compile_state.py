@@ -464,3 +464,52 @@ def test_attributes_that_overlap_are_refused_natively_and_interpreted() -> None:
     for _ in range(2):
         assert plain(function(X)) == plain(first(X))
     assert any("self.a, self.b share memory" in f for f in function.stats.fallbacks)
+
+
+class WrittenByOthers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2), requires_grad=False)
+        self.register_buffer("h", torch.zeros(2))
+        self.cache = [torch.zeros(2), torch.ones(2)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.w + self.h + self.cache[1]
+
+    @jit.export
+    def reset(self) -> None:
+        self.w.fill_(5.0)
+
+    @jit.export
+    def step(self, x: torch.Tensor) -> None:
+        self.h.copy_(x)
+        self.cache[1].add_(1.0)
+
+
+def write(module: jit.RecursiveScriptModule, at: int) -> None:
+    """One of several ways to write to what `forward` reads."""
+    with torch.no_grad():
+        match at % 4:
+            case 0:
+                module.reset()
+            case 1:
+                module.step(X * at)
+            case 2:
+                module.w.mul_(at)
+            case 3:
+                module.w.view(2)[:1] = 7.0
+
+
+def test_memory_that_others_write_to_is_read_again() -> None:
+    interpreted, native = (jit.script(WrittenByOthers()) for _ in range(2))
+    entry = native._home.entry(native._script_object, "forward")
+    for at in range(12):
+        write(interpreted, at)
+        wanted = interpreted(X).tolist()
+        with jit.executor("native"):
+            write(native, at)
+            assert native(X).tolist() == wanted, at
+        if at == 8:
+            settled = entry.native()
+    assert entry.native() is settled, "what changes again and again is no constant"
+    assert settled.stats.is_native
