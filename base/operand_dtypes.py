@@ -162,6 +162,12 @@ REAL_FLOATING = {
 }
 """Floating-point numbers that are not complex, of those that NumPy computes all the same."""
 
+SINGLE_OR_DOUBLE = {
+    "histogram": "histogramdd",
+    "histogramdd": "histogramdd",
+}
+"""float32 and float64 only."""
+
 _NO_DIFFERENCE = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead."
@@ -264,6 +270,7 @@ NOT_COMPLEX = {
 _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING, _INTEGERS | _BOOL),
     (REAL_FLOATING, _INTEGERS | _BOOL | _COMPLEX),
+    (SINGLE_OR_DOUBLE, _INTEGERS | _BOOL | _COMPLEX | {float16, bfloat16}),
     (FLOATING_OR_BYTE, (_INTEGERS | _BOOL) - {uint8}),
     (FLOATING_OR_LONG, (_INTEGERS | _BOOL) - {int64}),
     (FLOATING_OR_BOOL, _INTEGERS),

@@ -36,6 +36,27 @@ def _reflect(v: Array, tau: Array, target: Array) -> Array:
     return np.asarray(target - v[..., :, None] * inner)
 
 
+def _require_batches(name: str, x: Array, tau: Array, other: Array | None = None) -> None:
+    """Vectors of factors, and matrices to multiply, stand in the same batch as `x`."""
+    if tau.ndim != x.ndim - 1:
+        raise OperatorError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to"
+            f" {tau.ndim} and input.ndim is equal to {x.ndim}"
+        )
+    if other is not None and other.ndim != x.ndim:
+        raise OperatorError(
+            f"{name}: Expected other to have the same number of dimensions as input, but got "
+            f"other.ndim equal to {other.ndim} and input.ndim is equal to {x.ndim}"
+        )
+    batches = {"tau": tau.shape[:-1], "other": x.shape[:-2] if other is None else other.shape[:-2]}
+    for what, batch in batches.items():
+        if batch != x.shape[:-2]:
+            raise OperatorError(
+                f"{name}: Expected batch dimensions of {what} to be equal to input.shape[:-2], but "
+                f"got {list(batch)}"
+            )
+
+
 def householder_product(self: Any, tau: Any) -> Any:
     """The first n columns of H_1 H_2 ... H_k."""
     packed, factors = matrix(self, "torch.linalg.householder_product"), compute(tau)
@@ -50,6 +71,7 @@ def householder_product(self: Any, tau: Any) -> Any:
             "torch.linalg.householder_product: input.shape[-1] must be greater than or equal to "
             "tau.shape[-1]"
         )
+    _require_batches("torch.linalg.householder_product", packed, tau=factors)
     vectors = _vectors(packed)
     out = np.broadcast_to(np.eye(m, n, dtype=packed.dtype), packed.shape)
     for k in range(factors.shape[-1] - 1, -1, -1):
@@ -66,6 +88,11 @@ def ormqr(self: Any, tau: Any, other: Any, left: bool = True, transpose: bool = 
         return wrap(np.conj(np.swapaxes(found, -1, -2)), other.dtype)
     if packed.shape[-2] != c.shape[-2]:
         raise OperatorError("torch.ormqr: other.shape[-2] must be equal to input.shape[-2]")
+    if factors.shape[-1] > min(c.shape[-2], packed.shape[-1]):
+        raise OperatorError(
+            "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])"
+        )
+    _require_batches("torch.ormqr", packed, factors, c)
     vectors = _vectors(packed)
     count = factors.shape[-1]
     for k in range(count) if transpose else range(count - 1, -1, -1):

@@ -111,11 +111,16 @@ def _product_of_reflections(b: Builder, x: AnyTensor, tau: AnyTensor, *_: Value)
         return only(i[1].equals(i[2]), const(1.0, float64))
 
     first = made(b, a.data, a.data.shape, start)
-    return a.back(b, reflections.applied(b, a.data, _factors(b, a, tau), first))
+    return a.back(b, reflections.applied(b, a.data, _factors(b, name, x, a, tau), first))
 
 
-def _factors(b: Builder, a: Stack, tau: AnyTensor) -> AnyTensor:
+def _factors(b: Builder, name: str, x: AnyTensor, a: Stack, tau: AnyTensor) -> AnyTensor:
     """(B, k)"""
+    if tau.rank != x.rank - 1:
+        b.error(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to"
+            f" {tau.rank} and input.ndim is equal to {x.rank}"
+        )
     flat = b.apply("aten::reshape", tau, [a.count, tau.shape[-1]])
     return converted(b, flat, a.data.dtype)
 
@@ -129,7 +134,8 @@ def _times_reflections(
         return adjoint(b, _times_reflections(b, x, tau, adjoint(b, y), True, not turned))
     a, c = matrix(b, x, "torch.ormqr"), matrix(b, y, "torch.ormqr")
     b.require_same(a.rows, c.rows, "torch.ormqr: other.shape[-2] must be equal to input.shape[-2]")
-    found = reflections.applied(b, a.data, _factors(b, a, tau), c.data, bool(turned))
+    factors = _factors(b, "torch.ormqr", x, a, tau)
+    found = reflections.applied(b, a.data, factors, c.data, bool(turned))
     return c.back(b, found)
 
 

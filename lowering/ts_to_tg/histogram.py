@@ -55,9 +55,7 @@ def _counted(
     return b.apply("aten::div", found, total)
 
 
-def _check(b: Builder, x: Tensor, edges: Sequence[Tensor]) -> None:
-    if not x.dtype.is_floating_point:
-        b.error(f"\"histogramdd\" not implemented for '{x.dtype.word}'")
+def _check(b: Builder, edges: Sequence[Tensor]) -> None:
     for d, e in enumerate(edges):
         if e.rank != 1:
             b.error(
@@ -87,7 +85,7 @@ def _edges(b: Builder, x: Tensor, bins: Value, limits: Value) -> Tensor:
 def _by_edges(
     b: Builder, x: Tensor, edges: Tensor, weight: Value = None, density: Value = False
 ) -> tuple[Tensor, Tensor]:
-    _check(b, x, [edges])
+    _check(b, [edges])
     points = b.apply("aten::reshape", x, [-1, 1])
     return _counted(b, points, [edges], weight, density), edges
 
@@ -96,7 +94,6 @@ def _by_count(
     b: Builder, x: Tensor, bins: Value, limits: Value = None, weight: Value = None,
     density: Value = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    _check(b, x, [])
     return _by_edges(b, x, _edges(b, x, bins, limits), weight, density)
 
 
@@ -120,7 +117,6 @@ def _points(
             f" {count}-dimensional histogram but got {len(given)}"
         )
     points = b.apply("aten::reshape", x, [-1, count])
-    _check(b, x, [])
     edges: list[Tensor] = []
     for d, part in enumerate(given):
         if isinstance(part, Tensor):
@@ -128,7 +124,7 @@ def _points(
             continue
         own = None if limits is None else limits[2 * d : 2 * d + 2]
         edges.append(_edges(b, b.apply("aten::select", points, 1, d), part, own))
-    _check(b, x, edges)
+    _check(b, edges)
     return _counted(b, points, edges, weight, density), edges
 
 

@@ -160,8 +160,13 @@ def eager_values(name: str, arguments: Sequence[object]) -> list[object]:
     bound = [Tensor(v.copy(order="K"), from_numpy(v.dtype)) if isinstance(v, np.ndarray) else v
              for v in arguments]  # fmt: skip
     result = call_overload(name, tuple(bound))
-    flat = list(result) if isinstance(result, (tuple, list)) else [result]
-    return [_eager_leaf(t) for t in flat]
+    return [_eager_leaf(t) for t in _flat(result)]
+
+
+def _flat(result: object) -> list[object]:
+    if not isinstance(result, (tuple, list)):
+        return [result]
+    return [leaf for part in result for leaf in _flat(part)]
 
 
 def _eager_leaf(t: object) -> object:
