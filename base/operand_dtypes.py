@@ -8,7 +8,7 @@ a CPU by calling each operator with each dtype.
 
 Both the eager kernels and the native rows ask here before they run; decompositions, which call
 rows of other operators, do not. What refuses uint16, uint32 and uint64 alone stands in
-`wide_unsigned`.
+`wide_unsigned`, what refuses complex numbers in `complex_refusals`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from . import wide_unsigned
+from . import complex_refusals, wide_unsigned
 from .dtypes import (
     WIDE_UNSIGNED,
     DType,
@@ -259,14 +259,6 @@ WHOLE_NUMBERS = {
 }
 """Integers only."""
 
-NOT_COMPLEX = {
-    "maximum": "maximum not implemented for complex tensors.",
-    "minimum": "minimum not implemented for complex tensors.",
-    "hash_tensor": "xor_sum_cpu",
-    "heaviside": "heaviside is not yet implemented for complex tensors.",
-}
-"""Anything but complex numbers, of those that NumPy orders by themselves."""
-
 _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING, _INTEGERS | _BOOL),
     (REAL_FLOATING, _INTEGERS | _BOOL | _COMPLEX),
@@ -276,7 +268,7 @@ _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
     (FLOATING_OR_BOOL, _INTEGERS),
     (NOT_BOOL, _BOOL),
     (WHOLE_NUMBERS, _FLOATS | _BOOL),
-    (NOT_COMPLEX, _COMPLEX),
+    (complex_refusals.KERNELS, _COMPLEX),
     (wide_unsigned.KERNELS, WIDE_UNSIGNED),
 )
 
@@ -314,7 +306,8 @@ class Demand:
         if common is None or (kernel := self.kernels.get(common)) is None:
             return
         if " " in kernel:
-            raise OperatorError(kernel)
+            is_missing = kernel in complex_refusals.UNIMPLEMENTED
+            raise (UnsupportedDtypeError if is_missing else OperatorError)(kernel)
         raise UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{common.word}'")
 
 

@@ -30,8 +30,10 @@ _BY_WORDS: dict[str, tuple[str, ...]] = {
         "unbind_copy", "unfold_copy", "unsqueeze_copy", "view_copy",
     ),
     "Found dtype {found} but expected {wanted}": (
-        "abs", "bitwise_not", "ceil", "conj_physical", "floor", "frac", "gelu", "hardshrink", "neg",
-        "round", "sgn", "sign", "softplus", "softshrink", "trunc",
+        "abs", "absolute", "bitwise_not", "ceil", "clamp.out", "clamp_max.out", "clamp_min.out",
+        "conj_physical", "elu", "fix", "floor", "frac", "gelu", "hardshrink", "hardsigmoid",
+        "hardswish", "hardtanh", "leaky_relu", "mish", "neg", "negative", "round", "sgn", "sign",
+        "silu", "softplus", "softshrink", "trunc",
     ),
     "expected scalar_type {wanted} but found {found}": ("cummax", "cummin", "logcumsumexp"),
     "result dtype {found} does not match input dtype {wanted}": ("dot", "vdot"),

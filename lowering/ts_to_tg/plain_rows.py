@@ -12,6 +12,7 @@ from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
@@ -123,6 +124,10 @@ class PlainRows:
             same = target.rank == new.rank and all(map(same_size, target.shape, new.shape))
             if not same:
                 return b.cannot("`out=` of another shape")
+            try:
+                check_out(name, new.dtype, target.dtype)
+            except OperatorError as refusal:
+                b.error(refusal.message)
             self._check_cast(new.dtype, target.dtype)
             b.write(target, b.copied(b.cast(new, target.dtype)))
         return targets[0] if len(targets) == 1 else tuple(targets)

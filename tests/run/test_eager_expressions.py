@@ -55,6 +55,8 @@ torch.empty(3, 2).t().resize_as_(torch.empty(3, 2).t()).stride()
 torch.ones(1).resize_as_(torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), memory_format=torch.preserve_format).stride()
 torch.view_as_complex(torch.ones(0, 2)).shape
 (lambda x: x.flatten(1, 1) is x)(torch.ones(2, 2))
+torch.maximum(torch.ones(2), torch.ones(2), out=torch.empty(2, dtype=torch.complex64))
+torch.clamp(torch.ones(2), torch.zeros(2), out=torch.empty(2, dtype=torch.double))
 """.strip().splitlines()  # noqa: E501  # one expression a line
 
 REFUSALS = """
@@ -101,6 +103,21 @@ torch.tensor_split(torch.ones(3), torch.tensor([[1]]))
 torch.empty((), dtype=torch.float64).resize_([2, 4, 2**29, 2**29])
 torch.empty((), dtype=torch.float64).resize_([8, 8, 2**29, 2**29])
 torch.empty((), dtype=torch.float64).resize_([0, 4, 2**61])
+torch.ones(2, dtype=torch.complex64) < 1
+torch.ones(2, dtype=torch.complex64).max()
+torch.ones(2, dtype=torch.complex64).max(0)
+torch.ones(2, dtype=torch.complex64).sort()
+torch.ones(2, dtype=torch.complex64).floor()
+torch.ones(2, dtype=torch.complex64).relu()
+torch.ones(2, dtype=torch.complex64) % 2
+torch.ones(2, dtype=torch.complex64).sign()
+torch.ones(2, dtype=torch.complex64) & 1
+torch.nn.functional.mse_loss(torch.ones(2, dtype=torch.complex64), torch.ones(2))
+torch.neg(torch.ones(2), out=torch.empty(2, dtype=torch.double))
+torch.clamp(torch.ones(2), 0, 1, out=torch.empty(2, dtype=torch.double))
+torch.mm(torch.ones(2, 2), torch.ones(2, 2), out=torch.empty(2, 2, dtype=torch.int64))
+torch.sort(torch.ones(2), out=(torch.empty(2, dtype=torch.double), torch.empty(2, dtype=torch.int64)))
+torch.argmax(torch.ones(2), out=torch.empty((), dtype=torch.int32))
 """.strip().splitlines()  # noqa: E501  # one expression a line
 
 
