@@ -36,10 +36,18 @@ from .values import EnumValue, Future, ScriptObject, tuple_of
 
 
 class _Thread(threading.local):
-    """What each thread that runs a program has of its own: the autocasts it is inside of."""
+    """What each thread that runs a program has of its own.
+
+    Attributes:
+        autocasts: those it is inside of, the innermost last.
+        depth: how many calls of script functions it is inside of.
+        warned: the places that have warned since the outermost of these calls began.
+    """
 
     def __init__(self) -> None:
         self.autocasts: list[Autocast] = []
+        self.depth = 0
+        self.warned: set[Operation] = set()
 
 
 class Interpreter:
@@ -100,7 +108,14 @@ class Interpreter:
             self.refresh()
         func = self.functions[name]
         env: Environment = dict(zip(func.block.args, arguments, strict=True))
-        self.block(func.block, env)
+        own = self._thread
+        own.depth += 1
+        try:
+            self.block(func.block, env)
+        finally:
+            own.depth -= 1
+            if own.depth == 0:
+                own.warned.clear()
         values = func.return_op.values
         return env[values[0]] if values else None
 
@@ -136,6 +151,13 @@ class Interpreter:
             for op in reversed(entered):
                 leave(self, env[op.operands[0]])
             raise
+
+    def warns_first(self, op: Operation) -> bool:
+        """Whether `op` has not warned yet in this run; from now on it has."""
+        warned = self._thread.warned
+        is_first = op not in warned
+        warned.add(op)
+        return is_first
 
     def evaluate(self, op: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of one op on given values.

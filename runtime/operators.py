@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, cmp_to_key
 from typing import Any
+
+from xdsl.dialects.builtin import FileLineColLoc
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
@@ -129,6 +132,20 @@ def _record(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> ScriptObj
     return ScriptObject(found.class_name.data)
 
 
+def _warn(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> None:
+    """`warnings.warn`: from the script's line, and once a run, however often that is passed.
+
+    As in TorchScript `stacklevel` is ignored, and Python does not remember the place.
+    """
+    if not i.warns_first(op):
+        return
+    place = op.location
+    if isinstance(place, FileLineColLoc):
+        warnings.warn_explicit(arguments[0], UserWarning, place.filename.data, int(place.line.data))
+    else:
+        call_overload("aten::warn", arguments)
+
+
 def _is(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> bool:
     return op.arguments[0] is op.arguments[1] or is_same(*arguments)
 
@@ -142,6 +159,7 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "profiler::_record_function_enter": lambda i, a, op: call("aten::zeros", ([1],)),
     "profiler::_record_function_exit": lambda i, a, op: None,
     "profiler::_call_end_callbacks_on_jit_fut": lambda i, a, op: a[1],
+    "aten::warn": _warn,
     "aten::__is__": _is,
     "aten::__isnot__": lambda i, a, op: not _is(i, a, op),
     "aten::wait": lambda i, a, op: a[0].wait(),
