@@ -5,30 +5,95 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.ir import Attribute
+
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ScalarSpec
+from tensorscript.base.errors import GuardError
+from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    TENSOR,
+    ListType,
+    TensorType,
+    TupleType,
+)
+from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ScalarSpec, SequenceSpec
 from tensorscript.lowering.ts_to_tg.specs import TensorSpec as LoweredTensorSpec
 
 from . import specs
-from .arguments import fill_defaults
+from .arguments import Taking, bind, fill_defaults
 from .function import CompiledFunction
 
-_SCALARS = {"int": int64, "float": float64, "bool": bool_}
+_SCALARS = {"int": (INT, int64), "float": (FLOAT, float64), "bool": (BOOL, bool_)}
 
 
-def _argument(function: CompiledFunction, at: int, spec: Any) -> ArgumentSpec:
-    if isinstance(spec, specs.TensorSpec):
-        return LoweredTensorSpec(spec.dtype, spec.shape, spec.strides)
-    if isinstance(spec, specs.ScalarSpec):
-        return ScalarSpec(_SCALARS[spec.kind])
-    return function.spec_of(at, spec)
+def _argument(function: CompiledFunction, at: int, example: Any) -> ArgumentSpec:
+    if not _holds_spec(example):
+        return function.spec_of(at, example)
+    formal = function.schema.arguments[at]
+    made = _of_type(example, formal.type)
+    if made is None:
+        raise GuardError(
+            f"{function.schema.name}() Expected a value of type "
+            f"'{typing.message_text(formal.type)}' for argument '{formal.name}' but instead found "
+            f"{_told(example)}.\nPosition: {at}\nDeclaration: {function.declaration}"
+        )
+    return made
+
+
+def _holds_spec(example: Any) -> bool:
+    if isinstance(example, list | tuple):
+        return any(map(_holds_spec, example))
+    return isinstance(example, specs.TensorSpec | specs.ScalarSpec)
+
+
+def _told(example: Any) -> str:
+    match example:
+        case specs.TensorSpec():
+            return f"the spec of a tensor {example}"
+        case specs.ScalarSpec():
+            return f"the spec of a number {example.kind!r}"
+    return f"a {type(example).__name__} with specs"
+
+
+def _of_type(example: Any, type_: Attribute) -> ArgumentSpec | None:
+    """The spec of an example that holds specs; None if it cannot be of `type_`."""
+    inner = typing.without_none(type_)
+    match example:
+        case specs.TensorSpec(shape, dtype, strides):
+            fits = isinstance(inner, TensorType) or typing.is_subtype(TENSOR, type_)
+            return LoweredTensorSpec(dtype, shape, strides) if fits else None
+        case specs.ScalarSpec(kind):
+            given, scalar = _SCALARS[kind]
+            if inner == FLOAT and given == INT:
+                return ScalarSpec(float64)  # as a call converts the number
+            return ScalarSpec(scalar) if typing.is_subtype(given, type_) else None
+        case list() if isinstance(inner, ListType) and isinstance(inner.element, TensorType):
+            return _sequence(example, [inner.element] * len(example))
+        case tuple() if isinstance(inner, TupleType) and len(inner.elements) == len(example):
+            return _sequence(example, list(inner.elements))
+    return None
+
+
+def _sequence(examples: Sequence[Any], types: Sequence[Attribute]) -> ArgumentSpec | None:
+    found = [
+        _of_type(e, t) if _holds_spec(e) else bind(["element"], [e], Taking()).specs[0]
+        for e, t in zip(examples, types, strict=True)
+    ]
+    parts = tuple(spec for spec in found if spec is not None)
+    kind = type(examples)
+    if len(parts) < len(found):
+        return None
+    return SequenceSpec(parts, kind is tuple, (), kind.__name__)
 
 
 def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[ArgumentSpec]:
     """Specs of example inputs (arrays, numbers, TensorSpec, ScalarSpec), defaults filled in.
 
     Raises:
-        GuardError: too many or missing inputs.
+        GuardError: too many or missing inputs, or a spec that is not of the argument's type.
     """
     program = function.program
     values = fill_defaults(program.names, program.defaults, examples, {}, function.declaration)

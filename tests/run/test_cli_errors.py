@@ -13,8 +13,17 @@ from tensorscript.compiler import cli_progress
 from tensorscript.compiler.cli import main
 
 PROGRAMS = """
+from typing import List
+from tensorscript import Tensor
+
 def double(x):
     return x * 2
+
+def scaled(x, n: int, s: float):
+    return x * n * s
+
+def first(parts: List[Tensor]):
+    return parts[0]
 
 def unsupported(x):
     with open("f") as f:
@@ -48,14 +57,17 @@ def refusal(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
 @pytest.mark.parametrize(
     ("program", "message"),
     [
-        ("{0}:triple", "defines no 'triple'; it has double, unsupported, unknown, Scaled"),
+        (
+            "{0}:triple",
+            "defines no 'triple'; it has double, scaled, first, unsupported, unknown, Scaled",
+        ),
         ("{0}:Scaled", "cannot be made without arguments (factor)"),
         ("{0}", "say which function or module of the file"),
         ("nothing.py:f", "there is no file nothing.py"),
         ("nothing.pt", "there is no file nothing.pt"),
         ("nothing.te.mlir", "there is no file nothing.te.mlir"),
         ("nothing.txt", "cannot read the program 'nothing.txt'"),
-        ("{0}:unsupported", "line 6"),
+        ("{0}:unsupported", "line 15"),
         ("{0}:unknown", "no_such_method"),
     ],
 )
@@ -84,6 +96,40 @@ def test_input(
 ) -> None:
     given = [word for text in inputs for word in ("--input", text)]
     assert message in refusal(capsys, "run", f"{programs}:double", *given)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (["2:f32", "2:f32", "float"], "argument 'n' but instead found the spec of a tensor 2:f32"),
+        (
+            ["2:f32", "float", "float"],
+            "argument 'n' but instead found the spec of a number 'float'",
+        ),
+        (["int", "int", "float"], "for argument 'x' but instead found the spec of a number 'int'"),
+        (["[2:f32]", "int", "float"], "argument 'x' but instead found a list with specs"),
+    ],
+)
+def test_spec_of_another_type(
+    inputs: list[str], message: str, programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word for text in inputs for word in ("--input", text)]
+    assert message in refusal(capsys, "dump", f"{programs}:scaled", *given, "--stage", "tg")
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "shown"),
+    [
+        ("scaled", ["2:f32", "int", "int"], '!tg.scalar<"f64">'),  # as a call converts an int
+        ("first", ["[2:f32, 3:f32]"], '!tg.tensor<"f32[3]">'),
+    ],
+)
+def test_spec_that_fits(
+    name: str, inputs: list[str], shown: str, programs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [word for text in inputs for word in ("--input", text)]
+    assert main(["dump", f"{programs}:{name}", *given, "--stage", "tg"]) == 0
+    assert shown in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
