@@ -242,10 +242,14 @@ class World(LiveClasses):
             if (legacy := legacy_tensor(cls.__name__)) is not None:
                 return legacy
         if is_autograd_function(cls):
-            return AutogradFunction(self.program, cls)
+            return AutogradFunction(self.program, cls, lambda: self._declared(cls, em, span))
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
             return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))
+        return self._declared(cls, em, span)
+
+    def _declared(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:
+        """A class that the program declares: of objects, an enum or a NamedTuple."""
         name = qualified_name(cls)
         type_ = em.calling(name, span, lambda: self.type_of_class(cls, span), shown=name)
         if isinstance(type_, TupleType):

@@ -21,16 +21,15 @@ from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
 
 from .annotations import type_of_object
 from .containers import KINDS, generated_methods
-from .function import class_type, compile_definition
+from .function import class_type
 from .live import World, is_compiled
-from .module_attributes import AttributeReader, class_hints, is_module, is_root, table
+from .module_attributes import AttributeReader, class_hints, is_module, table
 from .module_hooks import compile_hooks, hooks_of
+from .module_members import ModuleMembers
 from .named_objects import NamedObjects
 from .objects import incompatibility
-from .overloads import is_stub, overloaded_body, stubs_of
 from .program import ClassInfo
-from .python_names import modifier_of, qualified_name
-from .signature import Signature
+from .python_names import qualified_name
 from .text import TextLibrary, TextWorld
 
 __all__ = ["ModuleTypes", "is_module"]
@@ -138,18 +137,10 @@ class ModuleTypes:
         name = self.world.program.unique(qualified_name(cls))
         info.type = class_type(name)
         self.world.program.classes[name] = info
-        unused = set(getattr(cls, "__jit_unused_properties__", ()))
-        unused |= set(getattr(cls, "__jit_ignored_attributes__", ()))
-        for base in reversed(cls.__mro__[:-1]):
-            if is_root(base) or base.__module__.startswith("tensorscript.compiler.jit"):
-                continue
-            # Of a stock container only `forward` is script; its children are known without it.
-            stock = ".nn" in base.__module__ and base.__module__.endswith("container")
-            for key, member in vars(base).items():
-                if (key == "forward" if stock else key != "__init__") and key not in unused:
-                    self._member(info, key, member)
+        members = ModuleMembers(self.world, info)
+        members.read(cls)
         if (forward := _own_forward(module)) is not None:
-            self._member(info, "forward", forward)
+            members.add("forward", forward)
         for key, fn in self.marked.get(id(module), {}).items():
             self.world.add_method(info, key, fn)
         for text, outer in self.defined.get(id(module), ()):
@@ -161,63 +152,6 @@ class ModuleTypes:
                 if key not in info.methods:
                     self._define(info, text)
         return info
-
-    def _member(self, info: ClassInfo, key: str, member: object) -> None:
-        if isinstance(member, types.FunctionType):
-            if is_stub(member):
-                place = info.name.rpartition(".")[0]
-                raise CompileError(
-                    f'Implementation for the method "{place}.{key}" is missing. Please make sure '
-                    "a definition is provided and defined after all overload declarations."
-                )
-            if stubs := stubs_of(member):
-                self._overloads(info, key, member, stubs)
-            elif getattr(member, "__name__", "") != "_forward_unimplemented":
-                info.methods.pop(key, None)
-                info.python_methods.pop(key, None)
-                self.world.add_method(info, key, member)
-        elif isinstance(member, staticmethod):
-            info.static_methods[key] = member.__func__
-        elif isinstance(member, property) and member.fget is not None:
-            self._property(info, key, member)
-
-    def _property(self, info: ClassInfo, key: str, member: property) -> None:
-        assert member.fget is not None
-        if modifier_of(member.fget) in ("ignore", "unused"):
-            return
-        getter, setter = f"__{key}_getter", f"__{key}_setter" if member.fset is not None else None
-        self.world.add_method(info, getter, member.fget)
-        if setter is not None and member.fset is not None:
-            self.world.add_method(info, setter, member.fset)
-        info.properties[key] = (getter, setter)
-
-    def _overloads(
-        self,
-        info: ClassInfo,
-        key: str,
-        body: Callable[..., object],
-        stubs: list[Callable[..., object]],
-    ) -> None:
-        """One method for each stub of an overloaded one: the stub's signature, the body's text."""
-        info.overloads[key] = [f"{key}__{at}" for at in range(len(stubs))]
-        for name, stub in zip(info.overloads[key], stubs, strict=True):
-            info.methods[name] = self._overload(info, name, body, stub)
-
-    def _overload(
-        self,
-        info: ClassInfo,
-        name: str,
-        body: Callable[..., object],
-        stub: Callable[..., object],
-    ) -> Callable[[], Signature]:
-        def compile() -> Signature:
-            full = f"{info.name}.{name}"
-            declared = self.world.definition(stub, full, info.type)
-            made = overloaded_body(declared, self.world.definition(body, full, info.type))
-            info.compiled[name] = compile_definition(self.world.program, made).signature
-            return info.compiled[name]
-
-        return compile
 
     def _define(self, info: ClassInfo, text: str, outer: NamedObjects | None = None) -> list[str]:
         """Add the methods that a text of `def`s describes; gives their names."""

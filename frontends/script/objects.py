@@ -178,7 +178,7 @@ class Objects(Statements):
             return found
         if info is not None and name in vars(info.python or object):
             return Undefined(getattr(info.python, name).__class__.__name__)
-        raise self.error(f"class has no attribute '{name}'", span)
+        raise self.error(f"Tried to lookup unknown attribute on class {type.class_name.data}", span)
 
     # Methods
 

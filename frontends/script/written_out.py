@@ -120,16 +120,24 @@ class PythonValue(Sugared):
 
 @dataclass
 class AutogradFunction(Sugared):
-    """A class with a gradient of its own: `apply` stays Python's, the rest is not for scripts."""
+    """A class with a gradient of its own: `apply` stays Python's, the rest is as of any class.
+
+    Attributes:
+        scripted: gives the class as scripts know it.
+    """
 
     kind = "class"
     program: Program
     cls: type[Any]
+    scripted: Callable[[], Sugared]
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
-        if name != "apply":
-            raise em.error(f"class has no attribute '{name}'", span)
-        return PythonValue(self.program, self.cls.apply, self.cls.__name__)
+        if name == "apply":
+            return PythonValue(self.program, self.cls.apply, self.cls.__name__)
+        return self.scripted().attr(em, span, name)
+
+    def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
+        return self.scripted().call(em, span, args, kwargs)
 
 
 def is_autograd_function(cls: type) -> bool:

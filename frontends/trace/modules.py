@@ -14,11 +14,13 @@ from typing import Any
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
+from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.module_attributes import AttributeReader
+from tensorscript.frontends.script.module_members import ModuleMembers
 from tensorscript.frontends.script.modules import is_exported
 from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
@@ -88,8 +90,6 @@ class ModuleTree:
             if isinstance(child, Member):
                 self.script_exports(child)
         for name in member.exported:
-            self._world.add_method(member.info, name, getattr(type(member.module), name))
-        for name in member.exported:
             if name not in member.info.compiled:
                 member.info.methods[name]()
 
@@ -102,7 +102,12 @@ class ModuleTree:
         """The classes made for this trace; without those that have scripted methods, too."""
         return frozenset(self._by_class) - self._scripted_classes
 
-    def _member(self, module: Any, path: Path) -> Member:
+    def _member(self, module: Any, path: Path, scripted: bool = False) -> Member:
+        """A module, with its submodules.
+
+        Args:
+            scripted: methods of a module around it are, and may call any of its own.
+        """
         if module._backward_hooks:
             raise ValueError(
                 f"Modules that have backward hooks assigned can't be compiled: {module}"
@@ -123,12 +128,13 @@ class ModuleTree:
                     self._tensor(made, key, tensor, path, seen)
                     names.append(key)
         info.attributes["training"] = BOOL
-        if made.exported:
+        if scripted := scripted or bool(made.exported):
             self._scripted_classes.add(name)
             AttributeReader(self._world, module, info).others()
+            ModuleMembers(self._world, info).read(type(module))
         for key, child in module._modules.items():
             if child is not None:
-                self._child(made, key, child, path)
+                self._child(made, key, child, path, scripted)
         return made
 
     def _tensor(self, made: Member, key: str, tensor: Any, path: Path, seen: set[int]) -> None:
@@ -139,14 +145,14 @@ class ModuleTree:
         made.info.attributes[key] = self.types[*path, key] = TENSOR
         self._tensors.append((made.tensors[key], (*path, key)))
 
-    def _child(self, made: Member, key: str, child: Any, path: Path) -> None:
+    def _child(self, made: Member, key: str, child: Any, path: Path, scripted: bool) -> None:
         below = (*path, key)
         if is_compiled(child):
             made.children[key] = child
             made.info.attributes[key] = self.types[below] = self._linked(child)
             self._scripted.append((child, below))
         else:
-            member = made.children[key] = self._member(child, below)
+            member = made.children[key] = self._member(child, below, scripted)
             made.info.attributes[key] = member.info.type
         made.info.children.append(key)
 
@@ -204,7 +210,13 @@ class ModuleTree:
         return name
 
     def define(self, info: ClassInfo, name: str, body: Block) -> Compiled:
-        """Make `body` the method `name` of a class."""
+        """Make `body` the method `name` of a class.
+
+        Raises:
+            GuardError: an exported method has needed that method, and it is scripted.
+        """
+        if name in info.compiled:
+            raise GuardError(f"method '{info.name}.{name}' already defined.")
         made = compiled_block(f"{info.name}.{name}", body, is_method=True)
         info.compiled[name] = made.signature
         self._program.add(made)

@@ -400,6 +400,28 @@ def test_a_function_with_its_own_gradient_stays_pythons(tmp_path: Path) -> None:
     assert "PythonOp" not in str(traced.graph) and traced(X).tolist() == net(X).tolist()
 
 
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, factor: float) -> torch.Tensor:
+        return x * factor
+
+    @staticmethod
+    def in_script(x: torch.Tensor, factor: float) -> torch.Tensor:
+        return Scale.forward(x, x, factor) + 1
+
+
+def test_static_methods_of_a_function_with_its_own_gradient_are_compiled() -> None:
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return Scale.in_script(x, 2.0)
+
+    def made(x: torch.Tensor) -> torch.Tensor:
+        return Scale(x)
+
+    assert jit.script(scaled)(X).tolist() == (X * 2 + 1).tolist()
+    with pytest.raises(RuntimeError, match="Class Scale does not have an __init__ function"):
+        jit.script(made)
+
+
 def test_lu_is_one_of_two_functions_by_its_flag() -> None:
     def two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return torch.lu(x)

@@ -162,6 +162,62 @@ def test_exported_methods_are_scripted() -> None:
     assert "if " in inner.chosen.code and "if " not in inner.code
 
 
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.factor = Linear(4, 4), 3
+
+    def forward(self, x):
+        return self.inner(x) * self.factor
+
+
+class Helped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.scaled, self.n = Scaled(), 4
+
+    @staticmethod
+    def twice(x):
+        return x * 2
+
+    @property
+    def more(self) -> int:
+        return self.n + 1
+
+    def helper(self, x):
+        return self.twice(self.scaled(x)) + self.n
+
+    def forward(self, x):
+        return self.helper(x)
+
+    @ts.jit.export
+    def chosen(self, x, n: int):
+        return self.helper(x) * n if n > 1 else x * self.more
+
+
+def test_exported_methods_call_what_their_module_has() -> None:
+    net, x = Helped(), example()
+    for traced in (ts.jit.trace(net, x), getattr(ts.jit.trace(nn.Sequential(net), x), "0")):
+        for n in (1, 2):
+            found, wanted = traced.chosen(x, n), net.chosen(x, n)
+            np.testing.assert_array_equal(found.detach().numpy(), wanted.detach().numpy())
+        assert "(scaled).forward1(" in traced.code
+        assert "(scaled).forward(" in traced.helper.code
+
+
+class CallsItself(Linear):
+    @ts.jit.export
+    def again(self, x):
+        return self(self(x))
+
+
+def test_a_method_is_either_scripted_or_recorded() -> None:
+    with pytest.raises(RuntimeError, match=r"method '.*CallsItself\.forward' already defined\."):
+        ts.jit.trace(CallsItself(4, 4), example())
+    traced = getattr(ts.jit.trace(nn.Sequential(CallsItself(4, 4)), example()), "0")
+    assert hasattr(traced, "forward1"), "called as a submodule"
+
+
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()

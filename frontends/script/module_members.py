@@ -1,0 +1,106 @@
+"""What a class of modules defines: methods, overloads, static methods and properties.
+
+Nothing is compiled here; a member is compiled when it is first needed.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tensorscript.base.errors import CompileError
+
+from .function import compile_definition
+from .live import World
+from .module_attributes import is_root
+from .overloads import is_stub, overloaded_body, stubs_of
+from .program import ClassInfo
+from .python_names import modifier_of
+from .signature import Signature
+
+
+@dataclass
+class ModuleMembers:
+    """Registers the members of a class of modules."""
+
+    world: World
+    info: ClassInfo
+
+    def read(self, cls: type) -> None:
+        """Register what a class and its bases define; errors as `add`."""
+        unused = set(getattr(cls, "__jit_unused_properties__", ()))
+        unused |= set(getattr(cls, "__jit_ignored_attributes__", ()))
+        for base in reversed(cls.__mro__[:-1]):
+            if is_root(base) or base.__module__.startswith("tensorscript.compiler.jit"):
+                continue
+            # Of a stock container only `forward` is script; its children are known without it.
+            stock = ".nn" in base.__module__ and base.__module__.endswith("container")
+            for key, member in vars(base).items():
+                if (key == "forward" if stock else key != "__init__") and key not in unused:
+                    self.add(key, member)
+
+    def add(self, key: str, member: object) -> None:
+        """Register a member, in place of one of that name which a base class has.
+
+        Raises:
+            CompileError: an overload without an implementation.
+        """
+        info = self.info
+        if isinstance(member, types.FunctionType):
+            if is_stub(member):
+                place = info.name.rpartition(".")[0]
+                raise CompileError(
+                    f'Implementation for the method "{place}.{key}" is missing. Please make sure '
+                    "a definition is provided and defined after all overload declarations."
+                )
+            if stubs := stubs_of(member):
+                self._overloads(key, member, stubs)
+            elif getattr(member, "__name__", "") != "_forward_unimplemented":
+                info.methods.pop(key, None)
+                info.python_methods.pop(key, None)
+                self.world.add_method(info, key, member)
+        elif isinstance(member, staticmethod):
+            info.static_methods[key] = member.__func__
+        elif isinstance(member, property) and member.fget is not None:
+            self._property(key, member)
+
+    def _property(self, key: str, member: property) -> None:
+        assert member.fget is not None
+        info = self.info
+        if modifier_of(member.fget) in ("ignore", "unused"):
+            return
+        getter, setter = f"__{key}_getter", f"__{key}_setter" if member.fset is not None else None
+        self.world.add_method(info, getter, member.fget)
+        if setter is not None and member.fset is not None:
+            self.world.add_method(info, setter, member.fset)
+        info.properties[key] = (getter, setter)
+
+    def _overloads(
+        self,
+        key: str,
+        body: Callable[..., object],
+        stubs: list[Callable[..., object]],
+    ) -> None:
+        """One method for each stub of an overloaded one: the stub's signature, the body's text."""
+        info = self.info
+        info.overloads[key] = [f"{key}__{at}" for at in range(len(stubs))]
+        for name, stub in zip(info.overloads[key], stubs, strict=True):
+            info.methods[name] = self._overload(name, body, stub)
+
+    def _overload(
+        self,
+        name: str,
+        body: Callable[..., object],
+        stub: Callable[..., object],
+    ) -> Callable[[], Signature]:
+        info = self.info
+
+        def compile() -> Signature:
+            full = f"{info.name}.{name}"
+            declared = self.world.definition(stub, full, info.type)
+            made = overloaded_body(declared, self.world.definition(body, full, info.type))
+            info.compiled[name] = compile_definition(self.world.program, made).signature
+            return info.compiled[name]
+
+        return compile
