@@ -14,6 +14,7 @@ from tensorscript.base.errors import ArgumentError, GuardError
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.modules import ModuleTypes, is_module
+from tensorscript.frontends.script.observed import ObservedTypes, observed
 from tensorscript.frontends.script.program import Program
 from tensorscript.frontends.script.python_names import prepared
 
@@ -48,12 +49,16 @@ def script(
             RecursiveScriptModule that shares its tensors), a class (compiled; the class itself is
             given back), an instance of a plain class, a list or a dict (copied into one that
             scripts and Python share), or something scripted already.
-        example_inputs: not supported; annotate the arguments instead.
+        example_inputs: a list of tuples of arguments (for a module or class: such a list by the
+            module or method to call). They are run as Python, and what unannotated parameters were
+            called with, also in functions called on the way, is their type: that of all examples,
+            `Optional` where some are None, else `Any`.
 
     Raises:
         FrontendError: Python outside the language.
         CompileError: a type or name error.
         GuardError: something that cannot be scripted.
+        ValueError: example inputs of another form.
     """
     if optimize is not None:
         warnings.warn(
@@ -62,18 +67,17 @@ def script(
             FutureWarning,
             stacklevel=2,
         )
-    if example_inputs is not None:
-        raise GuardError("example_inputs is not supported: annotate the arguments instead")
     is_scripted = isinstance(obj, ScriptFunction | RecursiveScriptClass | Reference)
     is_scripted = is_scripted or is_compiled(obj)
     if not jit_enabled() or is_scripted:
         return obj
+    seen = observed(obj, example_inputs) if example_inputs else {}
     if isinstance(obj, type):
-        return _script_class(obj)
+        return _script_class(obj, seen)
     if is_module(obj):
-        return script_module(obj)
+        return script_module(obj, seen=seen)
     if isinstance(obj, types.FunctionType | types.MethodType):
-        return _script_function(obj)
+        return _script_function(obj, seen)
     if isinstance(obj, list):
         return ScriptList.of(obj)
     if isinstance(obj, dict):
@@ -82,7 +86,7 @@ def script(
         raise ArgumentError(f"{type(obj)} is a built-in class")
     if callable(obj) or not hasattr(obj, "__dict__"):
         raise GuardError(f"cannot script an object of type {type(obj).__name__}")
-    return _script_instance(obj)
+    return _script_instance(obj, seen)
 
 
 def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
@@ -98,24 +102,24 @@ def script_if_tracing(fn: Callable[P, T]) -> Callable[P, T]:
     return run
 
 
-def _script_function(fn: Callable[..., Any]) -> ScriptFunction:
+def _script_function(fn: Callable[..., Any], seen: ObservedTypes) -> ScriptFunction:
     if (known := _functions.get(fn)) is not None:
         return known
     if (reason := getattr(fn, "__script_unsupported", None)) is not None:
         raise GuardError(f"TorchScript error: {reason}")
     original = prepared(getattr(fn, "__original_fn", fn))
-    made = _functions[fn] = ScriptFunction(function_entry(original), original)
+    made = _functions[fn] = ScriptFunction(function_entry(original, seen), original)
     return made
 
 
-def function_entry(fn: Callable[..., Any]) -> Entry:
-    """A Python function compiled as a program of its own."""
-    world = World(Program())
+def function_entry(fn: Callable[..., Any], seen: ObservedTypes | None = None) -> Entry:
+    """A Python function compiled as a program of its own; `seen` are types that examples showed."""
+    world = World(Program(), observed=seen or {})
     compiled = compile_function(prepared(fn), world)
     return ProgramHome(world.program, world).function(compiled.name)
 
 
-def _script_class(cls: type) -> type:
+def _script_class(cls: type, seen: ObservedTypes) -> type:
     if is_module(cls) or any(base.__name__ == "Module" for base in cls.__mro__[1:]):
         raise GuardError(
             f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing "
@@ -128,12 +132,12 @@ def _script_class(cls: type) -> type:
             "TorchScript classes does not support inheritance yet. Please directly inherit from "
             "'object'."
         )
-    World(Program()).type_of_class(cls, None)
+    World(Program(), observed=seen).type_of_class(cls, None)
     return cls
 
 
-def _script_instance(obj: Any) -> RecursiveScriptClass:
-    world = World(Program())
+def _script_instance(obj: Any, seen: ObservedTypes) -> RecursiveScriptClass:
+    world = World(Program(), observed=seen)
     world.type_of_class(type(obj), None)
     world.program.declare_classes()
     home = ProgramHome(world.program, world)
@@ -148,18 +152,20 @@ def script_module(
     module: Any,
     methods: Mapping[str, Callable[..., Any]] | None = None,
     defined: Sequence[tuple[str, Mapping[str, object]]] = (),
+    seen: ObservedTypes | None = None,
 ) -> RecursiveScriptModule:
     """Compile an nn.Module; its tensors are shared, not copied.
 
     Args:
         methods: what to compile of it; by default `forward` and what is exported.
         defined: texts with further methods, and the names they may refer to.
+        seen: types that examples showed, for parameters without annotations.
 
     Raises:
         GuardError: an attribute's value is not of its type.
     """
     module_types = ModuleTypes(
-        World(Program()),
+        World(Program(), observed=seen or {}),
         marked={} if methods is None else {id(module): methods},
         defined={id(module): defined} if defined else {},
     )

@@ -22,6 +22,7 @@ from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
 from .link import Linker
+from .observed import ObservedTypes, declared_types
 from .overloads import overloaded_body
 from .program import ClassInfo, Program
 from .python_names import default_value, is_plain_data, modifier_of, qualified_name
@@ -32,10 +33,15 @@ from .values import Sugared, Undefined
 
 @dataclass
 class LiveFunctions(ABC):
-    """The functions of a world: which Python function became which function of the program."""
+    """The functions of a world: which Python function became which function of the program.
+
+    Attributes:
+        observed: types that examples showed, for parameters without annotations.
+    """
 
     program: Program
     functions: dict[object, str] = field(default_factory=dict)
+    observed: ObservedTypes = field(default_factory=dict)
 
     @cached_property
     def linker(self) -> Linker:
@@ -197,7 +203,20 @@ class LiveFunctions(ABC):
             else:
                 where = source.text.span(places[key]) if key in places else span
                 out[key] = type_of_object(value, self, where)
+        for key, found in self._observed(fn, source, is_method).items():
+            if key not in places and key not in raw:
+                out[key] = type_of_object(found, self, span)
         return out
+
+    def _observed(
+        self, fn: Callable[..., object], source: FunctionSource, is_method: bool
+    ) -> Mapping[str, object]:
+        """The types that examples showed of a function's parameters, `self` left out."""
+        code: types.CodeType | None = getattr(fn, "__code__", None)
+        declared = declared_types(self.observed.get(code, {})) if code is not None else {}
+        if is_method and (first := (source.tree.args.posonlyargs or source.tree.args.args)[:1]):
+            declared.pop(first[0].arg, None)
+        return declared
 
 
 def _on_an_object(source: FunctionSource) -> tuple[FunctionSource, str]:
