@@ -35,6 +35,18 @@ def repeated_dimensions(x: Tensor) -> list[int]:
     return [d for d, size in enumerate(x.shape) if not size.is_int(1) and f"i{d}" not in used]
 
 
+def repeated_if(x: Tensor) -> list[Expr]:
+    """When a view is the same memory again and again, which the program finds out: it expands what
+    may have one element."""
+    return [
+        e.args[0]
+        for e in x.indices or ()
+        if e.op == "select"
+        and e.args[1].is_int(0)
+        and any(f"i{d}" in e.free for d in range(x.rank))
+    ]
+
+
 class Builder(Emitter):
     """Builds tensors and writes them; holds what the specialised function assumes.
 

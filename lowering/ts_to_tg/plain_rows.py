@@ -15,9 +15,9 @@ from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import schema
-from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr import Expr, unary
 
-from .builder import Builder, Rows, repeated_dimensions
+from .builder import Builder, Rows, repeated_dimensions, repeated_if
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
@@ -178,6 +178,9 @@ class PlainRows:
             once = self._once(x, base)
             self._in_place(name, base, [once, *arguments[1:]])
             return x
+        if base not in OVERLAP_ALLOWED and isinstance(x, Tensor):
+            for repeated in repeated_if(x):
+                b.check(unary("not", repeated), overlap.MESSAGE)
         new: Tensor | ComplexTensor = row(b, *arguments)
         self._check_cast(new.dtype, x.dtype)
         message = (

@@ -165,19 +165,22 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
             at.append(const(0))
             strides.append(const(0))
             continue
-        if not b.is_found(size):
-            wanted[lead + d] = size  # equal, or an error
-        else:
-            b.settle(target, size)
-        b.require_same(
-            target,
-            size,
+        message = (
             f"The expanded size of the tensor ({target}) must match the existing size ({size}) at"
             f" non-singleton dimension {lead + d}.  Target sizes: {wanted}.  Tensor sizes:"
-            f" {list(x.shape)}",
+            f" {list(x.shape)}"
         )
-        at.append(var(f"i{lead + d}"))
-        strides.append(strides_of(x)[d])
+        own, stride = var(f"i{lead + d}"), strides_of(x)[d]
+        if b.is_found(size) and not same_size(target, size):
+            is_one = b.unsized(binary("eq", size, 1))
+            b.check(simplify(binary("or", is_one, b.unsized(binary("eq", size, target)))), message)
+            repeated = binary("and", is_one, b.unsized(binary("gt", target, 1)))
+            own, stride = select(repeated, const(0), own), select(repeated, const(0), stride)
+        else:
+            wanted[lead + d] = size  # equal, or an error
+            b.require_same(target, size, message)
+        at.append(own)
+        strides.append(stride)
     return view(x, sizes_of(b, wanted), at, strides)
 
 

@@ -154,6 +154,20 @@ def shapes_of_numbers(x: Tensor, n: int, m: int):
     return x.view([n, m]), x.reshape([m, n]).sum(0), x.unsqueeze(0).expand([n + 9, -1]).sum()
 
 
+def expanded(x: Tensor, n: int, m: int):
+    """What is expanded may have one element, or as many as are wanted."""
+    y = x[:n].clone()
+    wide, table = y.expand(m), y.unsqueeze(1).expand(-1, 2)
+    return wide * 2, wide.stride(0), wide.sum(), table, y.expand(2, m).reshape(-1)
+
+
+def written_wide(x: Tensor, n: int, m: int):
+    y = x[:n].clone()
+    wide = y.expand(m)
+    wide.add_(1)
+    return y, wide
+
+
 def shape_of_a_list(x: Tensor, sizes: list[int]):
     return x.view(sizes), x.reshape(sizes).sum()
 
@@ -189,6 +203,10 @@ SIX = np.arange(6, dtype=np.float32)
 CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (shapes_of_numbers, (SIX, 2, 3)),
     (shapes_of_numbers, (SIX, -1, 3)),
+    *((expanded, (SIX, n, m)) for n, m in ((3, 3), (1, 3), (1, 1), (2, -1))),
+    (written_wide, (SIX, 3, 3)),
+    (written_wide, (SIX, 1, 1)),
+    (written_wide, (SIX, 1, 0)),
     (shape_of_a_list, (SIX, [3, -1, 1])),
     (the_only_one, (SIX, 3.0)),
     (greatest, (SIX, 3.0)),
@@ -287,6 +305,8 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
         (joined, (X, 0), "non-empty"),
         (one_or_as_many, (SIX, 0.5), "must match the size"),
         (shapes_of_numbers, (SIX, 4, 3), "is invalid for input of size 6"),
+        (expanded, (SIX, 2, 3), "must match the existing size"),
+        (written_wide, (SIX, 1, 3), "refers to a single memory location"),
         (the_only_one, (SIX, 30.0), "cannot be converted to Scalar"),
         (greatest, (SIX, 30.0), "numel\\(\\) == 0"),
     ],
