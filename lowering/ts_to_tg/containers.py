@@ -1,14 +1,12 @@
-"""Rows on lists, dicts, strings and objects: they see references and may change the heap."""
+"""Rows on lists and dicts: they see references and may change the heap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, select
-from tensorscript.dialects.ts.constants import Device, EnumRef
-from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType
+from tensorscript.dialects.ts.types import OPEN_TYPES, ListType
 
 from .builder import Rows
 from .control import branch
@@ -16,18 +14,14 @@ from .dicts import dict_of, grow_dict, holds, is_unknown, item_or, item_under, i
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .kinds import is_constant, variant
-from .lists import grow, list_of_tensor, repeat
+from .lists import grow, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
-from .strings import STRINGS
-from .structure import enum_member
 from .values import (
     ABSENT,
     ComplexTensor,
     DictRef,
-    FutureValue,
     ListRef,
-    ObjectRef,
     Tensor,
     Text,
     TupleValue,
@@ -329,107 +323,6 @@ def _count_items(ev: Evaluator, x: DictRef) -> Value:
     return ev.new_list([TupleValue((k, v)) for k, v in items_of(ev, x).items()])
 
 
-def _dtype_code(ev: Evaluator, x: Tensor) -> Value:
-    return x.dtype.code
-
-
-def _shape(ev: Evaluator, x: Tensor) -> Value:
-    return ev.boxed(list(x.shape))
-
-
-def _is_category(category: str) -> Callable[..., Value]:
-    return lambda ev, x, *_: bool(getattr(x.dtype, category))
-
-
-def _wait(ev: Evaluator, x: FutureValue) -> Value:
-    return x.value
-
-
-def _item(ev: Evaluator, x: Value) -> Value:
-    if isinstance(x, ComplexTensor):
-        ev.b.cannot("a complex number that is not known")
-    if not isinstance(x, Tensor):
-        return x
-    ev.b.single(x, "a Tensor with several elements cannot be converted to Scalar")
-    return ev.boxed(ev.b.item(x))
-
-
-def _converted(name: str, dtype: object) -> Callable[..., Value]:
-    """Int, Float, Bool of a tensor or a number."""
-
-    def row(ev: Evaluator, x: Value, *_: Value) -> Value:
-        value = x if isinstance(x, str) else _item(ev, x)
-        return ev.boxed(ev.scalar_rows[name](ev.b, value))
-
-    return row
-
-
-def _device(ev: Evaluator, text: Value, index: Value = None) -> Value:
-    """`torch.device("cpu")`, where all tensors are."""
-    if text != "cpu" or index is not None:
-        ev.b.cannot("a device other than the CPU")
-    return Device(text)
-
-
-_TWO_OBJECTS = EnumRef | str | complex | TupleValue
-"""Of which each argument and each constant is another object."""
-
-
-def _is(ev: Evaluator, x: Value, y: Value) -> Value:
-    assert ev.op is not None
-    if ev.op.operands[0] is ev.op.operands[1]:
-        return True
-    if isinstance(x, _TWO_OBJECTS) and isinstance(y, _TWO_OBJECTS):
-        return False
-    if isinstance(x, ListRef | DictRef) and isinstance(y, ListRef | DictRef):
-        return x is y
-    return ev.scalar_rows["aten::__is__"](ev.b, ev.plain(x), ev.plain(y))
-
-
-def _implicit_int(ev: Evaluator, x: Value, *_: Value) -> Value:
-    """A tensor where an int is asked must hold ints."""
-    if isinstance(x, Tensor) and x.dtype.is_floating_point:
-        ev.b.error(f"Cannot input a tensor of type {x.dtype.word} as an integral argument")
-    return _converted("aten::Int", int64)(ev, x)
-
-
-def _to_list(ev: Evaluator, x: Tensor, depth: int, kind: int) -> Value:
-    """`x.tolist()`: the annotation said how deep the list is and what it is of."""
-    if depth != x.rank:
-        ev.b.error(
-            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
-        )
-    found = x.dtype
-    fits = (found is int64, found.is_floating_point, found is bool_, found.is_complex)
-    if not fits[kind]:
-        ev.b.error(
-            "Output annotation element type and runtime tensor element type must match for "
-            f"tolist(): {('Long', 'Double', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
-        )
-
-    def part(t: Tensor) -> Value:
-        if not t.rank:
-            return _item(ev, t)
-        if t.shape[0].op != "const":
-            if t is x and t.rank == 1:
-                return list_of_tensor(ev, t)
-            ev.b.cannot("tolist of a size that is not known")
-        size = int(str(t.shape[0].value))
-        return ev.new_list([part(ev.b.call("aten::select", t, 0, k)) for k in range(size)])
-
-    return part(x)
-
-
-def _unwrapped(ev: Evaluator, x: Value) -> Value:
-    if x is None:
-        ev.b.error("Unwrapping null optional")
-    return x
-
-
-def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
-    return ev.b.call("aten::tensor", x)
-
-
 def _dict(ev: Evaluator, *given: Value) -> Value:
     """`dict()`, of another dict or of a list of pairs."""
     if not given:
@@ -440,25 +333,7 @@ def _dict(ev: Evaluator, *given: Value) -> Value:
     return dict_of(ev, pairs)
 
 
-_ABSENT = (
-    "cuda", "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
-    "sparse_csr", "xpu", "xla",
-)  # fmt: skip
-"""What no tensor of a compiled program ever is."""
-
-
-def _record(ev: Evaluator, *_: Value) -> Value:
-    """What a profiler would be told by; there is none, so it holds nothing."""
-    assert ev.op is not None
-    found = ev.op.results[0].type
-    assert isinstance(found, ClassType)
-    made = ObjectRef(found.class_name.data)
-    ev.b.heap[made] = {}
-    return made
-
-
 CONTAINER: Rows = {
-    **STRINGS,
     "aten::dict": _dict,
     "aten::len": _length,
     "aten::__getitem__": _get_item,
@@ -492,43 +367,5 @@ CONTAINER: Rows = {
     "aten::mul_.t": _repeat_in_place,
     "aten::select.t": _get_item,
     "aten::mul.right_": lambda ev, n, x: _repeat(ev, x, n),
-    "aten::size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
-    "aten::sym_size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
-    "prim::shape": _shape,
-    "prim::dtype": _dtype_code,
-    "prim::device": lambda ev, x: Device("cpu"),
-    "aten::device": _device,
-    "prim::layout": lambda ev, x: 0,
-    "prim::requires_grad": lambda ev, x: x.storage in ev.requiring_grad,
-    "prim::type": lambda ev, x: x.text.partition(":")[0],
-    "prim::is_cpu": lambda ev, x: True,
-    **{f"prim::is_{kind}": lambda ev, x: False for kind in _ABSENT},
-    "prim::is_nested": lambda ev, x: x in ev.b.nested,
-    "prim::data": lambda ev, x: x,
-    "prim::unchecked_unwrap_optional": _unwrapped,
-    "aten::_unwrap_optional": _unwrapped,
-    "aten::is_floating_point": _is_category("is_floating_point"),
-    "aten::is_complex": _is_category("is_complex"),
-    "aten::get_device": lambda ev, x: -1,
-    "prim::NumToTensor": _num_to_tensor,
-    "prim::tolist": _to_list,
-    "prim::EnumName": lambda ev, x: x.member,
-    "prim::EnumValue": lambda ev, x: enum_member(ev, x),
     "prim::rangelist": lambda ev, n: ev.new_list(list(range(n))),
-    "aten::wait": _wait,
-    "aten::is_autocast_enabled": lambda ev: ev.autocast.gpu,
-    "aten::is_autocast_cpu_enabled": lambda ev: ev.autocast.cpu,
-    "profiler::_record_function_enter_new": _record,
-    "profiler::_record_function_enter": lambda ev, *_: ev.b.call("aten::zeros", [1]),
-    "profiler::_record_function_exit": lambda ev, *_: None,
-    "aten::item": _item,
-    "aten::_local_scalar_dense": _item,
-    "aten::Int": _converted("aten::Int", int64),
-    "aten::__is__": _is,
-    "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),
-    "aten::IntImplicit": _implicit_int,
-    "aten::Float": _converted("aten::Float", float64),
-    "aten::FloatImplicit": _converted("aten::Float", float64),
-    "aten::Bool": _converted("aten::Bool", bool_),
-    "aten::ScalarImplicit": _item,
 }

@@ -60,6 +60,7 @@ from .polynomial import POLYNOMIAL
 from .pooling import POOLING
 from .pooling_places import POOLING_PLACES
 from .product import PRODUCT
+from .properties import PROPERTIES
 from .random_numbers import RANDOM
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
@@ -79,6 +80,7 @@ from .special import SPECIAL
 from .spectrum import SPECTRUM
 from .statistic import STATISTIC
 from .stft import STFT
+from .strings import STRINGS
 from .systems import SYSTEM
 from .texts import TEXT_ROWS
 from .view import VIEW
@@ -152,7 +154,7 @@ _ROWS: Rows = {
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
-    "container": CONTAINER,
+    "container": {**STRINGS, **CONTAINER, **PROPERTIES},
     "grown": GROWN | LIST_JOINING,
     "map": MAPS,
     "scalar": SCALAR,
@@ -166,7 +168,7 @@ def has_row(found: Schema) -> bool:
     base, overload = found.name, found.full_name[len(found.name) :]
     if found.full_name in RESHAPES:
         return True
-    if found.full_name in CONTAINER or base in CONTAINER:
+    if found.full_name in TABLES["container"] or base in TABLES["container"]:
         return not found.is_out
     if base not in FOLDS_COMPLEX and any(str(a.type) == "complex" for a in found.arguments):
         return False
