@@ -43,9 +43,17 @@ class TensorSpec:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A number that is passed at each call: `int`, `float` or `bool`."""
+    """A number that is passed at each call: `int`, `float` or `bool`.
+
+    Raises:
+        UserError: another kind.
+    """
 
     kind: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("int", "float", "bool"):
+            raise UserError(f"a scalar is 'int', 'float' or 'bool', not {self.kind!r}")
 
 
 InputSpec = TensorSpec | ScalarSpec | np.ndarray

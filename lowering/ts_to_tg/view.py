@@ -174,14 +174,18 @@ def expand(b: Builder, x: Tensor, sizes: Value, *_: Value) -> Tensor:
         if b.is_found(size) and not same_size(target, size):
             is_one = b.unsized(binary("eq", size, 1))
             b.check(simplify(binary("or", is_one, b.unsized(binary("eq", size, target)))), message)
-            repeated = binary("and", is_one, b.unsized(binary("gt", target, 1)))
-            own, stride = select(repeated, const(0), own), select(repeated, const(0), stride)
+            own = select(_all(b, is_one, binary("gt", target, 1)), const(0), own)
+            stride = select(_all(b, is_one, binary("ne", target, 1)), const(0), stride)
         else:
             wanted[lead + d] = size  # equal, or an error
             b.require_same(target, size, message)
         at.append(own)
         strides.append(stride)
     return view(x, sizes_of(b, wanted), at, strides)
+
+
+def _all(b: Builder, condition: Expr, other: Expr) -> Expr:
+    return binary("and", condition, b.unsized(other))
 
 
 def diagonal(

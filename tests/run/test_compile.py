@@ -336,6 +336,11 @@ def test_what_native_code_cannot_do_is_visible() -> None:
         native(words)(np.zeros(2, np.float32), "hello")
 
 
+def test_a_scalar_spec_is_of_a_kind_of_numbers() -> None:
+    with pytest.raises(ts.TensorScriptError, match="a scalar is 'int', 'float' or 'bool', not"):
+        ts.ScalarSpec("long")
+
+
 def test_a_flag_that_must_be_known_is_part_of_the_specialisation() -> None:
     def kept(x: ts.Tensor, keep: bool) -> ts.Tensor:
         return x.sum(1, keepdim=keep)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tensorscript as ts
-from tensorscript.base.errors import ArgumentError, OperatorError
+from tensorscript.base.errors import ArgumentError, MissingKernelError, OperatorError
 from tensorscript.eager.absent import absence
 
 
@@ -117,3 +117,35 @@ def test_cross_entropy_of_a_linear_layer() -> None:
         ts.nn.LinearCrossEntropyLoss(3, 4, weight=ts.ones(3))
     with pytest.raises(ValueError, match="invalid chunking_method: 'half'"):
         ts.nn.LinearCrossEntropyOptions(chunking_method="half")
+
+
+def test_flags_of_executors_keep_what_they_are_told() -> None:
+    binary = ts._C
+    assert binary._jit_set_profiling_executor(False) is True
+    assert binary._jit_set_profiling_executor(True) is False
+    binary._jit_set_texpr_fuser_enabled(False)
+    assert not binary._jit_texpr_fuser_enabled()
+    binary._jit_set_texpr_fuser_enabled(True)
+    assert not hasattr(binary, "_jit_pass_inline")
+
+
+def test_libraries_see_a_trace_and_no_transforms() -> None:
+    seen = []
+
+    def body(x: ts.Tensor) -> ts.Tensor:
+        seen.append((ts._C._is_tracing(), ts._C._get_tracing_state() is not None))
+        assert not ts._C._are_functorch_transforms_active()
+        return x + 1
+
+    x = ts.ones(2)
+    body(x)
+    ts.jit.trace(body, x, check_trace=False)
+    assert seen == [(False, False), (True, True)]
+
+
+def test_nothing_has_a_tangent() -> None:
+    x = ts.ones(2)
+    primal, tangent = ts.autograd.forward_ad.unpack_dual(x)
+    assert primal is x and tangent is None
+    with pytest.raises(MissingKernelError, match="make_dual"):
+        ts.autograd.forward_ad.make_dual(x, x)

@@ -1,6 +1,6 @@
 """`torch.autograd` without gradients."""
 
-from tensorscript.autograd import profiler
+from tensorscript.autograd import forward_ad, function, profiler
 from tensorscript.eager.autograd import (
     Function,
     Variable,
@@ -14,6 +14,8 @@ __all__ = [
     "Variable",
     "backward",
     "enable_grad",
+    "forward_ad",
+    "function",
     "grad",
     "inference_mode",
     "no_grad",

@@ -1,0 +1,53 @@
+"""What libraries of models ask PyTorch's binary module, and flags of its executors that they set.
+
+Programs set the flags and read them back; none of them changes a result here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .tracing import Tracer, active_tracer
+
+
+@dataclass
+class Flag:
+    """A flag that keeps what it was told."""
+
+    on: bool
+
+    def __call__(self) -> bool:
+        return self.on
+
+    def set(self, on: bool) -> None:
+        """Note a new state."""
+        self.on = bool(on)
+
+    def exchange(self, on: bool) -> bool:
+        """Note a new state, and give the one before."""
+        before, self.on = self.on, bool(on)
+        return before
+
+
+PROFILING_EXECUTOR, PROFILING_MODE = Flag(True), Flag(True)
+TEXPR_FUSER, TEXPR_REDUCTIONS = Flag(True), Flag(False)
+FUSES_ON_CPU, FUSES_ON_GPU = Flag(True), Flag(False)
+
+
+def get_tracing_state() -> Tracer | None:
+    """The tracer that records now; None if nothing is traced."""
+    return active_tracer()
+
+
+def is_tracing() -> bool:
+    """Whether something is traced."""
+    return active_tracer() is not None
+
+
+def are_functorch_transforms_active() -> bool:
+    """False: there are no such transforms."""
+    return False
+
+
+def log_api_usage_once(event: str) -> None:
+    """Nothing is logged."""
