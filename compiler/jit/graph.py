@@ -8,12 +8,13 @@ from contextvars import ContextVar
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute as IRAttribute
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from tensorscript.base.errors import GuardError
+from tensorscript.base.schema import Schema, parse_schema
 from tensorscript.base.schema import schema as schema_of
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts.constants import FunctionRef
+from tensorscript.dialects.ts.constants import FunctionRef, TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text, value_names
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.ops import (
@@ -26,10 +27,10 @@ from tensorscript.dialects.ts.ops import (
     TSOp,
     YieldOp,
 )
-from tensorscript.dialects.ts.typing import annotation_text, ir_text
 from tensorscript.frontends.script.signature import Signature, signature_text
 from tensorscript.runtime.interpreter import Interpreter
 
+from .graph_types import Type
 from .inlined import inlined
 
 _locations: ContextVar[bool] = ContextVar("locations", default=True)
@@ -43,28 +44,6 @@ def hide_source_ranges() -> Iterator[None]:
         yield
     finally:
         _locations.reset(token)
-
-
-class Type:
-    """A type as graphs print it; `annotation_str` is its annotation."""
-
-    def __init__(self, type: IRAttribute) -> None:
-        self.attribute = type
-
-    @property
-    def annotation_str(self) -> str:
-        return annotation_text(self.attribute)
-
-    def __str__(self) -> str:
-        return ir_text(self.attribute)
-
-    __repr__ = __str__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Type) and other.attribute == self.attribute
-
-    def __hash__(self) -> int:
-        return hash(self.attribute)
 
 
 class Value:
@@ -90,10 +69,28 @@ class Value:
         """The nodes that read it."""
         return [Node(self.graph, use.operation) for use in self.value.uses]
 
+    def unique(self) -> int:
+        """Its place among the values of the graph."""
+        return list(self.graph.names).index(self.value)
+
+    def offset(self) -> int:
+        """Its place among the results of its node, or among the arguments of its block."""
+        return self.value.index  # type: ignore[no-any-return, attr-defined]  # of both kinds
+
+    def requiresGrad(self) -> bool | None:
+        """Whether it requires a gradient, if that is known; only of tensors."""
+        return self.type().required_grad()
+
+    def isCompleteTensor(self) -> bool:
+        """Whether dtype, device, sizes and strides of a tensor are known."""
+        return self.type().is_complete()
+
     def toIValue(self) -> Any:
         """The value of a constant; None for others."""
         owner = self.value.owner
-        return owner.value.data if isinstance(owner, ConstantOp) else None
+        if not isinstance(owner, ConstantOp):
+            return None
+        return self.graph.interpreter.constant(owner.value.data, self.value.type)
 
     def __repr__(self) -> str:
         return f"{self.debugName()} defined in ({self.node() or 'arguments'})"
@@ -127,6 +124,12 @@ class Node:
 
     def input(self, index: int = 0) -> Value:
         return self.inputs()[index]
+
+    def inputsAt(self, index: int) -> Value:
+        return self.inputs()[index]
+
+    def outputsAt(self, index: int) -> Value:
+        return self.outputs()[index]
 
     def output(self) -> Value:
         """The only output."""
@@ -171,7 +174,63 @@ class Node:
         """
         return self.attributes()[name]
 
-    i = f = s = t = ival = attribute
+    def kindOf(self, name: str) -> str:
+        """Which accessor gives the attribute: `i` (also of bools), `f`, `c`, `s`, `t` or `ival`.
+
+        Raises:
+            GuardError: there is no such attribute.
+        """
+        if name not in self.attributes():
+            raise GuardError(f"required keyword attribute '{name}' is undefined")
+        return _attribute_kind(self.attributes()[name])
+
+    def _of_kind(self, kind: str, name: str) -> Any:
+        if self.kindOf(name) != kind:
+            raise GuardError(f"required keyword attribute '{name}' has the wrong type")
+        return self.graph.interpreter.constant(self.attributes()[name])
+
+    def i(self, name: str) -> int:
+        """The attribute `name`, a number; likewise `f`, `c`, `s`, `t`, and `ival` of containers.
+
+        Raises:
+            GuardError: there is none, or it is of another kind.
+        """
+        return int(self._of_kind("i", name))
+
+    def f(self, name: str) -> float:
+        return float(self._of_kind("f", name))
+
+    def c(self, name: str) -> complex:
+        return complex(self._of_kind("c", name))
+
+    def s(self, name: str) -> str:
+        return str(self._of_kind("s", name))
+
+    def t(self, name: str) -> Any:
+        return self._of_kind("t", name)
+
+    def ival(self, name: str) -> Any:
+        return self._of_kind("ival", name)
+
+    def mustBeNone(self) -> bool:
+        """Whether it is the constant None."""
+        return isinstance(self.op, ConstantOp) and self.op.value.data is None
+
+    def hasUses(self) -> bool:
+        """Whether a result of it is read."""
+        return any(v.uses() for v in self.outputs())
+
+    def prev(self) -> Node | None:
+        """The node before it in its block; None for the first one."""
+        before = self.op.prev_op
+        return None if before is None else Node(self.graph, before)
+
+    def matches(self, schema: str) -> bool:
+        """Whether it calls the operator with this schema, whatever the overload is called."""
+        if not isinstance(self.op, OperatorOp):
+            return False
+        wanted, own = parse_schema(schema), schema_of(self.op.schema.data)
+        return wanted.name == own.name and _shape(wanted) == _shape(own)
 
     def schema(self) -> str:
         """The schema of an operator; `(no schema)` for other nodes."""
@@ -203,6 +262,21 @@ class Node:
 
     def __hash__(self) -> int:
         return hash(self.op)
+
+
+def _shape(schema: Schema) -> tuple[object, object]:
+    """What of a schema a node is matched by."""
+    arguments = [(a.name, a.type) for a in schema.arguments]
+    return arguments, [r.type for r in schema.returns]
+
+
+def _attribute_kind(value: object) -> str:
+    return next((letter for kind, letter in _ATTRIBUTE_KINDS if isinstance(value, kind)), "ival")
+
+
+_ATTRIBUTE_KINDS: tuple[tuple[type, str], ...] = (
+    (int, "i"), (float, "f"), (complex, "c"), (str, "s"), (TensorLiteral, "t"),
+)  # fmt: skip
 
 
 class GraphBlock:
@@ -262,6 +336,14 @@ class Graph(GraphBlock):
 
     def copy(self) -> Graph:
         return Graph(self.op.clone(), self.interpreter)
+
+    def lint(self) -> None:
+        """Verify the graph.
+
+        Raises:
+            VerifyException: an op is not as its dialect says.
+        """
+        self.op.verify()
 
     def return_node(self) -> Node:
         return Node(self, self.op.return_op)

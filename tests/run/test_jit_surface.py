@@ -79,7 +79,7 @@ GRAPH_EDITS = {
     "_export_onnx", "_pretty_print_onnx", "addInput", "alias_db", "appendNode", "block", "create",
     "createClone", "createCudaFusionGroup", "createFusionGroup", "dump_alias_db", "eraseInput",
     "eraseOutput", "global_print_source_ranges", "insert", "insertConstant", "insertGraph",
-    "insertNode", "insertPoint", "insert_point_guard", "lint", "makeMultiOutputIntoTuple",
+    "insertNode", "insertPoint", "insert_point_guard", "makeMultiOutputIntoTuple",
     "param_node", "permuteInputs", "prependNode", "registerOutput", "setInsertPoint",
     "set_global_print_source_ranges",
 }  # fmt: skip
