@@ -179,6 +179,8 @@ class Binder:
             held = value.attributes.items()
             items = tuple((k, self.value(v, below(name, k))) for k, v in held)
             return ObjectSpec(value.class_name, items)
+        if isinstance(value, set):
+            return ConstantSpec(frozenset(value))  # keys are hashed; `convert` makes it a list
         return ConstantSpec(Device(str(value)) if isinstance(value, device) else value)
 
     def _numbers(self, value: list[Any]) -> ListSpec | None:

@@ -74,6 +74,6 @@ def convert(schema: Signature, at: int, value: Any, classes: Classes = _CLASSES)
     if isinstance(formal.type, TensorType):
         if not is_array(value) and value is not None:
             match_argument(value, formal, at, schema, _CLASSES)
-    elif _of_numbers(formal.type):
+    elif _of_numbers(formal.type) or isinstance(value, set):
         return match_argument(_number(value), formal, at, schema, classes)
     return value

@@ -144,9 +144,7 @@ UNPRINTED = {
 }
 """Programs whose code PyTorch cannot print."""
 
-NATIVE_NOT_YET = {
-    "arguments_from_iterables": "`compile` takes lists and tuples where lists are asked",
-}
+NATIVE_NOT_YET: dict[str, str] = {}
 """Programs whose compiled form differs from their scripted one, and in what."""
 
 
