@@ -38,6 +38,12 @@ _DYNAMIC_KEY = (
 )
 
 
+def container_kind(cls: type) -> str:
+    """What a class of modules is a container like: "list" or "dict"; empty for others."""
+    names = {c.__name__ for c in cls.__mro__}
+    return next((KINDS[n] for n in KINDS if n in names), "")
+
+
 def generated_methods(cls_names: set[str], keys: list[str]) -> dict[str, str]:
     """Texts of the methods that containers answer script with, by name."""
     out: dict[str, str] = {}

@@ -11,13 +11,16 @@ from dataclasses import dataclass
 
 from tensorscript.base.errors import CompileError
 
+from .containers import generated_methods
 from .function import compile_definition
 from .live import World
 from .module_attributes import is_root
+from .named_objects import NamedObjects
 from .overloads import is_stub, overloaded_body, stubs_of
 from .program import ClassInfo
 from .python_names import modifier_of
 from .signature import Signature
+from .text import TextLibrary, TextWorld
 
 
 @dataclass
@@ -104,3 +107,20 @@ class ModuleMembers:
             return info.compiled[name]
 
         return compile
+
+    def generate(self, cls: type) -> None:
+        """Add the methods that a container answers script with; its children are known."""
+        info = self.info
+        if not info.container:
+            return
+        names = {c.__name__ for c in cls.__mro__}
+        for key, text in generated_methods(names, info.children).items():
+            if key not in info.methods:
+                self.define(text)
+
+    def define(self, text: str, outer: NamedObjects | None = None) -> list[str]:
+        """Add the methods that a text of `def`s describes; gives their names."""
+        library = TextLibrary.parse(text)
+        classes = self.world if outer is not None else None
+        world = TextWorld(self.world.program, library, outer=outer, classes=classes)
+        return world.define_methods(self.info, library)

@@ -20,7 +20,7 @@ from tensorscript.base.errors import CompileError
 from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
 
 from .annotations import type_of_object
-from .containers import KINDS, generated_methods
+from .containers import container_kind
 from .function import class_type
 from .live import World, is_compiled
 from .module_attributes import AttributeReader, class_hints, is_module, table
@@ -30,7 +30,6 @@ from .named_objects import NamedObjects
 from .objects import incompatibility
 from .program import ClassInfo
 from .python_names import qualified_name
-from .text import TextLibrary, TextWorld
 
 __all__ = ["ModuleTypes", "is_module"]
 
@@ -92,8 +91,7 @@ class ModuleTypes:
         for name, child in table(module, "_modules").items():
             if name not in reader.ignored:
                 info.attributes[name] = NONE if child is None else self._child(module, name, child)
-        names = {c.__name__ for c in type(module).__mro__}
-        info.container = next((KINDS[n] for n in KINDS if n in names), "")
+        info.container = container_kind(type(module))
         info.children = [name for name, _ in self.children(module)]
         if info.container and not info.children:
             info.children = list(info.parameters)
@@ -144,21 +142,10 @@ class ModuleTypes:
         for key, fn in self.marked.get(id(module), {}).items():
             self.world.add_method(info, key, fn)
         for text, outer in self.defined.get(id(module), ()):
-            added = self._define(info, text, NamedObjects(self.world, outer))
+            added = members.define(text, NamedObjects(self.world, outer))
             self.named.setdefault(id(module), []).extend(added)
-        if info.container:
-            names = {c.__name__ for c in cls.__mro__}
-            for key, text in generated_methods(names, info.children).items():
-                if key not in info.methods:
-                    self._define(info, text)
+        members.generate(cls)
         return info
-
-    def _define(self, info: ClassInfo, text: str, outer: NamedObjects | None = None) -> list[str]:
-        """Add the methods that a text of `def`s describes; gives their names."""
-        library = TextLibrary.parse(text)
-        classes = self.world if outer is not None else None
-        world = TextWorld(self.world.program, library, outer=outer, classes=classes)
-        return world.define_methods(info, library)
 
     def compile(self, module: object) -> ClassInfo:
         """Compile `forward`, exported methods, properties and hooks of a module and its children.

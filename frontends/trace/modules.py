@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
-from tensorscript.dialects.ts.types import BOOL, TENSOR, ClassType
+from tensorscript.dialects.ts.types import BOOL, NONE, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
+from tensorscript.frontends.script.containers import container_kind
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.module_attributes import AttributeReader
@@ -130,12 +131,22 @@ class ModuleTree:
         info.attributes["training"] = BOOL
         if scripted := scripted or bool(made.exported):
             self._scripted_classes.add(name)
+            self._note_absent(module, info)
             AttributeReader(self._world, module, info).others()
-            ModuleMembers(self._world, info).read(type(module))
         for key, child in module._modules.items():
             if child is not None:
                 self._child(made, key, child, path, scripted)
+        if scripted:
+            info.container = container_kind(type(module))
+            members = ModuleMembers(self._world, info)
+            members.read(type(module))
+            members.generate(type(module))
         return made
+
+    def _note_absent(self, module: Any, info: ClassInfo) -> None:
+        """Parameters, buffers and submodules that are None, which methods ask about."""
+        for table in (module._parameters, module._buffers, module._modules):
+            info.attributes |= dict.fromkeys((k for k, v in table.items() if v is None), NONE)
 
     def _tensor(self, made: Member, key: str, tensor: Any, path: Path, seen: set[int]) -> None:
         if id(tensor) in seen:

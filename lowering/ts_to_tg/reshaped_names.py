@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tensorscript.dialects.te.expr import Expr, const, select
 from tensorscript.dialects.ts import ops as ts
@@ -116,11 +116,20 @@ def _names_of(ev: Evaluator, op: ts.OperatorOp, env: Env, target: SSAValue) -> l
         b.cannot(_REFUSED)
     known = [v for v, value in env.items() if value is old and _root(v, env) is root]
     for v in known:
-        if any(isinstance(use.operation, _KEEPERS) for use in v.uses):
+        if any(isinstance(u.operation, _KEEPERS) and _is_before(u.operation, op) for u in v.uses):
             b.cannot(_REFUSED)
     if any(_holds(ev, value, old) for value in env.values()):
         b.cannot(_REFUSED)
     return known
+
+
+def _is_before(other: Operation, op: Operation) -> bool:
+    """Whether an op, or the one around it in the block of `op`, has run when `op` does. What comes
+    later knows the new shape."""
+    block = op.parent_block()
+    assert block is not None
+    around = block.find_ancestor_op_in_block(other)
+    return around is not None and around.is_before_in_block(op)
 
 
 def _root(v: SSAValue, env: Env) -> SSAValue:

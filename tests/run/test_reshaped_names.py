@@ -65,6 +65,26 @@ def in_a_branch(x: ts.Tensor) -> ts.Tensor:
     return y
 
 
+def kept_by_a_branch(x: ts.Tensor) -> ts.Tensor:
+    y, z = x.clone(), x + 1
+    kept = z
+    if bool(x.sum() > 0):
+        kept = y
+    y.t_()
+    return kept
+
+
+def before_a_branch(x: ts.Tensor) -> tuple[ts.Tensor, list[int]]:
+    y = (x + 1).unsqueeze(0)
+    y.squeeze_(0)
+    y.t_()
+    if bool(x.sum() > 0):
+        y = y * 2
+    for _ in range(2):
+        y = y + 1
+    return y, y.shape
+
+
 def same(got: Any, want: Any) -> None:
     if isinstance(want, tuple):
         for g, w in zip(got, want, strict=True):
@@ -73,7 +93,7 @@ def same(got: Any, want: Any) -> None:
         np.testing.assert_array_equal(np.asarray(got), np.asarray(want), strict=True)
 
 
-@pytest.mark.parametrize("fn", [follows, shares_memory, resized, of_another])
+@pytest.mark.parametrize("fn", [follows, shares_memory, resized, of_another, before_a_branch])
 def test_names_follow(fn: Callable[..., Any]) -> None:
     x = ts.from_numpy(np.arange(6.0).reshape(2, 3))
     same(ts.compile(fn, fallback="error")(x), fn(x))
@@ -84,7 +104,7 @@ def test_each_iteration_has_names_of_its_own() -> None:
     same(ts.compile(in_a_loop, fallback="error")(x, 4), in_a_loop(x, 4))
 
 
-@pytest.mark.parametrize("fn", [an_argument, an_element, in_a_branch])
+@pytest.mark.parametrize("fn", [an_argument, an_element, in_a_branch, kept_by_a_branch])
 def test_other_names_are_refused(fn: Callable[..., Any]) -> None:
     x = np.arange(6.0).reshape(2, 3)
     with pytest.raises(NotCompilable, match="may have other names"):

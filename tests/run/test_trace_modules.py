@@ -205,6 +205,34 @@ def test_exported_methods_call_what_their_module_has() -> None:
         assert "(scaled).forward(" in traced.helper.code
 
 
+class Stacked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = nn.Sequential(Linear(4, 4), nn.Linear(4, 4, bias=False))
+        self.layers = nn.ModuleList([Scaled(), Scaled()])
+        self.register_parameter("shift", None)
+
+    def helper(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.both(x) if self.shift is None else x
+
+    def forward(self, x):
+        return self.helper(x)
+
+    @ts.jit.export
+    def counted(self, x):
+        return self.helper(x) * len(self.layers)
+
+
+def test_exported_methods_run_containers() -> None:
+    net, x = Stacked(), example()
+    traced = ts.jit.trace(net, x)
+    np.testing.assert_array_equal(traced(x).detach().numpy(), net(x).detach().numpy())
+    wanted = net.counted(x).detach().numpy()
+    np.testing.assert_array_equal(traced.counted(x).detach().numpy(), wanted)
+
+
 class CallsItself(Linear):
     @ts.jit.export
     def again(self, x):
