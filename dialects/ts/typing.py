@@ -264,8 +264,9 @@ def admits_none(type: Attribute) -> bool:
 
 
 def _is_tuple_subtype(sub: TupleType, sup: TupleType) -> bool:
-    if is_named_tuple(sup):
-        return is_named_tuple(sub) and sub.class_name == sup.class_name
+    """By their parts; NamedTuples of several classes are one type if their fields are the same."""
+    if is_named_tuple(sup) and not (is_named_tuple(sub) and sub.fields == sup.fields):
+        return False
     return len(sub.elements) == len(sup.elements) and all(
         is_subtype(a, b) for a, b in zip(sub.elements, sup.elements, strict=True)
     )

@@ -438,4 +438,31 @@ def run(o: Op2, x: int) -> int:
 def f(x: int):
     return run(Bad(2), x)
 >>> f(5)
+
+=== nt_two_classes_of_the_same_fields
+class P(NamedTuple):
+    x: int
+class Q(NamedTuple):
+    x: int
+def take(p: P):
+    return p.x + 1
+def f(a: int, q: Q):
+    p = P(a)
+    if a > 2:
+        p = Q(a * 2)
+    return p.x, take(q), take(Q(a)), q == P(a)
+>>> f(3, Q(4))
+>>> f(1, P(1))
+
+=== nt_two_classes_of_other_fields
+class P(NamedTuple):
+    x: int
+class Q(NamedTuple):
+    y: int
+def f(a: int):
+    p = P(a)
+    if a > 2:
+        p = Q(a * 2)
+    return p.x
+>>> f(3)
 """
