@@ -66,6 +66,12 @@ def scaled_dot_product_attention(
     )  # fmt: skip
 
 
+def grouped_mm(
+    mat_a: Any, mat_b: Any, *, offs: Any = None, bias: Any = None, out_dtype: Any = None
+) -> Any:
+    return call("aten::_grouped_mm", (mat_a, mat_b, offs, bias, out_dtype))
+
+
 def linear_cross_entropy(
     input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
@@ -120,6 +126,7 @@ _BUILT_IN = ("avg_pool1d", "avg_pool2d", "avg_pool3d", "scaled_dot_product_atten
 WRITTEN = {name: found for family in FAMILIES for name, found in _written(family).items()}
 FACES: dict[str, Face] = {
     **{f"avg_pool{n}d": with_out(_avg_pool(n)) for n in (1, 2, 3)},
+    "grouped_mm": grouped_mm,
     "linear_cross_entropy": linear_cross_entropy,
     "pad": pad,
     "scaled_dot_product_attention": scaled_dot_product_attention,
