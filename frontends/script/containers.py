@@ -38,18 +38,12 @@ _DYNAMIC_KEY = (
 )
 
 
-def container_kind(cls: type) -> str:
-    """What a class of modules is a container like: "list" or "dict"; empty for others."""
-    names = {c.__name__ for c in cls.__mro__}
-    return next((KINDS[n] for n in KINDS if n in names), "")
-
-
-def generated_methods(cls_names: set[str], keys: list[str]) -> dict[str, str]:
-    """Texts of the methods that containers answer script with, by name."""
+def generated_methods(kind: str, keys: list[str]) -> dict[str, str]:
+    """Texts of the methods that containers of a kind answer script with, by name."""
     out: dict[str, str] = {}
-    if cls_names & KINDS.keys():
+    if kind:
         out["__len__"] = f"def __len__(self):\n   return {len(keys)}\n"
-    if cls_names & {"ModuleDict", "ParameterDict"}:
+    if kind == "dict":
         test = f"key in {keys!r}" if keys else "False"
         out["__contains__"] = f"def __contains__(self, key: str):\n   return {test}\n"
     return out

@@ -11,16 +11,23 @@ from dataclasses import dataclass
 
 from tensorscript.base.errors import CompileError
 
-from .containers import generated_methods
+from .containers import KINDS, generated_methods
 from .function import compile_definition
 from .live import World
 from .module_attributes import is_root
 from .named_objects import NamedObjects
 from .overloads import is_stub, overloaded_body, stubs_of
 from .program import ClassInfo
-from .python_names import modifier_of
+from .python_names import TORCH_ROOTS, modifier_of
 from .signature import Signature
 from .text import TextLibrary, TextWorld
+
+
+def container_kind(cls: type) -> str:
+    """What a class of modules is a container like: "list" or "dict"; empty for others. A class of
+    a user's may be called `Sequential`, too."""
+    stock = (c.__name__ for c in cls.__mro__ if c.__module__.partition(".")[0] in TORCH_ROOTS)
+    return next((KINDS[name] for name in stock if name in KINDS), "")
 
 
 @dataclass
@@ -108,14 +115,10 @@ class ModuleMembers:
 
         return compile
 
-    def generate(self, cls: type) -> None:
+    def generate(self) -> None:
         """Add the methods that a container answers script with; its children are known."""
-        info = self.info
-        if not info.container:
-            return
-        names = {c.__name__ for c in cls.__mro__}
-        for key, text in generated_methods(names, info.children).items():
-            if key not in info.methods:
+        for key, text in generated_methods(self.info.container, self.info.children).items():
+            if key not in self.info.methods:
                 self.define(text)
 
     def define(self, text: str, outer: NamedObjects | None = None) -> list[str]:

@@ -20,12 +20,11 @@ from tensorscript.base.errors import CompileError
 from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
 
 from .annotations import type_of_object
-from .containers import container_kind
 from .function import class_type
 from .live import World, is_compiled
 from .module_attributes import AttributeReader, class_hints, is_module, table
 from .module_hooks import compile_hooks, hooks_of
-from .module_members import ModuleMembers
+from .module_members import ModuleMembers, container_kind
 from .named_objects import NamedObjects
 from .objects import incompatibility
 from .program import ClassInfo
@@ -144,7 +143,7 @@ class ModuleTypes:
         for text, outer in self.defined.get(id(module), ()):
             added = members.define(text, NamedObjects(self.world, outer))
             self.named.setdefault(id(module), []).extend(added)
-        members.generate(cls)
+        members.generate()
         return info
 
     def compile(self, module: object) -> ClassInfo:

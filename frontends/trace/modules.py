@@ -17,11 +17,10 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import BOOL, NONE, TENSOR, ClassType
 from tensorscript.eager.storage import TensorBase
-from tensorscript.frontends.script.containers import container_kind
 from tensorscript.frontends.script.draft import Block
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.module_attributes import AttributeReader
-from tensorscript.frontends.script.module_members import ModuleMembers
+from tensorscript.frontends.script.module_members import ModuleMembers, container_kind
 from tensorscript.frontends.script.modules import is_exported
 from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
@@ -140,7 +139,7 @@ class ModuleTree:
             info.container = container_kind(type(module))
             members = ModuleMembers(self._world, info)
             members.read(type(module))
-            members.generate(type(module))
+            members.generate()
         return made
 
     def _note_absent(self, module: Any, info: ClassInfo) -> None:

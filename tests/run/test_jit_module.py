@@ -150,3 +150,19 @@ def test_compile_takes_archives_and_modules(cnn: Any) -> None:
         compiled = ts.compile(program)
         np.testing.assert_allclose(compiled(x), wanted, rtol=1e-4, atol=1e-5)
         assert compiled.stats.is_native, compiled.stats
+
+
+class Named:
+    class Sequential(ts.nn.ModuleDict):
+        """A user's container of that name, which has keys."""
+
+        def forward(self, x: ts.Tensor) -> ts.Tensor:
+            for layer in self.values():
+                x = layer(x)
+            return x * len(self)
+
+
+def test_a_users_container_is_what_it_derives_from() -> None:
+    net = Named.Sequential({"a": ts.nn.ReLU(), "b": ts.nn.Tanh()})
+    x = ts.tensor([-1.0, 2.0])
+    assert jit.script(net)(x).tolist() == net(x).tolist()
