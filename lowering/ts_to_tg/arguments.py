@@ -65,7 +65,9 @@ def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool)
         )
     if x.dtype is not w.dtype:
         b.error(f"expected scalar type {x.dtype.word} but found {w.dtype.word}")
-    if not isinstance(groups, int) or groups <= 0:
+    if not isinstance(groups, int):
+        b.cannot("the number of a convolution's groups must be known")
+    if groups <= 0:
         b.error("non-positive groups is not supported")
     divisible = simplify(w.shape[0] % groups)
     if divisible.op == "const" and not divisible.is_int(0):

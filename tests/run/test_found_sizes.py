@@ -344,3 +344,16 @@ def test_masks_that_broadcast(shape: tuple[int, ...], mask: tuple[int, ...]) -> 
     x, m = np.arange(np.prod(shape, dtype=int), dtype="f4").reshape(shape), np.ones(mask, bool)
     wanted = np.broadcast_to(x, np.broadcast_shapes(shape, mask)).ravel()
     np.testing.assert_array_equal(ts.compile(selected, (x, m), fallback="error")(x, m), wanted)
+
+
+def by_channel(x: Tensor, w: Tensor):
+    n = int(ts.tensor(x.shape[:-1]).prod())
+    rows = x.reshape((n, x.size(-1)))
+    return ts.nn.functional.conv1d(rows, w.reshape((n, 1, w.size(-1))), groups=rows.size(0))
+
+
+def test_groups_that_the_program_finds_are_left_to_the_interpreter() -> None:
+    x, w = ts.ones(2, 9), ts.ones(2, 3)
+    compiled = ts.compile(by_channel, cache=False)
+    assert compiled(x, w).tolist() == by_channel(x, w).tolist()
+    assert "groups must be known" in compiled.stats.fallbacks[0]
