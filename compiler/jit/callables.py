@@ -39,7 +39,11 @@ _executor: ContextVar[Executor] = ContextVar("executor", default="interpreter")
 
 @contextmanager
 def executor(name: Executor) -> Iterator[None]:
-    """Within, script functions run in the graph interpreter or as native code where possible."""
+    """Within, script functions run in the graph interpreter or as native code where possible.
+
+    Native methods see what was assigned to attributes or written to them in place, but not what was
+    written through `Tensor.data` or through NumPy's view of the memory of a constant.
+    """
     token = _executor.set(name)
     try:
         yield
