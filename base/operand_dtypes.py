@@ -51,6 +51,10 @@ _MEAN = (
 )
 
 FLOATING = {
+    "_no_grad_normal": "normal_kernel_cpu",
+    "_no_grad_uniform": "check_uniform_bounds",
+    "normal": "normal_kernel_cpu",
+    "uniform": "check_uniform_bounds",
     "_softmax_backward_data": "softmax_backward_lastdim_kernel_impl",
     "_log_softmax_backward_data": "log_softmax_backward_lastdim_kernel_impl",
     "pdist": "pdist only supports floating-point dtypes",

@@ -11,6 +11,8 @@ OVERLAP_ALLOWED = frozenset(
     f"aten::{name}_"
     for name in (
         "_index_put_impl",
+        "_no_grad_fill",
+        "_no_grad_zero",
         "addmv",
         "baddbmm",
         "copy",

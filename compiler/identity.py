@@ -106,6 +106,7 @@ class _Walk:
         Raises:
             _Unknown: of no kind that is known here.
         """
+        value = _function_of(value)
         if type(value) in _PLAIN:
             self._word(type(value).__name__, value)
         elif type(value) in (tuple, list):
@@ -149,6 +150,11 @@ def _content(cell: types.CellType) -> object:
         raise _Unknown from None
 
 
+def _function_of(value: Any) -> Any:
+    """The function behind an operator, which is one that does not become a method."""
+    return value.__func__ if isinstance(value, staticmethod) else value
+
+
 def _is_ours(module: str | None) -> bool:
     return module is not None and module.split(".")[0] == _OWN
 
@@ -182,6 +188,7 @@ def _foreign(
 
 def _is_own(name: str, value: Any, held: dict[str, Any]) -> bool:
     """Whether the package itself calls this so."""
+    value = _function_of(value)
     if _is_own_function(value) or (isinstance(value, type) and _is_ours(value.__module__)):
         return bool(value.__name__ == name or value.__name__.endswith(f"_{name}"))
     if isinstance(value, DType):

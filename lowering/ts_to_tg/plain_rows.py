@@ -29,7 +29,9 @@ _RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
 """Operators whose rows take flags as expressions."""
 FOLDS_COMPLEX = {f"aten::{name}" for name in ("add", "sub", "mul", "neg", "eq", "ne")}
 """Operators that compute with constant complex numbers."""
-_ONE_NUMBER = frozenset({"aten::fill_", "aten::zero_"})
+_ONE_NUMBER = frozenset(
+    f"aten::{name}_" for name in ("fill", "zero", "_no_grad_fill", "_no_grad_zero")
+)
 """Operators that write the same number everywhere."""
 _DUNDERS = frozenset({"and", "or", "xor", "lshift", "rshift"})
 
