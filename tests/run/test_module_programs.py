@@ -137,7 +137,9 @@ def test_equals_torch(name: str, tmp_path: Path) -> None:
 
 
 def _needs(program: LanguageProgram) -> None:
-    """Skip a program with layers that our own nn lacks."""
+    """Skip a program with layers that our own nn lacks, or with imports of PyTorch's."""
+    if "from torch." in program.source:
+        pytest.importorskip("torch")
     for name in re.findall(r"\bnn\.(\w+)", program.source):
         if not hasattr(tensorscript.nn, name):
             pytest.skip(f"tensorscript.nn has no {name}")
