@@ -8,8 +8,9 @@ code takes as long as half of what a hit does need.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .deferred import deferred
 
 if TYPE_CHECKING:
     from tensorscript.lowering.schedules.candidates import candidate, rounds, variations
@@ -39,8 +40,4 @@ _HOMES = {
     "constant_arguments": f"{_SCHEDULES}.prepack",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if (home := _HOMES.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = deferred(__name__, _HOMES)

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .deferred import deferred
 
 if TYPE_CHECKING:
     from .function import CompiledFunction
@@ -23,8 +24,4 @@ _HOMES = {
     **dict.fromkeys(("compiled", "resumed"), f"{_OWN}.programs"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if (home := _HOMES.get(name)) is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+__getattr__ = deferred(__name__, _HOMES)
