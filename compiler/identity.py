@@ -37,9 +37,6 @@ def identity_of(fn: Callable[..., Any]) -> str | None:
     """The digest of a plain Python function; None if something about it has none."""
     if type(fn) is not types.FunctionType:
         return None
-    overloads = sys.modules.get(_OVERLOADS)
-    if overloads is not None and overloads.has_stubs():
-        return None  # they belong to functions by name alone
     walk = _Walk()
     try:
         walk.function(fn)
@@ -67,6 +64,8 @@ class _Walk:
         self._met[id(fn)] = len(self._met)
         if vars(fn) or fn.__name__ == "<lambda>":
             raise _Unknown  # marked by a decorator, or one of several on its line
+        if _is_overloaded(fn):
+            raise _Unknown  # only its name ties it to the stubs
         source, code = _source(fn), fn.__code__
         self._word("function", fn.__name__, fn.__qualname__, source, code.co_flags)
         self.parts("defaults", fn.__defaults__ or ())
@@ -128,6 +127,12 @@ class _Walk:
             self._word("typing", type(value).__name__, value._name)
         else:
             raise _Unknown
+
+
+def _is_overloaded(fn: types.FunctionType) -> bool:
+    """Whether stubs belong to a function. The table of them is loaded with the first one."""
+    overloads = sys.modules.get(_OVERLOADS)
+    return overloads is not None and overloads.has_stubs(fn)
 
 
 def _source(fn: types.FunctionType) -> str:

@@ -26,9 +26,9 @@ def _key(fn: Stub) -> str:
     return f"{fn.__module__}.{fn.__qualname__}"
 
 
-def has_stubs() -> bool:
-    """Whether a program outside of this package has overloaded functions."""
-    return any(not key.startswith("tensorscript.") for key in _STUBS)
+def has_stubs(fn: Stub) -> bool:
+    """Whether a function is overloaded, or is one of the stubs."""
+    return bool(_STUBS.get(_key(fn)) or _torch_stubs(fn))
 
 
 def add_overload(fn: Stub) -> None:

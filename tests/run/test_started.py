@@ -83,6 +83,12 @@ def test_closures_and_names_in_texts_are_followed(tmp_path: Path) -> None:
     assert known is not None and identity_of(module.pair) not in (known, None)
 
 
+def test_overloads_of_another_function_are_no_hindrance(tmp_path: Path) -> None:
+    overloaded = module_of(tmp_path, "overloaded", WITHOUT["overloads"])
+    assert identity_of(overloaded.f) is None
+    assert identity_of(module_of(tmp_path, "module").outer) is not None
+
+
 def test_operators_that_a_program_replaced_are_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +108,10 @@ WITHOUT = {
     "another library": "import numpy\ndef f(x):\n    return numpy.abs(x)\n",
     "a mark": "import tensorscript as ts\n@ts.jit.ignore\ndef f(x):\n    return x\n",
     "a lambda": "f = lambda x: x\n",
+    "overloads": "import tensorscript as ts\n"
+    "@ts.jit._overload\ndef f(x: int) -> int: ...\n"
+    "@ts.jit._overload\ndef f(x: ts.Tensor) -> ts.Tensor: ...\n"
+    "def f(x):\n    return x + 1\n",
     "a reached tensor": "import tensorscript as ts\nW = ts.ones(2)\ndef g(x):\n    return x + W\n"
     "def f(x):\n    return g(x)\n",
 }
