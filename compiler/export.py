@@ -62,6 +62,8 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
+    if own.said is not None:
+        raise NotCompilable(f"cannot export {name}: it prints or warns")
     if own.random is not None:
         raise NotCompilable(
             f"cannot export {name}: it draws random numbers from this process's generator"

@@ -38,6 +38,7 @@ from .native import Kernel, KernelTime, Loaded, NativeCode
 from .observe import Report
 from .options import CompileOptions
 from .program import Program
+from .said import say
 from .specialisations import (
     MOST_STATES,
     Refused,
@@ -230,6 +231,10 @@ class CompiledFunction:
                 raise
             raise self._explained(error, values) from None
         results = leaves if isinstance(leaves, tuple) else (leaves,)
+        dtypes = [spec.dtype for spec in found.code.signature.outputs]
+        enum = self.program.interpreter.enum
+        if own.said is not None:
+            say(own.said, results, lambda leaf, part: Tensor(part, dtypes[leaf]), enum)
         if own.random is not None:
             DEFAULT_GENERATOR.set_native_state(results[own.random])
         if own.mutated_inputs:
@@ -241,14 +246,13 @@ class CompiledFunction:
         if own.state_inputs:
             self._store_state(found, bound, state, results)
         wrap = wrapper(bound.kind)
-        dtypes = [spec.dtype for spec in found.code.signature.outputs]
 
         def tensor(leaf: int, part: np.ndarray | None) -> Any:
             if (path := same.get(leaf)) in bound.given:
                 return bound.given[path]
             return wrap(results[leaf] if part is None else part, dtypes[leaf])
 
-        result = rebuild(own.output, results, tensor, self.program.interpreter.enum)
+        result = rebuild(own.output, results, tensor, enum)
         return to_python(result, self.program.classes) if own.output.needs_classes else result
 
     def _store_state(

@@ -9,9 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral, ValueAttr
-from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.dialects.ts.locations import place_of
+from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
 from tensorscript.eager.device import device
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.torchscript.debug_writer import Origin
@@ -21,6 +23,10 @@ from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from .jit.boundary import Classes
 from .stages import print_module
+
+
+def _warns(op: Operation) -> bool:
+    return isinstance(op, OperatorOp) and op.schema.data == "aten::warn"
 
 
 @dataclass
@@ -49,8 +55,9 @@ class Program:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the module's text."""
-        return hashlib.sha256(print_module(self.module).encode()).hexdigest()
+        """A hash of the module's text, and of the places that its warnings show."""
+        told = [place_of(op) for op in self.module.walk() if _warns(op)]
+        return hashlib.sha256(f"{print_module(self.module)}{told}".encode()).hexdigest()
 
     @property
     def function(self) -> FuncOp:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorscript.dialects.ts.constants import text_of, value_of
-from tensorscript.lowering.ts_to_tg.plan import CallPlan
+from tensorscript.lowering.ts_to_tg.plan import CallPlan, Said, Saying
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
 from .native import Kernel, NativeCode
@@ -40,6 +40,36 @@ def _tree_in(raw: dict[str, Any]) -> OutputTree:
     )
 
 
+def _said_out(said: Said | None) -> dict[str, Any] | None:
+    if said is None:
+        return None
+    sayings = [
+        {
+            "parts": [_tree_out(part) for part in one.parts],
+            "rows": None if one.rows is None else _tree_out(one.rows),
+            "warning": one.warning,
+            "place": one.place,
+        }
+        for one in said.sayings
+    ]
+    return {"order": said.order, "sayings": sayings}
+
+
+def _said_in(raw: dict[str, Any] | None) -> Said | None:
+    if raw is None:
+        return None
+    sayings = [
+        Saying(
+            tuple(map(_tree_in, one["parts"])),
+            None if one["rows"] is None else _tree_in(one["rows"]),
+            one["warning"],
+            None if one["place"] is None else (one["place"][0], one["place"][1]),
+        )
+        for one in raw["sayings"]
+    ]
+    return Said(raw["order"], tuple(sayings))
+
+
 def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
     """The JSON form of everything but the object bytes."""
     return {
@@ -51,6 +81,7 @@ def to_metadata(code: NativeCode, plan: CallPlan) -> dict[str, Any]:
             "mutated_inputs": [list(m) for m in plan.mutated_inputs],
             "aliases": [list(a) for a in plan.aliases],
             "sizes": list(plan.sizes),
+            "said": _said_out(plan.said),
         },
     }
 
@@ -74,5 +105,6 @@ def from_metadata(
         tuple((path, leaf) for path, leaf in own["mutated_inputs"]),
         aliases=tuple((leaf, path) for leaf, path in own["aliases"]),
         sizes=tuple(own["sizes"]),
+        said=_said_in(own["said"]),
     )
     return NativeCode(data, signature_in(raw), kernels, weights), plan

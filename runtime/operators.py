@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache, cmp_to_key
 from typing import Any
-
-from xdsl.dialects.builtin import FileLineColLoc
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.autocast import Autocast
+from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import OperatorOp
 from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType, TensorType
 from tensorscript.eager.dispatch import call, call_overload
@@ -25,6 +23,7 @@ from tensorscript.eager.storage import TensorBase
 from .codes import decode, encode
 from .list_tensors import tensor_of_list
 from .machine import Machine
+from .said import warn
 from .values import ScriptObject
 
 
@@ -139,11 +138,7 @@ def _warn(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> None:
     """
     if not i.warns_first(op):
         return
-    place = op.location
-    if isinstance(place, FileLineColLoc):
-        warnings.warn_explicit(arguments[0], UserWarning, place.filename.data, int(place.line.data))
-    else:
-        call_overload("aten::warn", arguments)
+    warn(arguments[0], place_of(op))
 
 
 def _is(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.autocast import is_autocast
 from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import FLOAT, ClassType, InterfaceType
-from tensorscript.eager.kernels.script_text import script_text
 
 from .instances import is_instance
 from .machine import Environment, Machine, PrimitiveError
 from .operators import call_operator
+from .said import show
 from .values import ScriptObject, tuple_of
 
 UNINITIALIZED = object()
@@ -190,7 +189,7 @@ def _loop(i: Machine, op: Operation, env: Environment) -> None:
 
 def _print(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.PrintOp)
-    sys.stdout.write(" ".join(script_text(v) for v in _inputs(op.arguments, env)) + "\n")
+    show(_inputs(op.arguments, env))
 
 
 def _raise(i: Machine, op: Operation, env: Environment) -> None:

@@ -25,6 +25,14 @@ def span_of(op: Operation) -> Span | None:
     return getattr(op.location, "span", None)
 
 
+def place_of(op: Operation) -> tuple[str, int] | None:
+    """The file and line that an op was made from, if it says so."""
+    place = op.location
+    if not isinstance(place, FileLineColLoc):
+        return None
+    return place.filename.data, int(place.line.data)
+
+
 _SCOPE = "scope"
 
 

@@ -41,6 +41,7 @@ from .grown import (
 from .kinds import kind_text
 from .paths import SELF, below
 from .plain_rows import PlainRows
+from .record import Record
 from .values import (
     ComplexTensor,
     DictRef,
@@ -102,6 +103,7 @@ class Evaluator:
         self.autocasts: list[Autocast] = []
         self.objects: dict[int, ObjectRef] = {}
         self.state: dict[str, Value] = {}
+        self.record = Record()
         self.requiring_grad: set[Storage] = set()
         self.held: dict[ListRef | DictRef, str] = {}
 

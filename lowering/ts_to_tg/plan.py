@@ -8,6 +8,38 @@ from .specs import ArgumentSpec, OutputTree
 
 
 @dataclass(frozen=True)
+class Saying:
+    """One `print` or warning of a program.
+
+    Attributes:
+        parts: trees of what is shown. A "slot" is number `leaf` of what the running program knows.
+        rows: of an element that holds the slots, in the order in which they were recorded; None if
+            all is known.
+        warning: for a warning which one it is (it may stand in several places of the code, and is
+            shown once a run); None for a print.
+        place: file and line of a warning, if known.
+    """
+
+    parts: tuple[OutputTree, ...]
+    rows: OutputTree | None = None
+    warning: int | None = None
+    place: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a program says while it runs, which its caller shows after the call.
+
+    Attributes:
+        order: leaf number of the list of what was said, as numbers of `sayings`.
+        sayings: all that may be.
+    """
+
+    order: int
+    sayings: tuple[Saying, ...]
+
+
+@dataclass(frozen=True)
 class CallPlan:
     """What a caller does around a call of specialised code.
 
@@ -25,6 +57,7 @@ class CallPlan:
         sizes: names of the dynamic sizes.
         random: leaf number of the random generator's state, which is the last argument, too; None
             if the program draws no numbers.
+        said: prints and warnings; None if there are none.
     """
 
     inputs: tuple[str, ...]
@@ -38,6 +71,7 @@ class CallPlan:
     aliases: tuple[tuple[int, str], ...] = ()
     sizes: tuple[str, ...] = ()
     random: int | None = None
+    said: Said | None = None
 
     @property
     def scalar_leaves(self) -> frozenset[int]:
@@ -56,6 +90,7 @@ class CallPlan:
         return bool(
             self.mutated_inputs
             or self.random is not None
+            or self.said is not None
             or self.state_inputs
             or self.state_updates
             or self.state_assigned

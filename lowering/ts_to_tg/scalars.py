@@ -487,7 +487,6 @@ SCALAR: Rows = {
     "aten::all": _all,
     "aten::any": _any,
     "aten::sum": _sum,
-    "aten::warn": lambda b, *_: b.cannot("a warning, which Python has to show"),
     "aten::is_grad_enabled": lambda b: True,
     "aten::set_grad_enabled": lambda b, *_: None,
     "aten::get_autocast_dtype": lambda b, device: (bfloat16 if device == "cpu" else float16).code,

@@ -35,6 +35,7 @@ from .grown import (
 )
 from .paths import RANDOM, SELF, is_state, of_receiver
 from .plan import CallPlan
+from .said import said
 from .shared_memory import view_of
 from .specs import (
     ArgumentSpec,
@@ -198,6 +199,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
     random = None if b.generator is None else own.leaf(whole(b.generator))
     updates = tuple((of_receiver(path), own.leaf(x)) for path, x in written(own).items())
     changes = tuple((of_receiver(path), own.tree(v)) for path, v in assigned(own).items())
+    spoken = said(own)
     b.emit(tg.ReturnOp(own.leaves))
     block = b.entry
     for _ in own.sizes:
@@ -226,6 +228,7 @@ def _finish(own: Boundary, entry: str, result: Value, state: State) -> Specialis
         aliases=tuple(own.sources.items()),
         sizes=tuple(own.sizes),
         random=random,
+        said=spoken,
     )
     return Specialised(ModuleOp([func]), name, plan)
 

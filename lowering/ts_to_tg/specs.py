@@ -103,7 +103,9 @@ class OutputTree:
     and, as children, how many numbers each has and its sizes), or "each" again, with how many
     elements each has in `leaf`. A run-time dict is "map" in the same way, of tuples of two. A
     string is "text" (a leaf with its bytes), and as an element of a run-time list "texts" (a column
-    with the bytes of all, and how many each has in `leaf`)."""
+    with the bytes of all, and how many each has in `leaf`).
+
+    In what a program says, "slot" is value number `leaf` of those that it recorded."""
 
     kind: str
     leaf: int = -1

@@ -23,6 +23,7 @@ from .kinds import narrowed
 from .lists import unpack
 from .paths import SELF, is_state
 from .reshaped_names import changes_shape, reshape_names
+from .said import say
 from .scalars import to_text
 from .values import (
     UNINITIALIZED,
@@ -295,7 +296,7 @@ def _condition_first(ev: Evaluator, values: list[Value]) -> list[Value]:
 
 def _print(ev: Evaluator, op: ts.PrintOp, env: Env) -> None:
     ev.b.operator = "prim::Print"
-    ev.b.cannot("printing")
+    say(ev, [env[a] for a in op.arguments])
 
 
 def _raise(ev: Evaluator, op: ts.RaiseOp, env: Env) -> None:
@@ -405,7 +406,7 @@ HANDLERS: dict[type[Operation], Handler] = {
     ts.CallMethodOp: _by_option(_call_method, 1),
     ts.IfOp: _if,
     ts.LoopOp: _loop,
-    ts.PrintOp: _print,
+    ts.PrintOp: _by_option(_print),
     ts.RaiseOp: _raise,
     ts.ForkOp: _fork,
     ts.EnterOp: _enter,

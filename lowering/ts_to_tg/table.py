@@ -69,6 +69,7 @@ from .repeated import REPEATED
 from .reshape import RESHAPE
 from .reshaped_names import RESHAPES
 from .resize import RESIZE
+from .said import SAID
 from .sampling import SAMPLING
 from .scalars import SCALAR
 from .scattered_views import SCATTERED_VIEW
@@ -154,11 +155,11 @@ _ROWS: Rows = {
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
-    "container": {**STRINGS, **CONTAINER, **PROPERTIES},
+    "container": {**STRINGS, **CONTAINER, **PROPERTIES, **SAID},
     "grown": GROWN | LIST_JOINING,
     "map": MAPS,
     "scalar": SCALAR,
-    "text": TEXT_ROWS,
+    "text": TEXT_ROWS | SAID,
     "tensor": BUILDERS,
 }
 

@@ -202,8 +202,8 @@ def test_refusals(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="not specialised yet"):
         export_object(ts.compile(rows, cache=False), tmp_path / "m.o")
-    with pytest.raises(NotCompilable, match="prim::Print"):
-        f = ts.compile(printing, (np.zeros(2, np.float32),), cache=False)
+    f = ts.compile(printing, (np.zeros(2, np.float32),), cache=False)
+    with pytest.raises(NotCompilable, match="cannot export printing: it prints or warns"):
         export_object(f, tmp_path / "m.o")
     assert not (tmp_path / "m.o").exists()
 

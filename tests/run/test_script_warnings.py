@@ -1,4 +1,4 @@
-"""`warnings.warn` of scripts: the script's file and line, once a run, and never in native code."""
+"""`warnings.warn` of scripts: the script's file and line, once a run, interpreted and native."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 import tensorscript
 from tensorscript import Tensor, compile, jit, ones
-from tensorscript.base.errors import NotCompilable
 
 
 def warned(x: Tensor) -> Tensor:
@@ -70,11 +69,10 @@ def test_a_warning_as_an_error() -> None:
     assert len(told(scripted, ones(2))) == 2
 
 
-def test_native_code_does_not_drop_it() -> None:
+@pytest.mark.parametrize("program", [warned, repeated])
+def test_native_code_does_not_drop_it(program: Any) -> None:
     expected = (UserWarning, "careful", __file__, LINE)
-    assert told(compile(jit.script(warned)), ones(2)) == [expected, expected]
-    with pytest.raises(NotCompilable, match="aten::warn: a warning"):
-        compile(jit.script(warned), fallback="error")(ones(2))
+    assert told(compile(jit.script(program), fallback="error"), ones(2)) == [expected, expected]
 
 
 def test_a_warning_that_is_not_reached_stays_out_of_the_way() -> None:
