@@ -62,14 +62,16 @@ def test_gelu_at_its_edges(dtype: str, lanes: int) -> None:
     agree(got, wanted)
 
 
-@pytest.mark.parametrize("lanes", [16, 64])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("fn", ["exp", "exp2", "sigmoid", "tanh"])
-def test_instructions_of_this_machine_give_the_same_bits(fn: str, dtype: str, lanes: int) -> None:
+@pytest.mark.parametrize("fn", ["exp", "exp2", "sigmoid", "tanh", "gelu"])
+def test_every_number_of_lanes_gives_the_same_bits(fn: str, dtype: str) -> None:
+    """By the instructions of this machine; they are close to those of any other."""
     edges = np.linspace(-800, 800, 4001)
     x = np.concatenate([SPECIAL, edges, edges / 8]).astype(KINDS[dtype])
-    plain = evaluate(fn, dtype, x, lanes=lanes)
-    np.testing.assert_array_equal(evaluate(fn, dtype, x, lanes=lanes, target=host()), plain)
+    one = evaluate(fn, dtype, x, lanes=1, target=host())
+    for lanes in (2, 4, 8, 16, 64):
+        np.testing.assert_array_equal(evaluate(fn, dtype, x, lanes=lanes, target=host()), one)
+    agree(one, evaluate(fn, dtype, x, lanes=16))
 
 
 @pytest.mark.parametrize("lanes", [1, 8])

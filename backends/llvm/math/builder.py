@@ -19,6 +19,8 @@ Kind = Literal["f", "i", "m"]
 MANTISSA = {"f32": 23, "f64": 52}
 _LIMIT = 1.0e10
 BIAS = {"f32": 127, "f64": 1023}
+TABLE_BITS = 512
+"""Of the registers that `Builder.lookup` takes tables from."""
 _FLOAT = {"f32": "float", "f64": "double"}
 
 
@@ -247,23 +249,33 @@ class Builder:
         return self.emit(f"call {ty} @ts_{fn}_{self.suffix}({arguments})", "f")
 
     def round_magic(self, x: Value, factor: float = 1.0) -> tuple[Value, Value]:
-        """Nearest integer of |x factor| < 2^(mantissa-2), as a float and as an integer.
+        """Nearest integer of |x factor| < 2^(mantissa-2), as a float and as an integer."""
+        n, sum_bits = self.round_to_step(x, factor)
+        return n, self.steps_in(sum_bits)
 
-        Adding 1.5 * 2^mantissa leaves the integer in the low bits; NaN gives an unspecified
+    def round_to_step(self, x: Value, factor: float, steps: int = 1) -> tuple[Value, Value]:
+        """Nearest multiple of 1/steps (a power of two) of |x factor| < 2^(mantissa-2)/steps, and
+        the bits of a number that has it in steps as its lowest ones.
+
+        Adding 1.5 * 2^mantissa/steps leaves the integer in the low bits; NaN gives an unspecified
         integer and a NaN float, never undefined behaviour.
         """
-        magic = 1.5 * 2.0**self.mantissa
+        magic = 1.5 * 2.0**self.mantissa / steps
         shifted = x + magic if factor == 1.0 else self.fma(x, factor, magic)
-        whole = self.bits_of(shifted) - self.bits_of(self.constant(magic))
-        return shifted - magic, whole
+        return shifted - magic, self.bits_of(shifted)
+
+    def steps_in(self, sum_bits: Value, steps: int = 1) -> Value:
+        """The integer in the bits that `round_to_step` gives."""
+        return sum_bits - self.bits_of(self.constant(1.5 * 2.0**self.mantissa / steps))
 
     def power_of_two(self, n: Value) -> Value:
         """2^n for n in the normal exponent range."""
         return self.float_of((n + self.bias) << self.mantissa)
 
     def scale(self, x: Value, n: Value, whole: Value) -> Value:
-        """x * 2^n, n as a float and as an integer. Two steps where no instruction does it, so that
-        results may overflow or become subnormal properly; both ways round once."""
+        """x * 2^n with n rounded down, which is given as a float and `whole` as an integer. Two
+        steps where no instruction does it, so that results may overflow or become subnormal
+        properly; both ways round once."""
         if self.scale_bits and self.lanes * self.bits % self.scale_bits == 0:
             return self._scale_vectors(x, n)
         half = whole.sar(1)
@@ -282,6 +294,42 @@ class Builder:
                 self.emit(f"call {ty} {symbol}({ty} {a}, {ty} {b}, {ty} zeroinitializer, "
                           f"{mask} -1, i32 4)", "f").name
             )  # fmt: skip
+        return self._joined(parts, width)
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether `lookup` is cheap."""
+        return self.scale_bits == TABLE_BITS
+
+    def lookup(self, kept: str, table: tuple[float, ...], index: Value) -> Value:
+        """The entry of a table, which fills a register of `TABLE_BITS`, at the low bits of an
+        integer: by AVX-512's vpermps or vpermpd, a register at a time; of one lane from memory,
+        where the table is `kept` under that name."""
+        width = len(table)
+        numbers = ", ".join(f"{self.scalar} {float_literal(v, self.dtype)}" for v in table)
+        if self.lanes == 1:
+            name = f"@ts_{kept}_{self.dtype}"
+            array = f"[{width} x {self.scalar}]"
+            self.declarations[f"{name} = internal unnamed_addr constant {array} [{numbers}]"] = None
+            low = index & (width - 1)
+            at = self.emit(f"getelementptr {array}, ptr {name}, i{self.bits} 0, "
+                           f"i{self.bits} {low.name}", "i")  # fmt: skip
+            return self.emit(f"load {self.scalar}, ptr {at.name}", "f")
+        ty, places = f"<{width} x {self.scalar}>", f"<{width} x i{self.bits}>"
+        symbol = f"@llvm.x86.avx512.permvar.{'s' if self.dtype == 'f32' else 'd'}f.512"
+        self.declarations[f"declare {ty} {symbol}({ty}, {places})"] = None
+        parts = []
+        for first in range(0, self.lanes, width):
+            at_lanes = self._part(index, first, width)
+            call = f"call {ty} {symbol}({ty} <{numbers}>, {places} {at_lanes})"
+            parts.append(self.emit(call, "f").name)
+        return self._joined(parts, width)
+
+    def _joined(self, parts: list[str], width: int) -> Value:
+        """The vector of parts of `width` lanes, or the first lanes of the only part."""
+        if width > self.lanes:
+            kind, picks = f"<{width} x {self.scalar}>", _picks(range(self.lanes))
+            return self.emit(f"shufflevector {kind} {parts[0]}, {kind} poison, {picks}", "f")
         while len(parts) > 1:
             kind, picks = f"<{width} x {self.scalar}>", _picks(range(2 * width))
             parts = [
@@ -292,10 +340,11 @@ class Builder:
         return Value(self, parts[0], "f")
 
     def _part(self, x: Value, first: int, width: int) -> str:
-        """`width` lanes of a vector."""
+        """`width` lanes of a vector, those beyond a shorter one undefined."""
         if width == self.lanes:
             return x.name
-        kind, picks = self.type_of("f"), _picks(range(first, first + width))
+        kind = self.type_of(x.kind)
+        picks = _picks(min(k, self.lanes) for k in range(first, first + width))
         return self.emit(f"shufflevector {kind} {x.name}, {kind} poison, {picks}", "f").name
 
     def widened(self, fn: str, *operands: Value) -> Value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from .builder import Builder, Value
-from .coefficients import ERF, ERFCX, EXP2, LOG2ERFC, LOG2TAIL
+from .coefficients import ERF, ERFCX, LOG2ERFC, LOG2TAIL
+from .exponential import power_of_two
 
 
 def _near_zero(b: Builder, x: Value) -> Value:
@@ -26,17 +27,9 @@ def _tail(b: Builder, magnitude: Value) -> Value:
 def _short_tail(b: Builder, magnitude: Value) -> Value:
     """erfc(t) for 0.9277 <= t in float32, absolutely precise to an ulp of 1 - erfc(t): as 2^p with
     a polynomial p, whose whole part goes into the exponent directly (no result is subnormal)."""
-    return _power_of_two(
+    return power_of_two(
         b, b.polynomial(b.select(magnitude > 3.93, 3.93, magnitude), LOG2ERFC["f32"])
     )
-
-
-def _power_of_two(b: Builder, p: Value) -> Value:
-    """2^p in float32 where that is no subnormal number."""
-    n, whole = b.round_magic(p)
-    f = p - n
-    power = b.fma(f, b.polynomial(f, (math.log(2.0), *EXP2["f32"])), b.constant(1.0))
-    return b.float_of(b.bits_of(power) + (whole << b.mantissa))
 
 
 def erf(b: Builder, x: Value) -> Value:
@@ -62,6 +55,6 @@ def gelu(b: Builder, x: Value) -> Value:
     if b.dtype == "f64":
         return x * 0.5 * (1.0 + b.call("erf", x * math.sqrt(0.5)))
     magnitude = b.abs(x)
-    tail = _power_of_two(b, b.polynomial(magnitude, LOG2TAIL["f32"]))
+    tail = power_of_two(b, b.polynomial(magnitude, LOG2TAIL["f32"]))
     base = b.select(x < 0.0, x * 0.0, x)
     return b.select(magnitude < 5.6, b.fma(-magnitude, tail, base), base)

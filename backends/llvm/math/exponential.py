@@ -1,13 +1,15 @@
 """exp, exp2, expm1, sigmoid, tanh, sinh, cosh.
 
 Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), or
-x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n.
+x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n. Where registers are
+tables n goes in steps of a 16th or an 8th, and a shorter polynomial is multiplied with a root of 2
+(Tang, "Table-driven implementation of the exponential function", 1989).
 """
 
 from __future__ import annotations
 
 from .builder import Builder, Value
-from .coefficients import EXP, EXP2, TANH
+from .coefficients import EXP, EXP2, EXP2_STEP, ROOTS
 
 LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
@@ -28,17 +30,30 @@ def clamp(b: Builder, x: Value, low: float, high: float) -> Value:
 
 def reduce_ln2(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     """(r, n as float, n as integer) with x = n ln2 + r."""
-    n, whole = b.round_magic(x * LOG2E)
+    n, whole = b.round_magic(x, LOG2E)
     r = b.fma(n, -LN2_HIGH[b.dtype], x)
     return b.fma(n, -LN2_LOW[b.dtype], r), n, whole
 
 
+def power_of_two(b: Builder, x: Value, factor: float = 1.0, factor_low: float = 0.0) -> Value:
+    """2^(x (factor + factor_low)), where that is in the range of `Builder.scale`."""
+    roots = ROOTS[b.dtype] if b.has_tables else (1.0,)
+    n, sum_bits = b.round_to_step(x, factor, len(roots))
+    f = x - n if factor == 1.0 else b.fma(x, factor, -n)
+    if factor_low:
+        f = b.fma(x, factor_low, f)
+    steps = b.steps_in(sum_bits, len(roots))
+    if not b.has_tables:
+        power = b.fma(f, b.polynomial(f, (LN2, *EXP2[b.dtype])), b.constant(1.0))
+        return b.scale(power, n, steps)
+    root = b.lookup("roots", roots, sum_bits)
+    power = b.fma(root, f * b.polynomial(f, (LN2, *EXP2_STEP[b.dtype])), root)
+    return b.scale(power, n, steps.sar(len(roots).bit_length() - 1))
+
+
 def bounded_exp(b: Builder, x: Value) -> Value:
-    """e^x as 2^f 2^n, f = x log2(e) - n, for x within the range that `exp` clamps to."""
-    n, whole = b.round_magic(x, LOG2E)
-    f = b.fma(x, LOG2E_LOW[b.dtype], b.fma(x, LOG2E, -n))
-    power = b.fma(f, b.polynomial(f, (LN2, *EXP2[b.dtype])), b.constant(1.0))
-    return b.scale(power, n, whole)
+    """e^x as 2^(x log2(e)), for x within the range that `exp` clamps to."""
+    return power_of_two(b, x, LOG2E, LOG2E_LOW[b.dtype])
 
 
 def exp(b: Builder, x: Value) -> Value:
@@ -48,11 +63,7 @@ def exp(b: Builder, x: Value) -> Value:
 
 def exp2(b: Builder, x: Value) -> Value:
     low, high = _EXP2_RANGE[b.dtype]
-    x = clamp(b, x, low, high)
-    n, whole = b.round_magic(x)
-    f = x - n
-    tail = b.fma(f, LN2, f * f * b.polynomial(f, EXP2[b.dtype]))
-    return b.scale(tail + 1.0, n, whole)
+    return power_of_two(b, clamp(b, x, low, high))
 
 
 def expm1(b: Builder, x: Value) -> Value:
@@ -70,21 +81,21 @@ def expm1(b: Builder, x: Value) -> Value:
 
 
 def sigmoid(b: Builder, x: Value) -> Value:
-    """a/(1+a) for x < 0, else 1/(1+a), with a = e^-|x|: never overflows, no cancellation."""
-    least, negative = _EXP_RANGE[b.dtype][0], -b.abs(x)
-    a = bounded_exp(b, b.select(negative < least, least, negative))
-    return b.select(x < 0.0, a, 1.0) / (a + 1.0)
+    """1/(1 + e^-x), 0 where e^-x overflows; conditions would cost as much as multiply-adds."""
+    low, high = _EXP_RANGE[b.dtype]
+    return 1.0 / (bounded_exp(b, -clamp(b, x, -high, -low)) + 1.0)
 
 
 def tanh(b: Builder, x: Value) -> Value:
-    """Odd polynomial near 0, 1 - 2/(e^2|x| + 1) elsewhere."""
-    z = x * x
-    small = b.fma(x * z, b.polynomial(z, TANH[b.dtype]), x)
+    """t/(t + 2) with t = e^2|x| - 1 as 2^n (e^r - 1) + (2^n - 1): near 0 n is 0 and r exact."""
     magnitude = b.abs(x)
     limit = 10.0 if b.dtype == "f32" else 20.0
     bounded = b.select(magnitude > limit, limit, magnitude)
-    large = 1.0 - 2.0 / (b.call("exp", bounded + bounded) + 1.0)
-    return b.copysign(b.select(magnitude < 0.6, small, large), x)
+    r, _, n = reduce_ln2(b, bounded + bounded)
+    less_one = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
+    power = b.power_of_two(n)
+    t = b.fma(power, less_one, power - 1.0)
+    return b.copysign(t / (t + 2.0), x)
 
 
 def sinh(b: Builder, x: Value) -> Value:

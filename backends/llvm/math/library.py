@@ -2,8 +2,9 @@
 
 `definition("exp", "f32", 16)` is the LLVM text of `@ts_exp_v16f32`; `closure` gives every needed
 function once. The formulas use only arithmetic, comparisons, bit casts and the intrinsics that
-every target allows, so a GPU thread (one lane) computes what a CPU lane does. One step, scaling by
-a power of two, is an instruction where the target has it; it gives the same bits.
+every target allows, so a GPU thread (one lane) computes what a CPU lane does. Two steps are
+instructions where the target has them: scaling by a power of two, which gives the same bits, and
+taking a root of two from a table in a register, which replaces half of the polynomial of 2^x.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def _definition(fn: str, dtype: str, lanes: int, scale_bits: int) -> MathFunctio
 
 
 def definition(fn: str, dtype: str, lanes: int, target: Target | None = None) -> MathFunction:
-    """The text of one function; the formulas, and results, are the same for every target.
+    """The text of one function; results do not depend on the number of lanes.
 
     Args:
         fn: a name in `NAMES`.
