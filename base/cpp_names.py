@@ -25,3 +25,11 @@ _NAMES = {
 def cpp_name(dtype: DType) -> str:
     """The name of the C++ type (`long int` for int64); PyTorch's own name for one of no table."""
     return _NAMES.get(dtype.name, dtype.name)
+
+
+_LEGACY = frozenset(("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"))
+
+
+def legacy_name(dtype: DType) -> str:
+    """`torch.FloatTensor`; PyTorch shows an inner name for dtypes that are younger than those."""
+    return f"torch.{dtype.word}Tensor" if dtype.word in _LEGACY else f"CPU{dtype.word}Type"

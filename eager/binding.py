@@ -20,6 +20,7 @@ from .device import Layout, MemoryFormat, device
 from .foreign import converted, has_foreign
 from .random import Generator
 from .storage import TensorBase, value
+from .storages import TypedStorage, UntypedStorage
 from .tracing import number_of
 
 _MISS: Any = object()
@@ -110,6 +111,7 @@ _CONVERTERS: dict[str, Callable[[Any, bool], Any]] = {
     "Layout": _of(Layout, int),
     "MemoryFormat": _of(MemoryFormat, int),
     "Generator": _of(Generator),
+    "Storage": _of(UntypedStorage, TypedStorage),
     "Dict": _of(dict),
     "Any": lambda v, convert: v,
     "var": lambda v, convert: v,

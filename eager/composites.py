@@ -12,6 +12,7 @@ from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeErr
 
 from .dispatch import call, call_overload, store
 from .storage import TensorBase, compute
+from .tracking import written
 
 Face = Callable[..., Any]
 
@@ -38,7 +39,10 @@ def with_out(face: Face) -> Face:
 
     def run(*args: Any, out: Any = None, **options: Any) -> Any:
         found = face(*args, **options)
-        return found if out is None else store(out, found)
+        if out is None:
+            return found
+        written(out)
+        return store(out, found)
 
     run.__name__ = face.__name__
     return run

@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_
 from tensorscript.base.errors import DimensionError, UnsupportedDtypeError
 
 from .demand import Demand, Ints, each, require, sizes_of
+from .fill_demands import FILLED
 from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
@@ -320,6 +321,7 @@ def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -
 
 DEMANDS: dict[str, Demand] = {
     **WRITTEN,
+    **FILLED,
     **INDEXED,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_combinations, "combinations"),

@@ -33,11 +33,14 @@ from tensorscript.base.schema import Argument, Schema, has_operator, overloads, 
 
 from .autocast import autocast, cast_arguments
 from .binding import resolve
+from .caution import warn
 from .demands import DEMANDS
 from .device import require_cpu
 from .kernels import KERNELS
+from .kernels.strided import resize_
 from .layouts import laid_out_kernel
 from .modes import MODES
+from .overlap_demands import overlap_demand
 from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
@@ -155,7 +158,10 @@ def kernel_of(full_name: str) -> Kernel:
         declared = schema(full_name)
         row = declared.name if full_name in KERNELS else _twin_name(declared.base_name)
         placed = laid_out_kernel(declared, row or declared.name, found)
-        return tracked(declared, _checked(full_name, placed))
+        run = _checked(full_name, placed)
+        if (apart := overlap_demand(declared)) is not None:
+            run = _asked(apart, run)
+        return tracked(declared, run)
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
 
 
@@ -286,15 +292,25 @@ def write(target: TensorBase, source: TensorBase) -> None:
 
 
 def store(target: TensorBase, source: TensorBase) -> TensorBase:
-    """`out=`: copy `source` into `target`, which takes its shape.
+    """`out=`: copy `source` into `target`, which takes its shape; a warning if it had elements.
 
     Raises:
         OperatorError: as `write`.
     """
     if target._array.shape != source._array.shape:
-        target._array = np.empty(source._array.shape, target._array.dtype)
+        if target._array.size:
+            warn(_RESIZED.format(list(target._array.shape), list(source._array.shape)))
+        resize_(target, source._array.shape)
     write(target, source)
     return target
+
+
+_RESIZED = (
+    "An output with one or more elements was resized since it had shape {}, which does not match "
+    "the required output shape {}. This behavior is deprecated, and in a future PyTorch release "
+    "outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+    "tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+)
 
 
 def _store_each(full_name: str, target: Any, source: Any) -> None:

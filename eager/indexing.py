@@ -14,6 +14,7 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import ArgumentError, DimensionError, ValueRangeError
@@ -36,17 +37,13 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
     items = _items(index)
     warn_of_bytes(index, 3)
     consumed = sum(_width(i) for i in items)
-    if consumed > array.ndim == 0:
-        raise DimensionError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
-            "in C++ to convert a 0-dim tensor to a number"
-        )
     if consumed > array.ndim:
-        raise DimensionError(f"too many indices for tensor of dimension {array.ndim}")
+        raise DimensionError(_too_many(array.ndim, index))
     basic: list[Any] = []
     advanced: list[Any] = []
     dim = 0
     left_out = array.ndim - consumed
+    added: dict[int, int] = {}
     for item in items:
         if item is Ellipsis:
             count, left_out = left_out, 0
@@ -54,14 +51,13 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
             advanced += [_SLICE] * count
             dim += count
         elif item is None:
+            added[len(advanced)] = _step_before(array, dim)
             basic.append(None)
             advanced.append(_SLICE)
         elif isinstance(item, int):
             size = array.shape[dim]
             if not -size <= item < size:
-                raise DimensionError(
-                    f"index {item} is out of bounds for dimension {dim} with size {size}"
-                )
+                raise DimensionError(_out_of_bounds(item, len(basic), size))
             basic.append(item)
             dim += 1
         elif isinstance(item, slice):
@@ -74,10 +70,37 @@ def split(array: Array, index: Any) -> tuple[Array, tuple[Any, ...] | None]:
             advanced.append(item if width else item.reshape(1))
             dim += width
     view = array[(*basic, Ellipsis)]
+    if added:
+        strides = [added.get(at, step) for at, step in enumerate(view.strides)]
+        view = as_strided(view, view.shape, strides)
     if all(isinstance(a, slice) for a in advanced):
         return view, None
     _check_bounds(view, advanced)
     return view, tuple(advanced)
+
+
+def _step_before(array: Array, dim: int) -> int:
+    """The stride of a new dimension in front of `dim`: as if it held all of that one."""
+    return array.shape[dim] * array.strides[dim] if dim < array.ndim else array.itemsize
+
+
+def _too_many(ndim: int, index: Any) -> str:
+    """Why an index of more than `ndim` dimensions is refused."""
+    if ndim == 0 and isinstance(index, slice):
+        return "slice() cannot be applied to a 0-dim tensor."
+    if ndim == 0 and isinstance(index, int):
+        return _out_of_bounds(index, 0, 0) if index else _NO_NUMBER
+    return f"too many indices for tensor of dimension {ndim}"
+
+
+_NO_NUMBER = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+    "to convert a 0-dim tensor to a number"
+)
+
+
+def _out_of_bounds(index: int, dim: int, size: int) -> str:
+    return f"index {index} is out of bounds for dimension {dim} with size {size}"
 
 
 def _items(index: Any) -> list[Any]:
@@ -147,11 +170,15 @@ def _plain(item: Any) -> Any:
             return int(found)
         if item.dtype not in _INDEX_DTYPES:
             raise DimensionError(_NO_INDEX)
-    elif isinstance(item, (list, tuple, range, np.ndarray)):
+    elif isinstance(item, np.ndarray):
+        found = item
+    elif isinstance(item, (list, tuple, range)):
         found = np.asarray(item, dtype=None if len(item) else np.int64)
+        found = found.astype(np.int64) if found.dtype.kind == "f" else found
+    elif isinstance(item, str):
+        raise ArgumentError("new(): invalid data type 'str'")
     else:
-        kind = DimensionError if isinstance(item, float) else ArgumentError
-        raise kind(
+        raise DimensionError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
             f"valid indices (got {type(item).__name__})"
         )
@@ -180,16 +207,19 @@ def _checked(item: slice) -> slice:
 
 
 def _check_bounds(view: Array, advanced: list[Any]) -> None:
-    dim = 0
+    """Index tensors are counted by themselves, as the dimensions that they select from go first."""
+    dim = count = 0
     for item in advanced:
         if isinstance(item, slice):
             dim += 1
         elif item.dtype == bool:
             check_mask(view, item, dim)
             dim += item.ndim
+            count += item.ndim
         else:
-            check_index(item, view.shape[dim], dim)
+            check_index(item, view.shape[dim], count)
             dim += 1
+            count += 1
 
 
 def check_mask(view: Array, mask: Array, dim: int) -> None:
@@ -206,9 +236,7 @@ def check_index(index: Array, size: int, dim: int) -> None:
     """Raise DimensionError unless every element of `index` lies in [-size, size)."""
     bad = index[(index < -size) | (index >= size)] if index.size else index
     if bad.size:
-        raise DimensionError(
-            f"index {int(bad.flat[0])} is out of bounds for dimension {dim} with size {size}"
-        )
+        raise DimensionError(_out_of_bounds(int(bad.flat[0]), dim, size))
 
 
 def gather(view: Array, advanced: tuple[Any, ...]) -> Array:

@@ -74,6 +74,21 @@ def laid_out(a: Array, strides: Sequence[int]) -> Array:
     return as_strided(a, a.shape, wanted)
 
 
+def unsqueezed(view: Array, source: Array, inserted: Sequence[int]) -> Array:
+    """`view`, whose dimensions at `inserted` are new in front of dimensions of `source`, in the
+    strides of PyTorch's `unsqueeze`: as if the new dimension held all of the next one.
+
+    Args:
+        view: `source` indexed with None at `inserted`, each before another dimension of `source`.
+    """
+    strides = list(view.strides)
+    for count, at in enumerate(inserted):
+        dim = at - count
+        inner = source.shape[dim] * source.strides[dim] if dim < source.ndim else source.itemsize
+        strides[at] = inner
+    return view if tuple(strides) == view.strides else as_strided(view, view.shape, strides)
+
+
 def in_order(a: Array, order: Order) -> Array:
     return laid_out(a, dense_strides(a.shape, order))
 

@@ -32,15 +32,16 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.schema import has_operator
 
-from . import composites
+from . import caution, composites
 from .absent import absence
 from .autocast import SWITCHES
 from .built_in import BuiltInFunction
 from .device import CPU, require_cpu
-from .dispatch import call, call_overload, store
+from .dispatch import call, call_overload, write
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import from_numpy as shared
 from .exchange import frombuffer
+from .kernels.strided import resize_
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
@@ -48,6 +49,7 @@ from .size import broadcast_shapes
 from .storage import promoted, to_storage, value
 from .tensor import Tensor
 from .tracing import active_tracer, traced_by
+from .tracking import written
 
 Face = Callable[..., Any]
 
@@ -361,9 +363,21 @@ def factory(face: Face, fills_in_order: bool = False) -> Face:
         made = face(*args, dtype=wanted, **options)
         if fills_in_order and made.numel() == out.numel():
             made = made.view(out.shape)
-        return store(out, made)
+        elif fills_in_order and out.numel():
+            caution.warn(_RESIZED.format(list(out.shape), out.numel(), made.numel()))
+        resize_(out, made.shape)
+        write(out, made)
+        written(out)
+        return out
 
     return run
+
+
+_RESIZED = (
+    "The number of elements in the out tensor of shape {0} is {1} which does not match the "
+    "computed number of elements {2}. Note that this may occur as a result of rounding error. The "
+    "out tensor will be resized to a tensor of shape ({2},)."
+)
 
 
 NUMBER_FIRST = frozenset((

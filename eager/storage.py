@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tensorscript.base.dtypes import (
@@ -61,7 +62,7 @@ class TensorBase:
     _lengths: Array | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
-        self._array = array
+        self._array = array if array.size else with_steps(array)
         self.dtype = dtype
         self._requires_grad = self._computed = False
         self._base = self._writes = self._lengths = None
@@ -84,6 +85,17 @@ class TensorBase:
                 "var_no_grad = var.detach()."
             )
         self._requires_grad = asked
+
+
+def with_steps(empty: Array) -> Array:
+    """An array without elements in the strides of PyTorch's: NumPy's new ones have strides of 0."""
+    if any(empty.strides) or not empty.ndim:
+        return empty
+    strides, step = [], empty.itemsize
+    for n in reversed(empty.shape):
+        strides.append(step)
+        step *= max(1, n)
+    return as_strided(empty, empty.shape, strides[::-1])
 
 
 TENSOR_CLASS: list[type[TensorBase]] = []

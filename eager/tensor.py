@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import legacy_name
 from tensorscript.base.dtypes import BY_NAME, DType, of_python
 from tensorscript.base.errors import ArgumentError, OperatorError
+from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import has_operator, operator_names
 
 from . import subscript
@@ -22,6 +24,7 @@ from .dispatch import call
 from .index_demands import check_put
 from .indexing import gather, kinds_of, split
 from .modes import MODES
+from .overlap_demands import check_apart, check_partial
 from .storage import TENSOR_CLASS, Array, TensorBase, to_storage, value
 from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
@@ -58,23 +61,50 @@ def _unbound(name: str) -> Callable[..., Any]:
     return run
 
 
-def _no_fit(new: Array, target: Array, plain: bool) -> str:
+def _no_fit(new: Array, target: Array, dtype: DType, plain: bool) -> str:
     """Why `new` does not fill `target`, which plain indices selected or index tensors."""
     have, want = list(new.shape), list(target.shape)
-    if plain and len(have) <= len(want):
-        lead = len(want) - len(have)
-        at = next(
-            k for k in range(len(want))[::-1] if k < lead or have[k - lead] not in (1, want[k])
-        )
+    lead = len(want) - len(have)
+    if not plain:
         return (
-            f"The expanded size of the tensor ({want[at]}) must match the existing size "
-            f"({have[at - lead]}) at non-singleton dimension {at}.  Target sizes: {want}.  Tensor "
-            f"sizes: {have}"
+            f"shape mismatch: value tensor of shape {have} cannot be broadcast to indexing result "
+            f"of shape {want}"
         )
+    if lead < 0:
+        return (
+            f"expand({legacy_name(dtype)}{{{have}}}, size={want}): the number of sizes provided "
+            f"({len(want)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(have)})"
+        )
+    at = next(k for k in range(len(want))[::-1] if k < lead or have[k - lead] not in (1, want[k]))
     return (
-        f"shape mismatch: value tensor of shape {have} cannot be broadcast to indexing result of "
-        f"shape {want}"
+        f"The expanded size of the tensor ({want[at]}) must match the existing size "
+        f"({have[at - lead]}) at non-singleton dimension {at}.  Target sizes: {want}.  Tensor "
+        f"sizes: {have}"
     )
+
+
+def _assigned(source: Any, target: Tensor) -> Array:
+    """A number or a tensor as elements for `target`, without leading dimensions of size 1.
+
+    Raises:
+        ArgumentError: neither.
+        OperatorError: a number outside the range of the dtype.
+    """
+    if isinstance(source, TensorBase):
+        same = source.dtype is target.dtype
+        found = source._array if same else to_storage(value(source), target.dtype)
+        while found.ndim and found.shape[0] == 1:
+            found = found[0]
+        return found
+    if not isinstance(source, (bool, int, float, complex, np.generic)):
+        kind = type(source)
+        name = "numpy.ndarray" if kind is np.ndarray else kind.__name__
+        raise ArgumentError(f"can't assign a {name} to a {target.type()}")
+    number = source.item() if isinstance(source, np.generic) else source
+    check_range(number, target.dtype, rounds_halves=True)
+    with np.errstate(over="ignore"):
+        return to_storage(np.asarray(number), target.dtype)
 
 
 def _is_method(name: str) -> bool:
@@ -120,22 +150,19 @@ class Tensor(
             subscript.put(self, index, source)
             return
         check_leaf(self)
-        if isinstance(source, (str, bytes, dict, set, type(None))):
-            raise ArgumentError(f"can't assign a {type(source).__name__} to a {self.type()}")
+        new = _assigned(source, self)
         view, advanced = split(self._array, index)
-        if isinstance(source, Tensor) and source.dtype is self.dtype:
-            new: Array = source._array
-        else:
-            found = value(source) if isinstance(source, Tensor) else source
-            new = to_storage(found, self.dtype)
         target = view if advanced is None else gather(view, advanced)
-        while new.ndim > target.ndim and new.shape[0] == 1:
-            new = new[0]
+        plain = advanced is None or index is True
         if new.ndim > target.ndim or any(
             n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
         ):
-            raise OperatorError(_no_fit(new, target, advanced is None))
-        if advanced is not None and isinstance(source, Tensor):
+            raise OperatorError(_no_fit(new, target, getattr(source, "dtype", self.dtype), plain))
+        if isinstance(source, Tensor) and plain:
+            check_partial(view, source._array)
+        elif isinstance(source, Tensor) and advanced is not None:
+            if source._array.size > 1:
+                check_apart(view, source._array)
             check_put(self, kinds_of(index, advanced), source)
         view[... if advanced is None else advanced] = new
         written(self)
@@ -172,8 +199,7 @@ class Tensor(
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:
         """Put a Python function of each element in its place."""
         found = [function(x) for x in value(self).reshape(-1).tolist()]
-        self[...] = Tensor(to_storage(np.asarray(found), self.dtype).reshape(self._array.shape),
-                           self.dtype)  # fmt: skip
+        self._array[...] = to_storage(np.asarray(found), self.dtype).reshape(self._array.shape)
         return self
 
     def map_(self, other: Tensor, function: Callable[[Any, Any], Any]) -> Tensor:

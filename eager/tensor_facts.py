@@ -12,27 +12,9 @@ from .device import CPU, Layout, MemoryFormat, device, strided
 from .dispatch import call
 from .memory_format import element_strides, is_in_format, owner
 from .size import Size
-from .storage import Array, TensorBase, make
+from .storage import TensorBase, make
+from .storages import TypedStorage, UntypedStorage, storage_of, typed_storage_of
 from .tracing import active_tracer
-
-
-class UntypedStorage:
-    """A piece of memory that tensors view; it is asked, not changed."""
-
-    def __init__(self, memory: Array) -> None:
-        self._memory = memory
-
-    def data_ptr(self) -> int:
-        return int(self._memory.__array_interface__["data"][0])
-
-    def nbytes(self) -> int:
-        return self._memory.nbytes
-
-    size = __len__ = nbytes
-
-    def tolist(self) -> list[int]:
-        """The bytes."""
-        return list(self._memory.tobytes())
 
 
 class TensorFacts(TensorBase):
@@ -104,7 +86,7 @@ class TensorFacts(TensorBase):
 
     @property
     def real(self) -> Any:
-        return call("aten::real", (self,))
+        return call("aten::real", (self,)) if self.dtype.is_complex else self
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -156,7 +138,15 @@ class TensorFacts(TensorBase):
 
     def untyped_storage(self) -> UntypedStorage:
         """The memory that this tensor is a view of."""
-        return UntypedStorage(owner(self._array))
+        return storage_of(self)
+
+    def storage(self) -> TypedStorage:
+        """The same as elements, with a warning that PyTorch will remove the class."""
+        return typed_storage_of(self)
+
+    def storage_type(self) -> Any:
+        """The class of the storage."""
+        return TypedStorage
 
     def get_device(self) -> int:
         return -1

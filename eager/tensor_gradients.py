@@ -52,7 +52,19 @@ class TensorGradients(TensorBase):
         return self
 
     def detach_(self) -> Any:
-        """The tensor itself, without the flag."""
+        """The tensor itself, without the flag.
+
+        Raises:
+            OperatorError: a view.
+        """
+        if self._base is not None:
+            raise OperatorError(
+                "Can't detach views in-place. Use detach() instead. If you are using "
+                "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as "
+                "True, gradients are views of DDP buckets, and hence detach_() cannot be called on "
+                "these gradients. To fix this error, please refer to the Optimizer.zero_grad() "
+                "function in torch/optim/optimizer.py as the solution."
+            )
         self._requires_grad = self._computed = False
         return self
 

@@ -16,6 +16,7 @@ import numpy as np
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import Schema
 
+from .memory_format import owner
 from .modes import MODES
 from .storage import TensorBase
 
@@ -32,7 +33,11 @@ _HIDDEN = frozenset((
     "_no_grad_zero_",
 ))  # fmt: skip
 """Operators whose writes no gradient is to see: PyTorch calls them with gradients off."""
-_UNCOUNTED = frozenset(("requires_grad_", "detach_", "set_data"))
+_COMPOSED = frozenset((
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "ravel",
+))  # fmt: skip
+"""Operators made of others, which give views where they can: their schemas do not say so."""
+_UNCOUNTED = frozenset(("requires_grad_", "detach_", "set_data", "resize_", "resize_as_"))
 """Operators that write to no element of the tensor they are called to change."""
 
 
@@ -97,6 +102,8 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
     """The kernel of an overload, with what its results remember."""
     if declared.is_mutable:
         return _tracked_writes(declared, run)
+    if declared.base_name in _COMPOSED:
+        return _viewing_any(run)
     viewed = _viewed(declared)
     carries = declared.base_name not in _CUT and _gives_tensors(declared)
     if viewed is None:
@@ -115,6 +122,22 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
         return made
 
     return with_views
+
+
+def _viewing_any(run: Kernel) -> Kernel:
+    """A kernel whose results may be views of any of its tensors."""
+
+    def viewing(*bound: Any) -> Any:
+        made = run(*bound)
+        for view in _tensors(made):
+            operands = [x for x in _tensors(bound) if x is not view]
+            if (base := next((x for x in operands if _same_memory(view, x)), None)) is not None:
+                shares(view, base)
+            if all(view is not x for x in _tensors(bound)):
+                depends(view, bound)
+        return made
+
+    return viewing
 
 
 def _carrying(run: Kernel) -> Kernel:
@@ -149,9 +172,11 @@ def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
 
 
 def _same_memory(view: TensorBase, base: Any) -> bool:
-    return isinstance(base, TensorBase) and (
-        view._array.base is not None and np.may_share_memory(view._array, base._array)
-    )
+    if not isinstance(base, TensorBase) or view._array.base is None:
+        return False
+    if view._array.size == 0:
+        return owner(view._array) is owner(base._array)
+    return np.may_share_memory(view._array, base._array)
 
 
 @cache

@@ -9,11 +9,12 @@ import numpy as np
 
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import bool_, float32, float64, int32, int64, uint8
-from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError, UnsupportedDtypeError
+from tensorscript.base.scalar_range import check_range
 
 from ..indexing import check_index, check_mask, warn_of_bytes
 from ..indexing import gather as gather_view
-from ..storage import Array, array, compute, make, to_storage, value, wrap
+from ..storage import Array, TensorBase, array, compute, make, to_storage, value, wrap
 from .shapes import check_broadcast, normal_dim
 
 Kernel = Callable[..., Any]
@@ -27,7 +28,7 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         )
     warn_of_bytes(tuple(indices), 2)
     out: list[Any] = []
-    dim = 0
+    dim = count = 0
     for index in indices:
         if index is None:
             out.append(slice(None))
@@ -37,9 +38,11 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         if found.dtype == bool:
             check_mask(a, found, dim)
             dim += found.ndim
+            count += found.ndim
         else:
-            check_index(found, a.shape[dim], dim)
+            check_index(found, a.shape[dim], count)
             dim += 1
+            count += 1
         out.append(found)
     return tuple(out)
 
@@ -86,10 +89,6 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
 
 def masked_fill(self: Any, mask: Any, number: Any) -> Any:
     a, m = array(self), array(mask)
-    fractional = isinstance(number, complex) or getattr(number, "dtype", bool_).is_complex
-    if fractional and not self.dtype.is_complex:
-        kind = "int64_t" if self.dtype is int64 else self.dtype.word.lower()
-        raise OperatorError(f"value cannot be converted to type {kind} without overflow")
     if getattr(number, "dtype", None) is not None and array(number).ndim:
         raise OperatorError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
@@ -101,6 +100,8 @@ def masked_fill(self: Any, mask: Any, number: Any) -> Any:
             f"{cpp_name(mask.dtype)}"
         )
     check_broadcast(a, m)
+    if isinstance(number, TensorBase):
+        check_range(value(number).item(), self.dtype)
     return make(np.where(m, source_of(number, self), a), self.dtype)
 
 
@@ -207,7 +208,7 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
     at = array(self)
     if at.ndim == 1 and at.dtype.kind not in "iu":
-        raise OperatorError(f"\"bincount_cpu\" not implemented for '{self.dtype.word}'")
+        raise UnsupportedDtypeError(f"\"bincount_cpu\" not implemented for '{self.dtype.word}'")
     if at.ndim != 1 or (at.size and at.min() < 0):
         raise OperatorError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

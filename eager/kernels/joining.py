@@ -14,7 +14,7 @@ from ..storage import array, cast, make, promoted, sum_dtype, to_storage, value
 from .shapes import normal_dim
 from .slicing import tensor_split, tensor_split_at
 from .strided import as_strided
-from .view import reshape
+from .view import reshape, unsqueeze, view
 
 Kernel = Callable[..., Any]
 
@@ -64,8 +64,18 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Any:
 
 
 def atleast(ndim: int) -> Kernel:
-    fns = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}
-    return lambda self: make(np.asarray(fns[ndim](array(self))), self.dtype)
+    """The tensor itself, or a view with dimensions of size 1 around."""
+
+    def run(self: Any) -> Any:
+        a = array(self)
+        if a.ndim >= ndim:
+            return self
+        if a.ndim == 0:
+            return view(self, [1] * ndim)
+        wide = unsqueeze(self, 0) if a.ndim == 1 else self
+        return unsqueeze(wide, -1) if ndim == 3 else wide
+
+    return run
 
 
 def stacked(prepare: Kernel, dim: Callable[[Any], int]) -> Kernel:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import DType, int32, int64
-from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError, UnsupportedDtypeError
 
 from ..storage import Array, array, make, to_storage
 from .shapes import normal_dims
+from .view import expand
 
 Kernel = Callable[..., Any]
 
@@ -69,7 +70,7 @@ def _repeated_alike(self: Any, a: Array, times: int, axis: int, output_size: int
 def _places(counts: Array, dtype: DType, output_size: int | None) -> Array:
     """0, 1, ... each as often as `counts` says."""
     if dtype not in (int32, int64):
-        raise OperatorError(f"\"repeat_interleave_cpu\" not implemented for '{dtype.word}'")
+        raise UnsupportedDtypeError(f"\"repeat_interleave_cpu\" not implemented for '{dtype.word}'")
     if (counts < 0).any():
         raise OperatorError("repeats can not be negative")
     if output_size not in (None, counts.sum()):
@@ -119,8 +120,24 @@ def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
 
 
 def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:
-    grids = np.meshgrid(*(array(x) for x in tensors), indexing=indexing)  # type: ignore[call-overload]  # checked by numpy
-    return [make(g, x.dtype) for g, x in zip(grids, tensors, strict=True)]
+    for x in tensors:
+        if array(x).ndim > 1:
+            raise OperatorError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}"
+            )
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    elif indexing not in ("ij", "xy"):
+        raise OperatorError(
+            'torch.meshgrid: indexing must be one of "xy" or "ij", but received: ' + indexing
+        )
+    sizes = [array(tensors[k]).size for k in order]
+    grids = []
+    for k, x in enumerate(tensors):
+        shape = [-1 if k == at else 1 for at in order]
+        grids.append(expand(make(array(x).reshape(shape), x.dtype), sizes))
+    return grids
 
 
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:

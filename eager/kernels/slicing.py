@@ -65,7 +65,11 @@ def split(self: Any, split_size: int, dim: int = 0) -> list[Any]:
         raise OperatorError(
             f"split expects split_size be non-negative, but got split_size={split_size}"
         )
-    if n == 0 or split_size == 0:
+    if n and not split_size:
+        raise OperatorError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}"
+        )
+    if n == 0:
         return [slice_(self, dim)]
     return [slice_(self, dim, k, k + split_size) for k in range(0, n, split_size)]
 

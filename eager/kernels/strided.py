@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
 from ..memory_format import format_strides, known_format, suggested_format
-from ..storage import Array, array, make
+from ..storage import Array, array, make, with_steps
+from ..storages import elements_of
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -27,12 +29,7 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
     if memory_format is None and tuple(size) == array(self).shape:
         return self
     _refuse_overflow(size, array(self).itemsize)
-    flat, count = array(self).reshape(-1), int(np.prod(size, dtype=np.int64))
-    if count > flat.size:
-        longer = np.empty(count, flat.dtype)
-        longer[: flat.size] = flat
-        flat = longer
-    made = flat[:count]
+    made = _elements(array(self), math.prod(size))
     wanted = known_format(memory_format) or contiguous_format
     if wanted is contiguous_format:
         self._array = made.reshape(tuple(size))
@@ -40,6 +37,16 @@ def resize_(self: Any, size: Sequence[int], memory_format: Any = None) -> Any:
         strides = format_strides(tuple(size), wanted)
         self._array = strided_view(made, tuple(size), [s * made.itemsize for s in strides])
     return self
+
+
+def _elements(a: Array, count: int) -> Array:
+    """That many elements from where `a` starts on, in its memory if they fit there."""
+    memory, own = memory_of(a)
+    if own + count > memory.size:
+        longer = np.empty(own + count, memory.dtype)
+        longer[: memory.size] = memory
+        memory = longer
+    return memory[own : own + count]
 
 
 def resize_as_(self: Any, other: Any, memory_format: Any = None) -> Any:
@@ -67,12 +74,12 @@ def _refuse_overflow(size: Sequence[int], itemsize: int) -> None:
 def set_(self: Any, source: Any = None) -> Any:
     """From now on `self` is a view of all of `source`, or of nothing."""
     if source is None:
-        self._array = np.empty(0, array(self).dtype)
+        self._array = with_steps(np.empty(0, array(self).dtype))
         return self
     if source.dtype is not self.dtype:
         raise OperatorError(
-            f"Could not set tensor of type {source.dtype.word} to a tensor of type "
-            f"{self.dtype.word}"
+            f"Could not set tensor of type {cpp_name(source.dtype)} to a tensor of type "
+            f"{cpp_name(self.dtype)}"
         )
     self._array = array(source)
     return self
@@ -83,6 +90,21 @@ def set_strided(
 ) -> Any:
     steps = list(stride) or [int(np.prod(size[k + 1 :], dtype=int)) for k in range(len(size))]
     return set_(self, as_strided(source, size, steps, offset))
+
+
+def set_storage(self: Any, source: Any) -> Any:
+    """From now on `self` is a view of all of a storage, in one dimension."""
+    self._array = with_steps(elements_of(source, self.dtype))
+    return self
+
+
+def set_storage_strided(
+    self: Any, source: Any, offset: int, size: Sequence[int], stride: Sequence[int] = ()
+) -> Any:
+    """As `set_storage`, of a part."""
+    return set_strided(
+        self, make(elements_of(source, self.dtype), self.dtype), offset, size, stride
+    )
 
 
 def unfold(self: Any, dimension: int, size: int, step: int) -> Any:
@@ -114,11 +136,15 @@ def as_strided(
     if len(size) != len(stride):
         raise OperatorError("mismatch in length of strides and shape")
     memory, own = memory_of(array(self))
-    flat = memory[own if storage_offset is None else storage_offset :]
+    offset = own if storage_offset is None else storage_offset
+    flat = memory[offset:]
     reach = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + 1
     if all(size) and reach > flat.size:
+        width = memory.itemsize
         raise OperatorError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)} are out of bounds for storage"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and "
+            f"itemsize {width} requiring a storage size of {(offset + reach) * width} are out of "
+            f"bounds for storage of size {memory.nbytes}"
         )
     out = strided_view(flat, tuple(size), tuple(s * flat.itemsize for s in stride))
     return make(out, self.dtype)
@@ -139,6 +165,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::resize_": resize_,
     "aten::resize_as_": resize_as_,
     "aten::set_": set_,
+    "aten::set_.source_Storage": set_storage,
+    "aten::set_.source_Storage_storage_offset": set_storage_strided,
     "aten::set_.source_Tensor": set_,
     "aten::set_.source_Tensor_storage_offset": set_strided,
     "aten::unfold": unfold,

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
+from tensorscript.base.cpp_names import legacy_name
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import OperatorError
 
+from ..memory_format import unsqueezed
 from ..storage import array, make
 from .shapes import broadcast, normal_dim, normal_dims, whole_shape
 from .strided import as_strided
@@ -101,7 +103,8 @@ def squeeze_dims(self: Any, dim: int | Sequence[int]) -> Any:
 
 def unsqueeze(self: Any, dim: int) -> Any:
     a = array(self)
-    return make(np.expand_dims(a, normal_dim(dim, a.ndim + 1)), self.dtype)
+    at = normal_dim(dim, a.ndim + 1)
+    return make(unsqueezed(a[(*[slice(None)] * at, None)], a, (at,)), self.dtype)
 
 
 def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
@@ -109,9 +112,9 @@ def expand(self: Any, size: Sequence[int], implicit: bool = False) -> Any:
     lead = len(size) - a.ndim
     if lead < 0:
         raise OperatorError(
-            f"expand({self.dtype.word}Tensor{{{list(a.shape)}}}, size={list(size)}): the number of "
-            f"sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
-            f"the tensor ({a.ndim})"
+            f"expand({legacy_name(self.dtype)}{{{list(a.shape)}}}, size={list(size)}): the number "
+            f"of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({a.ndim})"
         )
     shape = []
     for k, n in enumerate(size):

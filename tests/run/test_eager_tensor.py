@@ -100,7 +100,7 @@ REFUSALS: list[tuple[type[Exception], str, Any]] = [
      "non-singleton dimension 2", lambda x: x + tensor([1.0, 2.0, 3.0])),
     (OperatorError, "result type Float can't be cast to the desired output type Long",
      lambda x: tensor([1]).add_(1.5)),
-    (OperatorError, r"doesn't match the broadcast shape", lambda x: x[0].add_(x)),
+    (OperatorError, r"doesn't match the broadcast shape", lambda x: x[0].add_(x.clone())),
     (OperatorError, "Boolean value of Tensor with more than one value is ambiguous", bool),
     (IndexError, "index 5 is out of bounds for dimension 0 with size 2", lambda x: x[5]),
     (IndexError, "too many indices for tensor of dimension 3", lambda x: x[0, 0, 0, 0]),

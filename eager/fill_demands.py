@@ -1,0 +1,66 @@
+"""What operators ask of a number that becomes an element: it lies in the range of the dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.dtypes import DType
+from tensorscript.base.scalar_range import check_range
+from tensorscript.base.schema import schema
+
+from .demand import Demand, require
+from .modes import MODES
+from .storage import TensorBase
+
+
+def _filled(full_name: str, number: str) -> Demand:
+    """The argument `number` is an element of the first tensor's dtype, or of that asked for; one
+    that comes first is an element by itself (`scalar_tensor`), which is rounded."""
+    names = [a.name for a in schema(full_name).arguments]
+    at = names.index(number)
+    asked = names.index("dtype") if "dtype" in names else None
+
+    def check(*bound: Any) -> None:
+        dtype = None if asked is None else bound[asked]
+        if dtype is None and isinstance(bound[0], TensorBase):
+            dtype = bound[0].dtype
+        elif dtype is None and at == 0:
+            dtype = MODES.default_dtype
+        if isinstance(dtype, DType) and not isinstance(bound[at], TensorBase):
+            check_range(bound[at], dtype, rounds_halves=at == 0)
+
+    return check
+
+
+def _index_fill(full_name: str, number: str) -> Demand:
+    in_range = _filled(full_name, number)
+
+    def check(*bound: Any) -> None:
+        require(
+            not isinstance(bound[3], complex) or bound[0].dtype.is_complex,
+            "index_fill_(): Converting complex Scalar to non-complex type is not supported",
+        )
+        in_range(*bound)
+
+    return check
+
+
+_NUMBERS = {
+    "fill_.Scalar": "value",
+    "fill.Scalar": "value",
+    "full": "fill_value",
+    "full_like": "fill_value",
+    "new_full": "fill_value",
+    "masked_fill.Scalar": "value",
+    "masked_fill_.Scalar": "value",
+    "scalar_tensor": "s",
+    "scatter.value": "value",
+    "scatter_.value": "value",
+}
+FILLED: dict[str, Demand] = {
+    **{f"aten::{name}": _filled(f"aten::{name}", word) for name, word in _NUMBERS.items()},
+    **{
+        full_name: _index_fill(full_name, "value")
+        for full_name in ("aten::index_fill.int_Scalar", "aten::index_fill_.int_Scalar")
+    },
+}

@@ -1,0 +1,104 @@
+"""Storages: what memory tensors view, and whether two of them view the same."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+
+def _typed(x: Any) -> Any:
+    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
+        return x.storage()
+
+
+def test_tied_weights_are_found_by_their_storages() -> None:
+    embedding, head = ts.nn.Embedding(5, 3), ts.nn.Linear(3, 5, bias=False)
+    head.weight = embedding.weight
+    assert head.weight.untyped_storage() == embedding.weight.untyped_storage()
+    assert head.weight.untyped_storage().data_ptr() == embedding.weight.data_ptr()
+    assert ts.ones(3).untyped_storage() != ts.ones(3).untyped_storage()
+
+
+def test_a_view_has_the_storage_of_all() -> None:
+    base = ts.arange(6).view(2, 3)
+    part = base[1:]
+    assert part.untyped_storage() == base.untyped_storage()
+    assert part.untyped_storage().nbytes() == 48
+    assert _typed(part).tolist() == [0, 1, 2, 3, 4, 5]
+    assert part.untyped_storage().tolist()[:9] == [0] * 8 + [1]
+
+
+def test_writes_go_through() -> None:
+    x = ts.arange(4, dtype=ts.float32)
+    _typed(x)[1] = 7
+    assert x.tolist() == [0, 7, 2, 3]
+    x.untyped_storage().fill_(0)
+    assert x.tolist() == [0, 0, 0, 0]
+    copied = copy.deepcopy(x.untyped_storage())
+    copied[0] = 1
+    assert x[0] == 0 and copied[0] == 1
+
+
+def test_set_moves_a_tensor_onto_a_storage() -> None:
+    base = ts.arange(6.0)
+    x = ts.empty(0).set_(base.untyped_storage(), 2, (2, 2), (2, 1))
+    assert x.tolist() == [[2, 3], [4, 5]] and x.storage_offset() == 2
+    x[0, 0] = 9
+    assert base[2] == 9
+    assert ts.empty(0).set_(base.untyped_storage()).is_set_to(base)
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Int or an UntypedStorage"):
+        ts.empty(0, dtype=ts.int32).set_(_typed(base))
+    with pytest.raises(RuntimeError, match="requiring a storage size of 40 are out of bounds"):
+        x.set_(base.untyped_storage(), 4, (6,), (1,))
+
+
+def test_storages_by_themselves(tmp_path: Path) -> None:
+    assert ts.UntypedStorage(3).nbytes() == 3
+    bytes_ = ts.UntypedStorage([1, 0, 2, 0])
+    assert ts.empty(0, dtype=ts.int16).set_(bytes_).tolist() == [1, 2]
+    typed = ts.FloatStorage([1.0, 2.5])
+    assert isinstance(typed, ts.FloatStorage) and not isinstance(typed, ts.LongStorage)
+    assert (typed.type(), typed.nbytes(), typed.half().tolist()) == (
+        "torch.FloatStorage", 8, [1.0, 2.5],
+    )  # fmt: skip
+    assert repr(typed) == (
+        " 1.0\n 2.5\n[torch.storage.TypedStorage(dtype=torch.float32, device=cpu) of size 2]"
+    )
+    assert ts.is_storage(typed) and not ts.is_storage(ts.ones(2))
+    path = tmp_path / "elements"
+    path.write_bytes(bytes([1, 2, 3]))
+    mapped = ts.UntypedStorage.from_file(str(path), shared=True, nbytes=4)
+    mapped[3] = 4
+    assert path.read_bytes() == bytes([1, 2, 3, 4])
+    with pytest.raises(RuntimeError, match="not resizable"):
+        mapped.resize_(8)
+    with pytest.raises(IndexError, match="index 4 out of range for storage of size 4"):
+        mapped[4]
+
+
+@pytest.mark.torch
+def test_as_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+
+    def seen(library: Any) -> list[Any]:
+        x = library.arange(12, dtype=library.float32).view(3, 4)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            typed = x[1:].storage()
+        raw = x.t().untyped_storage()
+        return [
+            typed.tolist(), typed.size(), len(typed), typed.nbytes(), typed.element_size(),
+            typed.type(), typed[3], typed.int().tolist(), typed.clone().fill_(2).tolist(),
+            typed.pickle_storage_type(), typed.is_shared(), repr(raw[:3]), raw.nbytes(),
+            raw.tolist(), raw[2], raw[4:8].tolist(), raw.type(), str(raw.device),
+            raw.element_size(), raw == x.untyped_storage(), raw.clone() == raw,
+            library.DoubleStorage([1, 2]).tolist(), library.BoolStorage([1, 0]).tolist(),
+        ]  # fmt: skip
+
+    assert seen(ts) == seen(torch)

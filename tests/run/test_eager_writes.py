@@ -1,0 +1,176 @@
+"""Writes that PyTorch refuses or warns of: numbers out of range, memory read and written at once,
+`out=` of another shape; and what indices out of place are told."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+Act = Callable[[Any], Any]
+DTYPES = (
+    "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+    "bool", "complex64",
+)  # fmt: skip
+NUMBERS = (
+    300, -300, -1, 1e10, 1e300, float("nan"), float("inf"), 2 + 1j, 2 + 0j, 70000, 2**40, True,
+)  # fmt: skip
+
+
+def _put(x: Any, index: Any, source: Any) -> Any:
+    x[index] = source
+    return x
+
+
+def _fills(lib: Any, dtype: str, number: Any) -> list[Act]:
+    kind = getattr(lib, dtype)
+
+    def new() -> Any:
+        return lib.zeros(2, dtype=kind)
+
+    return [
+        lambda _: new().fill_(number),
+        lambda _: lib.full((2,), number, dtype=kind),
+        lambda _: _put(new(), 0, number),
+        lambda _: new().masked_fill_(lib.tensor([True, False]), number),
+        lambda _: lib.scalar_tensor(number, dtype=kind),
+        lambda _: new().index_fill_(0, lib.tensor([0]), number),
+        lambda _: new().scatter_(0, lib.tensor([0]), number),
+        lambda _: lib.full_like(new(), number),
+        lambda _: new().new_full((2,), number),
+    ]
+
+
+def outcome(act: Act, lib: Any) -> Any:
+    """The result, or the kind and the first line of the error; and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            made = act(lib)
+            found: Any = [str(t.tolist()) for t in (made if isinstance(made, tuple) else (made,))]
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            kinds = (IndexError, TypeError, ValueError)
+            kind = next((k for k in kinds if isinstance(error, k)), RuntimeError)
+            found = kind, str(error).split("\n")[0]
+    return found, [str(w.message).split(" (Triggered")[0] for w in caught]
+
+
+def test_numbers_out_of_range() -> None:
+    for act in _fills(ts, "uint8", 300):
+        with pytest.raises(RuntimeError, match="to type uint8_t without overflow"):
+            act(ts)
+    assert ts.zeros(1, dtype=ts.uint8).fill_(-1).tolist() == [255]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_as_pytorch(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    for number in NUMBERS:
+        pairs = zip(_fills(ts, dtype, number), _fills(torch, dtype, number), strict=True)
+        for at, (ours, theirs) in enumerate(pairs):
+            assert outcome(ours, ts) == outcome(theirs, torch), (number, at)
+
+
+WRITES: tuple[Act, ...] = (
+    lambda t: _put(t.arange(4), slice(1, None), t.arange(4)[:3]),
+    lambda t: (x := t.arange(4), _put(x, slice(1, None), x[:-1]))[1],
+    lambda t: (x := t.arange(4), x[1:].add_(x[:-1]))[1],
+    lambda t: (x := t.arange(4), x[1:].copy_(x[:-1]))[1],
+    lambda t: (x := t.arange(4), _put(x, ..., x))[1],
+    lambda t: (x := t.arange(4), _put(x, None, x))[1],
+    lambda t: (x := t.arange(4), x.add_(x))[1],
+    lambda t: (x := t.arange(4), x[:2].add_(x[2:]))[1],
+    lambda t: (x := t.arange(4.0), x.put_(t.tensor([0, 1, 2, 3]), x))[1],
+    lambda t: (x := t.arange(4.0), x.index_add_(0, t.tensor([0]), x[:1]))[1],
+    lambda t: (x := t.arange(4.0), _put(x, t.tensor([0, 1]), x[2:]))[1],
+    lambda t: t.add(t.ones(2), 1, out=t.ones(3)),
+    lambda t: t.add(t.ones(2), 1, out=t.ones(0)),
+    lambda t: t.cat([t.ones(2), t.ones(1)], out=t.ones(2)),
+    lambda t: t.zeros(2, out=t.ones(3)),
+    lambda t: t.arange(3, out=t.ones(2, 2)),
+    lambda t: t.arange(4, out=t.ones(2, 2)),
+    lambda t: t.tensor(1.0)[0],
+    lambda t: t.tensor(1.0)[1],
+    lambda t: t.tensor(1.0)[1:],
+    lambda t: t.tensor(1.0)[0, 0],
+    lambda t: t.tensor(1.0)[[0]],
+    lambda t: t.tensor(1.0)[..., 0],
+    lambda t: t.zeros(2, 3)[None, 2],
+    lambda t: t.zeros(2, 3)[None, 0, 3],
+    lambda t: t.zeros(2, 3)[:, t.tensor([5])],
+    lambda t: t.zeros(2, 3)[t.tensor([0, 1]), t.tensor([5, 1])],
+    lambda t: t.zeros(2, 3)[[0.5]],
+    lambda t: t.zeros(2, 3)[{}],
+    lambda t: _put(t.zeros(2, 3), 0, t.zeros(2, 3)),
+    lambda t: _put(t.zeros(2, 3).bool(), 0, t.zeros(2, 3)),
+    lambda t: _put(t.zeros(2, 3), (0, 0), t.zeros(2)),
+    lambda t: _put(t.zeros(2, 3), True, t.zeros(4)),
+    lambda t: _put(t.zeros(2, 3), (True, True), t.zeros(2)),
+    lambda t: _put(t.zeros(2, 3), None, t.zeros(1, 2, 2)),
+    lambda t: _put(t.zeros(2, 3), 0, [1, 2, 3]),
+    lambda t: _put(t.zeros(2, 3), 0, "a"),
+    lambda t: t.zeros(2).expand(3, 2).expand(2),
+    lambda t: t.zeros(4).split(0),
+    lambda t: t.cartesian_prod(t.zeros(1, 1), t.zeros(1)),
+    lambda t: t.ones(3)[None][0].detach_(),
+)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("at", range(len(WRITES)))
+def test_writes_as_pytorch(at: int) -> None:
+    torch = pytest.importorskip("torch")
+    assert outcome(WRITES[at], ts) == outcome(WRITES[at], torch)
+
+
+def test_a_resized_out_is_warned_of_at_the_users_line() -> None:
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized") as seen:
+        ts.add(ts.ones(2), 1, out=ts.ones(3))
+    assert seen[0].filename == __file__
+
+
+STRIDES: tuple[Act, ...] = (
+    lambda t: t.zeros(0),
+    lambda t: t.tensor([]),
+    lambda t: t.zeros(2, 0, 3),
+    lambda t: t.zeros(2, 0, 3).transpose(0, 2),
+    lambda t: t.zeros(3, 2)[None],
+    lambda t: t.zeros(4, 6)[:, ::2][None],
+    lambda t: t.zeros(4, 6)[:, ::2][..., None],
+    lambda t: t.zeros(4, 6)[1:, None, 2],
+    lambda t: t.zeros(4, 6)[:, 3].unsqueeze(-1),
+    lambda t: t.zeros(4, 6)[:, 3].unsqueeze(0),
+    lambda t: t.meshgrid(t.zeros(2), t.zeros(3), indexing="xy")[1],
+    lambda t: t.atleast_2d(t.zeros(3)),
+    lambda t: t.zeros(2).set_(),
+)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("at", range(len(STRIDES)))
+def test_strides_as_pytorch(at: int) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = STRIDES[at](ts), STRIDES[at](torch)
+    assert (tuple(ours.shape), ours.stride()) == (tuple(theirs.shape), theirs.stride())
+
+
+VERSIONS: tuple[Act, ...] = (
+    lambda t: (x := t.zeros(2), t.zeros(2, out=x), t.where(x > 0, x, x, out=x), x)[-1],
+    lambda t: (x := t.zeros(2), x.apply_(lambda n: n), x.resize_(2), x)[-1],
+    lambda t: (x := t.zeros(2), x.real.fill_(1), x)[-1],
+    lambda t: (x := t.zeros(2), t.atleast_2d(x).fill_(1), t.meshgrid(x, indexing="ij"), x)[-1],
+    lambda t: (x := t.zeros(2), t.broadcast_tensors(x, t.ones(1))[0].fill_(1), x)[-1],
+    lambda t: (x := t.zeros(0), x[None].fill_(1), x)[-1],
+)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("at", range(len(VERSIONS)))
+def test_versions_as_pytorch(at: int) -> None:
+    torch = pytest.importorskip("torch")
+    assert VERSIONS[at](ts)._version == VERSIONS[at](torch)._version
