@@ -10,7 +10,8 @@ from __future__ import annotations
 
 _KERNELS: dict[str, tuple[str, ...]] = {
     # -- order --------------------------------------------------------------------------------
-    "aminmax_cpu": ("_aminmax", "aminmax", "histc"),
+    "aminmax_cpu": ("_aminmax", "aminmax"),
+    "histogram_cpu": ("histc",),
     "cummax_cpu": ("cummax",),
     "cummin_cpu": ("cummin",),
     "ge_cpu": ("ge", "greater_equal"),
@@ -77,13 +78,25 @@ _KERNELS: dict[str, tuple[str, ...]] = {
     # -- activations and losses ---------------------------------------------------------------
     "GeluKernelImpl": ("gelu",),
     "binary_cross_entropy": ("binary_cross_entropy",),
+    "_segment_reduce_cpu": ("segment_reduce",),
+    "ctc_loss_cpu": ("ctc_loss",),
+    "fractional_max_pool2d_out_frame": ("fractional_max_pool2d",),
+    "fractional_max_pool3d_out_frame": ("fractional_max_pool3d",),
+    "index_func_": ("index_reduce",),
+    "softmax_backward_lastdim_kernel_impl": ("_softmax_backward_data",),
+    "compute_index_ranges_weights": ("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa"),
+    "max_unpool3d": ("max_unpool3d",),
+    "arange_cpu": ("arange", "mvlgamma"),
+    "tril_indices": ("tril_indices",),
+    "triu_indices": ("triu_indices",),
     "elu_cpu": ("celu", "elu", "selu"),
     "glu_cpu": ("glu",),
     "hardshrink_cpu": ("hardshrink",),
     "hardsigmoid_cpu": ("hardsigmoid",),
     "hardswish_cpu": ("hardswish",),
     "huber_cpu": ("huber_loss",),
-    "leaky_relu_cpu": ("leaky_relu", "rrelu"),
+    "leaky_relu_cpu": ("leaky_relu",),
+    "rrelu_with_noise_out_cpu": ("rrelu",),
     "log_sigmoid_cpu": ("binary_cross_entropy_with_logits", "log_sigmoid"),
     "log_softmax_lastdim_kernel_impl": (
         "_log_softmax",
@@ -117,7 +130,13 @@ _KERNELS: dict[str, tuple[str, ...]] = {
     "adaptive_max_pool3d_cpu": ("adaptive_max_pool3d",),
     "avg_pool2d": ("avg_pool1d", "avg_pool2d"),
     "avg_pool3d_out_frame": ("avg_pool3d",),
-    "batch_norm": ("batch_norm", "instance_norm", "native_batch_norm"),
+    "batch_norm": (
+        "_batch_norm_with_update",
+        "_native_batch_norm_legit",
+        "batch_norm",
+        "instance_norm",
+        "native_batch_norm",
+    ),
     "compute_indices_weights_cubic": ("upsample_bicubic2d",),
     "compute_indices_weights_linear": ("upsample_linear1d", "upsample_trilinear3d"),
     "compute_indices_weights_nearest": (
@@ -166,6 +185,19 @@ UNIMPLEMENTED: dict[str, tuple[str, ...]] = {
 """Messages of a `NotImplementedError`."""
 
 _MESSAGES: dict[str, tuple[str, ...]] = {
+    "Only supports floating-point dtypes, but found: {word}": ("fft_ihfft2", "fft_ihfftn"),
+    "rfftn expects a real-valued input tensor, but got {word}": ("fft_rfft2", "fft_rfftn"),
+    "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
+    "but you specified {cpp}": ("cauchy",),
+    "Exponential distribution is a continuous probability distribution. dtype must be a floating "
+    "point but you specified {word}": ("exponential",),
+    "Unsupported input type encountered for isin(): {word}": ("isin",),
+    "cdist only supports floating-point dtypes, X1 got: {word}": ("cdist",),
+    "check_random_bounds handles only integral, floating-point and boolean types": (
+        "randint",
+        "randint_like",
+    ),
+    "pdist only supports floating-point dtypes": ("pdist",),
     " Sort does not support complex dtypes on CPU": ("argsort", "msort", "sort"),
     " topk does not support complex dtypes on CPU": ("topk",),
     "argmax(): does not support complex input": ("argmax",),

@@ -1,14 +1,17 @@
 """Operators that take only some dtypes of elements, and how PyTorch words the refusal.
 
-One row an operator, under the dtypes it refuses: its name (all overloads) or `name.overload`, and
-the name of PyTorch's kernel, which its message shows (`"mish_cpu" not implemented for 'Long'`), or
-the whole message where it has another. The dtype that counts is the common one of all tensors
-among the arguments, or the argument `dtype` where it is given. Rows were taken from PyTorch 2.13 on
-a CPU by calling each operator with each dtype.
+One row an operator, under the dtypes it refuses: its name (all overloads) or `name.overload`
+(`name.` for the overload without a name), and the name of PyTorch's kernel, which its message shows
+(`"mish_cpu" not implemented for 'Long'`), or the whole message where it has another, with `{word}`
+or `{cpp}` for the dtype. The dtype that counts is the common one of all tensors among the
+arguments, or the argument `dtype` where it is given. Rows were taken from PyTorch 2.13 on a CPU by
+calling each operator with each dtype.
 
 Both the eager kernels and the native rows ask here before they run; decompositions, which call
 rows of other operators, do not. What refuses uint16, uint32 and uint64 alone stands in
-`wide_unsigned`, what refuses complex numbers in `complex_refusals`.
+`wide_unsigned`, what refuses complex numbers in `complex_refusals`, decompositions of matrices in
+`matrix_dtypes`. Not here: a dtype that is refused for the value of another argument (the reduction
+of `scatter_reduce`, the limits of `hardtanh`).
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
-from . import complex_refusals, wide_unsigned
+from . import complex_refusals, matrix_dtypes, wide_unsigned
+from .cpp_names import cpp_name
 from .dtypes import (
     WIDE_UNSIGNED,
     DType,
@@ -40,10 +44,23 @@ from .errors import OperatorError, UnsupportedDtypeError
 
 _INTEGERS = frozenset((uint8, int8, int16, int32, int64)) | WIDE_UNSIGNED
 _FLOATS = frozenset((float16, bfloat16, float32, float64))
+_HALF = frozenset((float16, bfloat16))
 _BOOL = frozenset((bool_,))
 _COMPLEX = frozenset((complex64, complex128))
 
-_VECTOR_NORM = "linalg.vector_norm: Expected a floating point or complex tensor as input."
+_VECTOR_NORM = (
+    "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {word}"
+)
+_NORM = "norm(): input dtype should be either floating point or complex. Got {word} instead."
+_CDIST = "cdist only supports floating-point dtypes, X1 got: {word}"
+_EXPONENTIAL = (
+    "Exponential distribution is a continuous probability distribution. dtype must be a floating "
+    "point but you specified {word}"
+)
+_CAUCHY = (
+    "Cauchy distribution is a continuous probability distribution. dtype must be a floating point "
+    "but you specified {cpp}"
+)
 
 _MEAN = (
     "mean(): could not infer output dtype. Input dtype must be either a floating point or complex"
@@ -69,10 +86,35 @@ FLOATING = {
     "batch_norm": "batch_norm",
     "binary_cross_entropy": "binary_cross_entropy",
     "binary_cross_entropy_with_logits": "log_sigmoid_cpu",
-    "cdist": "cdist only supports floating-point dtypes",
-    "_euclidean_dist": "cdist only supports floating-point dtypes",
+    "cauchy": _CAUCHY,
+    "cdist": _CDIST,
+    "_euclidean_dist": _CDIST,
+    "ctc_loss": "ctc_loss_cpu",
+    "dist": _NORM,
+    "exponential": _EXPONENTIAL,
+    "bernoulli.": "bernoulli_tensor_cpu_p_",
+    "igamma": "igamma_cpu",
+    "igammac": "igammac_cpu",
+    "special_gammainc": "igamma_cpu",
+    "special_gammaincc": "igammac_cpu",
+    "log_normal": "log_normal_cpu",
+    "max_unpool2d": "max_unpool2d",
+    "max_unpool3d": "max_unpool3d",
+    "max_pool2d_with_indices_backward": "max_pool2d_backward",
+    "multi_margin_loss": "multi_margin_loss_cpu_kernel",
+    "multilabel_margin_loss": "multilabel_margin_loss_forward_out_frame",
+    "nanmean": "nanmean(): expected input to have floating point or complex dtype but got {word}",
+    "prelu": "prelu_cpu",
+    "rand": "check_uniform_bounds",
+    "randn": "normal_kernel_cpu",
+    "segment_reduce": "_segment_reduce_cpu",
+    "std_mean": "std_mean only support floating point and complex dtypes",
+    "var_mean": "var_mean only support floating point and complex dtypes",
+    "_batch_norm_with_update": "batch_norm",
+    "_native_batch_norm_legit": "batch_norm",
+    "native_batch_norm": "batch_norm",
     "celu": "elu_cpu",
-    "cosine_similarity": "expected common dtype to be floating point",
+    "cosine_similarity": ("expected common dtype to be floating point, yet common dtype is {word}"),
     "cross_entropy_loss": "log_softmax_lastdim_kernel_impl",
     "elu": "elu_cpu",
     "frac": "frac_cpu",
@@ -115,7 +157,7 @@ FLOATING = {
     "nll_loss": "nll_loss_out_frame",
     "nll_loss2d": "nll_loss2d_forward_out_frame",
     "nll_loss_nd": "nll_loss_out_frame",
-    "norm": "norm(): input dtype should be either floating point or complex.",
+    "norm": _NORM,
     "rand_like": "check_uniform_bounds",
     "randn_like": "normal_kernel_cpu",
     "renorm": _VECTOR_NORM,
@@ -134,6 +176,8 @@ FLOATING = {
 """Floating-point numbers only."""
 
 FLOATING_OR_BYTE = {
+    "_upsample_bicubic2d_aa": "compute_index_ranges_weights",
+    "_upsample_bilinear2d_aa": "compute_index_ranges_weights",
     "_upsample_nearest_exact1d": "compute_indices_weights_nearest",
     "_upsample_nearest_exact2d": "upsample_nearest2d_channels_last",
     "_upsample_nearest_exact3d": "compute_indices_weights_nearest",
@@ -149,11 +193,44 @@ FLOATING_OR_LONG = {
     "avg_pool1d": "avg_pool2d",
     "avg_pool2d": "avg_pool2d",
     "avg_pool3d": "avg_pool3d_out_frame",
+    "conv1d": "slow_conv2d_cpu",
+    "conv2d": "slow_conv2d_cpu",
+    "conv_transpose1d": "slow_conv_transpose2d_out_cpu",
+    "conv_transpose2d": "slow_conv_transpose2d_out_cpu",
+    "conv_transpose3d": "slow_conv_transpose3d_out_cpu",
 }
+"""Floating-point numbers and int64."""
 FLOATING_OR_BOOL = {
     "col2im": "col2im_out_cpu",
     "im2col": "im2col_out_cpu",
 }
+
+SPECIAL = {
+    f"special_{name}": f"{name}_cpu"
+    for name in (
+        "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t",
+        "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+        "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+        "legendre_polynomial_p", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0",
+        "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
+        "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
+        "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "spherical_bessel_j0",
+    )
+}  # fmt: skip
+"""Real numbers, and no half types."""
+
+NOT_HALF = {
+    **{f"special_{name}": f"{name}_cpu" for name in ("erfcx", "log_ndtr", "ndtri", "zeta")},
+    "_upsample_bicubic2d_aa": "compute_index_ranges_weights",
+    "_upsample_bilinear2d_aa": "compute_index_ranges_weights",
+    "avg_pool3d": "avg_pool3d_out_frame",
+    "cdist": "cdist",
+    "ctc_loss": "ctc_loss_cpu",
+    "multi_margin_loss": "multi_margin_loss_cpu_kernel",
+    "multilabel_margin_loss": "multilabel_margin_loss_forward_out_frame",
+    "pdist": "pdist",
+}
+"""No float16 and no bfloat16."""
 
 REAL_FLOATING = {
     "_log_softmax": "log_softmax_lastdim_kernel_impl",
@@ -176,6 +253,7 @@ _NO_DIFFERENCE = (
     "Subtraction, the `-` operator, with two bool tensors is not supported. "
     "Use the `^` or `logical_xor()` operator instead."
 )
+_NO_COVARIANCE = "cov(): bool dtype is not supported for input"
 _NO_SAMPLES = "{}: received a bool input for {}, but bool is not supported"
 
 NOT_BOOL = {
@@ -194,16 +272,24 @@ NOT_BOOL = {
     "chain_matmul": "addmm_impl_cpu_",
     "clamp.Tensor": "clamp_cpu",
     "clip.Tensor": "clamp_cpu",
-    "conv1d": "slow_conv2d_cpu",
-    "conv2d": "slow_conv2d_cpu",
     "conv3d": "compute_columns3d",
+    "bucketize": "searchsorted_out_cpu",
     "conv_tbc": "addmm_impl_cpu_",
+    "corrcoef": _NO_COVARIANCE,
+    "cov": _NO_COVARIANCE,
     "cross": "cross",
     "cumulative_trapezoid.dx": _NO_SAMPLES.format("cumulative_trapezoid", "`y`"),
     "cumulative_trapezoid.x": _NO_SAMPLES.format("cumulative_trapezoid", "`x` or `y`"),
+    "dist": _NO_DIFFERENCE,
     "dot": "dot",
     "fix": "trunc_vml_cpu",
     "floor": "floor_vml_cpu",
+    "floor_divide": "div_floor_cpu",
+    "fmod": "fmod_cpu",
+    "geometric": "geometric_cpu",
+    "gradient": _NO_DIFFERENCE,
+    "histc": "linspace_cpu",
+    "index_reduce": "index_func_",
     "inner": "dot",
     "isin": "Unsupported input type encountered for isin(): Bool",
     "kthvalue": "kthvalue_cpu",
@@ -211,7 +297,12 @@ NOT_BOOL = {
     "linalg_cross": "cross",
     "linalg_matmul": "dot",
     "linalg_matrix_power": "addmm_impl_cpu_",
+    "linalg_multi_dot": "addmm_impl_cpu_",
     "linear": "addmm_impl_cpu_",
+    "arange": "arange_cpu",
+    "linspace": "linspace_cpu",
+    "mvlgamma": "The input tensor may not be a boolean tensor.",
+    "remainder": "remainder_cpu",
     "margin_ranking_loss": _NO_DIFFERENCE,
     "matmul": "dot",
     "matrix_power": "addmm_impl_cpu_",
@@ -253,6 +344,24 @@ NOT_BOOL = {
 }
 """All numbers."""
 
+_VANDER = "linalg.vander supports floating point, complex, and integer tensors, but got {word}"
+NOT_HALF_OR_BOOL = {
+    "linalg_vander": _VANDER,
+}
+NOT_FLOAT16 = {
+    "polar": "polar_cpu",
+}
+
+INDICES = {
+    "tril_indices": "tril_indices",
+    "triu_indices": "triu_indices",
+}
+"""int32 and int64 only."""
+
+NOT_BYTE = {
+    "gradient": "torch.gradient does not support uint8 input.",
+}
+
 WHOLE_NUMBERS = {
     "__lshift__": "lshift_cpu",
     "__rshift__": "rshift_cpu",
@@ -264,17 +373,26 @@ WHOLE_NUMBERS = {
 """Integers only."""
 
 _REFUSED: tuple[tuple[dict[str, str], frozenset[DType]], ...] = (
+    (complex_refusals.KERNELS, _COMPLEX),
+    (wide_unsigned.KERNELS, WIDE_UNSIGNED),
+    (NOT_BOOL, _BOOL),
+    (SPECIAL, _HALF | _COMPLEX),
+    (NOT_HALF, _HALF),
+    (NOT_HALF_OR_BOOL, _HALF | _BOOL),
+    (NOT_FLOAT16, frozenset((float16,))),
+    (matrix_dtypes.NOT_HALF, _HALF),
+    (matrix_dtypes.NOT_WHOLE, _INTEGERS | _BOOL),
+    (INDICES, (_INTEGERS - {int32, int64}) | _BOOL | _FLOATS | _COMPLEX),
+    (NOT_BYTE, frozenset((uint8,))),
     (FLOATING, _INTEGERS | _BOOL),
     (REAL_FLOATING, _INTEGERS | _BOOL | _COMPLEX),
     (SINGLE_OR_DOUBLE, _INTEGERS | _BOOL | _COMPLEX | {float16, bfloat16}),
     (FLOATING_OR_BYTE, (_INTEGERS | _BOOL) - {uint8}),
     (FLOATING_OR_LONG, (_INTEGERS | _BOOL) - {int64}),
     (FLOATING_OR_BOOL, _INTEGERS),
-    (NOT_BOOL, _BOOL),
     (WHOLE_NUMBERS, _FLOATS | _BOOL),
-    (complex_refusals.KERNELS, _COMPLEX),
-    (wide_unsigned.KERNELS, WIDE_UNSIGNED),
 )
+"""Of two rows that refuse a dtype the first counts."""
 
 
 @dataclass(frozen=True)
@@ -284,7 +402,7 @@ class Demand:
     Attributes:
         kernels: the dtypes, with the name of PyTorch's kernel or a whole message.
         of_the_data: the first tensor alone counts.
-        converts: only a dtype that is asked for counts.
+        converts: of integers only a dtype that is asked for counts, they become int64.
     """
 
     kernels: Mapping[DType, str]
@@ -301,7 +419,7 @@ class Demand:
         if asked is not None:
             dtypes = (asked,)
         elif self.converts:
-            return
+            dtypes = (d for d in dtypes if not d.is_integral and d is not bool_)
         elif self.of_the_data:
             dtypes = islice(dtypes, 1)
         common: DType | None = None
@@ -311,21 +429,27 @@ class Demand:
             return
         if " " in kernel:
             is_missing = kernel in complex_refusals.UNIMPLEMENTED
-            raise (UnsupportedDtypeError if is_missing else OperatorError)(kernel)
-        raise UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{common.word}'")
+            words = kernel.replace("{word}", common.word).replace("{cpp}", cpp_name(common))
+            raise (UnsupportedDtypeError if is_missing else OperatorError)(words)
+        raise unimplemented(kernel, common)
+
+
+def unimplemented(kernel: str, dtype: DType) -> UnsupportedDtypeError:
+    """The error of a kernel of PyTorch that is not instantiated for `dtype`."""
+    return UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{dtype.word}'")
 
 
 @cache
 def demand_of(full_name: str) -> Demand | None:
     """The demand of an overload (`aten::mish`, `aten::silu_`, `aten::__iand__.Tensor`)."""
     name = full_name.partition("::")[2]
-    base, dot, overload = name.partition(".")
+    base, _, overload = name.partition(".")
     pure = base
     if base.startswith("__i") and base.endswith("__"):
         pure = f"__{base[3:]}"
     elif base.endswith("_") and not base.endswith("__"):
         pure = base[:-1]
-    exact = f"{pure}{dot}{overload}"
+    exact = f"{pure}.{overload}"
     kernels: dict[DType, str] = {}
     for rows, refused in _REFUSED:
         if (kernel := rows.get(exact) or rows.get(pure)) is not None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_
-from tensorscript.base.errors import DimensionError, UnsupportedDtypeError
+from tensorscript.base.errors import DimensionError
+from tensorscript.base.operand_dtypes import unimplemented
 
 from .demand import Demand, Ints, each, require, sizes_of
 from .fill_demands import FILLED
@@ -313,10 +314,8 @@ _ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
 
 def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -> None:
     dtype = promoted(self, other)
-    if rounding_mode in _ROUNDED and dtype in WIDE_UNSIGNED:
-        raise UnsupportedDtypeError(
-            f"\"{_ROUNDED[rounding_mode]}\" not implemented for '{dtype.word}'"
-        )
+    if rounding_mode in _ROUNDED and (dtype in WIDE_UNSIGNED or dtype is bool_):
+        raise unimplemented(_ROUNDED[rounding_mode], dtype)
 
 
 DEMANDS: dict[str, Demand] = {

@@ -9,7 +9,7 @@ and tell the listeners.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from itertools import compress
@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, bool_
 from tensorscript.base.errors import (
     DimensionError,
@@ -28,7 +27,6 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
-from tensorscript.base.overlap import OVERLAP_ALLOWED
 from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
 
 from .autocast import autocast, cast_arguments
@@ -39,8 +37,8 @@ from .device import require_cpu
 from .kernels import KERNELS
 from .kernels.strided import resize_
 from .layouts import laid_out_kernel
+from .memory_sharing import kept_apart
 from .modes import MODES
-from .overlap_demands import overlap_demand
 from .storage import TensorBase, make, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
@@ -158,18 +156,18 @@ def kernel_of(full_name: str) -> Kernel:
         declared = schema(full_name)
         row = declared.name if full_name in KERNELS else _twin_name(declared.base_name)
         placed = laid_out_kernel(declared, row or declared.name, found)
-        run = _checked(full_name, placed)
-        if (apart := overlap_demand(declared)) is not None:
-            run = _asked(apart, run)
-        return tracked(declared, run)
+        return tracked(declared, _checked(full_name, placed))
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
 
 
 def _checked(full_name: str, run: Kernel) -> Kernel:
     """The kernel, after a look at the arguments and their dtypes where it does not take all."""
+    declared = schema(full_name)
+    if declared.is_mutable:
+        run = kept_apart(declared, run)
     if (asks := DEMANDS.get(full_name)) is not None:
         run = _asked(asks, run)
-    arguments = schema(full_name).arguments
+    arguments = declared.arguments
     at = next((k for k, a in enumerate(arguments) if _is_device(a)), None)
     return _checked_dtypes(full_name, run if at is None else _on_cpu(at, run))
 
@@ -206,11 +204,19 @@ def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
-        given = (v.dtype for v in compress(bound, read) if isinstance(v, TensorBase))
-        demand.check(given, asked)
+        demand.check(_dtypes(compress(bound, read)), asked)
         return run(*bound)
 
     return checked
+
+
+def _dtypes(values: Iterable[Any]) -> Iterator[DType]:
+    """Of the tensors among the arguments, and in lists of them."""
+    for v in values:
+        if isinstance(v, TensorBase):
+            yield v.dtype
+        elif type(v) is list:
+            yield from _dtypes(v)
 
 
 def _find(full_name: str) -> Kernel | None:
@@ -225,7 +231,7 @@ def _find(full_name: str) -> Kernel | None:
         return None if pure is None else _with_out(wanted, pure)
     if wanted.is_mutable and (name := _functional_name(wanted)) is not None:
         pure = _counterpart(wanted, name)
-        return None if pure is None else _in_place(pure, wanted.name in OVERLAP_ALLOWED)
+        return None if pure is None else _in_place(pure)
     if (name := _twin_name(wanted.base_name)) is not None:
         return _counterpart(wanted, name)
     if wanted.base_name.endswith("_copy"):
@@ -324,29 +330,8 @@ def _store_each(full_name: str, target: Any, source: Any) -> None:
         store(one, result)
 
 
-def _overlaps_itself(target: TensorBase) -> bool:
-    """Elements share memory by a stride of 0."""
-    a = target._array
-    return a.size > 0 and any(
-        n > 1 and step == 0 for n, step in zip(a.shape, a.strides, strict=True)
-    )
-
-
-def _check_out(target: TensorBase, apart_from: Sequence[Any]) -> None:
-    """Raise if `out=` overlaps itself or a tensor among `apart_from`."""
-    if _overlaps_itself(target):
-        raise OperatorError(overlap.MESSAGE)
-    for x in apart_from:
-        if isinstance(x, (list, tuple)):
-            _check_out(target, x)
-        elif isinstance(x, TensorBase) and np.may_share_memory(target._array, x._array):
-            raise OperatorError(overlap.SHARED)
-
-
-def _in_place(pure: Kernel, may_overlap: bool) -> Kernel:
+def _in_place(pure: Kernel) -> Kernel:
     def run(self: TensorBase, *rest: Any) -> TensorBase:
-        if not may_overlap and _overlaps_itself(self):
-            raise OperatorError(overlap.MESSAGE)
         write(self, pure(self, *rest))
         return self
 
@@ -366,7 +351,6 @@ def _copied(view: Kernel) -> Kernel:
 
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
     written = [i for i, a in enumerate(wanted.arguments) if a.is_write and a.kwarg_only]
-    apart = wanted.base_name in overlap.APART
     names = [a.name for a in wanted.arguments]
     asked = names.index("dtype") if wanted.base_name in COMPUTES_IN else None
 
@@ -375,9 +359,6 @@ def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
         if asked is not None and bound[asked] is None:
             bound = (*bound[:asked], targets[0].dtype, *bound[asked + 1 :])
         read = [v for i, v in enumerate(bound) if i not in written]
-        for target in targets:
-            for one in target if isinstance(target, list) else [target]:
-                _check_out(one, read if apart else ())
         result = pure(*read)
         for target, source in zip(
             targets, result if isinstance(result, tuple) else (result,), strict=True

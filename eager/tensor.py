@@ -23,8 +23,8 @@ from .composites import METHODS
 from .dispatch import call
 from .index_demands import check_put
 from .indexing import gather, kinds_of, split
+from .memory_sharing import check_apart, check_partial, check_repeats
 from .modes import MODES
-from .overlap_demands import check_apart, check_partial
 from .storage import TENSOR_CLASS, Array, TensorBase, to_storage, value
 from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
@@ -158,8 +158,10 @@ class Tensor(
             n not in (1, m) for n, m in zip(new.shape[::-1], target.shape[::-1], strict=False)
         ):
             raise OperatorError(_no_fit(new, target, getattr(source, "dtype", self.dtype), plain))
-        if isinstance(source, Tensor) and plain:
-            check_partial(view, source._array)
+        if plain:
+            check_repeats(view)
+        if isinstance(source, Tensor) and plain and new.shape == view.shape:
+            check_partial(view, new)
         elif isinstance(source, Tensor) and advanced is not None:
             if source._array.size > 1:
                 check_apart(view, source._array)

@@ -50,14 +50,16 @@ def _general_cosine(coefficients: Sequence[float]) -> Shape:
     return run
 
 
-def _fixed(name: str, coefficients: Sequence[float]) -> Callable[..., Any]:
+def _fixed(checked_as: str, coefficients: Sequence[float]) -> Callable[..., Any]:
+    """A window of these cosines; PyTorch refuses in the name of the function that it calls."""
+
     def run(
         M: int, *, sym: bool = True, dtype: DType | None = None, layout: Any = None,
         device: Any = None, requires_grad: bool = False,
     ) -> Any:  # fmt: skip
-        return _made(name, M, sym, dtype, layout, _general_cosine(coefficients), requires_grad)
+        shape = _general_cosine(coefficients)
+        return _made(checked_as, M, sym, dtype, layout, shape, requires_grad)
 
-    run.__name__ = name
     return run
 
 
@@ -77,7 +79,7 @@ def general_hamming(
     layout: Any = None, device: Any = None, requires_grad: bool = False,
 ) -> Any:  # fmt: skip
     shape = _general_cosine([alpha, 1 - alpha])
-    return _made("general_hamming", M, sym, dtype, layout, shape, requires_grad)
+    return _made("general_cosine", M, sym, dtype, layout, shape, requires_grad)
 
 
 def exponential(
@@ -145,8 +147,8 @@ FACES: dict[str, Callable[..., Any]] = {
     "gaussian": gaussian,
     "general_cosine": general_cosine,
     "general_hamming": general_hamming,
-    "hamming": _fixed("hamming", (0.54, 0.46)),
-    "hann": _fixed("hann", (0.5, 0.5)),
+    "hamming": _fixed("general_cosine", (0.54, 0.46)),
+    "hann": _fixed("general_cosine", (0.5, 0.5)),
     "kaiser": kaiser,
-    "nuttall": _fixed("nuttall", (0.3635819, 0.4891775, 0.1365995, 0.0106411)),
+    "nuttall": _fixed("general_cosine", (0.3635819, 0.4891775, 0.1365995, 0.0106411)),
 }

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import BY_CODE, BY_WORD, CAST_WORDS, DType, complex_dtype, real_dtype
+from tensorscript.base.dtypes import (
+    BY_CODE,
+    BY_WORD,
+    CAST_WORDS,
+    DType,
+    bfloat16,
+    complex_dtype,
+    real_dtype,
+)
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
@@ -79,7 +87,7 @@ def view_as_real(self: Any) -> Any:
 def view_as_complex(self: Any) -> Any:
     """A view: pairs along the last dimension as numbers."""
     a = array(self)
-    if not self.dtype.is_floating_point:
+    if not self.dtype.is_floating_point or self.dtype is bfloat16:
         raise OperatorError(
             "view_as_complex is only supported for half, float and double tensors, but got a "
             f"tensor of scalar type: {self.dtype.word}"

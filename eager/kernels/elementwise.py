@@ -18,7 +18,8 @@ from tensorscript.base.dtypes import (
     int64,
     real_dtype,
 )
-from tensorscript.base.errors import OperatorError, UnsupportedDtypeError, ValueRangeError
+from tensorscript.base.errors import OperatorError, ValueRangeError
+from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, cast, compute, floating, is_tensor, promoted, rounded, value, wrap
 from . import special
@@ -156,7 +157,7 @@ def check_divisor(other: Any, dtype: DType) -> None:
 
 def _refuse_complex(kernel: str, dtype: DType) -> None:
     if dtype.is_complex:
-        raise UnsupportedDtypeError(f"\"{kernel}\" not implemented for '{dtype.word}'")
+        raise unimplemented(kernel, dtype)
 
 
 def floor_divide(self: Any, other: Any) -> Any:
@@ -345,7 +346,7 @@ def bitwise(fn: Callable[[Array, Array], Any]) -> Kernel:
     def run(self: Any, other: Any) -> Any:
         dtype = promoted(self, other)
         if dtype.is_floating_point or dtype.is_complex:
-            raise UnsupportedDtypeError(f"\"{fn.__name__}_cpu\" not implemented for '{dtype.word}'")
+            raise unimplemented(f"{fn.__name__}_cpu", dtype)
         return wrap(apply2(fn, self, other, dtype), dtype)
 
     return run
@@ -353,7 +354,7 @@ def bitwise(fn: Callable[[Array, Array], Any]) -> Kernel:
 
 def bitwise_not(self: Any) -> Any:
     if self.dtype.is_floating_point or self.dtype.is_complex:
-        raise UnsupportedDtypeError(f"\"bitwise_not_cpu\" not implemented for '{self.dtype.word}'")
+        raise unimplemented("bitwise_not_cpu", self.dtype)
     return wrap(np.invert(value(self)), self.dtype)
 
 

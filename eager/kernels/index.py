@@ -9,7 +9,8 @@ import numpy as np
 
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import bool_, float32, float64, int32, int64, uint8
-from tensorscript.base.errors import DimensionError, OperatorError, UnsupportedDtypeError
+from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
 from tensorscript.base.scalar_range import check_range
 
 from ..indexing import check_index, check_mask, warn_of_bytes
@@ -208,7 +209,7 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Any:
     at = array(self)
     if at.ndim == 1 and at.dtype.kind not in "iu":
-        raise UnsupportedDtypeError(f"\"bincount_cpu\" not implemented for '{self.dtype.word}'")
+        raise unimplemented("bincount_cpu", self.dtype)
     if at.ndim != 1 or (at.size and at.min() < 0):
         raise OperatorError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

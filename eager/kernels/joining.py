@@ -78,6 +78,11 @@ def atleast(ndim: int) -> Kernel:
     return run
 
 
+def _each_atleast(ndim: int) -> Kernel:
+    one = atleast(ndim)
+    return lambda tensors: [one(x) for x in tensors]
+
+
 def stacked(prepare: Kernel, dim: Callable[[Any], int]) -> Kernel:
     def run(tensors: Sequence[Any]) -> Any:
         ready = [prepare(x) for x in tensors]
@@ -180,9 +185,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::hstack": stacked(atleast(1), lambda x: 0 if array(x).ndim == 1 else 1),
     "aten::vstack": stacked(atleast(2), lambda x: 0),
     "aten::dstack": stacked(atleast(3), lambda x: 2),
-    "aten::atleast_1d": atleast(1),
-    "aten::atleast_2d": atleast(2),
-    "aten::atleast_3d": atleast(3),
+    **{f"aten::atleast_{n}d": atleast(n) for n in (1, 2, 3)},
+    **{f"aten::atleast_{n}d.Sequence": _each_atleast(n) for n in (1, 2, 3)},
     **_split_rows("hsplit", 1, 1),
     **_split_rows("vsplit", 2, 0),
     **_split_rows("dsplit", 3, 2),

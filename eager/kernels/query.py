@@ -15,7 +15,7 @@ from ..device import CPU, contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
 from ..modes import MODES
 from ..storage import array, make, promoted, wrap
-from .shapes import normal_dim
+from .shapes import broadcast, normal_dim
 
 Kernel = Callable[..., Any]
 
@@ -99,6 +99,7 @@ KERNELS: dict[str, Kernel] = {
     "prim::unchecked_cast": lambda x: x,
     "prim::unchecked_unwrap_optional": lambda x: x,
     "aten::_shape_as_tensor": lambda self: make(np.array(array(self).shape, np.int64), BY_CODE[4]),
+    "aten::broadcast_shapes": lambda a, b: list(broadcast(a, b)),
     "aten::size": lambda self: list(array(self).shape),
     "aten::size.int": size_at,
     "aten::sym_size.int": size_at,

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import DType, int32, int64
-from tensorscript.base.errors import DimensionError, OperatorError, UnsupportedDtypeError
+from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, array, make, to_storage
 from .shapes import normal_dims
@@ -70,7 +71,7 @@ def _repeated_alike(self: Any, a: Array, times: int, axis: int, output_size: int
 def _places(counts: Array, dtype: DType, output_size: int | None) -> Array:
     """0, 1, ... each as often as `counts` says."""
     if dtype not in (int32, int64):
-        raise UnsupportedDtypeError(f"\"repeat_interleave_cpu\" not implemented for '{dtype.word}'")
+        raise unimplemented("repeat_interleave_cpu", dtype)
     if (counts < 0).any():
         raise OperatorError("repeats can not be negative")
     if output_size not in (None, counts.sum()):

@@ -74,7 +74,11 @@ _FORMS = {
 _WRITTEN_OUT: dict[str, Sugared] = {
     "_list_with_default": ListWithDefault(), "_assert": Assertion(), "Size": Builtin("aten::Size"),
 }  # fmt: skip
-_RENAMED = {"wait": "aten::wait", "_wait": "aten::wait"}
+_RENAMED = {
+    "wait": "aten::wait",
+    "_wait": "aten::wait",
+    "_segment_reduce": "aten::segment_reduce",
+}
 _REPEATS = {"_single": 1, "_pair": 2, "_triple": 3, "_quadruple": 4}
 MATH_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau": math.tau}
 _MATH_NAMES = {"remainder": "aten::mathremainder", "phase": "aten::angle", "rect": "aten::polar"}

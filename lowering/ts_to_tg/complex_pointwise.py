@@ -101,8 +101,7 @@ def _float_power(b: Builder, x: Value, y: Value, *_: Value) -> ComplexTensor:
 
 def _div_mode(b: Builder, x: Value, y: Value, mode: Value = None, *_: Value) -> ComplexTensor:
     if mode is not None:
-        word = b.result_type(x, y).word
-        b.error(f"\"div_{mode}_cpu\" not implemented for '{word}'")
+        b.unimplemented(f"div_{mode}_cpu", b.result_type(x, y))
     return complex_pointwise(b, numbers.div, x, y)
 
 

@@ -20,7 +20,7 @@ def _bincount(b: Builder, x: Tensor, weights: Tensor | None = None, minlength: V
     if x.rank != 1:
         b.error(message)
     if x.dtype.is_floating_point:
-        b.error(f"\"bincount_cpu\" not implemented for '{x.dtype.word}'")
+        b.unimplemented("bincount_cpu", x.dtype)
     if isinstance(minlength, int) and minlength < 0:
         b.error("minlength should be >= 0")
 

@@ -23,7 +23,7 @@ def _gcd(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     """Euclid's algorithm on all elements, until none has a rest."""
     dtype = b.result_type(x, y)
     if dtype.is_floating_point or dtype is bool_:
-        b.error(f"\"{b.operator.removeprefix('aten::')}_cpu\" not implemented for '{dtype.word}'")
+        b.unimplemented(f"{b.operator.removeprefix('aten::')}_cpu", dtype)
 
     def operand(which: int) -> Tensor:
         return b.pointwise(lambda *e: absolute(e[which]), x, y, dtype=dtype, compute=dtype)

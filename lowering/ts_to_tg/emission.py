@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float64, int64
 from tensorscript.base.errors import NotCompilable, OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
 from tensorscript.base.source import Span
 from tensorscript.dialects.te.expr import (
     Expr,
@@ -142,6 +143,14 @@ class Emitter:
     def error(self, message: str) -> NoReturn:
         """The operator refuses its arguments, in PyTorch's words."""
         raise OperatorError(message, self.span)
+
+    def unimplemented(self, kernel: str, dtype: DType) -> NoReturn:
+        """The operator refuses elements of `dtype`, for which PyTorch has no such kernel."""
+        raise self.placed(unimplemented(kernel, dtype))
+
+    def placed(self, refusal: OperatorError) -> OperatorError:
+        """A refusal, with the place of the operator in the program."""
+        return type(refusal)(refusal.message, self.span)
 
     def cannot(self, reason: str) -> NoReturn:
         """Native code cannot do this; the message names the operator."""
@@ -309,7 +318,7 @@ class Emitter:
                 self.cannot(f"no native code for {n.value}")
             if not n.args[0].dtype.is_floating_point:
                 name = self.operator.partition("::")[2].partition(".")[0]
-                self.error(f"\"{name}\" not implemented for '{n.args[0].dtype.word}'")
+                self.unimplemented(name, n.args[0].dtype)
 
     def check(self, condition: Value, message: str) -> None:
         """Stop with `message` unless `condition` holds, now or when the program runs."""

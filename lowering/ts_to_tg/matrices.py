@@ -54,7 +54,7 @@ def matrix(b: Builder, x: AnyTensor, name: str, narrow: bool = False) -> Stack:
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         b.error(f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype.word}")
     if x.dtype.bits < 32 and not narrow:
-        b.error(f"\"{name}\" not implemented for '{x.dtype.word}'")
+        b.unimplemented(name, x.dtype)
     lead = x.shape[:-2]
     flat = b.apply("aten::reshape", x, [product(lead), *x.shape[-2:]])
     wide = complex128 if x.dtype.is_complex else float64

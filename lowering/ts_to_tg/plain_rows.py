@@ -5,25 +5,25 @@ A table has rows without side effects; `op_`, `out=` and `op_copy` are made of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_out
-from tensorscript.base.overlap import OVERLAP_ALLOWED
+from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import schema
-from tensorscript.dialects.te.expr import Expr, unary
+from tensorscript.dialects.te.expr import Expr
 
-from .builder import Builder, Rows, repeated_dimensions, repeated_if
+from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
 from .refusals import reason_of
 from .sizes import same_size
 from .values import ComplexTensor, Tensor, Value
+from .written_memory import check_written
 
 _RUNTIME_FLAGS = frozenset({"aten::scaled_dot_product_attention"})
 """Operators whose rows take flags as expressions."""
@@ -52,14 +52,13 @@ def has_tensor(values: Sequence[Value]) -> bool:
     )
 
 
-def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
-    """An argument that repeats elements by a stride of 0."""
-    strides = x.storage.strides or ()
-    sizes = x.storage.shape
-    return any(
-        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
-        for s, n in zip(strides, sizes, strict=False)
-    )
+def _dtypes(values: Sequence[Value]) -> Iterator[DType]:
+    """Of the tensors among the arguments, and in lists of them."""
+    for v in values:
+        if isinstance(v, Tensor | ComplexTensor):
+            yield v.dtype
+        elif isinstance(v, list):
+            yield from _dtypes(v)
 
 
 @dataclass
@@ -90,6 +89,8 @@ class PlainRows:
         if tensors:
             self._check_dtypes(name, arguments)
             self._check_flags(name, arguments)
+        if functional_name(base) != base and isinstance(arguments[0], Tensor | ComplexTensor):
+            check_written(b, name, arguments[0], arguments[1:])
         if (at := asked_place(name, arguments)) is not None:
             maker = MAKERS.get(base)
             return maker(b, name, arguments, at) if maker else b.cannot("a complex dtype")
@@ -129,7 +130,7 @@ class PlainRows:
             try:
                 check_out(name, new.dtype, target.dtype)
             except OperatorError as refusal:
-                b.error(refusal.message)
+                raise b.placed(refusal) from None
             self._check_cast(new.dtype, target.dtype)
             b.write(target, b.copied(b.cast(new, target.dtype)))
         return targets[0] if len(targets) == 1 else tuple(targets)
@@ -159,11 +160,10 @@ class PlainRows:
             return
         names = [a.name for a in schema(name).arguments]
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
-        dtypes = [v.dtype for v in arguments if isinstance(v, Tensor | ComplexTensor)]
         try:
-            demand.check(dtypes, None if asked is None else dtype_of(asked, float32))
+            demand.check(_dtypes(arguments), None if asked is None else dtype_of(asked, float32))
         except OperatorError as refusal:
-            self.b.error(refusal.message)
+            raise self.b.placed(refusal) from None
 
     def _in_place(self, name: str, base: str, arguments: list[Value]) -> Tensor | ComplexTensor:
         """`x.op_(...)`: the out-of-place row, written back into x."""
@@ -174,15 +174,10 @@ class PlainRows:
         if row is None:
             return b.cannot(reason_of(name))
         x: Tensor | ComplexTensor = arguments[0]
-        if base not in OVERLAP_ALLOWED and overlaps_itself(x):
-            b.error(overlap.MESSAGE)
-        if base in OVERLAP_ALLOWED and isinstance(x, Tensor) and repeated_dimensions(x):
+        if may_repeat(name) and isinstance(x, Tensor) and repeated_dimensions(x):
             once = self._once(x, base)
             self._in_place(name, base, [once, *arguments[1:]])
             return x
-        if base not in OVERLAP_ALLOWED and isinstance(x, Tensor):
-            for repeated in repeated_if(x):
-                b.check(unary("not", repeated), overlap.MESSAGE)
         new: Tensor | ComplexTensor = row(b, *arguments)
         self._check_cast(new.dtype, x.dtype)
         message = (

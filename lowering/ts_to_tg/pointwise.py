@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import bool_
+from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
 from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
@@ -99,10 +99,13 @@ def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
 def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value) -> Tensor:
     if mode is None:
         return true_div(b, x, y)
+    if (dtype := b.result_type(x, y)) in WIDE_UNSIGNED or dtype is bool_:
+        b.unimplemented(f"div_{mode}_cpu", dtype)
     if mode == "floor":
         return floor_div(b, x, y)
-    if b.result_type(x, y).is_floating_point:
-        return b.pointwise(lambda p, q: call("trunc", p / q), x, y)
+    if b.result_type(x, y).is_floating_point:  # a half type rounds the quotient first
+        quotient: Tensor = b.call("aten::trunc", true_div(b, x, y))
+        return quotient
     _no_zero(b, y)
     return b.pointwise(lambda p, q: binary("truncdiv", p, q), x, y)
 
@@ -258,7 +261,7 @@ def bitwise(op: str) -> Callable[..., Tensor]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         dtype = b.result_type(x, y)
         if dtype.is_floating_point:
-            b.error(f"\"bitwise_{op}_cpu\" not implemented for '{dtype.word}'")
+            b.unimplemented(f"bitwise_{op}_cpu", dtype)
         return b.pointwise(lambda p, q: binary(op, p, q), x, y)
 
     return row
@@ -266,7 +269,7 @@ def bitwise(op: str) -> Callable[..., Tensor]:
 
 def _invert(b: Builder, x: Tensor, *_: Value) -> Tensor:
     if x.dtype.is_floating_point:
-        b.error(f"\"bitwise_not_cpu\" not implemented for '{x.dtype.word}'")
+        b.unimplemented("bitwise_not_cpu", x.dtype)
     return b.pointwise(lambda e: unary("not", e), x)
 
 

@@ -49,7 +49,7 @@ def _repeated_places(b: Builder, repeats: Tensor, size: Value = None, *_: Value)
     if repeats.rank != 1:
         b.error("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (int32, int64):
-        b.error(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.word}'")
+        b.unimplemented("repeat_interleave_cpu", repeats.dtype)
     fine = b.item(b.apply("aten::all", b.apply("aten::ge", repeats, 0)))
     b.check(fine, "repeats can not be negative")
     total = b.item(b.apply("aten::sum", repeats))

@@ -181,6 +181,7 @@ LAYOUT: dict[str, list[Row]] = {
     "meshgrid": [([t(3), t(2)],)],
     "meshgrid.indexing": [([t(3), t(2)], "xy"), ([t(3), t(), t(4)], "ij")],
     "cartesian_prod": [([t(3), t(2)],), ([t(3)],)],
+    "broadcast_shapes": [([3, 1], [2]), ([], [2])],
     "broadcast_tensors": [([t(3, 1), t(2)],)],
     "atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence": [([t(3), t()],)],
     "block_diag": [([t(2, 3), t(2), t()],), ([t(1, 2)],)],

@@ -435,3 +435,14 @@ def test_lu_is_one_of_two_functions_by_its_flag() -> None:
         assert f'Function = prim::Constant[name="{name}"]' in str(scripted.graph)
         for got, want in zip(scripted(x), fn(x), strict=True):
             assert got.tolist() == want.tolist()
+
+
+def test_operators_that_only_scripts_have_by_one_list() -> None:
+    unit = jit.CompilationUnit(
+        "def shapes(a: List[int], b: List[int]):\n    return torch.broadcast_shapes(a, b)\n"
+        "def rows(x: List[Tensor]):\n    return torch.atleast_2d(x)\n"
+        "def sums(x, n):\n    return torch._segment_reduce(x, 'sum', lengths=n)\n"
+    )
+    assert unit.shapes([3, 1], [2]) == [3, 2]
+    assert [r.shape for r in unit.rows([torch.ones(2), torch.ones(())])] == [(1, 2), (1, 1)]
+    assert unit.sums(torch.ones(4), torch.tensor([1, 3])).tolist() == [1.0, 3.0]

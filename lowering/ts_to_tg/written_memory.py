@@ -1,0 +1,101 @@
+"""Memory that an in-place operator writes while it reads: what it refuses, as eager mode does.
+
+Which operators refuse is the table `base/overlap.py`. What is known when compiling is refused then;
+of sizes and places that the program finds, the program asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from tensorscript.base import overlap
+from tensorscript.dialects.te.buffers import contiguous_strides
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, substitute, unary
+
+from .builder import Builder, repeated_if
+from .sizes import product, same_size, simplify
+from .values import ComplexTensor, Tensor, Value
+from .view import indices_of, strides_of
+
+
+def overlaps_itself(x: Tensor | ComplexTensor) -> bool:
+    """An argument that repeats elements by a stride of 0."""
+    strides = x.storage.strides or ()
+    sizes = x.storage.shape
+    return any(
+        s.is_int(0) and not n.is_int(1) and not n.is_int(0)
+        for s, n in zip(strides, sizes, strict=False)
+    )
+
+
+def check_written(
+    b: Builder, name: str, x: Tensor | ComplexTensor, operands: Sequence[Value]
+) -> None:
+    """Refuse to write to `x` if the in-place overload `name` may not, given its other operands.
+
+    Raises:
+        OperatorError: elements of `x` share memory, or a part of it is read.
+    """
+    if not overlap.may_repeat(name):
+        if overlaps_itself(x):
+            b.error(overlap.MESSAGE)
+        for repeated in repeated_if(x) if isinstance(x, Tensor) else ():
+            b.check(unary("not", repeated), overlap.MESSAGE)
+    if isinstance(x, Tensor) and not overlap.may_share_partly(name):
+        for read in _tensors(operands):
+            _check_shares(b, x, read)
+
+
+def _tensors(values: Sequence[Value]) -> Iterator[Tensor]:
+    for v in values:
+        if isinstance(v, Tensor):
+            yield v
+        elif isinstance(v, list | tuple):
+            yield from _tensors(v)
+
+
+def _check_shares(b: Builder, x: Tensor, read: Tensor) -> None:
+    """Refuse a part of `x` as an operand; of tensors with gaps it is not asked."""
+    if x.storage is not read.storage or x.is_same(read) or not (_is_dense(x) and _is_dense(read)):
+        return
+    gap = simplify(_start(read) - _start(x))
+    size, count = product(x.shape), product(read.shape)
+    alike = x.rank == read.rank and all(map(same_size, strides_of(x), strides_of(read)))
+    if alike and same_size(size, count) and _is_multiple(gap, size):
+        return  # rows of one tensor: the same or apart
+    behind, before = binary("le", size, gap), binary("le", simplify(gap + count), 0)
+    fine = _any_of(behind, before, binary("eq", size, 0), binary("eq", count, 0))
+    if alike:
+        fine = _any_of(fine, all_of((binary("eq", gap, 0), binary("eq", size, count))))
+    b.check(fine, overlap.SHARED)
+
+
+def _any_of(*conditions: Expr) -> Expr:
+    return reduce(lambda a, c: binary("or", a, c), conditions)
+
+
+def _is_multiple(gap: Expr, size: Expr) -> bool:
+    return same_size(simplify(binary("floordiv", gap, size)) * size, gap)
+
+
+def _start(x: Tensor) -> Expr:
+    """The place of the first element in the storage."""
+    zeros = {f"i{d}": const(0) for d in range(x.rank)}
+    steps = x.storage.strides or contiguous_strides(x.storage.shape)
+    at = const(0)
+    for index, step in zip(indices_of(x), steps, strict=True):
+        at = at + substitute(index, zeros) * step
+    return simplify(at)
+
+
+def _is_dense(x: Tensor) -> bool:
+    """Whether the elements lie side by side, in any order of the dimensions."""
+    steps = [(s, n) for s, n in zip(strides_of(x), x.shape, strict=True) if not n.is_int(1)]
+    expected: Expr = const(1)
+    while steps:
+        if (found := next((p for p in steps if same_size(p[0], expected)), None)) is None:
+            return False
+        steps.remove(found)
+        expected = simplify(expected * found[1])
+    return True
