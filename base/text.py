@@ -7,8 +7,9 @@ piece of a character comes back as surrogate escapes, which join to the characte
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorscript.base.errors import DimensionError, OperatorError
@@ -19,6 +20,18 @@ _BREAK: dict[type, re.Pattern[Any]] = {
     bytes: re.compile(rb"([\n\r\v\f\x1c\x1d\x1e])"),
 }
 """What ends a line."""
+
+
+LONGEST_FLOAT = 512
+"""So many bytes, less one, the running program takes for a float at most."""
+
+
+def float_text(x: float) -> str:
+    """A float as C++ streams show it: `1.`, `0.10000000000000001`, `1e+20`, `inf`, `nan`."""
+    if not math.isfinite(x):
+        return str(x)
+    text = f"{x:.17g}"
+    return text if any(c in text for c in ".e") else text + "."
 
 
 _INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
@@ -44,6 +57,22 @@ def float_of(text: str) -> float:
     if text != text.rstrip() or "_" in text:
         raise ValueError(f"could not convert string to float: {text!r}")
     return float(text)
+
+
+def float_in(codes: Sequence[int]) -> float | None:
+    """The number that a text is, given by its bytes; None if it is none."""
+    try:
+        return float_of(bytes(codes).decode("ascii"))
+    except (ValueError, UnicodeDecodeError):
+        return None
+
+
+def place_of(codes: Sequence[int], part: Sequence[int], start: int, step: int) -> int:
+    """The first of the places `start`, `start + step`, ... at which a part stands; -1 for none."""
+    last = len(codes) - len(part)
+    places = range(start, last + 1 if step > 0 else -1, step)
+    fits = (k for k in places if 0 <= k <= last and list(codes[k : k + len(part)]) == list(part))
+    return next(fits, -1)
 
 
 def encoded(x: Any) -> Any:

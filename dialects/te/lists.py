@@ -32,8 +32,8 @@ from .syntax import HeadOp, match_head
 class Function(NamedTuple):
     """A function of the run-time support: kinds of its parameters and of its result.
 
-    h: a handle; i: i64; b: bool; e: an element, whose dtype ends the function's name. `fails`: it
-    may lack memory, which ends the caller with an error status.
+    h: a handle; i: i64; d: f64; b: bool; e: an element, whose dtype ends the function's name.
+    `fails`: it may lack memory, which ends the caller with an error status.
     """
 
     parameters: str
@@ -67,6 +67,11 @@ _OF_ANY = {
     "list_join": Function("h", "h", True),
     "list_lengths": Function("h", "h", True),
     "list_split": Function("hh", "h", True),
+    "list_search": Function("hhii", "i"),  # another list, first place, step
+    "list_less": Function("hh", "b"),
+    "list_digits": Function("hd", "", True),
+    "list_parses": Function("h", "b"),
+    "list_parse": Function("h", "d"),
 }
 RUNTIME: dict[str, Function] = _OF_ANY | {
     f"{name}_{kind}": function for name, function in _PER_ELEMENT.items() for kind in ELEMENTS
@@ -89,7 +94,7 @@ def kinds_of(function: str) -> tuple[tuple[DType, ...], DType | None]:
     """Dtypes of parameters and result of a function of `RUNTIME`."""
     found = RUNTIME[function]
     element = ELEMENTS.get(function.rpartition("_")[2], int64)
-    dtypes = {"h": int64, "i": int64, "b": bool_, "e": element}
+    dtypes = {"h": int64, "i": int64, "d": float64, "b": bool_, "e": element}
     result = dtypes[found.result] if found.result else None
     return tuple(dtypes[c] for c in found.parameters), result
 

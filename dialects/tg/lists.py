@@ -20,6 +20,15 @@ the block. An index is in bounds (the program asserts it before); counts are not
 | equal | list, list | b1 |
 | join, lengths | list of lists | the elements of all, one after the other; how many each has |
 | split | list, lengths | the list of lists that `join` and `lengths` take apart |
+
+On strings, lists of their bytes:
+
+| action | operands | result |
+|---|---|---|
+| search | text, text, start, step | the first of these places at which the other stands, or -1 |
+| less | text, text | b1 |
+| digits | text, f64 | appends a float as TorchScript shows it |
+| parses, parse | text | whether it is a float; that float |
 """
 
 from __future__ import annotations
@@ -41,7 +50,7 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import bool_, float64, int64
 
 from .types import ListType, ScalarType, TensorType
 
@@ -49,8 +58,8 @@ from .types import ListType, ScalarType, TensorType
 class Action(NamedTuple):
     """Kinds of an action's operands and of its result ("" for none).
 
-    A kind is "list", "element" (of that list), "i64", "b1", "tensor", or "nested" (a list of
-    lists, whose elements "list" then is).
+    A kind is "list", "element" (of that list), "i64", "f64", "b1", "tensor", "numbers" (a list of
+    i64), or "nested" (a list of lists, whose elements "list" then is).
     """
 
     operands: tuple[str, ...]
@@ -82,6 +91,11 @@ ACTIONS: dict[str, Action] = {
     "join": Action(("nested",), "list"),
     "lengths": Action(("nested",), "numbers"),
     "split": Action(("list", "numbers"), "nested"),
+    "search": Action(("numbers", "numbers", "i64", "i64"), "i64"),
+    "less": Action(("numbers", "numbers"), "b1"),
+    "digits": Action(("numbers", "f64"), "", True),
+    "parses": Action(("numbers",), "b1"),
+    "parse": Action(("numbers",), "f64"),
 }
 
 
@@ -147,7 +161,8 @@ class ListOp(IRDLOperation):
 
     def _check(self, kinds: Sequence[str], types: Sequence[Attribute]) -> None:
         bound: dict[str, Attribute] = {
-            "i64": ScalarType(int64), "b1": ScalarType(bool_), "numbers": ListType.of(int64),
+            "i64": ScalarType(int64), "f64": ScalarType(float64), "b1": ScalarType(bool_),
+            "numbers": ListType.of(int64),
         }  # fmt: skip
         for kind, type_ in zip(kinds, types, strict=True):
             wanted = {"tensor": TensorType, "list": ListType, "nested": ListType}.get(kind)

@@ -14,17 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.text import float_text
+
 from ..storage import is_tensor
 
 LINE_WIDTH = 80
-
-
-def float_text(x: float) -> str:
-    """`1.`, `0.10000000000000001`, `1e+20`, `inf`, `nan`."""
-    if not math.isfinite(x):
-        return str(x)
-    text = f"{x:.17g}"
-    return text if any(c in text for c in ".e") else text + "."
 
 
 def script_text(x: Any) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorscript.base.dtypes import int64
+from tensorscript.base.text import float_in, float_text, place_of
 from tensorscript.dialects.te.lists import ELEMENTS, NESTED, RUNTIME, layout
 
 Value = bool | int | float
@@ -160,6 +161,26 @@ class Lists:
         for child in made:
             self.release(child)
         return out
+
+    def text(self, handle: int) -> list[int]:
+        found: list[int] = self[handle].view(np.dtype("i8")).tolist()
+        return found
+
+    def search(self, handle: int, part: int, start: int, step: int) -> int:
+        return place_of(self.text(handle), self.text(part), start, step)
+
+    def less(self, left: int, right: int) -> bool:
+        return self.text(left) < self.text(right)
+
+    def digits(self, handle: int, number: float) -> None:
+        for code in float_text(number).encode():
+            self.element("push", "i64", handle, code)
+
+    def parses(self, handle: int) -> bool:
+        return float_in(self.text(handle)) is not None
+
+    def parse(self, handle: int) -> float:
+        return float_in(self.text(handle)) or 0.0
 
     def element(self, action: str, kind: str, handle: int, *arguments: Value) -> Value | None:
         """get, set, push, find, count of a list of numbers or handles."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
+from tensorscript.base.text import float_in, float_text, place_of
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import TensorType
 
@@ -61,6 +62,11 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "join": lambda items: [v for part in items for v in part],
     "lengths": lambda items: [len(part) for part in items],
     "split": _split,
+    "search": place_of,
+    "less": lambda left, right: left < right,
+    "digits": lambda items, number: items.extend(float_text(number).encode()),
+    "parses": lambda items: float_in(items) is not None,
+    "parse": lambda items: float_in(items) or 0.0,
 }
 
 

@@ -256,6 +256,11 @@ _ROWS: dict[str, Callable[[_Action], None]] = {
     "join": _made("list_join"),
     "lengths": _made("list_lengths"),
     "split": _made("list_split"),
+    "search": _asked("list_search"),
+    "less": _asked("list_less", bool_),
+    "digits": _plain("list_digits"),
+    "parses": _asked("list_parses", bool_),
+    "parse": _asked("list_parse", float64),
 }
 
 

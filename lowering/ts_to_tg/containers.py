@@ -13,10 +13,14 @@ from .control import branch
 from .dicts import dict_of, grow_dict, holds, is_unknown, item_or, item_under, items_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
+from .grown import TextElement, as_grown
 from .kinds import is_constant, variant
+from .list_access import named
 from .lists import grow, repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
+from .tables import are_many_texts, text_at
+from .text_access import count_in, place_in
 from .values import (
     ABSENT,
     ComplexTensor,
@@ -27,6 +31,7 @@ from .values import (
     TupleValue,
     UnknownString,
     Value,
+    Variant,
 )
 from .variants import held, present
 
@@ -82,6 +87,8 @@ def _get_item(ev: Evaluator, x: Value, key: Value) -> Value:
         return x[_position(ev, x, key, len(x))]
     items = ev.b.heap[x]
     if isinstance(key, Expr):
+        if are_many_texts(ev.b, items):
+            return _text_at(ev, items, key)
         if items and all(map(is_constant, items)) and len(set(items)) == len(items):
             return _one_of(ev, items, key)
         grow(ev, x, "a list index that is not known")
@@ -94,6 +101,14 @@ def _one_of(ev: Evaluator, items: tuple[Value, ...], key: Expr) -> Value:
     inside = binary("and", binary("ge", at, 0), binary("lt", at, len(items)))
     ev.b.check(known(inside), "list index out of range")
     return variant(as_expr(ev.b.shortened(known(at))), items)
+
+
+def _text_at(ev: Evaluator, items: tuple[str, ...], key: Expr) -> Value:
+    """`names[k]` of many names."""
+    at = named(ev.b, select(key < 0, key + len(items), key))
+    inside = binary("and", binary("ge", at, 0), binary("lt", at, len(items)))
+    ev.b.check(known(inside), "list index out of range")
+    return text_at(ev.b, items, at)
 
 
 def _set_item(ev: Evaluator, x: Value, key: Value, value: Value) -> Value:
@@ -194,7 +209,7 @@ def _known_elements(ev: Evaluator, x: ListRef) -> list[Value]:
 def _has_unknown(value: Value) -> bool:
     if isinstance(value, TupleValue):
         return any(map(_has_unknown, value.elements))
-    return isinstance(value, Expr | Tensor)
+    return isinstance(value, Expr | Tensor | Text | Variant)
 
 
 def _sorted(ev: Evaluator, x: ListRef, *_: Value) -> Value:
@@ -225,6 +240,9 @@ def _contains(ev: Evaluator, x: Value, value: Value) -> Value:
         return present(content.get(value, ABSENT))
     if isinstance(content, str):
         return value in content
+    if isinstance(x, ListRef) and any(isinstance(v, Text) for v in (*content, value)):
+        at = place_in(ev.b, as_grown(ev.b, x, TextElement()), value)
+        return known(binary("ge", at, 0))
     answers = [row_eq(ev.b, v, value) for v in content]
     if any(a is True for a in answers):
         return True
@@ -245,6 +263,8 @@ def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
 
 def _count(ev: Evaluator, x: ListRef, value: Value) -> Value:
     """How many elements equal `value`."""
+    if isinstance(value, Text) or any(isinstance(v, Text) for v in ev.b.heap[x]):
+        return count_in(ev.b, as_grown(ev.b, x, TextElement()), value)
     if isinstance(value, Tensor):
         ev.b.cannot("comparing tensors for equality")
     equal, add = ev.scalar_rows["aten::eq"], ev.scalar_rows["aten::add"]

@@ -17,12 +17,10 @@ from .evaluator import Evaluator
 from .grown import MapElement, joined, must_grow, of_dict, of_value
 from .kinds import is_constant, variant
 from .list_access import named
-from .texts import same_text
+from .tables import FEW, are_many_texts, known_number_at, place_of, text_at
+from .text_access import same_text
 from .values import DictRef, Tensor, Text, UnknownString, Value, Variant, is_scalar
 from .variants import held, present
-
-MOST_KEYS = 256
-"""So many keys of a dict are compared with an unknown one, one after the other."""
 
 
 def is_unknown(key: Value) -> bool:
@@ -77,8 +75,10 @@ def _same(b: Builder, own: Value, key: Value) -> Expr:
 
 def _place(ev: Evaluator, x: DictRef, keys: Sequence[Value], key: Value) -> Expr:
     """Which of the keys of a dict a key is, -1 for none."""
-    if len(keys) > MOST_KEYS:
-        grow_dict(ev, x, "a key of a large dict that is not known")
+    if len(keys) > FEW:
+        if (place := place_of(ev.b, keys, key)) is None:
+            grow_dict(ev, x, "a key of a large dict that is not known")
+        return named(ev.b, place)
     places = [select(_same(ev.b, own, key), const(at), const(-1)) for at, own in enumerate(keys)]
     while len(places) > 1:  # in pairs: deep expressions are slow to look at
         pairs = zip(places[::2], [*places[1::2], const(-1)], strict=False)
@@ -88,6 +88,10 @@ def _place(ev: Evaluator, x: DictRef, keys: Sequence[Value], key: Value) -> Expr
 
 def _one_of(ev: Evaluator, x: DictRef, values: Sequence[Value], at: Expr) -> Value:
     """`values[at]` of scalars of one dtype, or of constants."""
+    if are_many_texts(ev.b, values):
+        return text_at(ev.b, values, at)
+    if (found := known_number_at(ev.b, values, at)) is not None:
+        return found
     if values and all(map(is_constant, values)):
         return variant(at, tuple(values))
     elements = [as_expr(v) for v in values if is_scalar(v)]

@@ -31,9 +31,8 @@ from .elements import as_expr, known
 from .grown import (
     Hints,
     MapElement,
-    fill,
+    grown_of,
     joined,
-    new_grown,
     of_dict,
     of_type,
     of_values,
@@ -192,7 +191,7 @@ class Evaluator:
         element = joined(wanted, own) if wanted is not None and own is not None else wanted or own
         if element is None:
             self.b.cannot("a list that grows, of such elements")
-        return fill(self.b, new_grown(self.b, element), content)
+        return grown_of(self.b, element, content)
 
     def new_dict(self, items: Mapping[Value, Value], site: Site | None = None) -> DictRef | ListRef:
         """A new dict; a run-time one where the hints ask for it."""
@@ -208,7 +207,7 @@ class Evaluator:
             self.b.cannot("a dict that grows, of such items")
         grown = ListRef((site,))
         pairs = [TupleValue(pair) for pair in items.items()]
-        self.b.heap[grown] = fill(self.b, new_grown(self.b, element), pairs)
+        self.b.heap[grown] = grown_of(self.b, element, pairs)
         return grown
 
     def plain(self, value: Value) -> Value:
@@ -305,8 +304,8 @@ class Evaluator:
             if row := self.map_rows.get(base):
                 return row(self, *arguments)
             b.cannot("has no native form on a dict that the running program makes")
-        on_dict = bool(arguments) and isinstance(arguments[0], DictRef)
-        if not on_dict and any(isinstance(a, Text) for a in arguments):
+        on_container = bool(arguments) and isinstance(arguments[0], DictRef | ListRef)
+        if not on_container and any(isinstance(a, Text) for a in arguments):
             if row := self.text_rows.get(base):
                 return row(self, *arguments)
             if base not in _OF_MESSAGES | _OF_ELEMENTS:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+import numpy as np
 from xdsl.ir import Attribute, SSAValue
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
@@ -32,7 +33,7 @@ from .heap import Heap
 from .kinds import options_of
 from .list_actions import perform
 from .sizes import same_size
-from .text_values import TEXT, is_textual, text_column
+from .text_values import TEXT, is_textual, text_column, texts_column
 from .values import (
     ABSENT,
     DictRef,
@@ -341,9 +342,43 @@ def fill(b: Builder, grown: Grown, values: Sequence[Value]) -> Grown:
 def as_grown(b: Builder, value: ListRef, element: Element) -> Grown:
     """The content of a list that is only read here: a known one is copied."""
     content = b.heap[value]
-    if isinstance(content, Grown):
-        return content
-    return fill(b, new_grown(b, element), content)
+    return content if isinstance(content, Grown) else grown_of(b, element, content)
+
+
+FEW = 16
+"""So many elements are put into a list one by one; more of them, if they are known, at once."""
+
+
+def grown_of(b: Builder, element: Element, values: Sequence[Value]) -> Grown:
+    """A new run-time list of values."""
+    if len(values) > FEW and (made := _constants(b, element, values)) is not None:
+        return Grown(element, tuple(made))
+    return fill(b, new_grown(b, element), values)
+
+
+def _constants(b: Builder, element: Element, values: Sequence[Value]) -> list[SSAValue] | None:
+    """The columns of known numbers and strings; None if there is anything else."""
+    match element:
+        case NumberElement(dtype):
+            if any(isinstance(v, Expr) or as_expr(v).dtype is not dtype for v in values):
+                return None
+            table = b.literal(np.array(values, dtype.numpy), dtype)
+            return [perform(b, "from", [b.ssa(table)], ListType.of(dtype))]
+        case TextElement():
+            return [texts_column(b, values)] if all(isinstance(v, str) for v in values) else None
+        case TupleElement(parts):
+            columns_of = [tuple(v.elements) for v in values]
+        case MapElement(key, item):
+            parts = (key, item)
+            columns_of = [tuple(v.elements) for v in values]
+        case _:
+            return None
+    made: list[SSAValue] = []
+    for part, column in zip(parts, zip(*columns_of, strict=True), strict=True):
+        if (found := _constants(b, part, column)) is None:
+            return None
+        made += found
+    return made
 
 
 class Hints:

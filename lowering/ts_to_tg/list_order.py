@@ -1,4 +1,4 @@
-"""The order of run-time lists of tuples: by the first parts that differ.
+"""The order of run-time lists of strings and tuples: by the first parts that differ.
 
 Elements are put one by one where they belong among those before them, found by halving: n log n
 comparisons, and moves within blocks of memory.
@@ -10,45 +10,57 @@ from collections.abc import Sequence
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, cast, select
+from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
 from .control import loop
 from .elements import as_expr
-from .grown import Element, NumberElement, TupleElement, leaves_of
+from .grown import Element, NumberElement, TextElement, TupleElement, leaves_of
 from .list_access import fetch, length, named
 from .list_actions import perform
-from .values import Grown, TupleValue, Value
+from .text_access import same_text
+from .values import Grown, Text, TupleValue, Value
 
+_B1 = ScalarType(bool_)
 _MANY = 2**63 - 1
 _LONG = 1 << 20
 """Ops of a loop that is not to be unrolled."""
 
 
 def has_order(element: Element) -> bool:
-    """Numbers, or tuples of what has an order."""
+    """Numbers and strings, or tuples of what has an order."""
     if isinstance(element, TupleElement):
         return all(map(has_order, element.elements))
-    return isinstance(element, NumberElement)
+    return isinstance(element, NumberElement | TextElement)
 
 
-def _numbers(value: Value) -> list[Expr]:
+def _parts(value: Value) -> list[Value]:
     if isinstance(value, TupleValue):
-        return [e for part in value.elements for e in _numbers(part)]
+        return [e for part in value.elements for e in _parts(part)]
+    if isinstance(value, Text):
+        return [value]
     e = as_expr(value)
     return [cast(e, int64) if e.dtype is bool_ else e]
 
 
-def _is_before(left: Value, right: Value) -> Expr:
-    pairs = list(zip(_numbers(left), _numbers(right), strict=True))
-    first, second = pairs.pop()
-    out = binary("lt", first, second)
+def _compared(b: Builder, left: Value, right: Value) -> tuple[Expr, Expr]:
+    """(whether one part is less than another one, whether they are equal)."""
+    if isinstance(left, Text):
+        columns = [left.column, right.column]
+        return b.scalar_of(perform(b, "less", columns, _B1)), same_text(b, left, right)
+    return binary("lt", left, right), left.equals(right)
+
+
+def _is_before(b: Builder, left: Value, right: Value) -> Expr:
+    pairs = list(zip(_parts(left), _parts(right), strict=True))
+    out, _ = _compared(b, *pairs.pop())
     for first, second in reversed(pairs):
-        tied = binary("and", first.equals(second), out)
-        out = binary("or", binary("lt", first, second), tied)
+        less, same = _compared(b, first, second)
+        out = binary("or", less, binary("and", same, out))
     return out
 
 
-def sort_tuples(b: Builder, content: Grown, descending: bool) -> None:
+def sort_in_order(b: Builder, content: Grown, descending: bool) -> None:
     """Sort a list whose elements have an order, in place; equal ones stay as they stand."""
 
     def place(at: Expr, item: Value) -> Expr:
@@ -59,7 +71,7 @@ def sort_tuples(b: Builder, content: Grown, descending: bool) -> None:
             middle = named(b, (low + high) // 2)
             other = fetch(b, content, middle)
             pair = (other, item) if descending else (item, other)
-            found = b.scalar_of(b.scalar_operand(_is_before(*pair)))
+            found = b.scalar_of(b.scalar_operand(_is_before(b, *pair)))
             low, high = (
                 named(b, select(found, low, middle + 1)),
                 named(b, select(found, middle, high)),

@@ -32,9 +32,9 @@ from .grown import (
 )
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
-from .list_order import has_order, sort_tuples
+from .list_order import has_order, sort_in_order
 from .scalars import SCALAR
-from .texts import place_in
+from .text_access import count_in, place_in
 from .values import Grown, ListRef, Tensor, Value
 
 _I64, _B1 = ScalarType(int64), ScalarType(bool_)
@@ -104,6 +104,8 @@ def _index_of(ev: Evaluator, x: ListRef, value: Value, *_: Value) -> Value:
 
 
 def _count(ev: Evaluator, x: ListRef, value: Value) -> Value:
+    if isinstance(_content(ev, x).element, TextElement):
+        return count_in(ev.b, _content(ev, x), value)
     arguments = [_numbers(ev, x), ev.b.scalar_operand(value)]
     return ev.b.scalar_of(perform(ev.b, "count", arguments, _I64))
 
@@ -239,7 +241,7 @@ def _sort(ev: Evaluator, x: ListRef, reverse: Value = False, *_: Value) -> Value
     if isinstance(content.element, NumberElement):
         perform(ev.b, "sort", [content.columns[0], ev.b.scalar_operand(reverse)])
     elif has_order(content.element) and isinstance(reverse, bool):
-        sort_tuples(ev.b, content, reverse)
+        sort_in_order(ev.b, content, reverse)
     else:
         ev.b.cannot("the order of such elements")
     return None

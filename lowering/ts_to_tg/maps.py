@@ -21,7 +21,7 @@ from .grown import Element, MapElement, TextElement, TupleElement, columns
 from .list_access import check, fetch, length
 from .list_actions import perform
 from .lists import GROWN, changed, copied, fresh_list, leaves_for
-from .texts import place_in
+from .text_access import place_in
 from .values import DictRef, Grown, ListRef, TupleValue, Value
 
 _I64 = ScalarType(int64)

@@ -9,17 +9,15 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-import re
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import bfloat16, bool_, float16, float64, int64
-from tensorscript.base.text import float_of, integer_of
+from tensorscript.base.text import float_of, float_text, integer_of
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
 from .functions import elementary
-from .text_digits import text_of_number
 from .text_values import is_textual, joined_text
 from .values import Tensor, Text, TupleValue, UnknownString, Value, Variant
 
@@ -51,7 +49,7 @@ def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Va
 
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
         if isinstance(x, UnknownString | Text) or isinstance(y, UnknownString | Text):
-            return shown_text(b, to_text(x) + to_text(y), (x, y))
+            return _joined(b, x, y)
         if not is_unknown(x, y):
             return _tidy(fn(x, y))
         p, q = _paired(x, y)
@@ -60,6 +58,14 @@ def arithmetic(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Va
         return known(binary(op, p, q))
 
     return row
+
+
+def _joined(b: Builder, x: Value, y: Value) -> Value:
+    """`x + y` of strings of which one is not known."""
+    message = to_text(x) + to_text(y)
+    if not b.finds_sizes or not is_textual(x) or not is_textual(y):
+        return UnknownString(message)
+    return joined_text(b, [x, y], message)
 
 
 def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]:
@@ -355,67 +361,21 @@ def _range_length(b: Builder, start: Value, stop: Value, step: Value) -> Value:
     return known(binary("max", span, 0))
 
 
-_OTHER_FIELD = re.compile(r"\{(?:\d+|\d*:[^{}]*)\}")
-"""A field of a format with a number or a specification."""
-
-
-def _format(b: Builder, template: Value, *values: Value) -> Value:
-    if _OTHER_FIELD.search(to_text(template)):
-        b.cannot("a format with numbers or specifications in its fields")
-    pieces = to_text(template).split("{}")
-    if len(pieces) - 1 > len(values):
-        b.error(f"Too few arguments for format string: {to_text(template)}")
-    parts: list[Value] = [pieces[0]]
-    for value, piece in zip(values, pieces[1:], strict=False):
-        parts += [value, piece]
-    joined = "".join(map(to_text, parts))
-    if not isinstance(template, str):
-        return UnknownString(joined)
-    return shown_text(b, joined, parts) if any(map(_shows_unknown, parts)) else joined
-
-
-def shown_text(b: Builder, shown: str, parts: Sequence[Value]) -> Value:
-    """Values one after the other as a string that the running program makes, or one that is only
-    shown (as `shown`) where it cannot."""
-    if not b.finds_sizes or not all(map(_can_show, parts)):
-        return UnknownString(shown)
-    texts = [text_of_number(b, p) if isinstance(p, Expr) else p for p in parts]
-    return joined_text(b, [p if is_textual(p) else to_text(p) for p in texts])
-
-
-def _can_show(value: Value) -> bool:
-    if isinstance(value, Expr):
-        return value.dtype in (int64, bool_)
-    return is_textual(value) or isinstance(value, bool | int | float)
-
-
-def _text_of(b: Builder, x: Value) -> Value:
-    return shown_text(b, to_text(x), [x]) if _shows_unknown(x) else to_text(x)
-
-
 def to_text(value: Value) -> str:
     """`str(value)` as TorchScript prints it: floats with up to 17 digits."""
     if isinstance(value, UnknownString):
         return value.text
-    if isinstance(value, Expr | Variant | Text):
+    if isinstance(value, Text):
+        return value.message
+    if isinstance(value, Expr | Variant):
         return "{}"
     if isinstance(value, float):
-        text = f"{value:.17g}"
-        return text + "." if math.isfinite(value) and text.lstrip("-").isdigit() else text
+        return float_text(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(to_text, value)) + "]"
     if isinstance(value, TupleValue):
         return "(" + ", ".join(map(to_text, value.elements)) + ")"
     return str(value)
-
-
-def _shows_unknown(value: Value) -> bool:
-    """Whether the text of a value depends on numbers that are not known yet."""
-    if isinstance(value, list):
-        return any(map(_shows_unknown, value))
-    if isinstance(value, TupleValue):
-        return any(map(_shows_unknown, value.elements))
-    return isinstance(value, Expr | UnknownString | Variant | Text)
 
 
 row_eq = compare("eq", operator.eq)
@@ -482,8 +442,6 @@ SCALAR: Rows = {
     "aten::__derive_index": lambda b, i, start, step: known(
         as_expr(start) + as_expr(i) * as_expr(step)
     ),
-    "aten::format": _format,
-    "aten::str": _text_of,
     "aten::all": _all,
     "aten::any": _any,
     "aten::sum": _sum,

@@ -76,6 +76,7 @@ from .scattered_views import SCATTERED_VIEW
 from .segments import SEGMENTS
 from .selection import SELECTION
 from .short_programs import SHORT_PROGRAM
+from .shown import OF_CONTAINERS, SHOWN
 from .slicing import SLICING
 from .special import SPECIAL
 from .spectrum import SPECTRUM
@@ -155,9 +156,9 @@ _ROWS: Rows = {
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
-    "container": {**STRINGS, **CONTAINER, **PROPERTIES, **SAID},
-    "grown": GROWN | LIST_JOINING,
-    "map": MAPS,
+    "container": {**STRINGS, **CONTAINER, **PROPERTIES, **SAID, **SHOWN},
+    "grown": GROWN | LIST_JOINING | OF_CONTAINERS,
+    "map": MAPS | OF_CONTAINERS,
     "scalar": SCALAR,
     "text": TEXT_ROWS | SAID,
     "tensor": BUILDERS,

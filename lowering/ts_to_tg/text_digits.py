@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder
 from .control import branch, loop
-from .elements import as_expr
+from .elements import as_expr, known
 from .list_actions import perform
 from .text_values import TEXT
 from .values import Text, Value, Variant
@@ -19,27 +19,43 @@ _LONG = 1 << 20
 """Ops of a loop that is not to be unrolled."""
 
 
-def text_of_number(b: Builder, number: Expr) -> Value:
-    """The text of an int64 or a bool."""
+def text_of_number(b: Builder, number: Expr, base: int = 10, prefix: str = "") -> Value:
+    """The text of a float, an int64 (in a base, behind a prefix) or a bool."""
     if number.dtype is bool_:
         return Variant(cast(number, int64), ("False", "True"))
     given = b.scalar_of(b.scalar_operand(number))
     out = perform(b, "new", (), TEXT)
+    if number.dtype is float64:
+        perform(b, "digits", [out, b.scalar_operand(given)])
+        return Text(out)
+
+    def named(e: Expr) -> Expr:
+        return b.scalar_of(b.scalar_operand(e))
 
     def push(code: Expr) -> None:
         perform(b, "push", [out, b.scalar_operand(code)])
 
-    def digit(values: Sequence[Value]) -> list[Value]:
+    def push_digit(digit: Expr) -> None:
+        code = digit + ord("0")
+        push(code if base <= 10 else select(digit < 10, code, digit + (ord("a") - 10)))
+
+    def step(values: Sequence[Value]) -> list[Value]:
         rest = as_expr(values[1])
-        push(rest % 10 + ord("0"))
-        less = b.scalar_of(b.scalar_operand(rest // 10))
+        push_digit(named(rest % base))
+        less = named(rest // base)
         return [binary("gt", less, 0), less]
 
     def minus(_: Sequence[Value]) -> list[Value]:
         push(const(ord("-")))
         return []
 
-    loop(b, _MANY, True, [select(given < 0, -given, given)], digit, _LONG)
+    # The least number has no opposite one: the last digit is taken from what is not positive.
+    low = named(select(given < 0, given, -given))
+    push_digit(named(-(low % -base)))
+    rest = named(low // -base)
+    loop(b, _MANY, known(binary("gt", rest, 0)), [rest], step, _LONG)
+    for letter in reversed(prefix):
+        push(const(ord(letter)))
     branch(b, given < 0, minus, lambda _: [])
     perform(b, "reverse", [out])
     return Text(out)

@@ -45,6 +45,13 @@ def _literal(b: Builder, text: str) -> SSAValue:
     return perform(b, "from", [b.ssa(held)], TEXT)
 
 
+def texts_column(b: Builder, texts: Sequence[str]) -> SSAValue:
+    """A run-time list of known strings."""
+    sizes = np.array([len(_bytes(t)) for t in texts], np.int64)
+    lengths = perform(b, "from", [b.ssa(b.literal(sizes, int64))], TEXT)
+    return perform(b, "split", [_literal(b, "".join(texts)), lengths], ListType.of(int64, 2))
+
+
 def text_column(b: Builder, value: Value) -> SSAValue:
     """The bytes of a string, a list that is not changed."""
     match value:
@@ -66,9 +73,9 @@ def _one_of(b: Builder, tag: Expr, texts: Sequence[str]) -> SSAValue:
     return perform(b, "slice", [whole, *map(b.scalar_operand, ends)], TEXT)
 
 
-def joined_text(b: Builder, parts: Sequence[Value]) -> Text:
-    """Strings one after the other."""
+def joined_text(b: Builder, parts: Sequence[Value], message: str = "{}") -> Text:
+    """Strings one after the other; `message` is how messages show them."""
     out = perform(b, "new", (), TEXT)
     for part in parts:
         perform(b, "extend", [out, text_column(b, part)])
-    return Text(out)
+    return Text(out, message)

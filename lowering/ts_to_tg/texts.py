@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
-from tensorscript.dialects.tg.types import ScalarType
 
-from .builder import Builder, Rows
+from .builder import Rows
 from .control import loop
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import NumberElement, TextElement, as_grown, fill, new_grown
+from .grown import TextElement, fill, new_grown
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
+from .text_access import LONG, numbers_of, same_text, slice_of
+from .text_letters import TEXT_LETTERS
+from .text_search import TEXT_SEARCH
 from .text_values import TEXT, is_textual, joined_text, text_column
 from .values import Grown, ListRef, Text, Value
-
-_I64, _B1 = ScalarType(int64), ScalarType(bool_)
-_LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
-
-
-def numbers_of(b: Builder, text: Value) -> Grown:
-    """The bytes of a string."""
-    return Grown(NumberElement(int64), (text_column(b, text),))
 
 
 def _length(ev: Evaluator, text: Text) -> Value:
     return length(ev.b, numbers_of(ev.b, text))
 
 
-def _part(b: Builder, text: Value, start: Expr, count: Expr, step: int = 1) -> Text:
-    operands = [b.scalar_operand(e) for e in (start, const(step), count)]
-    return Text(perform(b, "slice", [text_column(b, text), *operands], TEXT))
-
-
 def item(ev: Evaluator, text: Value, index: Value) -> Value:
     """`text[index]`, of which at least one is not known."""
     at = position(ev.b, numbers_of(ev.b, text), index)
-    return _part(ev.b, text, at, const(1))
+    return slice_of(ev.b, text, at, const(1))
 
 
 def part(
@@ -59,13 +46,7 @@ def part(
         return binary("min", binary("max", select(e < 0, e + size, e), 0), size)
 
     first = named(b, end(start, const(0)))
-    return _part(b, text, first, binary("max", end(stop, size) - first, 0))
-
-
-def same_text(b: Builder, left: Value, right: Value) -> Expr:
-    """Whether two strings are equal."""
-    columns = [text_column(b, left), text_column(b, right)]
-    return b.scalar_of(perform(b, "equal", columns, _B1))
+    return slice_of(b, text, first, binary("max", end(stop, size) - first, 0))
 
 
 def _equal(ev: Evaluator, left: Value, right: Value) -> Value:
@@ -100,10 +81,10 @@ def _characters(ev: Evaluator, text: Text) -> Value:
     made = new_grown(b, TextElement())
 
     def step(values: Sequence[Value]) -> list[Value]:
-        fill(b, made, [_part(b, text, as_expr(values[0]), const(1))])
+        fill(b, made, [slice_of(b, text, as_expr(values[0]), const(1))])
         return [True]
 
-    loop(b, length(b, content), True, [], step, _LONG)
+    loop(b, length(b, content), True, [], step, LONG)
     out = ListRef((ev.site,))
     b.heap[out] = made
     return out
@@ -123,64 +104,10 @@ def join(ev: Evaluator, separator: Value, values: ListRef) -> Value:
         return [True]
 
     size = length(b, content)
-    loop(b, size, True, [], step, _LONG)
+    loop(b, size, True, [], step, LONG)
     extra = select(binary("gt", size, 0), length(b, numbers_of(b, separator)), const(0))
     whole = Text(out)
-    return _part(b, whole, named(b, extra), length(b, numbers_of(b, whole)) - extra)
-
-
-def _mapped(low: str, high: str, shift: int) -> Callable[[Evaluator, Text], Value]:
-    """Letters from `low` to `high` moved by `shift`."""
-
-    def row(ev: Evaluator, text: Text) -> Value:
-        b, content = ev.b, numbers_of(ev.b, text)
-        out = perform(b, "new", (), TEXT)
-
-        def step(values: Sequence[Value]) -> list[Value]:
-            e = as_expr(fetch(b, content, as_expr(values[0])))
-            moves = binary("and", binary("ge", e, ord(low)), binary("le", e, ord(high)))
-            perform(b, "push", [out, b.scalar_operand(select(moves, e + shift, e))])
-            return [True]
-
-        loop(b, length(b, content), True, [], step, _LONG)
-        return Text(out)
-
-    return row
-
-
-def _starts(ev: Evaluator, text: Value, prefix: Value, *rest: Value) -> Value:
-    if rest and tuple(rest) != (0, -1):
-        ev.b.cannot("a part of a string that is compared")
-    count = length(ev.b, numbers_of(ev.b, prefix))
-    return same_text(ev.b, part(ev, text, 0, count), prefix)
-
-
-def _ends(ev: Evaluator, text: Value, suffix: Value, *rest: Value) -> Value:
-    if rest and tuple(rest) != (0, -1):
-        ev.b.cannot("a part of a string that is compared")
-    sizes = [length(ev.b, numbers_of(ev.b, t)) for t in (text, suffix)]
-    return same_text(ev.b, part(ev, text, binary("max", sizes[0] - sizes[1], 0)), suffix)
-
-
-# --- containers -------------------------------------------------------------------------------
-
-
-def place_in(b: Builder, content: Grown, text: Value) -> Expr:
-    """The first place of a string in a run-time list of strings, -1 if there is none."""
-
-    def step(values: Sequence[Value]) -> list[Value]:
-        at = as_expr(values[0])
-        same = same_text(b, fetch(b, content, at), text)
-        return [known(unary("not", same)), select(same, at, const(-1))]
-
-    return as_expr(loop(b, length(b, content), True, [-1], step, _LONG)[0])
-
-
-def _contains(ev: Evaluator, x: Value, key: Value) -> Value:
-    if not isinstance(x, ListRef):
-        return ev.b.cannot("looking for a string in one that is not known")
-    content = as_grown(ev.b, x, TextElement())
-    return known(binary("ge", place_in(ev.b, content, key), 0))
+    return slice_of(b, whole, named(b, extra), length(b, numbers_of(b, whole)) - extra)
 
 
 TEXT_ROWS: Rows = {
@@ -193,18 +120,12 @@ TEXT_ROWS: Rows = {
     "aten::ord": _code,
     "aten::list": _characters,
     "aten::join": join,
-    "aten::lower": _mapped("A", "Z", 32),
-    "aten::upper": _mapped("a", "z", -32),
-    "aten::startswith": _starts,
-    "aten::endswith": _ends,
-    "aten::__contains__": _contains,
+    **TEXT_LETTERS,
+    **TEXT_SEARCH,
 }
 
 BY_UNKNOWN: Rows = {
-    "aten::__getitem__.str": item,
-    "prim::StringIndex": item,
-    "aten::slice.str": part,
     "aten::chr": character,
     "aten::join": join,
 }
-"""Rows on known strings with other arguments that are not known."""
+"""Rows of which no argument is a string that is not known, and which make one."""

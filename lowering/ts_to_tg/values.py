@@ -232,9 +232,11 @@ ABSENT = _Absent()
 
 @dataclass(frozen=True, eq=False)
 class Text:
-    """A string that the running program makes: a tg.list of its bytes, which nothing changes."""
+    """A string that the running program makes: a tg.list of its bytes, which nothing changes.
+    Messages show it as `message`."""
 
     column: SSAValue
+    message: str = "{}"
 
 
 @dataclass(frozen=True)

@@ -6,65 +6,22 @@ import copy
 import resource
 from typing import Any
 
-import numpy as np
 import pytest
+from evaluated_stages import evaluated_te, evaluated_tg
 from growing_dict_programs import DICT_CASES
 from growing_programs import CASES, Case, beams, levenshtein, push
 
 import tensorscript as ts
 from tensorscript.backends.cpu.runtime import runtime_symbols
 from tensorscript.base.errors import UserError
-from tensorscript.compiler.arguments import bind, rebuild
+from tensorscript.compiler.arguments import bind
 from tensorscript.compiler.function import CompiledFunction
-from tensorscript.compiler.lowered import Lowered
-from tensorscript.compiler.native_module import host_function
-from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.tg.types import ListType
-from tensorscript.lowering.te.evaluate import Grown
-from tensorscript.lowering.te.evaluate import evaluate as evaluate_te
-from tensorscript.lowering.tg.evaluate import evaluate as evaluate_tg
 
 
 def native(program: Any) -> CompiledFunction:
     made = ts.compile(program, fallback="error", cache=False)
     assert isinstance(made, CompiledFunction)
     return made
-
-
-def evaluated_tg(lowered: Lowered, leaves: list[Any]) -> Any:
-    """The result by the evaluator of tg."""
-    func = lowered.specialised.function
-    values = [
-        leaf.tolist() if isinstance(arg.type, ListType) else leaf
-        for arg, leaf in zip(func.block.args, leaves, strict=False)
-    ]
-    results = [np.array(r) if isinstance(r, list) else r for r in evaluate_tg(func, values)]
-    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
-
-
-def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
-    """The result by the evaluator of te, which also finds references that are not given back."""
-    module = lowered.report.modules["te"]
-    host = host_function(module)
-    given = iter(leaves)
-    arguments: dict[str, Any] = {}
-    for p in host.params:
-        if not isinstance(p, Buffer):
-            lists = [a for a in arguments.values() if isinstance(a, np.ndarray) and a.ndim]
-            owner = p.name.removesuffix("_length")
-            arguments[p.name] = (
-                len(arguments[owner]) if lists and owner in arguments else next(given)
-            )
-        elif p.mode == "grown":
-            arguments[p.name] = Grown()
-        elif p.mode == "out":
-            arguments[p.name] = np.zeros([int(str(s)) for s in p.shape], p.dtype.numpy)
-        else:
-            arguments[p.name] = next(given)
-    evaluate_te(host, arguments, module=module)
-    outputs = [arguments[b.name] for b in host.buffers if b.mode in ("out", "grown")]
-    results = [o.array if isinstance(o, Grown) else o.item() for o in outputs]
-    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
 
 
 @pytest.mark.parametrize("case", CASES + DICT_CASES, ids=lambda case: case.program.__name__)
