@@ -54,6 +54,7 @@ from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .prepack import constant_arguments
+from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows
 
 # --- pointwise ----------------------------------------------------------------------------------
@@ -191,6 +192,10 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
         blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
         _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
+    elif (cut := product_in_parts(func)) is not None:
+        _tensorize(
+            scheduler, "product in parts", *astuple(parts_blocking(cut, parameters.vector_bytes))
+        )
     elif (form := channel_filter(func)) is not None and fits(form, parameters.vector_bytes):
         _tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:

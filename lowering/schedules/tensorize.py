@@ -4,6 +4,7 @@
 |---|---|---|
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | packed product | the same | the same, the second factor packed whole, before everything |
+| product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs | the same of 16-bit numbers | the same, two steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | packed convolution | the same | the same, the weights packed before everything |
@@ -12,7 +13,8 @@
 | sort | the ranks of a line's elements | networks and merges, or a selection, a line |
 
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
-most steps of the depth and panels of rows in a block; of the others the vectors' width in bytes.
+most steps of the depth and panels of rows in a block; of products in parts the rows, columns, parts
+and lanes of a tile and the most steps of the depth; of the others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
 `attention.py` and `order.py` document what is written.
 """
@@ -38,6 +40,7 @@ from .contraction_tile import Blocking
 from .convolution import Convolution, convolved_product, direct_convolution
 from .order import sorted_lines
 from .order_line import ranking_of
+from .product_parts import PartsBlocking, ProductInParts, blocked_parts, product_in_parts
 
 MOST_SUMS = 2048
 """Elements of a register tile; one beyond the registers is legal, and slow."""
@@ -72,6 +75,14 @@ def _blocking_misfit(rows: int, columns: int, lanes: int, depth: int, panels: in
     return None if rows * columns <= MOST_SUMS else f"a tile has {MOST_SUMS} elements at most"
 
 
+def _parts_misfit(rows: int, columns: int, together: int, lanes: int, depth: int) -> str | None:
+    return _blocking_misfit(rows, columns * together, lanes, depth, 1)
+
+
+def _in_parts(func: FuncOp, form: ProductInParts, *parameters: int) -> list[Operation]:
+    return blocked_parts(func, form, PartsBlocking(*parameters))
+
+
 def _blocked(func: FuncOp, product: Product, *parameters: int) -> list[Operation]:
     return blocked_product(func, product, Blocking(*parameters))
 
@@ -102,6 +113,13 @@ def _product(
 KERNELS = {
     "product": _product(product_of, _blocked, "one product of matrices"),
     "packed product": _product(product_of, _packed, "one product of matrices"),
+    "product in parts": Kernel(
+        product_in_parts,
+        _in_parts,
+        "one product of matrices that is read by parts",
+        tuple(f.name for f in fields(PartsBlocking)),
+        _parts_misfit,
+    ),
     "pairs": _product(paired_product, _pairs, "one product of 16-bit numbers"),
     "packed pairs": _product(paired_product, _packed_pairs, "one product of 16-bit numbers"),
     "convolution": Kernel(

@@ -9,7 +9,8 @@
 ```
 A group has a number of *shared* outer dimensions: all its stages have those sizes first, and read
 each other's results only at (i0, ..., i_{shared-1}, anything). What lies between stages is then a
-row that stays in cache. An op joins the group that made the latest of its operands, so the groups,
+row that stays in cache. A product takes epilogues of its own domain, or readers of its parts
+(`product_parts.py`). An op joins the group that made the latest of its operands, so the groups,
 executed in order of creation, never wait for a later one: one pass, linear.
 """
 
@@ -38,6 +39,7 @@ from tensorscript.dialects.tg.types import TensorType
 
 from .bodies import node_count, reads_of
 from .inline_points import is_point_write
+from .product_parts import is_cut
 
 ROW_LIMIT = 1 << 16
 """Elements of one row that stages may hand to each other (kept in the second-level cache)."""
@@ -151,7 +153,7 @@ def _joins(group: Group, op: KernelSource) -> int | None:
         # Only an epilogue of the same domain: its tile is still in registers.
         full = len(group.dims)
         whole = shared == full == len(_dims(op)) and isinstance(op, ComputeOp)
-        return shared if whole else None
+        return shared if whole else _joins_parts(group, op)
     if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
         whole = shared == len(group.dims) == len(_dims(op))
         return shared if whole else None
@@ -161,6 +163,17 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     if shared == 0 or not _rows_fit(group, op, shared):
         return None
     return shared
+
+
+def _joins_parts(group: Group, op: ComputeOp | ReductionOp) -> int | None:
+    """The same for what reads the group's product by parts of its columns; `is_cut` answers for
+    all of its readers alike."""
+    product = group.ops[0]
+    if not isinstance(product, ContractOp) or not isinstance(op, ComputeOp):
+        return None
+    if product.result not in op.inputs or not is_cut(product, NODES_LIMIT):
+        return None
+    return len(group.dims) - 1
 
 
 def _siblings(group: Group, op: KernelSource) -> bool:
