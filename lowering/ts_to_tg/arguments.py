@@ -13,7 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder, Rows
 from .elements import as_expr, known
-from .sizes import product, same_size, simplify
+from .sizes import product, simplify
 from .values import Tensor, Value
 
 Check = Callable[..., None]
@@ -313,12 +313,15 @@ def _group_norm(
             f" shape {shape_text(x.shape)} and num_groups={groups}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
-        if t is not None and not (t.rank == 1 and same_size(t.shape[0], x.shape[1])):
-            b.error(
-                f"Expected {name} to be a vector of size equal to the number of channels in input,"
-                f" but got {name} of shape {shape_text(t.shape)} and input of shape"
-                f" {shape_text(x.shape)}"
-            )
+        if t is None:
+            continue
+        message = (
+            f"Expected {name} to be a vector of size equal to the number of channels in input, but"
+            f" got {name} of shape {shape_text(t.shape)} and input of shape {shape_text(x.shape)}"
+        )
+        if t.rank != 1:
+            b.error(message)
+        b.require_same(t.shape[0], x.shape[1], message)
 
 
 def _batch_norm(

@@ -13,7 +13,7 @@ from .dims import dimension, dimensions, dtype_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
-from .sizes import same_size, simplify
+from .sizes import simplify
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -73,8 +73,8 @@ def _panels(b: Builder, name: str, y: AnyTensor, x: AnyTensor, d: int) -> Tensor
     low, high = _ends(b, y, d)
     shape = list(x.shape)
     if x.rank == 1:
-        if not same_size(x.shape[0], y.shape[d]):
-            b.error(f"{name}: There must be one `x` value for each sample point")
+        message = f"{name}: There must be one `x` value for each sample point"
+        b.require_same(x.shape[0], y.shape[d], message)
         shape += [const(1)] * (y.rank - 1 - d)
     places = b.apply("aten::reshape", x, [*[1] * (y.rank - len(shape)), *shape])
     left, right = _ends(b, places, d)
@@ -122,8 +122,9 @@ def _sum_to_size(b: Builder, x: Tensor, size: Value, *_: Value) -> Tensor:
         have = x.shape[lead + d]
         if want.is_int(1) and not have.is_int(1):
             over.append(lead + d)
-        elif not same_size(want, have):
-            b.error(message)
+        else:
+            b.settle(want, have)
+            b.require_same(want, have, message)
     out = b.apply("aten::sum.dim_IntList", x, over, True) if over else x
     return b.apply("aten::reshape", out, list(wanted))
 

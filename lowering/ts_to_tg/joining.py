@@ -10,7 +10,7 @@ from .dims import dimension, size_of, sizes_of
 from .elements import as_expr
 from .emission import Body
 from .reshape import atleast, reshaped
-from .sizes import product, same_size, simplify
+from .sizes import product, simplify
 from .values import Tensor, Value
 from .view import unsqueeze
 
@@ -60,12 +60,16 @@ def stack(b: Builder, tensors: list[Tensor], dim: Value = 0, *_: Value) -> Tenso
     """n tensors of one shape along a new dimension of size n."""
     if not tensors:
         b.error("stack expects a non-empty TensorList")
+    first = tensors[0].shape
     for k, t in enumerate(tensors):
-        if t.rank != tensors[0].rank or not all(map(same_size, t.shape, tensors[0].shape)):
-            b.error(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at"
-                f" entry 0 and {list(t.shape)} at entry {k}"
-            )
+        message = (
+            f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and"
+            f" {list(t.shape)} at entry {k}"
+        )
+        if len(t.shape) != len(first):
+            b.error(message)
+        for own, size in zip(t.shape, first, strict=True):
+            b.require_same(own, size, message)
     d = dimension(b, dim, tensors[0].rank + 1)
     return cat(b, [unsqueeze(b, t, d) for t in tensors], d)
 

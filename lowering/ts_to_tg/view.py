@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from tensorscript.dialects.te.buffers import contiguous_strides
 from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
 
 from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of
-from .elements import as_expr
+from .elements import as_expr, known
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 
@@ -188,6 +189,15 @@ def _all(b: Builder, condition: Expr, other: Expr) -> Expr:
     return binary("and", condition, b.unsized(other))
 
 
+def _is_same_size(b: Builder, x: Tensor, y: Tensor) -> Value:
+    """Whether two shapes are equal, as a bool."""
+    if x.rank != y.rank:
+        return False
+    pairs = zip(x.shape, y.shape, strict=True)
+    alike = [b.unsized(simplify(binary("eq", p, q))) for p, q in pairs if not same_size(p, q)]
+    return known(reduce(lambda p, q: binary("and", p, q), alike, as_expr(True)))
+
+
 def diagonal(
     b: Builder, x: Tensor, offset: Value = 0, first: int = 0, second: int = 1, *_: Value
 ) -> Tensor:
@@ -250,7 +260,7 @@ VIEW: Rows = {
     "aten::stride": _stride,
     "aten::storage_offset": lambda b, x: 0,
     "aten::is_contiguous": lambda b, x, *_: is_contiguous(x),
-    "aten::is_same_size": lambda b, x, y: x.shape == y.shape,
+    "aten::is_same_size": _is_same_size,
     "aten::permute": lambda b, x, dims, *_: permute(b, x, dims),
     "aten::transpose": transpose,
     "aten::swapaxes": transpose,

@@ -127,6 +127,12 @@ def joined(x: Tensor, n: int):
     )
 
 
+def stacked(x: Tensor, least: float):
+    kept, others = x[x > least], x[x <= least]
+    alike = kept.is_same_size(others), kept.is_same_size(x), kept.is_same_size(kept * 2)
+    return ts.stack([kept, others * 2]), ts.trapezoid(kept, others), alike
+
+
 def kept_rows(x: Tensor, n: int):
     outs: list[Tensor] = []
     for i in range(n):
@@ -239,6 +245,7 @@ CASES: list[tuple[Any, tuple[Any, ...]]] = [
     (first_row_above, (X, -1.0)),
     (first_row_above, (X, 100.0)),
     (joined, (X, 3)),
+    (stacked, (SIX, 2.5)),
     (kept_rows, (X, 2)),
     (suppress, (BOXES.astype(np.float32), RANDOM.random(12).astype(np.float32), 0.2)),
 ]
@@ -304,6 +311,7 @@ def test_equals_the_interpreter_at_every_stage(program: Any, arguments: tuple[An
         (made_of_numbers, (V, -1), "inconsistent with step sign"),
         (joined, (X, 0), "non-empty"),
         (one_or_as_many, (SIX, 0.5), "must match the size"),
+        (stacked, (SIX, 0.5), "stack expects each tensor to be equal size"),
         (shapes_of_numbers, (SIX, 4, 3), "is invalid for input of size 6"),
         (expanded, (SIX, 2, 3), "must match the existing size"),
         (written_wide, (SIX, 1, 3), "refers to a single memory location"),
