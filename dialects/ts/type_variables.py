@@ -74,7 +74,8 @@ def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attri
             if len(formal.elements) == len(actual.elements):
                 pairs = zip(formal.elements, actual.elements, strict=True)
                 return TupleType.of(match_variables(f, a, bound) for f, a in pairs)
-    raise VarMismatch(f"Cannot match {message_text(formal)} to {message_text(actual)}")
+    shown = "a dict" if isinstance(formal, DictType) else message_text(formal)
+    raise VarMismatch(f"Cannot match {shown} to {message_text(actual)}")
 
 
 @cache

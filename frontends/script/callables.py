@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.errors import FrontendError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import ListLiteral
@@ -24,8 +25,10 @@ from tensorscript.dialects.ts.types import (
 from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
 from .emission import Emission
 from .signature import Signature
-from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared
+from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared, Undefined
 
+PYTHON_TYPE = "Python type"
+"""The kind of a class that live Python names; a class that text names is a "class"."""
 UNUSED_MESSAGE = "This Python function is annotated to be ignored and cannot be run"
 
 
@@ -45,8 +48,18 @@ class Builtin(Sugared):
 class Form(Sugared):
     """A name with a meaning of its own (`isinstance`, `annotate`); the emitter knows it by name."""
 
-    kind = "special form"
     name: str
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # a form is called by its name
+        return _FORM_KINDS.get(self.name, self.name)
+
+
+_FORM_KINDS = {
+    "tuple": "TupleConstruct", "getattr": "GetAttr", "hasattr": "HasAttr",
+    **dict.fromkeys(("is_scripting", "is_tracing", "len", "tensor"), "builtin"),
+}  # fmt: skip
+"""Forms that TorchScript knows as operators or by the names of their nodes."""
 
 
 @dataclass
@@ -185,21 +198,20 @@ class HookedModule(Sugared):
 class ModuleClass(Sugared):
     """A class of modules: only its static methods are of the language."""
 
-    kind = "module class"
-    shown: str
+    kind = "python value of type 'type'"
+    python: type
     member: Callable[[str], Sugared | None]
+
+    def as_value(self, em: Emission, span: Span | None) -> Value:
+        return Undefined("type").as_value(em, span)
 
     def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
         found = self.member(name)
-        if found is None:
-            raise em.error(f"class '{self.shown}' has no static method '{name}'", span)
-        return found
+        return found if found is not None else super().attr(em, span, name)
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
-        raise em.error(
-            f"Type '{self.shown}' cannot be compiled since it inherits from nn.Module, pass an "
-            "instance instead",
-            span,
+        raise FrontendError(
+            f"Cannot instantiate class '{self.python.__name__}' in a script function", span
         )
 
 
@@ -207,9 +219,12 @@ class ModuleClass(Sugared):
 class NamedTupleClass(Sugared):
     """The class of a NamedTuple."""
 
-    kind = "namedtuple"
     type: TupleType
     signature: Signature
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # the class is called by its name
+        return typing.message_text(self.type)
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         _, matched = em.matched([self.signature], args, kwargs, span)
@@ -256,6 +271,12 @@ class Class(Sugared):
         found = em.static_attr(self.type, name, span)
         assert isinstance(found, Sugared)
         return found
+
+
+class PythonClass(Class):
+    """A script class that live Python names."""
+
+    kind = PYTHON_TYPE
 
 
 @dataclass

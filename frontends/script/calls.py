@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -87,10 +86,7 @@ class Calls(Subscripts):
                 args.append(self.expr(arg))
         kwargs: dict[str, Value] = {}
         for keyword in node.keywords:
-            if keyword.arg is None:
-                raise NotSupportedError(
-                    "keyword-arg expansion is not supported", self.span(keyword.value)
-                )
+            assert keyword.arg is not None
             kwargs[keyword.arg] = self.expr(keyword.value)
         return args, kwargs
 
@@ -106,8 +102,13 @@ class Calls(Subscripts):
         if callee.ignores_arguments:
             return callee.call(self, span, [], {})
         args, kwargs = self.arguments(node)
+        return self._called(callee, span, args, kwargs)
+
+    def _called(
+        self, callee: Sugared, span: Span, args: list[Value], kwargs: dict[str, Value]
+    ) -> Sugared:
         if isinstance(callee, Simple) and isinstance(callee.value.type, _CALLED):
-            return method_call(self, callee.value, "__call__", args, span, kwargs)
+            callee = self.attribute(callee, "__call__", span)
         return callee.call(self, span, args, kwargs)
 
     def _form_call(self, name: str, node: ast.Call, span: Span, hint: Attribute | None) -> Sugared:
@@ -145,18 +146,15 @@ class Calls(Subscripts):
         return Nothing()
 
     def _len(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        self._count("len", node, span, 1)
+        if len(node.args) != 1 or node.keywords:
+            args, kwargs = self.arguments(node)
+            return Simple(self.builtin("aten::len", args, span, kwargs))
         found = self.sugared(node.args[0])
         if isinstance(found, Simple):
             if isinstance(found.value.type, ClassType):
                 return self._object_len(found.value, span)
             return Simple(self.length(found.value, span))
-        if isinstance(found, Range | Zip):
-            found.as_value(self, self.span(node.args[0]))
-        length = found.iterate(self, span).length(self, span)
-        if length is None:
-            raise self.error(f"'{found.kind}' object has no len()", span)
-        return Simple(length)
+        return Simple(self.length(found.as_value(self, self.span(node.args[0])), span))
 
     def _object_len(self, value: Value, span: Span) -> Sugared:
         if self.knows_attribute(Simple(value), "__len__", span):
@@ -166,9 +164,7 @@ class Calls(Subscripts):
         return method_call(self, value, "__len__", [], span)
 
     def _range(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        args, kwargs = self.arguments(node)
-        if kwargs:
-            raise self.error("range doesn't accept any keyword arguments", span)
+        args, _ = self.arguments(node)
         if not 1 <= len(args) <= 3:
             few = "range expected at least 1 arguments, got 0"
             many = f"range expected at most 3 arguments, got {len(args)}"
@@ -206,7 +202,12 @@ class Calls(Subscripts):
         if not node.args:
             raise self.error("enumerate expected at least 1 arguments, got 0", span)
         start = self.integer(0)
-        extra = node.args[1:] + [k.value for k in node.keywords if k.arg == "start"]
+        for keyword in node.keywords:
+            if keyword.arg != "start":
+                raise self.error(
+                    f"enumerate expected kwarg name 'start', got '{keyword.arg}'", span
+                )
+        extra = node.args[1:] + [k.value for k in node.keywords]
         if len(node.args) + len(node.keywords) > 2:
             raise self.error(f"enumerate expected at most 2 arguments, got {len(node.args)}", span)
         children = self._iterables(node.args[:1], span)
@@ -237,10 +238,6 @@ class Calls(Subscripts):
             self._count("dict", node, span, 1)
         pairs: list[ast.Tuple] = []
         for keyword in node.keywords:
-            if keyword.arg is None:
-                raise NotSupportedError(
-                    "keyword-arg expansion is not supported", self.span(keyword.value)
-                )
             key = ast.copy_location(ast.Constant(keyword.arg), keyword)
             pair = ast.Tuple([key, keyword.value], ast.Load())
             pairs.append(ast.copy_location(pair, keyword))
@@ -321,20 +318,27 @@ class Calls(Subscripts):
         type = self.annotation(node.args[0])
         return Simple(self.insert("prim::Uninitialized", [], [type], span).output)
 
-    def _is_scripting(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        return Simple(self.draft.constant(True, BOOL, span))
+    def _is_scripting(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        return self._state("aten::is_scripting", True, node, span)
 
-    def _is_tracing(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        return Simple(self.draft.constant(False, BOOL, span))
+    def _is_tracing(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
+        return self._state("aten::is_tracing", False, node, span)
+
+    def _state(self, name: str, known: bool, node: ast.Call, span: Span) -> Sugared:
+        """An operator without arguments whose result is known now."""
+        if node.args or node.keywords:
+            args, kwargs = self.arguments(node)
+            return Simple(self.builtin(name, args, span, kwargs))
+        return Simple(self.draft.constant(known, BOOL, span))
 
     def _has_torch_function(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         return Simple(self.draft.constant(False, BOOL, span))
 
     def _unwrap_optional(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        value = self.expr(node.args[0])
-        if not isinstance(value.type, OptionalType):
-            return Simple(value)
-        return Simple(self.builtin("aten::_unwrap_optional", [value], span))
+        args, kwargs = self.arguments(node)
+        if len(args) == 1 and not kwargs and not isinstance(args[0].type, OptionalType):
+            return Simple(args[0])
+        return Simple(self.builtin("aten::_unwrap_optional", args, span, kwargs))
 
     def _tensor(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)
@@ -361,11 +365,7 @@ class Calls(Subscripts):
             if isinstance(callee, Closure):
                 result = self.closure_body(callee.tree)
             else:
-                if isinstance(callee, Simple) and isinstance(callee.value.type, _CALLED):
-                    called = method_call(self, callee.value, "__call__", args, span, kwargs)
-                else:
-                    called = callee.call(self, span, args, kwargs)
-                result = called.as_value(self, span)
+                result = self._called(callee, span, args, kwargs).as_value(self, span)
             body.outputs.append(result)
         value = fork.add_output(FutureType(result.type))
         value.block = self.block

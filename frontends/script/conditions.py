@@ -73,6 +73,13 @@ def _intersection(a: Refinements, b: Refinements) -> Refinements:
     return out
 
 
+def _combined(left: Condition, right: Condition, is_or: bool) -> tuple[Refinements, Refinements]:
+    """What holds where `left and right` (or `left or right`) is true, and where it is false."""
+    if is_or:
+        return _intersection(left.true, right.true), _union(left.false, right.false)
+    return _union(left.true, right.true), _intersection(left.false, right.false)
+
+
 def _none_state(value: Value) -> bool | None:
     """True: always None; False: never; None: perhaps."""
     if value.type == NONE or (draft.is_constant(value) and draft.constant_of(value) is None):
@@ -126,7 +133,8 @@ class Conditions(Emission):
         return Condition(value, static=static)
 
     def truth(self, value: Value, span: Span) -> Value:
-        if isinstance(value.type, ClassType):
+        type = value.type
+        if isinstance(type, ClassType) and self.class_method(type, "__bool__", span) is not None:
             found = method_call(self, value, "__bool__", [], span).as_value(self, span)
             if found.type != BOOL:
                 shown = typing.message_text(found.type)
@@ -166,7 +174,8 @@ class Conditions(Emission):
         if left.static is not None:
             self.refine(known, span)
             found = self.condition(right)
-            return Condition(found.value, found.true, found.false, found.static)
+            true, false = _combined(left, found, is_or)
+            return replace(found, true=true, false=false)
         seen: list[Condition] = []
         writes = self.writes
 
@@ -182,10 +191,7 @@ class Conditions(Emission):
         if self.writes != writes:
             left = replace(left, true=_of_variables(left.true), false=_of_variables(left.false))
         static = second.static if second.static is not None and second.static == is_or else None
-        if is_or:
-            true, false = _intersection(left.true, second.true), _union(left.false, second.false)
-        else:
-            true, false = _union(left.true, second.true), _intersection(left.false, second.false)
+        true, false = _combined(left, second, is_or)
         return Condition(value, true, false, static)
 
     def identity(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Condition:
@@ -270,8 +276,8 @@ class Conditions(Emission):
         """The attribute at a path (`self.a.b`)."""
         base, *parts = path.split(".")
         known = self.frame.lookup(base)
-        assert isinstance(known, Attribute)
-        found: Sugared = Simple(self.load(base, known, span))
+        assert isinstance(known, Attribute | Sugared)
+        found = Simple(self.load(base, known, span)) if isinstance(known, Attribute) else known
         for part in parts:
             made = self.object_attr(found.as_value(self, span), part, span)
             assert isinstance(made, Sugared)

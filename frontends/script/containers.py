@@ -15,7 +15,7 @@ from tensorscript.dialects.ts.types import InterfaceType
 from .callables import Listing
 from .draft import Value
 from .emission import Children, Emission
-from .values import Parts, Simple, Sugared
+from .values import Parts, Simple, Sugared, held
 
 KINDS = {"ModuleList": "list", "Sequential": "list", "ModuleDict": "dict",
          "ParameterList": "list", "ParameterDict": "dict"}  # fmt: skip
@@ -52,14 +52,14 @@ def generated_methods(kind: str, keys: list[str]) -> dict[str, str]:
 def listing(em: Emission, found: Children, name: str, span: Span | None) -> Sugared:
     """`items`, `keys` or `values` of a container with names."""
     keys: list[Sugared] = [Simple(em.constant(key, span)) for key in found.parts]
-    values: list[Sugared] = [Simple(v) for v in found.parts.values()]
+    values: list[Sugared] = [held(em, v) for v in found.parts.values()]
     pairs: list[Sugared] = [Parts([k, v]) for k, v in zip(keys, values, strict=True)]
     return Listing(Parts({"items": pairs, "keys": keys, "values": values}[name]))
 
 
 def named_listing(em: Emission, named: dict[str, Value], name: str, span: Span | None) -> Sugared:
     """What `named_children` and the like give: pairs of names and values, or the values alone."""
-    values: list[Sugared] = [Simple(v) for v in named.values()]
+    values: list[Sugared] = [held(em, v) for v in named.values()]
     if not name.startswith("named_"):
         return Listing(Parts(values))
     keys: list[Sugared] = [Simple(em.constant(key, span)) for key in named]
@@ -88,14 +88,14 @@ def child(
         if isinstance(index, ast.Constant) and isinstance(index.value, str):
             if index.value not in found.parts:
                 raise em.error(f"Key Error, {index.value}", span)
-            return Simple(found.parts[index.value])
+            return held(em, found.parts[index.value])
         if chosen is None:
             raise em.error(_DYNAMIC_KEY, span)
         return None
     if isinstance(index, ast.Slice):
         ends = (index.lower, index.upper, index.step)
         bounds = [literal(b) if b is not None else None for b in ends]
-        return Parts([Simple(v) for v in values[slice(*bounds)]])
+        return Parts([held(em, v) for v in values[slice(*bounds)]])
     if chosen is not None:
         return None
     at = literal(index)
@@ -103,4 +103,4 @@ def child(
         raise em.error(_DYNAMIC_INDEX, span)
     if not -len(values) <= at < len(values):
         raise em.error(f"Index {at} out of range of length {len(values)}", span)
-    return Simple(values[at])
+    return held(em, values[at])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -77,10 +76,7 @@ class Displays(Conditions):
     def dict_display(self, node: ast.Dict, span: Span, hint: Attribute | None) -> Value:
         inputs: list[Value] = []
         for k, v in zip(node.keys, node.values, strict=True):
-            if k is None:
-                raise NotSupportedError(
-                    "Dict expansion (e.g. `{**dict}`) is not supported", self.text.word(node, 1)
-                )
+            assert k is not None
             inputs += [self.expr(k), self.expr(v)]
         if not inputs:
             made = empty_candidate(hint, DictType, span) or DictType(STRING, TENSOR)
@@ -102,20 +98,10 @@ class Displays(Conditions):
                 )
         return first
 
-    def _comprehension(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp
-    ) -> ast.comprehension:
-        generator = node.generators[0]
-        where = self.span(node)
-        empty = Span(where.source, where.start, where.start)
-        if len(node.generators) > 1:
-            raise NotSupportedError("Only a single generator is currently supported", empty)
-        return generator
-
     def list_comprehension(
         self, node: ast.ListComp | ast.GeneratorExp, span: Span, hint: Attribute | None
     ) -> Value:
-        generator = self._comprehension(node)
+        (generator,) = node.generators
         return self.collect_list(
             lambda: self.sugared(generator.iter).iterate(self, span),
             generator.target,
@@ -172,7 +158,7 @@ class Displays(Conditions):
         self.loop(iterable(), target, body, span, leaks=False)
 
     def dict_comprehension(self, node: ast.DictComp, span: Span, hint: Attribute | None) -> Value:
-        generator = self._comprehension(node)
+        (generator,) = node.generators
         return self.collect_dict(
             lambda: self.sugared(generator.iter).iterate(self, span),
             generator.target,
@@ -217,27 +203,11 @@ class Displays(Conditions):
         parts: list[Value] = []
         for value in node.values:
             if isinstance(value, ast.FormattedValue):
-                if value.conversion not in (-1, ord("s")):
-                    raise NotSupportedError(
-                        "Don't support conversion in JoinedStr", self.text.word(node, 1)
-                    )
-                text += f"{{{self._format_spec(value, node)}}}"
+                text += f"{{{_format_spec(value)}}}"
                 parts.append(self.expr(value.value))
             elif isinstance(value, ast.Constant):
                 text += str(value.value)
         return self.builtin("aten::format", [self.constant(text, span), *parts], span)
-
-    def _format_spec(self, field: ast.FormattedValue, node: ast.JoinedStr) -> str:
-        """`:spec` of a field; TorchScript has none, and we none that is computed."""
-        if field.format_spec is None:
-            return ""
-        assert isinstance(field.format_spec, ast.JoinedStr)
-        parts = field.format_spec.values
-        if not all(isinstance(p, ast.Constant) for p in parts):
-            raise NotSupportedError(
-                "Don't support formatting in JoinedStr", self.text.word(node, 1)
-            )
-        return ":" + "".join(str(p.value) for p in parts if isinstance(p, ast.Constant))
 
     # What the later parts of the emitter provide.
 
@@ -259,6 +229,15 @@ class Displays(Conditions):
         span: Span | None,
     ) -> None:
         raise NotImplementedError
+
+
+def _format_spec(field: ast.FormattedValue) -> str:
+    """`:spec` of a field; TorchScript has none, and we none that is computed."""
+    if field.format_spec is None:
+        return ""
+    assert isinstance(field.format_spec, ast.JoinedStr)
+    parts = field.format_spec.values
+    return ":" + "".join(str(p.value) for p in parts if isinstance(p, ast.Constant))
 
 
 def _element(values: list[Value]) -> Attribute:

@@ -245,6 +245,10 @@ class Emission:
         """The signature of a method of a class, compiled by now."""
         raise NotImplementedError
 
+    def is_module(self, type: Attribute) -> bool:
+        """Whether a type is the class of modules."""
+        raise NotImplementedError
+
     def children(self, value: Value, span: Span | None) -> Children | None:
         """The children of a module container (ModuleList and the like), else None."""
         raise NotImplementedError

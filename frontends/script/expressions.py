@@ -6,7 +6,7 @@ import ast
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import FrontendError, NotSupportedError, UnsupportedNodeError
+from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import (
     ANY,
@@ -26,7 +26,7 @@ from .conditions import path_of
 from .displays import Displays
 from .draft import Value
 from .folding import fold
-from .values import Simple, Sugared
+from .values import ModuleObject, Simple, Sugared
 
 BINARY: dict[type[ast.operator], tuple[str, str]] = {
     ast.Add: ("__add__", "aten::add"),
@@ -67,11 +67,6 @@ MIRRORED = {
 _NUMBERS = (INT, FLOAT, COMPLEX, NUMBER)
 _ORDERED = frozenset({"aten::lt", "aten::le", "aten::gt", "aten::ge"})
 
-_UNSUPPORTED = {
-    ast.Lambda: "Lambda", ast.Yield: "Yield", ast.YieldFrom: "YieldFrom", ast.Await: "Await",
-    ast.NamedExpr: "NamedExpr", ast.Set: "Set", ast.SetComp: "SetComp",
-}  # fmt: skip
-
 
 class Expressions(Displays):
     """Emits expressions."""
@@ -101,6 +96,8 @@ class Expressions(Displays):
         return value
 
     def attribute(self, base: Sugared, name: str, span: Span | None) -> Sugared:
+        if isinstance(base, ModuleObject):
+            return self.module_attr(base.value, name, span)
         if isinstance(base, Simple):
             found = self.object_attr(base.value, name, span)
             assert isinstance(found, Sugared)
@@ -136,8 +133,6 @@ class Expressions(Displays):
                 return self.joined_string(node, span)
             case ast.Starred():
                 raise NotSupportedError("starred expression can only be used in a call", span)
-        if name := _UNSUPPORTED.get(type(node)):
-            raise UnsupportedNodeError(f"{name} aren't supported", self.text.word(node, 1))
         raise UnsupportedNodeError(f"{type(node).__name__} aren't supported", span)
 
     def literal(self, node: ast.Constant, span: Span) -> Value:
@@ -148,8 +143,6 @@ class Expressions(Displays):
             )
         if value is Ellipsis:
             raise self.error("Cannot emit expr for: (dots)", span)
-        if isinstance(value, bytes):
-            raise FrontendError("Unknown Constant expression type", span)
         return self.constant(value, span)
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
@@ -263,6 +256,10 @@ class Expressions(Displays):
 
     # What the later parts of the emitter provide.
 
+    def module_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
+        """The attribute, method or submodule `name` of a module."""
+        raise NotImplementedError
+
     def resolve(self, name: str, span: Span) -> Sugared:
         raise NotImplementedError
 
@@ -272,7 +269,7 @@ class Expressions(Displays):
     def subscript(self, node: ast.Subscript, hint: Attribute | None) -> Sugared:
         raise NotImplementedError
 
-    def assign_target(self, target: ast.expr, value: Sugared) -> None:
+    def assign_target(self, target: ast.expr, value: Sugared, source: Span) -> None:
         raise NotImplementedError
 
 

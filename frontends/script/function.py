@@ -39,7 +39,8 @@ from .program import ClassInfo, Compiled, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
 from .source import FunctionSource, Text
 from .ssa import to_ssa
-from .values import Sugared
+from .syntax import check_syntax
+from .values import ModuleObject, Sugared
 
 T = TypeVar("T")
 
@@ -81,7 +82,6 @@ class FunctionEmitter(Objects):
     def __init__(self, program: Program, resolver: Resolver, text: Text, name: str = "") -> None:
         super().__init__(program, text, name)
         self.resolver = resolver
-        self.nested_functions = resolver.nested_functions
 
     # Names and types
 
@@ -106,10 +106,14 @@ class FunctionEmitter(Objects):
         """Emit the function and finish its graph."""
         tree = definition.source.tree
         formals = self._formals(definition)
+        check_syntax(tree, definition.source.text, definition.resolver.nested_functions)
         self.declared_return = self._return_type(definition)
-        for formal in formals:
+        for at, formal in enumerate(formals):
             param = self.draft.block.add_param(formal.type, formal.name)
-            self.store(formal.name, param, formal.type, None)
+            if at == 0 and self.is_module(formal.type):
+                self.frame.define_sugared(formal.name, ModuleObject(param))
+            else:
+                self.store(formal.name, param, formal.type, None)
         self.body(tree.body)
         self._end(tree)
         returned = self.merged_return or NONE

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import ANY, NONE, TENSOR, ClassType, TensorType
@@ -75,8 +74,7 @@ class Leaving(Stores):
         self.exited.add(self.block)
 
     def throw(self, node: ast.Raise, span: Span) -> None:
-        if node.exc is None:
-            raise NotSupportedError("raise without an exception is not supported", span)
+        assert node.exc is not None
         raised = self.sugared(node.exc)
         if isinstance(raised, ExceptionMessage):
             message, name = raised.message, raised.class_name
@@ -120,7 +118,7 @@ class Leaving(Stores):
             entering = self._context(object, where)
             value = self.insert(draft.ENTER, [object], list(entering.returns), where).output
             if item.optional_vars is not None:
-                self.assign_target(item.optional_vars, Simple(value))
+                self.assign_target(item.optional_vars, Simple(value), self.span(item.context_expr))
             entered.append(object)
         self.body(node.body)
         for object in reversed(entered):

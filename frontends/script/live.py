@@ -21,7 +21,6 @@ from tensorscript.dialects.ts.types import ClassType, EnumType, TupleType
 
 from .callables import (
     Builtin,
-    Class,
     Deferred,
     Dispatch,
     EnumClass,
@@ -30,10 +29,12 @@ from .callables import (
     ModuleClass,
     NamedTupleClass,
     Overloads,
+    PythonClass,
 )
 from .calls import BUILTINS
 from .composites import FLAGGED, OVERLOADED, Flags, composite_library, overload_names
 from .contexts import context_class, context_library
+from .draft import Value
 from .emission import Emission
 from .function import FunctionEmitter
 from .live_classes import LiveClasses
@@ -61,9 +62,12 @@ from .written_out import AutogradFunction, PythonValue, is_autograd_function, le
 class Namespace(Sugared):
     """A Python module: only for looking up attributes."""
 
-    kind = "module"
+    kind = "python value of type 'module'"
     module: types.ModuleType
     world: World
+
+    def as_value(self, em: Emission, span: Span | None) -> Value:
+        return Undefined("module").as_value(em, span)
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # live code is only ever emitted by FunctionEmitter
         if not hasattr(self.module, name):
@@ -137,7 +141,7 @@ class World(LiveClasses):
         if (name_of_class := context_class(value)) is not None:
             context = self.contexts.named_type(name_of_class)
             assert isinstance(context, ClassType)
-            return Class(context)
+            return PythonClass(context)
         if isinstance(value, type):
             return self._class(value, em, span)
         if found := (
@@ -245,7 +249,7 @@ class World(LiveClasses):
             return AutogradFunction(self.program, cls, lambda: self._declared(cls, em, span))
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
-            return ModuleClass(str(cls), lambda key: self._static(cls, key, em, span))
+            return ModuleClass(cls, lambda key: self._static(cls, key, em, span))
         return self._declared(cls, em, span)
 
     def _declared(self, cls: type, em: FunctionEmitter, span: Span | None) -> Sugared:
@@ -260,7 +264,7 @@ class World(LiveClasses):
             }
             return EnumClass(type_, members)
         assert isinstance(type_, ClassType)
-        return Class(type_)
+        return PythonClass(type_)
 
     def _static(
         self, cls: type, name: str, em: FunctionEmitter, span: Span | None

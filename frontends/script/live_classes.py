@@ -22,7 +22,7 @@ from tensorscript.dialects.ts.types import (
     InterfaceType,
     TupleType,
 )
-from tensorscript.dialects.ts.typing import ir_text
+from tensorscript.dialects.ts.typing import ir_text, make_union
 
 from .annotations import type_of_object
 from .dataclasses import field_defaults, field_types, generated_source, is_dataclass
@@ -72,12 +72,19 @@ class LiveClasses(LiveFunctions):
         if getattr(cls, "__torch_script_interface__", False):
             return self._declare_interface(cls, name)
         if any(base.__name__ == "Module" for base in cls.__mro__[:-1]):
+            if known := self._modules_of(cls):
+                return make_union(known)
             raise CompileError(
                 f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
                 "instance instead",
                 span,
             )
         return self._declare_class(cls, name, span)
+
+    def _modules_of(self, cls: type) -> list[Attribute]:
+        """The types of the program's modules that are instances of a class."""
+        found = ((info, info.module_class) for info in self.program.classes.values())
+        return [info.type for info, made in found if made is not None and issubclass(made, cls)]
 
     def _declare_enum(self, cls: type[enum.Enum], name: str, span: Span | None) -> Attribute:
         types_ = [constant_type(m.value) for m in cls]

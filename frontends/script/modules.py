@@ -133,6 +133,7 @@ class ModuleTypes:
         cls = type(module)
         name = self.world.program.unique(qualified_name(cls))
         info.type = class_type(name)
+        info.module_class = cls
         self.world.program.classes[name] = info
         members = ModuleMembers(self.world, info)
         members.read(cls)

@@ -27,7 +27,7 @@ from .schema_match import convert
 from .signature import Signature, signature_text
 from .source import Text
 from .statements import Statements
-from .values import Simple, Sugared, Undefined
+from .values import Simple, Sugared, Undefined, held
 
 T = TypeVar("T")
 
@@ -56,15 +56,27 @@ class Objects(Statements):
                 held = self.program.classes[member.class_name].constants[member.member]
                 return Simple(self.constant(held, span))
         if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
-            found = self._class_attr(value, info, name, span)
-            if found is None and info.category == "module":
-                label = info.name.rpartition(".")[2]
-                raise self.error(f"Module '{label}' has no attribute '{name}' ", span)
+            called = name == "__call__" and info.category == "module"
+            found = None if called else self._class_attr(value, info, name, span)
         else:
             found = plain_attr(self, value, name, span)
         if found is None:
             raise self.error(no_attribute(value, name), span)
         return found
+
+    def is_module(self, type: Attribute) -> bool:
+        info = self.info(type) if isinstance(type, ClassType) else None
+        return info is not None and info.category == "module"
+
+    def module_attr(self, value: Value, name: str, span: Span | None) -> Sugared:
+        assert isinstance(value.type, ClassType)
+        info = self.info(value.type)
+        assert info is not None
+        found = self._class_attr(value, info, name, span)
+        if found is None:
+            label = info.name.rpartition(".")[2]
+            raise self.error(f"Module '{label}' has no attribute '{name}' ", span)
+        return held(self, found.value) if isinstance(found, Simple) else found
 
     def _class_attr(
         self, value: Value, info: ClassInfo, name: str, span: Span | None

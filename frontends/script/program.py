@@ -46,6 +46,7 @@ class ClassInfo:
             result behind it; by name, in order.
         refused: name to the reason why a Python attribute is not one of the type.
         python: the Python class of a script class, whose methods may name it.
+        module_class: the Python class of a module.
     """
 
     type: ClassType
@@ -68,6 +69,7 @@ class ClassInfo:
     pre_hooks: list[str] = field(default_factory=list)
     hooks: list[str] = field(default_factory=list)
     python: builtins.type | None = None
+    module_class: builtins.type | None = None
 
     @property
     def name(self) -> str:

@@ -65,6 +65,18 @@ class Frame:
         self.sugared.pop(name, None)
         self.errors.pop(name, None)
 
+    def forget(self, name: str) -> bool:
+        """Delete a variable; whether the function's own block had it, for TorchScript knows no
+        other deletion."""
+        frame: Frame | None = self
+        found = False
+        while frame is not None:
+            found = frame.here(name) is not None
+            frame.types.pop(name, None)
+            frame.sugared.pop(name, None)
+            frame = frame.parent
+        return found
+
     def define_sugared(self, name: str, value: object) -> None:
         self.sugared[name] = value
         self.types.pop(name, None)

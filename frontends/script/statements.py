@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
+from tensorscript.base.errors import CompileError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import INT, NONE
@@ -24,15 +24,6 @@ from .values import Simple, Sugared
 
 Body = Callable[[], None]
 
-_KEYWORDS = {
-    ast.Try: ("try blocks", 3), ast.FunctionDef: ("function definitions", 3),
-    ast.ClassDef: ("class definitions", 5), ast.Global: ("global variables", 6),
-    ast.Nonlocal: ("nonlocal variables", 8), ast.Import: ("import statements", 6),
-    ast.ImportFrom: ("import statements", 4), ast.AsyncFor: ("async for loops", 9),
-    ast.AsyncWith: ("async with statements", 10),
-    ast.AsyncFunctionDef: ("async function definitions", 9), ast.Match: ("Match", 1),
-}  # fmt: skip
-
 
 class Statements(Leaving):
     """Emits statements."""
@@ -41,7 +32,6 @@ class Statements(Leaving):
         super().__init__(text)
         self.in_loop = False
         self.in_unrolled = False
-        self.nested_functions = False
 
     def closure_body(self, tree: ast.FunctionDef) -> Value:
         saved = self.declared_return, self.merged_return, self.in_loop
@@ -95,11 +85,11 @@ class Statements(Leaving):
                 self.context(node, span)
             case ast.Delete():
                 self.delete(node)
-            case ast.FunctionDef() if self.nested_functions:
+            case ast.FunctionDef():
                 self.frame.define_sugared(node.name, Closure(node))
             case _:
-                what, length = _KEYWORDS.get(type(node), (type(node).__name__, 1))
-                raise UnsupportedNodeError(f"{what} aren't supported", self.text.word(node, length))
+                what = type(node).__name__
+                raise UnsupportedNodeError(f"{what} aren't supported", self.text.word(node, 1))
 
     def _expression(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -226,7 +216,8 @@ class Statements(Leaving):
 
         def step(index: Value) -> None:
             if target is not None:
-                self.assign_target(target, walked.element(self, self.span(target), index))
+                element = walked.element(self, self.span(target), index)
+                self.assign_target(target, element, span)
             body()
 
         self._loop(trips, None, step, span, leaks)
@@ -235,7 +226,7 @@ class Statements(Leaving):
         before, self.in_unrolled = self.in_unrolled, True
         for part in parts:
             if target is not None:
-                self.assign_target(target, part)
+                self.assign_target(target, part, self.span(target))
             body()
             if self.block in self.exited:
                 break
@@ -272,16 +263,10 @@ class Statements(Leaving):
         node.attributes["variables"] = variables
 
     def _while(self, node: ast.While, span: Span) -> None:
-        if node.orelse:
-            raise NotSupportedError("else branches of while loops aren't supported", span)
         trips = self.integer(draft.MAX_TRIPS)
         self._loop(trips, node.test, lambda _: self.body(node.body), span)
 
     def _for(self, node: ast.For, span: Span) -> None:
-        if node.orelse:
-            raise NotSupportedError(
-                "else branches of for loops aren't supported", self.text.word(node, 3)
-            )
         iterable = self.sugared(node.iter)
         self.loop(iterable, node.target, lambda: self.body(node.body), span)
 

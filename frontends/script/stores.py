@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, NotSupportedError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -31,7 +30,7 @@ from .draft import Value
 from .expressions import BINARY
 from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal
 from .subscripts import indices_of
-from .values import Parts, Simple, Sugared
+from .values import ModuleObject, Parts, Simple, Sugared
 
 _AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
     ast.Add: "aten::add_", ast.Sub: "aten::sub_", ast.Mult: "aten::mul_", ast.Div: "aten::div_",
@@ -44,12 +43,15 @@ _AUGMENTED_TENSOR: dict[type[ast.operator], str] = {
 `%=` is C's fmod. It refuses `//=` and `@=`."""
 
 
-class MisplacedAnnotation(CompileError, ValueError):
-    """`self.x: T = ...` outside `__init__` (TorchScript raises ValueError)."""
-
-
 _CHAINED = "$chained"
 """The variable between the value and the targets of `a = b = value`."""
+
+
+_NOT_IN_PLACE: dict[type[ast.operator], str] = {
+    ast.Pow: "pow operator", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<",
+    ast.RShift: ">>",
+}  # fmt: skip
+"""Augmented assignments that objects do not have, and what TorchScript calls them."""
 
 
 class Stores(Calls):
@@ -75,7 +77,7 @@ class Stores(Calls):
                     held = value.as_value(self, self.span(node.value))
                     self.assign_subscript(target, held, self.span(node))
                 case _:
-                    self.assign_target(target, value)
+                    self.assign_target(target, value, self.span(node.value))
 
     def _declared(self, target: ast.expr) -> Attribute | None:
         """The type of an existing attribute: a hint for an empty container."""
@@ -87,41 +89,27 @@ class Stores(Calls):
 
     def annotated(self, node: ast.AnnAssign) -> None:
         span = self.span(node)
-        if node.value is None:
-            raise UnsupportedNodeError(
-                "annotated assignments without assigned value aren't supported",
-                self.text.word(node, 1),
-            )
-        self._check_annotated(node)
+        assert node.value is not None
         type = self.annotation(node.annotation)
         value = self.sugared(node.value, type)
         if isinstance(node.target, ast.Name):
             self.bind(node.target.id, value, self.span(node.target), type)
             return
-        self.assign_target(node.target, Simple(self.coerce(value.as_value(self, span), type, span)))
+        held = self.coerce(value.as_value(self, span), type, span)
+        self.assign_target(node.target, Simple(held), span)
 
-    def _check_annotated(self, node: ast.AnnAssign) -> None:
-        """The attributes of `self` have their types from `__init__` alone."""
-        name = self.function_name.rpartition(".")[2]
-        match node.target:
-            case ast.Attribute(ast.Name("self")) if name != "__init__":
-                raise MisplacedAnnotation(
-                    "Type annotations on instance attributes must be declared in __init__, not "
-                    f"'{name}'",
-                    self.span(node),
-                )
-
-    def assign_target(self, target: ast.expr, value: Sugared) -> None:
+    def assign_target(self, target: ast.expr, value: Sugared, source: Span) -> None:
+        """Assign a value to a target; `source` is where the value stands."""
         span = self.span(target)
         match target:
             case ast.Name():
                 self.bind(target.id, value, span)
             case ast.Tuple():
-                self._unpack(target, value, span)
+                self._unpack(target, value, source)
             case ast.Attribute():
-                self.assign_attribute(target, value, span)
+                self.assign_attribute(target, value, source)
             case ast.Subscript():
-                self.assign_subscript(target, value.as_value(self, span), span)
+                self.assign_subscript(target, value.as_value(self, source), source)
             case ast.Starred():
                 raise self.error("Starred expression may only appear on the lhs of a tuple", span)
             case _:
@@ -131,10 +119,6 @@ class Stores(Calls):
         self, name: str, value: Sugared, span: Span, declared: Attribute | None = None
     ) -> None:
         """Assign a variable."""
-        if name.startswith("__jit"):
-            raise NotSupportedError(
-                "names of variables used in JIT-ed functions can't start with __jit", span
-            )
         self.forget_attributes(f"{name}.")
         outer = self.frame.outer(name)
         simple = value.as_value(self, span) if not _stays_sugared(value) else None
@@ -154,8 +138,9 @@ class Stores(Calls):
                 )
             if not isinstance(outer, Attribute):
                 raise self.error(
-                    f"Cannot re-assign '{name}' because it has type {value.kind} and {name} is not "
-                    "a first-class value.  Only reassignments to first-class values are allowed",
+                    f"Cannot re-assign '{name}' because it has type {_shown(value)} and {name} is "
+                    "not a first-class value.  Only reassignments to first-class values are "
+                    "allowed",
                     span,
                 )
             simple = self._reassigned(name, simple, outer, span)
@@ -189,7 +174,8 @@ class Stores(Calls):
             text += "\n" + EMPTY_LIST_HINT.rstrip("\n")
         raise self.error(text + "\n", span)
 
-    def _unpack(self, target: ast.Tuple, value: Sugared, span: Span) -> None:
+    def _unpack(self, target: ast.Tuple, value: Sugared, source: Span) -> None:
+        span = self.span(target)
         starred = [i for i, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
         if len(starred) > 1:
             raise self.error("Only one starred expression is allowed on the lhs", span)
@@ -200,15 +186,15 @@ class Stores(Calls):
                 "non-starred expression",
                 span,
             )
-        parts = value.unpack(self, span)
+        parts = value.unpack(self, source)
         if parts is None:
             if starred:
                 raise self.error(
-                    "cannot statically infer the expected size of a list in this context", span
+                    "cannot statically infer the expected size of a list in this context", source
                 )
-            listed = value.as_value(self, span)
+            listed = value.as_value(self, source)
             assert isinstance(listed.type, ListType)
-            node = self.insert("prim::ListUnpack", [listed], [listed.type.element] * count, span)
+            node = self.insert("prim::ListUnpack", [listed], [listed.type.element] * count, source)
             parts = [Simple(v) for v in node.outputs]
         if len(parts) < count - len(starred):
             least = f"at least {count - 1}" if starred else str(count)
@@ -221,10 +207,11 @@ class Stores(Calls):
         for element in target.elts:
             if isinstance(element, ast.Starred):
                 taken = parts[at : at + len(parts) - count + 1]
-                self.assign_target(element.value, Simple(Parts(taken).as_value(self, span)))
+                held = Parts(taken).as_value(self, source)
+                self.assign_target(element.value, Simple(held), source)
                 at += len(taken)
             else:
-                self.assign_target(element, parts[at])
+                self.assign_target(element, parts[at], source)
                 at += 1
 
     def assign_attribute(self, target: ast.Attribute, value: Sugared, span: Span) -> None:
@@ -298,7 +285,7 @@ class Stores(Calls):
             case ast.Name():
                 current = self.expr(ast.copy_location(ast.Name(target.id, ast.Load()), target))
                 value = self._combine(current, node, span)
-                self.bind(target.id, Simple(value), span)
+                self.bind(target.id, Simple(value), self.span(target))
             case ast.Attribute():
                 base = self.expr(target.value)
                 found = self.attribute(Simple(base), target.attr, self.span(target))
@@ -317,10 +304,23 @@ class Stores(Calls):
             # As in TorchScript, `%=` of numbers is C's fmod, and not `%`.
             return self.builtin("aten::fmod", [current, other], span)
         if isinstance(current.type, ClassType):
-            in_place = "__i" + magic[2:]
-            if self.class_method(current.type, in_place, span) is not None:
-                magic = in_place
+            magic = self._in_place(current.type, node.op, span)
         return self.operate(magic, operator, [current, other], span)
+
+    def _in_place(self, type: ClassType, op: ast.operator, span: Span) -> str:
+        """The method that an augmented assignment of an object calls."""
+        if (symbol := _NOT_IN_PLACE.get(op.__class__)) is not None:
+            raise self.error(f"Unknown augmented assignment: {symbol}", span)
+        magic, _ = BINARY[op.__class__]
+        in_place = "__i" + magic[2:]
+        for name in (in_place, magic):
+            if self.class_method(type, name, span) is not None:
+                return name
+        raise self.error(
+            f"Cannot emit inplace op on {typing.message_text(type)} since it does not define an "
+            f"{in_place} or {magic} method",
+            span,
+        )
 
     def _augment_item(self, target: ast.Subscript, node: ast.AugAssign, span: Span) -> None:
         base = self.expr(target.value)
@@ -351,11 +351,8 @@ class Stores(Calls):
             span = self.span(target)
             match target:
                 case ast.Name():
-                    name = target.id
-                    if self.frame.lookup(name) is None:
-                        raise self.error(f"undefined value {name}", span)
-                    self.frame.types.pop(name, None)
-                    self.frame.sugared.pop(name, None)
+                    if not self.frame.forget(target.id):
+                        raise self.error(f"undefined value {target.id}", span)
                 case ast.Subscript(slice=ast.Slice()):
                     raise self.error(
                         "del statements only support deletion at a single index, slicing is not "
@@ -390,6 +387,12 @@ class Stores(Calls):
         raise NotImplementedError
 
 
+def _shown(value: Sugared) -> str:
+    if not isinstance(value, Simple) or isinstance(value, ModuleObject):
+        return value.kind
+    return f"value of type '{typing.annotation_text(value.value.type)}'"
+
+
 def _stays_sugared(value: Sugared) -> bool:
     """Whether a compile-time value is bound as it is."""
-    return not isinstance(value, Simple)
+    return isinstance(value, ModuleObject) or not isinstance(value, Simple)

@@ -31,7 +31,7 @@ from .containers import child
 from .draft import Value
 from .emission import Children
 from .expressions import Expressions
-from .values import Parts, Simple, SliceValue, Sugared
+from .values import ModuleObject, Parts, Simple, SliceValue, Sugared
 
 Bounds = tuple[Value | None, Value | None, Value | None]
 """The start, the end and the step of a slice; None for what is left out."""
@@ -61,6 +61,12 @@ class Subscripts(Expressions):
             has_items = self.class_method(base.value.type, "__getitem__", span) is not None
             if isinstance(hint, InterfaceType) and not has_items:
                 return self._chosen(base.value, node.slice, hint)
+            if isinstance(base, ModuleObject) and not has_items:
+                raise self.error(
+                    "Only ModuleList, Sequential, ModuleDict, ParameterList, and ParameterDict "
+                    "modules are subscriptable",
+                    span,
+                )
         return Simple(self.value_subscript(base.value, node, span))
 
     def _child(

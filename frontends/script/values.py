@@ -49,7 +49,7 @@ class Sugared:
         raise em.error(f"{self.kind} cannot be used as a tuple", span)
 
     def iterate(self, em: Emission, span: Span | None) -> Iterable:
-        raise em.error(f"{self.kind} is not iterable", span)
+        raise em.error(f"{self.kind} cannot be used as an iterable", span)
 
 
 class Iterable(Sugared):
@@ -112,13 +112,41 @@ class Simple(Sugared):
                 if found is not None and found.keyed:
                     return Parts([Simple(em.constant(name, span)) for name in found.parts])
                 if found is not None:
-                    return Parts([Simple(v) for v in found.parts.values()])
+                    return Parts([held(em, v) for v in found.parts.values()])
                 raise em.error(
                     f"'{typing.message_text(self.value.type)}' object is not iterable", span
                 )
             case DictType():
                 return Elements(em.builtin("aten::keys", [self.value], span))
         raise em.error(f"'{typing.message_text(self.value.type)}' object is not iterable", span)
+
+
+class ModuleObject(Simple):
+    """A module: it alone can be called, and no branch or loop may choose what a name of it is.
+
+    What holds it as any other value (a tuple, a list, a ternary) gives a `Simple`.
+    """
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # whatever its class
+        return "module"
+
+    def unpack(self, em: Emission, span: Span | None) -> list[Sugared] | None:
+        raise em.error("module cannot be used as a tuple", span)
+
+    def iterate(self, em: Emission, span: Span | None) -> Iterable:
+        if em.children(self.value, span) is None:
+            raise em.error(
+                "Only constant Sequential, ModuleList, ModuleDict, or ParameterList can be used as "
+                "an iterable",
+                span,
+            )
+        return super().iterate(em, span)
+
+
+def held(em: Emission, value: Value) -> Simple:
+    """A value that a module holds."""
+    return ModuleObject(value) if em.is_module(value.type) else Simple(value)
 
 
 @dataclass

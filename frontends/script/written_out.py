@@ -16,7 +16,7 @@ from tensorscript.base.dtypes import BY_NAME
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import BOOL, INT, STRING, TENSOR, ListType, TupleType
 
-from .callables import PythonCall
+from .callables import PYTHON_TYPE, PythonCall
 from .function import FunctionEmitter
 from .program import Program
 from .schema_match import convert
@@ -126,7 +126,7 @@ class AutogradFunction(Sugared):
         scripted: gives the class as scripts know it.
     """
 
-    kind = "class"
+    kind = PYTHON_TYPE
     program: Program
     cls: type[Any]
     scripted: Callable[[], Sugared]

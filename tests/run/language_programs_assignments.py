@@ -404,4 +404,109 @@ def f(y: List[int]):
     a, *b = y
     return a, b
 >>> f([1, 2])
+
+=== unpacked_number
+def f(s: str):
+    a, b = s.upper()
+    return a
+>>> f("ab")
+
+=== unpacked_number_inside
+def f(x: int):
+    a, (b, c) = x, 2
+    return a
+>>> f(1)
+
+=== unpacked_in_loop
+def f(x: List[int]):
+    for a, b in x:
+        pass
+    return x
+>>> f([1])
+
+=== unpacked_in_comprehension
+def f(x: List[int]):
+    return [a for a, b in x]
+>>> f([1])
+
+=== attribute_in_tuple
+def f(x: List[int], z: int):
+    x[0], z.foo = 1, 2
+    return x
+>>> f([1], 2)
+
+=== item_as_loop_variable
+def f(x: List[int], y: List[int]):
+    for y[0] in x:
+        y.append(y[0])
+    return y
+>>> f([1, 2], [3])
+
+=== remainder_assigned_to_int
+def f(x: int):
+    for i in range(x):
+        x %= 3
+    return x
+>>> f(4)
+
+=== augmented_object_without_method
+@torch.jit.script
+class K:
+    def __init__(self):
+        self.x = 1
+def f():
+    k = K()
+    k -= 2
+    return k.x
+>>> f()
+
+=== augmented_object_by_add
+@torch.jit.script
+class K:
+    def __init__(self):
+        self.x = 1
+    def __add__(self, o: int) -> int:
+        return self.x + o
+def f():
+    k = K()
+    k += 2
+    return k
+>>> f()
+
+=== augmented_power_of_object
+@torch.jit.script
+class K:
+    def __init__(self):
+        self.x = 1
+    def __pow__(self, o: int) -> int:
+        return self.x + o
+def f():
+    k = K()
+    k **= 2
+    return k
+>>> f()
+
+=== deleted_in_its_branch
+def f(x: int):
+    if x > 2:
+        y = 1
+        del y
+    return x
+>>> f(1)
+
+=== deleted_in_a_branch
+def f(x: int):
+    y = 1
+    if x > 2:
+        del y
+    return y
+>>> f(1)
+
+=== deleted_in_a_branch_and_not_used
+def f(x: int):
+    y = 1
+    if x > 2:
+        del y
+    return x
+>>> f(1)
 """

@@ -176,4 +176,95 @@ def f(up: bool, n: int):
 >>> f(True, 1)
 >>> f(False, 1)
 >>> f(False, 3)
+
+=== dead_branch_with_try
+def f(x: int):
+    if not torch.jit.is_scripting():
+        try:
+            x = 1
+        except ValueError:
+            x = 2
+    return x
+>>> f(3)
+
+=== dead_branch_with_lambda
+def f(x: int):
+    if False:
+        y = lambda z: z
+    return x
+>>> f(3)
+
+=== dead_branch_with_annotation_alone
+def f(x: int):
+    if False:
+        y: int
+    return x
+>>> f(3)
+
+=== dead_branch_with_expansion
+def f(x: int):
+    if False:
+        f(*x, **x)
+    return x
+>>> f(3)
+
+=== dead_branch_with_else_of_loop
+def f(x: int):
+    if False:
+        for i in range(x):
+            pass
+        else:
+            x = 2
+    return x
+>>> f(3)
+
+=== dead_branch_with_bytes
+def f(x: int):
+    if False:
+        y = b"abc"
+    return x
+>>> f(3)
+
+=== dead_branch_with_reserved_name
+def f(x: int):
+    if False:
+        __jit_x = 1
+    return x
+>>> f(3)
+
+=== dead_branch_with_two_generators
+def f(x: List[int]):
+    if False:
+        y = [i for i in x for j in x]
+    return x
+>>> f([3])
+
+=== dead_branch_with_conversion
+def f(x: int):
+    if False:
+        y = f"{x!r}"
+    return x
+>>> f(3)
+
+=== dead_branch_of_unknown_names
+def f(x: int):
+    if False:
+        y: Foo = bar[...].baz(99999999999999999999)
+        [a, b] = x
+        print(x, end="")
+        assert x
+        del x.y
+    return x
+>>> f(3)
+
+=== syntax_before_names
+def f(x: int):
+    y = undefined_thing
+    with x as z:
+        try:
+            y = 1
+        except ValueError:
+            pass
+    return x
+>>> f(3)
 """

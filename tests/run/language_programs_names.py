@@ -499,4 +499,134 @@ def f(x: int):
     warnings.warn("cat", UserWarning)
     return x
 >>> f(1)
+
+=== form_as_value
+def f(x: int):
+    return range
+>>> f(1)
+
+=== form_as_value_tuple
+def f(x: int):
+    return tuple
+>>> f(1)
+
+=== form_as_iterable
+def f(x: int):
+    for i in enumerate:
+        pass
+>>> f(1)
+
+=== form_with_attribute
+def f(x: int):
+    return hasattr.name
+>>> f(1)
+
+=== class_as_value
+class K:
+    def __init__(self):
+        self.x = 1
+def f(x: int):
+    return K
+>>> f(1)
+
+=== class_as_iterable
+class K:
+    def __init__(self):
+        self.x = 1
+def f(x: int):
+    for i in K:
+        pass
+>>> f(1)
+
+=== class_with_subscript
+class P(NamedTuple):
+    x: int
+def f(x: int):
+    return P[0]
+>>> f(1)
+
+=== method_as_iterable
+def f(d: Dict[str, int]):
+    for k in d.items:
+        pass
+>>> f({"a": 1})
+
+=== module_of_python_as_value
+def f(x: int):
+    return math
+>>> f(1)
+
+=== module_class_as_value
+class Own(nn.Module):
+    def forward(self, x):
+        return x
+def f(x: int):
+    return Own
+>>> f(1)
+
+=== module_class_instantiated
+class Own(nn.Module):
+    def forward(self, x):
+        return x
+def f(x: Tensor):
+    return Own()(x)
+>>> f(T([1.0]))
+
+=== module_class_attribute
+class Own(nn.Module):
+    def forward(self, x):
+        return x
+def f(x: Tensor):
+    return Own.bias
+>>> f(T([1.0]))
+
+=== len_of_range
+def f(x: int):
+    return len(range(x))
+>>> f(1)
+
+=== len_of_form
+def f(x: int):
+    return len(print)
+>>> f(1)
+
+=== len_of_nothing
+def f(x: int):
+    return len()
+>>> f(1)
+
+=== len_by_keyword
+def f(x: List[int]):
+    return len(a=x)
+>>> f([1])
+
+=== range_with_keyword
+def f(x: int):
+    s = 0
+    for i in range(x, step=2):
+        s += i
+    return s
+>>> f(4)
+
+=== enumerate_with_other_keyword
+def f(x: List[int]):
+    s = 0
+    for i, v in enumerate(x, first=2):
+        s += i * v
+    return s
+>>> f([4])
+
+=== truth_of_object
+class K:
+    def __init__(self):
+        self.x = 1
+def f(x: int):
+    k = K()
+    return 1 if k else 2
+>>> f(4)
+
+=== unwrap_with_two_arguments
+def f(x: Optional[int]):
+    return torch.jit._unwrap_optional(x, x)
+>>> f(4)
 """

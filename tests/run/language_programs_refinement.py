@@ -412,4 +412,27 @@ def f(n: int):
     return n
 >>> f(3)
 >>> f(5)
+
+=== or_behind_known_false
+def f(v: Any, n: int):
+    if isinstance(n, str) or isinstance(v, int):
+        n += v
+    return n
+>>> f(1, 2)
+
+=== or_behind_known_false_is_none
+def f(v: Optional[int], n: int):
+    if n is None or v is None:
+        return 1
+    return v + n
+>>> f(1, 2)
+>>> f(None, 2)
+
+=== and_behind_known_true
+def f(v: Any, n: int):
+    if isinstance(n, int) and isinstance(v, int):
+        n += v
+    return n
+>>> f(1, 2)
+>>> f("a", 2)
 """

@@ -99,7 +99,7 @@ OTHER_PLACES = {
     "overload_other_default": "the declaration is shown, and not the definition",
     "overload_with_statements": "PyTorch shows no place",
     "overload_without_body": "PyTorch underlines nothing",
-    "starred_of_list": "the targets are underlined, and not the value",
+    "dead_branch_with_two_generators": "PyTorch underlines nothing",
     "attribute_annotated_later": "PyTorch does not say from where the method is called",
 }
 """Programs refused by both sides that show or underline another place, and which."""

@@ -15,6 +15,7 @@ import module_programs_hooks
 import module_programs_models
 import module_programs_sequences
 import module_programs_structure
+import module_programs_values
 import pytest
 from language_harness import LanguageProgram, Refusal, close, load_program, programs_of, refusal
 
@@ -27,6 +28,7 @@ PROGRAMS = programs_of(
     module_programs_hooks,
     module_programs_models,
     module_programs_sequences,
+    module_programs_values,
 )
 
 FILL = """
