@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorscript.backends import target as targets
+from tensorscript.base.stack import with_room
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
@@ -65,7 +66,7 @@ class Specialiser:
 
     def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
         """Run the pipeline without generating code; see `Maker.lower`."""
-        return self._maker.lower(specs, keep)
+        return with_room(lambda: self._maker.lower(specs, keep))
 
     def compile(
         self,
@@ -83,7 +84,7 @@ class Specialiser:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
         if self.on_gpu:
-            return self._maker.compile_gpu(specs)
+            return with_room(lambda: self._maker.compile_gpu(specs))
         options = self._options
         cache = self.cache if options.cache else None
         code, plan, arrays, report = self._native_code(specs, cache)
@@ -99,7 +100,7 @@ class Specialiser:
         place = kept.place_of(self._program, self._options, specs, self._fold, known.changing)
         if place is not None and (hit := kept.load(self.cache, place)) is not None:
             return *hit, None
-        lowered, native = self._maker.native(specs)
+        lowered, native = with_room(lambda: self._maker.native(specs))
         plan = lowered.specialised.plan
         # Without weights the entry holds the code; else the code is one by itself.
         whole = place is not None and plan.is_stateless and not native.has_constants
@@ -110,7 +111,7 @@ class Specialiser:
 
     def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:
         """The text of a stage of the code for arguments of these specs; see `Maker.text`."""
-        return self._maker.text(stage, specs)
+        return with_room(lambda: self._maker.text(stage, specs))
 
 
 def _contiguous(spec: ArgumentSpec) -> ArgumentSpec:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
 
 from tensorscript.base.errors import InternalError, TensorScriptError, UserError
+from tensorscript.base.stack import ensure_frames
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.constants import (
@@ -33,6 +34,10 @@ from tensorscript.eager.tensor import Tensor
 from .machine import Environment, PrimitiveError, PythonCall
 from .rules import RULES, enter, exit_, leave
 from .values import EnumValue, Future, ScriptObject, tuple_of
+
+_OWN_FRAMES = 900
+"""Frames of whoever calls, and of what an operator calls."""
+_FRAMES_PER_BLOCK = 4
 
 
 class _Thread(threading.local):
@@ -67,6 +72,7 @@ class Interpreter:
         self.python_calls = {} if python_calls is None else python_calls
         self._pool: ThreadPoolExecutor | None = None
         self._thread = _Thread()
+        self._nesting = 0
         self.refresh()
 
     @property
@@ -85,9 +91,17 @@ class Interpreter:
         """Take in functions and classes added to the module since."""
         for op in self.module.body.block.ops:
             if isinstance(op, ts.FuncOp):
-                self.functions[op.sym_name.data] = op
+                self._take_in(op)
             elif isinstance(op, ts.ClassOp):
                 self.classes[op.sym_name.data] = op
+
+    def _take_in(self, func: ts.FuncOp) -> None:
+        name = func.sym_name.data
+        if name not in self.functions:
+            # Functions do not call themselves: a run is never deeper than all of them together.
+            self._nesting += _nesting(func)
+            ensure_frames(_OWN_FRAMES + _FRAMES_PER_BLOCK * self._nesting)
+        self.functions[name] = func
 
     def declaration(self, class_name: str) -> ts.ClassOp | None:
         """The declaration of a class, also one added since; None if there is none."""
@@ -215,6 +229,18 @@ class Interpreter:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(thread_name_prefix="tensorscript-fork")
         return Future(self._pool.submit(self.call, name, list(arguments)))
+
+
+def _nesting(func: ts.FuncOp) -> int:
+    """How deep blocks stand in one another in a function."""
+    deepest = 0
+    left: list[tuple[Block, int]] = [(func.block, 1)]
+    while left:
+        block, depth = left.pop()
+        deepest = max(deepest, depth)
+        for op in block.ops:
+            left += [(inner, depth + 1) for region in op.regions for inner in region.blocks]
+    return deepest
 
 
 def _located(error: UserError, op: Operation) -> UserError:

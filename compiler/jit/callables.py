@@ -12,6 +12,7 @@ from pickle import PickleError
 from typing import Any, Literal
 
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.stack import with_room
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions, options_from_environment
 from tensorscript.compiler.program import Program
@@ -238,7 +239,7 @@ class _Callable:
     @property
     def code(self) -> str:
         """The function as TorchScript text."""
-        return code_text(self._entry.op)
+        return with_room(lambda: code_text(self._entry.op))
 
     @property
     def code_with_constants(self) -> tuple[str, ConstMap]:

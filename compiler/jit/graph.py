@@ -14,6 +14,7 @@ from tensorscript.base.errors import GuardError
 from tensorscript.base.schema import Schema, parse_schema
 from tensorscript.base.schema import schema as schema_of
 from tensorscript.base.source import Span
+from tensorscript.base.stack import with_room
 from tensorscript.dialects.ts.constants import FunctionRef, TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text, value_names
 from tensorscript.dialects.ts.locations import span_of
@@ -359,7 +360,7 @@ class Graph(GraphBlock):
     def text(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the places in the program."""
         shown = print_source_ranges and _locations.get()
-        return graph_text(self.op, shown, self.interpreter.functions)
+        return with_room(lambda: graph_text(self.op, shown, self.interpreter.functions))
 
     def __str__(self) -> str:
         return self.text()

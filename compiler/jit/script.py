@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from tensorscript.base.errors import ArgumentError, GuardError
+from tensorscript.base.stack import with_room
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World, is_compiled
 from tensorscript.frontends.script.modules import ModuleTypes, is_module
@@ -114,9 +115,13 @@ def _script_function(fn: Callable[..., Any], seen: ObservedTypes) -> ScriptFunct
 
 def function_entry(fn: Callable[..., Any], seen: ObservedTypes | None = None) -> Entry:
     """A Python function compiled as a program of its own; `seen` are types that examples showed."""
-    world = World(Program(), observed=seen or {})
-    compiled = compile_function(prepared(fn), world)
-    return ProgramHome(world.program, world).function(compiled.name)
+
+    def compiled() -> Entry:
+        world = World(Program(), observed=seen or {})
+        name = compile_function(prepared(fn), world).name
+        return ProgramHome(world.program, world).function(name)
+
+    return with_room(compiled)
 
 
 def _script_class(cls: type, seen: ObservedTypes) -> type:
@@ -132,7 +137,7 @@ def _script_class(cls: type, seen: ObservedTypes) -> type:
             "TorchScript classes does not support inheritance yet. Please directly inherit from "
             "'object'."
         )
-    World(Program(), observed=seen).type_of_class(cls, None)
+    with_room(lambda: World(Program(), observed=seen).type_of_class(cls, None))
     return cls
 
 
@@ -164,12 +169,17 @@ def script_module(
     Raises:
         GuardError: an attribute's value is not of its type.
     """
-    module_types = ModuleTypes(
-        World(Program(), observed=seen or {}),
-        marked={} if methods is None else {id(module): methods},
-        defined={id(module): defined} if defined else {},
-    )
-    module_types.compile(module)
+
+    def compiled() -> ModuleTypes:
+        types = ModuleTypes(
+            World(Program(), observed=seen or {}),
+            marked={} if methods is None else {id(module): methods},
+            defined={id(module): defined} if defined else {},
+        )
+        types.compile(module)
+        return types
+
+    module_types = with_room(compiled)
     home = ProgramHome(module_types.world.program, module_types.world)
     made: RecursiveScriptModule = home.wrap(Instances(module_types, home).object(module))
     return made
