@@ -95,7 +95,7 @@ class DType:
 
 
 def _named(name: str) -> DType:
-    return BY_NAME.get(name) or NAMED[name]
+    return BY_NAME.get(name) or NAMED.get(name) or next(d for d in QUANTIZED if d.name == name)
 
 
 def check_held(dtype: DType) -> None:
@@ -131,6 +131,10 @@ uint16 = _row("uint16", "u16", 27, "UInt16", _I, np.dtype("u2"), 2, "i16", "u16"
 uint32 = _row("uint32", "u32", 28, "UInt32", _I, np.dtype("u4"), 4, "i32", "u32", "uint32_t", False)
 uint64 = _row("uint64", "u64", 29, "UInt64", _I, np.dtype("u8"), 8, "i64", "u64", "uint64_t", False)
 
+qint8 = _row("qint8", "qi8", 12, "QInt8", _I, np.dtype("i1"), 1, "", "", "")
+quint8 = _row("quint8", "qu8", 13, "QUInt8", _I, np.dtype("u1"), 1, "", "", "", False)
+qint32 = _row("qint32", "qi32", 14, "QInt32", _I, np.dtype("i4"), 4, "", "", "")
+
 DTYPES: tuple[DType, ...] = (
     uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bool_,
     bfloat16, uint16, uint32, uint64,
@@ -157,6 +161,9 @@ NAMED["chalf"] = NAMED["complex32"]
 BY_SHORT = {d.short: d for d in DTYPES}
 BY_CODE = {d.code: d for d in DTYPES}
 BY_WORD = {d.word: d for d in DTYPES}
+QUANTIZED: dict[DType, DType] = {qint8: int8, quint8: uint8, qint32: int32}
+"""Dtypes of quantized numbers, and those of the integers that stand for them. No others but the
+operators of quantization know them, so they are not in `DTYPES`."""
 CAST_WORDS = ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 """The dtypes that have an operator of their own: `aten::_cast_Byte`."""
 BY_NUMPY = {d.numpy: d for d in DTYPES if d is not bfloat16}

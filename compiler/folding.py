@@ -126,7 +126,7 @@ class _NotConstant(Exception):
 def _constant(value: Any) -> object:
     """A run-time value as a constant of the dialect."""
     match value:
-        case Tensor():
+        case Tensor() if not value.is_quantized:
             return TensorLiteral(value._array, value.dtype)
         case device():
             return Device(str(value))

@@ -25,13 +25,12 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "dsmm", "hsmm", "saddmm", "sparse", "sparse_bsc", "sparse_bsr", "sparse_csc", "sparse_csr",
         "spmm",
     ),
-    "quantized dtypes and those of less than 8 bits are not provided": (
+    "schemes of quantization, and dtypes of less than 8 bits, are not provided": (
         "QInt32Storage", "QInt8Storage", "QUInt2x4Storage", "QUInt4x2Storage", "QUInt8Storage",
         "ao", "bit", "bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "float4_e2m1fn_x2",
         *(f"{sign}int{bits}" for sign in ("", "u") for bits in range(1, 8)),
         "per_channel_affine", "per_channel_affine_float_qparams", "per_channel_symmetric",
-        "per_tensor_affine", "per_tensor_symmetric", "qint32", "qint8", "quantization",
-        "quint2x4", "quint4x2", "quint8",
+        "per_tensor_affine", "per_tensor_symmetric", "quantization", "quint2x4", "quint4x2",
     ),
     "PyTorch has removed it and names another function": (
         "eig", "lstsq", "matrix_rank", "solve", "symeig",

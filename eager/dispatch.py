@@ -35,6 +35,7 @@ from .caution import warn
 from .demands import DEMANDS
 from .device import require_cpu
 from .kernels import KERNELS
+from .kernels.quantization import is_quantized, kernel_of_quantized
 from .kernels.strided import resize_
 from .layouts import laid_out_kernel
 from .memory_sharing import kept_apart
@@ -100,7 +101,11 @@ def _cast(tensor: Any, dtype: DType) -> Any:
 
 
 def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
-    run = kernel_of(found.full_name)
+    name = found.full_name
+    if any(map(is_quantized, bound)):
+        run = kernel_of_quantized(found, _find(name))
+    else:
+        run = kernel_of(name)
     try:
         with np.errstate(all="ignore"):
             result = run(*bound)

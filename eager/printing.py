@@ -16,8 +16,9 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, complex64, complex128, float16, int64
 
+from .kernels.quantization import dequantize
 from .modes import MODES
-from .storage import Array, TensorBase, value
+from .storage import Array, Quantizer, TensorBase, value
 
 
 @dataclass
@@ -204,13 +205,28 @@ def _is_implied(dtype: DType, empty: bool) -> bool:
     return dtype in (default, complex128 if default.bits == 64 else complex64, int64, bool_)
 
 
+def _quantizer_texts(t: TensorBase, held: Quantizer) -> list[str]:
+    """What is said of a quantized tensor besides its numbers and its dtype."""
+    kind = "tensor" if held.axis is None else "channel"
+    texts = [
+        f"size={tuple(t._array.shape)}",
+        f"dtype={t.dtype}",
+        f"quantization_scheme=torch.per_{kind}_affine",
+        f"scale={held.scale.tolist()}",
+        f"zero_point={held.zero_point.tolist()}",
+    ]
+    return texts if held.axis is None else [*texts, f"axis={held.axis}"]
+
+
 def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
     """`repr` of a tensor."""
     numbers = value(t).astype(np.float32) if t.dtype is float16 else value(t)
     suffixes = []
-    if numbers.ndim != 1 if numbers.size == 0 else not PRINT_OPTIONS.edgeitems:
+    if t._quantizer is not None:
+        numbers, suffixes = value(dequantize(t)), _quantizer_texts(t, t._quantizer)
+    elif numbers.ndim != 1 if numbers.size == 0 else not PRINT_OPTIONS.edgeitems:
         suffixes.append(f"size={tuple(numbers.shape)}")
-    if not _is_implied(t.dtype, numbers.size == 0):
+    if t._quantizer is None and not _is_implied(t.dtype, numbers.size == 0):
         suffixes.append(f"dtype={t.dtype}")
     if t.requires_grad:
         suffixes.append("requires_grad=True")

@@ -10,6 +10,7 @@ tensors only through the functions here, so they need no import of the class wit
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,20 @@ Array = NDArray[Any]
 Number = bool | int | float | complex
 
 
+@dataclass(frozen=True, eq=False)
+class Quantizer:
+    """What the integers of a quantized tensor stand for: (integer - zero_point) * scale.
+
+    Attributes:
+        scale: float64, of no dimension, or one for each index along `axis`.
+        zero_point: int64, of the same shape.
+    """
+
+    scale: Array
+    zero_point: Array
+    axis: int | None = None
+
+
 class TensorBase:
     """Data of one tensor: a NumPy array that may be a view, and its dtype.
 
@@ -46,11 +61,12 @@ class TensorBase:
         _base: the tensor that this one is a view of.
         _writes: how often the memory was written to, shared with views; None before the first.
         _lengths: of a nested tensor, how many rows each entry has (`kernels/nested.py`).
+        _quantizer: of a quantized tensor, what its integers stand for (`quantization.py`).
     """
 
     __slots__ = (
-        "__weakref__", "_array", "_base", "_computed", "_lengths", "_requires_grad", "_writes",
-        "dtype",
+        "__weakref__", "_array", "_base", "_computed", "_lengths", "_quantizer", "_requires_grad",
+        "_writes", "dtype",
     )  # fmt: skip
 
     _array: Array
@@ -60,12 +76,13 @@ class TensorBase:
     _base: TensorBase | None
     _writes: list[int] | None
     _lengths: Array | None
+    _quantizer: Quantizer | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array if array.size else with_steps(array)
         self.dtype = dtype
         self._requires_grad = self._computed = False
-        self._base = self._writes = self._lengths = None
+        self._base = self._writes = self._lengths = self._quantizer = None
 
     @property
     def requires_grad(self) -> bool:

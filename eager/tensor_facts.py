@@ -23,10 +23,14 @@ class TensorFacts(TensorBase):
     __slots__ = ()
 
     is_cpu = True
-    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = is_quantized = False
+    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = False
     is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = is_maia = False
     name = None
     output_nr = 0
+
+    @property
+    def is_quantized(self) -> bool:
+        return self._quantizer is not None
 
     @property
     def is_nested(self) -> bool:

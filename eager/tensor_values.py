@@ -68,7 +68,7 @@ class TensorValues(TensorBase):
 
         Raises:
             OperatorError: the program asked for the gradient of this tensor, and not `force`.
-            ArgumentError: the dtype is bfloat16.
+            ArgumentError: the dtype is bfloat16, or a quantized one.
         """
         self._leaves("NumPy array")
         if self._requires_grad and not (self._computed or force):
@@ -76,8 +76,8 @@ class TensorValues(TensorBase):
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."
             )
-        if self.dtype is bfloat16:
-            raise ArgumentError("Got unsupported ScalarType BFloat16")
+        if self.dtype is bfloat16 or self._quantizer is not None:
+            raise ArgumentError(f"Got unsupported ScalarType {self.dtype.word}")
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.dtypes import BY_CODE, QUANTIZED, DType
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.eager.device import MEMORY_FORMATS, Layout, MemoryFormat, sparse_coo, strided
 
 _TABLES: dict[str, Mapping[int, object]] = {
-    "ScalarType": BY_CODE,
+    "ScalarType": BY_CODE | {dtype.code: dtype for dtype in QUANTIZED},
     "Layout": {layout.code: layout for layout in (strided, sparse_coo)},
     "MemoryFormat": MEMORY_FORMATS,
 }
 
 _ABSENT = {
-    8: "complex32", 12: "qint8", 13: "quint8", 14: "qint32", 16: "quint4x2", 17: "quint2x4",
-    23: "float8_e5m2", 24: "float8_e4m3fn", 25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz",
+    8: "complex32", 16: "quint4x2", 17: "quint2x4", 23: "float8_e5m2", 24: "float8_e4m3fn",
+    25: "float8_e5m2fnuz", 26: "float8_e4m3fnuz",
 }  # fmt: skip
 """Names of PyTorch's dtypes that we have not, by code."""
 

@@ -5,12 +5,14 @@ What is shared stays shared: an object, tensor or container is captured once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
+from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.errors import ArchiveError
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.types import (
@@ -31,6 +33,7 @@ from tensorscript.dialects.ts.types import (
     UnionType,
 )
 from tensorscript.eager.device import device
+from tensorscript.eager.storage import Array
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.torchscript import pickled
@@ -58,7 +61,15 @@ class Capturer:
         self._get_state = get_state
         self._states: dict[int, Any] = {}
         self._captured: dict[int, tuple[object, pickled.Value]] = {}
-        self.storages = StorageTable("data", ((t._array, t.dtype) for t in self._survey(root)))
+        self.storages = StorageTable("data", self._arrays(root))
+
+    def _arrays(self, root: ScriptObject) -> Iterator[tuple[Array, DType]]:
+        """What is stored of every tensor below `root`."""
+        for tensor in self._survey(root):
+            yield tensor._array, tensor.dtype
+            if (held := tensor._quantizer) is not None and held.axis is not None:
+                yield held.scale, float64
+                yield held.zero_point, int64
 
     def _survey(self, root: ScriptObject) -> list[Tensor]:
         """Every tensor below `root`; calls each `__getstate__` once on the way."""
@@ -131,7 +142,7 @@ class Capturer:
             case ScriptObject():
                 return self.object(value)
             case Tensor():
-                return self.storages.ref(value._array, value.dtype, value.requires_grad)
+                return self._tensor(value)
             case list():
                 element = inner.element if isinstance(inner, ListType) else ANY
                 listed = [self.value(v, element) for v in value]
@@ -141,6 +152,17 @@ class Capturer:
                 items = {self.value(k, key): self.value(v, item) for k, v in value.items()}
                 return pickled.TaggedDict(items, typing.annotation_text(inner))
         raise ArchiveError(f"Cannot serialize a value of type {value.__class__.__name__}")
+
+    def _tensor(self, value: Tensor) -> pickled.TensorRef:
+        made = self.storages.ref(value._array, value.dtype, value.requires_grad)
+        if (held := value._quantizer) is None:
+            return made
+        if held.axis is None:
+            numbers = pickled.QuantizerRef(float(held.scale), int(held.zero_point))
+            return replace(made, quantizer=numbers)
+        scales = self.storages.ref(held.scale, float64)
+        zeros = self.storages.ref(held.zero_point, int64)
+        return replace(made, quantizer=pickled.QuantizerRef(scales, zeros, held.axis))
 
 
 def _inside(value: Any) -> Iterable[Any]:

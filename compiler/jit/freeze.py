@@ -13,6 +13,8 @@ from tensorscript.base.errors import GuardError
 from tensorscript.compiler.folding import freeze_methods, optimize
 from tensorscript.compiler.program import object_value
 from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
+from tensorscript.frontends.script.contexts import CUSTOM_CLASSES
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
 from tensorscript.frontends.script.signature import Signature
@@ -99,6 +101,10 @@ def optimize_for_inference(
     return mod
 
 
+_OPAQUE = (OPERATOR_FUNCTIONS, CUSTOM_CLASSES)
+"""How the names begin of what PyTorch has in C++: such calls stay calls."""
+
+
 class _Freezer:
     """Freezes one module into a program of its own."""
 
@@ -110,7 +116,12 @@ class _Freezer:
         self._objects: dict[int, ObjectValue] = {}
         root = object_value(self._target, self._objects)
         self._home.interpreter.refresh()
-        self._tree = ModuleTree(root, self._home.interpreter.functions)
+        functions = self._home.interpreter.functions
+        inlined = {name: f for name, f in functions.items() if not name.startswith(_OPAQUE)}
+        self._tree = ModuleTree(root, inlined)
+        for held in self._objects.values():
+            if held.class_name.startswith(CUSTOM_CLASSES):
+                self._tree.whole.add(id(held))
         self._methods = ["forward"] if "forward" in self._info.methods else []
         for name in preserved:
             self._preserve(name)

@@ -27,6 +27,7 @@ from .code_inline import hint_of, inlined
 from .code_marks import marked, unmarked
 from .constants import ValueAttr
 from .locations import span_of
+from .operator_functions import call_arguments, shown_callee
 from .ops import (
     CallMethodOp,
     CallOp,
@@ -281,8 +282,9 @@ class _Printer:
         for op in self.function.walk():
             if isinstance(op, CallOp) and op.callee.data not in self.callees:
                 name = op.callee.data
-                self.callees[name] = self.fresh("_") if self.is_long(name) else name
-                if self.is_long(name):
+                is_long = self.is_long(shown_callee(name))
+                self.callees[name] = self.fresh("_") if is_long else name
+                if is_long:
                     self.line(f"{self.callees[name]} = {name}")
             for owner in (operand.owner for operand in op.operands):
                 if isinstance(owner, ConstantOp) and owner not in seen:
@@ -368,8 +370,9 @@ class _Printer:
             case OperatorOp():
                 return self._operator(op)
             case CallOp():
-                callee = self.callees.get(op.callee.data, op.callee.data)
-                return f"{callee}({self._arguments(op.arguments)})"
+                callee = shown_callee(self.callees.get(op.callee.data, op.callee.data))
+                texts = [self.text(v) for v in op.arguments]
+                return f"{callee}({call_arguments(op.callee.data, texts)})"
             case CallMethodOp():
                 base, *rest = op.arguments
                 return f"({self.text(base)}).{op.method.data}({self._arguments(rest)})"

@@ -20,6 +20,7 @@ from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
+from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
 
 from .annotations import NOT_FOUND, ClassTable, type_of_syntax
@@ -105,17 +106,22 @@ class _Operators(Sugared):
     kind = "module"
     namespace: str
     prefix: str = ""
+    world: TextWorld | None = None
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
         if not self.namespace:
-            return _Operators(name)
+            return _Operators(name, world=self.world)
+        if self.world is not None and not self.prefix:
+            text = self.world.value(f"{OPERATOR_FUNCTIONS}{self.namespace}.{name}", em, span)
+            if text is not None:
+                return text
         if self.namespace == "aten" and not self.prefix:
             if name in _TORCH_PREFIXES:
                 return _Operators("aten", f"{name}_")
             if name == "autograd":
                 return _Operators("aten")
             if name == "ops":
-                return _Operators("")
+                return _Operators("", world=self.world)
             if name in BY_NAME and not has_operator(f"aten::{name}"):
                 return Simple(em.constant(BY_NAME[name].code, span))
         return Builtin(f"{self.namespace}::{self.prefix}{name}")
@@ -413,9 +419,9 @@ class TextResolver:
         if name == "torch":
             # What the caller calls so has more in it than operators.
             outer = self.world.outer.resolve(name, em, span) if self.world.outer else None
-            return outer or _Operators("aten")
+            return outer or _Operators("aten", world=self.world)
         if name == "ops":
-            return _Operators("")
+            return _Operators("", world=self.world)
         if name == "CONSTANTS":
             return _Constants(self.world.constants)
         if name == "__torch__":

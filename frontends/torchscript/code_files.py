@@ -28,6 +28,7 @@ from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
 from tensorscript.dialects.ts.code_marks import places
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.constants import FunctionRef
+from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.ops import (
     CallOp,
     ConstantOp,
@@ -38,6 +39,7 @@ from tensorscript.dialects.ts.ops import (
 )
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
 from tensorscript.dialects.ts.typing import annotation_text
+from tensorscript.frontends.script.contexts import CUSTOM_CLASSES
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.signature import Signature, constant_type
 
@@ -129,6 +131,8 @@ class CodeFiles:
                 self._found.setdefault(name, lambda n=name: self._class(n))  # type: ignore[misc]  # as above
 
     def _refer_function(self, symbol: str) -> None:
+        if symbol.startswith(OPERATOR_FUNCTIONS):
+            return
         self._found.setdefault(symbol, lambda: self._function(symbol))
 
     def _scan(self, function: FuncOp) -> None:
@@ -166,6 +170,8 @@ class CodeFiles:
         file.parts.append(code_text(function, file.state))
 
     def _class(self, name: str) -> None:
+        if name.startswith(CUSTOM_CLASSES):
+            return
         info = self.definitions.class_info(name)
         if info.category == "interface":
             self._interface(info)

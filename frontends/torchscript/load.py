@@ -14,6 +14,8 @@ from typing import TypeVar
 from tensorscript.base.errors import ArchiveError, CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
+from tensorscript.frontends.script.callables import Function, Overloads
 from tensorscript.frontends.script.contexts import CUSTOM_CLASSES, context_library
 from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.program import ClassInfo, Program
@@ -21,7 +23,7 @@ from tensorscript.frontends.script.source import parse_text
 from tensorscript.frontends.script.text import Found, Library, TextWorld
 from tensorscript.frontends.script.values import Sugared
 
-from . import old_text, pickled, upgrade
+from . import old_text, pickled, quantized_operators, upgrade
 from .archive import Archive, ArchiveContents, Source, contents_of
 from .code import CodeLibrary
 from .legacy import LegacyLibrary, is_legacy, read_legacy
@@ -33,15 +35,18 @@ T = TypeVar("T")
 
 @dataclass
 class ArchiveLibrary:
-    """The archive's own definitions, and the upgraders."""
+    """The archive's own definitions, the upgraders, and what PyTorch has in C++."""
 
     own: Library
 
     def find(self, qualified_name: str) -> Found | None:
         if qualified_name.startswith(upgrade.PREFIX + "."):
             return upgrade.find(qualified_name)
+        if qualified_name.startswith(OPERATOR_FUNCTIONS):
+            return quantized_operators.find(qualified_name)
         if qualified_name.startswith(CUSTOM_CLASSES):
-            return context_library().find(qualified_name)
+            quantized = quantized_operators.find(qualified_name)
+            return quantized or context_library().find(qualified_name)
         return self.own.find(qualified_name)
 
 
@@ -53,6 +58,12 @@ class ArchiveWorld(TextWorld):
         prefix, _, last = name.rpartition(".")
         if prefix == upgrade.PREFIX and (found := upgrade.operator(last)) is not None:
             return found
+        if name.startswith(OPERATOR_FUNCTIONS):
+            several = []
+            for overload in quantized_operators.overloads(name):
+                several.append(super().value(overload, em, span))
+            if several:
+                return Overloads([f for f in several if isinstance(f, Function)])
         return super().value(name, em, span)
 
 
@@ -80,6 +91,10 @@ class ConstantTable(Sequence[object]):
     def _constant(self, value: pickled.Value) -> object:
         match value:
             case pickled.TensorRef():
+                if value.quantizer is not None:
+                    raise ArchiveError(
+                        "quantized tensors in the code's constants are not supported"
+                    )
                 made = self._tensors.tensor(value)
                 return TensorLiteral(made._array, made.dtype, made.requires_grad)
             case pickled.DeviceRef():

@@ -16,6 +16,7 @@ from .pickled import (
     DeviceRef,
     EnumRef,
     ObjectState,
+    QuantizerRef,
     StorageRef,
     TaggedDict,
     TaggedList,
@@ -204,12 +205,17 @@ class PickleWriter:
         if self.recall_same(value):
             return
         over_bytes = self.is_over_bytes(value.storage)
-        self.global_("torch._utils", f"_rebuild_tensor_v{3 if over_bytes else 2}")
+        if value.quantizer is None:
+            self.global_("torch._utils", f"_rebuild_tensor_v{3 if over_bytes else 2}")
+        else:
+            self.global_("torch._utils", "_rebuild_qtensor")
         self.out += b"("
         self.storage(value.storage)
         self.integer(value.offset)
         self.marked(value.size)
         self.marked(value.stride)
+        if value.quantizer is not None:
+            self.quantizer(value.quantizer)
         self.bool_(value.requires_grad)
         self.global_("collections", "OrderedDict")
         self.out += b")R"
@@ -221,6 +227,16 @@ class PickleWriter:
     def is_over_bytes(self, ref: StorageRef) -> bool:
         """Whether the storage is written as bytes, with the dtype beside it."""
         return False
+
+    def quantizer(self, value: QuantizerRef) -> None:
+        kind = "per_tensor_affine" if value.axis is None else "per_channel_affine"
+        self.out += b"("
+        self.global_("torch", kind)
+        self.value(value.scale)
+        self.value(value.zero_point)
+        if value.axis is not None:
+            self.integer(value.axis)
+        self.out += b"t"
 
     def storage(self, ref: StorageRef) -> None:
         if self.recall(ref):

@@ -57,6 +57,16 @@ class StorageRef:
 
 
 @dataclass(frozen=True, eq=False)
+class QuantizerRef:
+    """What the integers of a quantized tensor stand for: one scale and zero point, or tensors of
+    them (float64 and int64) with one for each index along `axis`."""
+
+    scale: float | TensorRef
+    zero_point: int | TensorRef
+    axis: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class TensorRef:
     """A tensor: a strided view of a storage, in elements; inside the storage's bounds."""
 
@@ -65,6 +75,7 @@ class TensorRef:
     size: tuple[int, ...]
     stride: tuple[int, ...]
     requires_grad: bool
+    quantizer: QuantizerRef | None = None
 
     @property
     def numel(self) -> int:
@@ -180,6 +191,8 @@ def children(value: Value | dict[str, Value]) -> list[Value]:
             return inner + list(value.attributes.values())
         case ParameterRef():
             return [value.tensor]
+        case TensorRef(quantizer=QuantizerRef(scale=scale, zero_point=zero_point)):
+            return [scale, zero_point]
         case ObjectState():
             inside = value.state
             own = list(inside.values()) if isinstance(inside, dict) else [inside]
@@ -200,8 +213,7 @@ def tensors_in(value: Value) -> list[TensorRef]:
         seen.add(id(item))
         if isinstance(item, TensorRef):
             found.append(item)
-        else:
-            todo.extend(children(item))
+        todo.extend(children(item))
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType, uint8
+from tensorscript.base.dtypes import BY_NAME, BY_WORD, QUANTIZED, DType, float64, int64, uint8
 from tensorscript.base.errors import ArchiveError
 
 from .pickled import (
@@ -20,6 +20,7 @@ from .pickled import (
     EnumRef,
     ParameterRef,
     PickleLimits,
+    QuantizerRef,
     SizeRef,
     StorageRef,
     TaggedDict,
@@ -58,9 +59,11 @@ _DEVICE = re.compile(r"[a-z]+(:\d{1,5})?", re.ASCII)
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _MAX_RANK = 64
 _STORAGES: dict[str, DType] = {f"torch.{word}Storage": dtype for word, dtype in BY_WORD.items()}
+_QUANTIZED_STORAGES = {f"torch.{dtype.word}Storage": dtype for dtype in QUANTIZED}
+_SCHEMES = {"torch.per_tensor_affine", "torch.per_channel_affine"}
 _BYTES = "torch.storage.UntypedStorage"
 """A storage of bytes: what checkpoints have of dtypes without a storage class in Python."""
-_CLASSES = {**_STORAGES, _BYTES: uint8}
+_CLASSES = {**_STORAGES, **_QUANTIZED_STORAGES, _BYTES: uint8}
 _LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "torch.jit._pickle.build_intlist": ("List[int]", int),
     "torch.jit._pickle.build_doublelist": ("List[float]", float),
@@ -68,14 +71,11 @@ _LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "torch.jit._pickle.build_tensorlist": ("List[Tensor]", (TensorRef, type(None))),
 }
 _UNSUPPORTED = {
-    "torch._utils._rebuild_qtensor": "quantized tensors",
     "torch._utils._rebuild_sparse_tensor": "sparse tensors",
     "torch._utils._rebuild_meta_tensor_no_storage": "meta tensors",
-    "torch.QInt8Storage": "quantized tensors",
-    "torch.QUInt8Storage": "quantized tensors",
-    "torch.QInt32Storage": "quantized tensors",
-    "torch.QUInt4x2Storage": "quantized tensors",
-    "torch.QUInt2x4Storage": "quantized tensors",
+    "torch.per_channel_affine_float_qparams": "tensors quantized with zero points of floats",
+    "torch.QUInt4x2Storage": "quantized tensors of 4 bits",
+    "torch.QUInt2x4Storage": "quantized tensors of 2 bits",
     "torch.ComplexHalfStorage": "tensors of complex32",
     "torch.Float8_e4m3fnStorage": "tensors of float8",
     "torch.Float8_e5m2Storage": "tensors of float8",
@@ -95,7 +95,7 @@ class Vocabulary:
 
     Attributes:
         calls: names of functions to what calling them gives.
-        storages: names of classes of storages.
+        storages: names of classes of storages, and of kinds of quantizers.
         values: names that are values themselves (dtypes).
         classes: whether the file's own classes may be named.
         refusal: what the file may refer to, in words.
@@ -176,6 +176,13 @@ def attributes(state: TaggedDict, owner: str) -> dict[str, Value]:
 
 
 def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
+    made = _strided(args, limits)
+    if made.storage.dtype in QUANTIZED:
+        raise ArchiveError("the archive holds a quantized tensor without its quantizer")
+    return made
+
+
+def _strided(args: Item, limits: PickleLimits) -> TensorRef:
     items = args.items if isinstance(args, Arguments) else ()
     match items:
         case (StorageRef() as storage, int(offset), tuple(size), tuple(stride), bool(grad), hooks):
@@ -197,6 +204,28 @@ def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
     tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad)
     check_bounds(tensor, limits)
     return tensor
+
+
+def _quantized_tensor(args: Item, limits: PickleLimits) -> TensorRef:
+    """A tensor whose arguments have the quantizer before `requires_grad`."""
+    match args.items if isinstance(args, Arguments) else ():
+        case (storage, offset, size, stride, quantizer, *rest):
+            plain = _strided(Arguments((storage, offset, size, stride, *rest)), limits)
+            if plain.storage.dtype in QUANTIZED:
+                return replace(plain, quantizer=_quantizer(quantizer, plain.size))
+    raise ArchiveError("the archive holds a malformed quantized tensor")
+
+
+def _quantizer(item: Item, size: tuple[int, ...]) -> QuantizerRef:
+    match item.items if isinstance(item, Arguments) else ():
+        case (Global("torch.per_tensor_affine"), int() | float() as scale, int(zero_point)):
+            return QuantizerRef(float(scale), zero_point)
+        case (Global("torch.per_channel_affine"), TensorRef() as steps, TensorRef() as zeros,
+              int(axis)) if 0 <= axis < len(size):  # fmt: skip
+            dtypes = steps.storage.dtype, zeros.storage.dtype
+            if steps.size == zeros.size == (size[axis],) and dtypes == (float64, int64):
+                return QuantizerRef(steps, zeros, axis)
+    raise ArchiveError("the archive holds a malformed quantizer")
 
 
 def _tensor_over_bytes(args: Item, limits: PickleLimits) -> Value:
@@ -333,11 +362,12 @@ _TENSORS: dict[str, Rebuilder] = {
 ARCHIVE = Vocabulary(
     {
         **_TENSORS,
+        "torch._utils._rebuild_qtensor": _quantized_tensor,
         "torch.jit._pickle.restore_type_tag": _restore_tag,
         "collections.OrderedDict": _ordered_dict,
         **{name: _tagged_list(name) for name in _LISTS},
     },
-    _STORAGES,
+    {*_STORAGES, *_QUANTIZED_STORAGES, *_SCHEMES},
     {},
     True,
     "an archive may only refer to tensors, containers, devices and the classes in its own code",

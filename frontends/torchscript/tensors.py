@@ -13,10 +13,11 @@ from typing import IO
 import numpy as np
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.storage import Quantizer
 from tensorscript.eager.tensor import Tensor
 
 from .archive import Array, Records, Source, load_storage, load_tensor
-from .pickled import StorageRef, TensorRef
+from .pickled import QuantizerRef, StorageRef, TensorRef
 
 
 def open_private(source: Source) -> memoryview | bytearray | Source:
@@ -86,9 +87,17 @@ class TensorStore:
         if (known := self._tensors.get(id(ref))) is not None:
             return known[1]
         made = Tensor(load_tensor(ref, self._storage(ref.storage)), ref.storage.dtype)
+        if ref.quantizer is not None:
+            made._quantizer = self._quantizer(ref.quantizer)
         made.requires_grad = ref.requires_grad
         self._tensors[id(ref)] = (ref, made)
         return made
+
+    def _quantizer(self, ref: QuantizerRef) -> Quantizer:
+        scale, zero = ref.scale, ref.zero_point
+        if isinstance(scale, TensorRef) and isinstance(zero, TensorRef):
+            return Quantizer(self.tensor(scale)._array, self.tensor(zero)._array, ref.axis)
+        return Quantizer(np.array(scale, np.float64), np.array(zero, np.int64))
 
     def _storage(self, ref: StorageRef) -> Array:
         if (known := self._storages.get(ref.record)) is not None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import BlockArgument, SSAValue
 
+from tensorscript.base.dtypes import QUANTIZED
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral, TensorLiteral
 from tensorscript.dialects.ts.types import (
@@ -215,6 +216,8 @@ def _is_foldable(value: object) -> bool:
     match value:
         case ObjectValue():
             return False
+        case TensorLiteral():
+            return value.dtype not in QUANTIZED  # a constant has no scale
         case list() | tuple():
             return not hasattr(value, "_fields") and all(map(_is_foldable, value))
         case dict():

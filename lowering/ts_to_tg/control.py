@@ -54,13 +54,12 @@ from .merge import (
 from .text_values import is_textual, text_column
 from .values import (
     UNINITIALIZED,
-    ComplexTensor,
+    Compound,
     DictRef,
     ListRef,
     ObjectRef,
     Tensor,
     Text,
-    TupleValue,
     Value,
     Variant,
     is_scalar,
@@ -365,7 +364,7 @@ class _LoopState:
 
     def _flatten(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
         """`flatten` of a carried value; a tensor whose shape changes travels as a box."""
-        if isinstance(value, TupleValue | ComplexTensor):
+        if isinstance(value, Compound):
             pairs = enumerate(value.elements)
             parts = [self._flatten((*path, n), v, leaves) for n, v in pairs]
             return lambda it: value.with_elements(tuple(p(it) for p in parts))
@@ -426,7 +425,7 @@ class _LoopState:
 
     def _box(self, path: Path, old: Value, new: Value) -> bool:
         """Whether a tensor in a carried value changes its shape in a way that is new."""
-        if isinstance(old, TupleValue | ComplexTensor) and type(new) is type(old):
+        if isinstance(old, Compound) and type(new) is type(old):
             pairs = zip(old.elements, new.elements, strict=False)
             return any([self._box((*path, n), p, q) for n, (p, q) in enumerate(pairs)])
         if isinstance(old, Variant):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tensorscript.base.dtypes import QUANTIZED, float64, int64
 from tensorscript.base.dtypes import bool_ as tt_bool
-from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -48,6 +48,7 @@ from .values import (
     ListRef,
     ObjectRef,
     ObjectValue,
+    QuantizedTensor,
     Site,
     Storage,
     Tensor,
@@ -113,6 +114,8 @@ class Evaluator:
         if path in self.state:
             return self.state[path]
         if isinstance(value, TensorLiteral):
+            if value.dtype in QUANTIZED:
+                self.b.cannot(f"the quantized tensor {path or 'of a constant'}")
             made: Tensor | ComplexTensor
             if value.dtype.is_complex:
                 made = complex_literal(self.b, value.array, value.dtype, path)
@@ -399,7 +402,7 @@ def _scalar_test(dtype: object) -> Callable[[Value], bool]:
 
 
 _TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
-    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor),
+    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor | QuantizedTensor),
     tt.IntType: _scalar_test(int64),
     tt.FloatType: _scalar_test(float64),
     tt.BoolType: _scalar_test(tt_bool),

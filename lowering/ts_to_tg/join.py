@@ -33,10 +33,12 @@ from .values import (
     ABSENT,
     UNINITIALIZED,
     ComplexTensor,
+    Compound,
     DictRef,
     Grown,
     ListRef,
     ObjectRef,
+    QuantizedTensor,
     Site,
     Tensor,
     Text,
@@ -141,7 +143,7 @@ class Join:
                 return self._tensor(yes, no)
             case UnknownString() if other is not UNINITIALIZED:
                 return self._messages(yes, no)
-            case TupleValue() | ComplexTensor():
+            case TupleValue() | ComplexTensor() | QuantizedTensor():
                 return self._tuple(present, yes, no)
             case ListRef():
                 return self._list(yes, no)
@@ -239,7 +241,7 @@ class Join:
             return True
         if isinstance(value, Variant):
             return any(map(self._is_inner, (value.tag, *value.options)))
-        is_compound = isinstance(value, TupleValue | ComplexTensor)
+        is_compound = isinstance(value, Compound)
         return is_compound and any(map(self._is_inner, value.elements))
 
     def _scalar(self, yes: Value, no: Value) -> Rebuild:
@@ -252,7 +254,7 @@ class Join:
         present = no if yes is UNINITIALIZED else yes
         return (lambda it: present) if self._outer(present) else self._leaf(yes, no)
 
-    def _tuple(self, present: TupleValue | ComplexTensor, yes: Value, no: Value) -> Rebuild:
+    def _tuple(self, present: Compound, yes: Value, no: Value) -> Rebuild:
         size = len(present.elements)
         sides = []
         for side in (yes, no):

@@ -19,6 +19,7 @@ from .values import (
     FutureValue,
     ListRef,
     ObjectRef,
+    QuantizedTensor,
     Tensor,
     Text,
     TupleValue,
@@ -40,6 +41,8 @@ def kind_of(value: Value) -> Kind:
             return "a tensor", value.dtype, value.rank
         case ComplexTensor():
             return "a complex tensor", value.dtype, value.rank
+        case QuantizedTensor():
+            return "a quantized tensor", value.dtype, value.rank
         case TupleValue():
             return "a tuple", value.class_name, len(value.elements)
         case ListRef():
@@ -68,7 +71,7 @@ def is_constant(value: Value) -> bool:
     """Known as a whole, and no number: None, a string, a member of an enum, ..."""
     held = (
         Tensor | ComplexTensor | TupleValue | ListRef | DictRef | ObjectRef | Variant | Chosen
-        | UnknownString | Text | FutureValue
+        | UnknownString | Text | FutureValue | QuantizedTensor
     )  # fmt: skip
     return value is not UNINITIALIZED and not is_scalar(value) and not isinstance(value, held)
 

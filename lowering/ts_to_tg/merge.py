@@ -25,6 +25,7 @@ from .sizes import same_size
 from .text_values import TEXT, Textual, text_column
 from .values import (
     ComplexTensor,
+    Compound,
     DictRef,
     Grown,
     ListRef,
@@ -105,7 +106,7 @@ def placeholder(b: Builder, heap: Heap, value: Value) -> Value:
         return b.full(shape, 0, value.dtype)
     if is_scalar(value):
         return default_of(b, value)
-    if isinstance(value, TupleValue | ComplexTensor):
+    if isinstance(value, Compound):
         parts = [placeholder(b, heap, v) for v in value.elements]
         missing = any(p is NOTHING for p in parts)
         return NOTHING if missing else value.with_elements(tuple(parts))
@@ -183,7 +184,7 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
     if isinstance(value, Text):
         leaves.append(value.column)
         return lambda it: Text(next(it))
-    if isinstance(value, TupleValue | ComplexTensor):
+    if isinstance(value, Compound):
         parts = [flatten(b, v, leaves) for v in value.elements]
         return lambda it: value.with_elements(tuple(p(it) for p in parts))
     if isinstance(value, ListRef):

@@ -20,6 +20,7 @@ from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
+from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
 from .sizes import same_size
 from .values import ComplexTensor, Tensor, Value
@@ -85,6 +86,8 @@ class PlainRows:
         b, base = self.b, name.partition(".")[0]
         if "out" in name.partition(".")[2] and schema(name).is_out:
             return self._with_out(name, base, arguments)
+        if has_quantized(arguments):
+            return call_quantized(b, name, arguments, self.tensors)
         tensors = has_tensor(arguments)
         if tensors:
             self._check_dtypes(name, arguments)

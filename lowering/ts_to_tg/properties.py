@@ -19,6 +19,7 @@ from .values import (
     FutureValue,
     ListRef,
     ObjectRef,
+    QuantizedTensor,
     Tensor,
     TupleValue,
     Value,
@@ -127,7 +128,7 @@ def _num_to_tensor(ev: Evaluator, x: Value) -> Value:
 
 
 _ABSENT = (
-    "cuda", "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "cuda", "meta", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
     "sparse_csr", "xpu", "xla",
 )  # fmt: skip
 """What no tensor of a compiled program ever is."""
@@ -148,6 +149,7 @@ PROPERTIES: Rows = {
     "aten::sym_size": lambda ev, x, *d: ev.boxed(ev.b.call("tg::size", x, *d)),
     "prim::shape": _shape,
     "prim::dtype": _dtype_code,
+    "prim::is_quantized": lambda ev, x: isinstance(x, QuantizedTensor),
     "prim::device": lambda ev, x: Device("cpu"),
     "aten::device": _device,
     "prim::layout": lambda ev, x: 0,

@@ -37,6 +37,7 @@ from .divisors import DIVISORS
 from .element_arguments import ELEMENT_ARGUMENTS
 from .equivalents import EQUIVALENT
 from .factored import FACTORED
+from .fake_quantization import FAKE_QUANTIZATION
 from .gamma import GAMMA
 from .gaussian import GAUSSIAN
 from .histogram import HISTOGRAM
@@ -61,6 +62,7 @@ from .pooling import POOLING
 from .pooling_places import POOLING_PLACES
 from .product import PRODUCT
 from .properties import PROPERTIES
+from .quantization import QUANTIZATION
 from .random_numbers import RANDOM
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
@@ -151,6 +153,8 @@ _ROWS: Rows = {
     **SPECTRUM,
     **STFT,
     **WINDOW,
+    **FAKE_QUANTIZATION,
+    **QUANTIZATION,
 }
 
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)

@@ -117,6 +117,38 @@ class ComplexTensor:
         return self.real.is_same(other.real) and self.imag.is_same(other.imag)
 
 
+@dataclass(frozen=True, eq=False)
+class QuantizedTensor:
+    """Integers that stand for numbers, (integer - zero_point) * scale.
+
+    `dtype` is the quantized one; scale and zero point are numbers, known or not."""
+
+    integers: Tensor
+    dtype: DType
+    scale: Value
+    zero_point: Value
+
+    @property
+    def storage(self) -> Storage:
+        return self.integers.storage
+
+    @property
+    def shape(self) -> tuple[Expr, ...]:
+        return self.integers.shape
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return self.integers, self.scale, self.zero_point
+
+    def with_elements(self, elements: tuple[Value, ...]) -> QuantizedTensor:
+        integers, scale, zero_point = elements
+        return QuantizedTensor(integers, self.dtype, scale, zero_point)
+
+
 Site = tuple[object, ...]
 """The place in the program that makes a list: its op and the calls that lead to it."""
 
@@ -204,6 +236,10 @@ class FutureValue:
     """The result of a forked task, evaluated where it was forked."""
 
     value: Value
+
+
+Compound = TupleValue | ComplexTensor | QuantizedTensor
+"""Values that are made of others: `elements`, and `with_elements` for one of the same kind."""
 
 
 class _Uninitialized:

@@ -195,6 +195,7 @@ def __getattr__(name: str) -> Any:
     else:
         dtypes = _imported(_DTYPE_MODULE)
         found = dtypes.BY_NAME.get(name) or dtypes.NAMED.get(name)
+        found = found or next((d for d in dtypes.QUANTIZED if d.name == name), None)
         found = found or _imported(_OPERATOR_MODULE).lookup(name)
     globals()[name] = found
     return found

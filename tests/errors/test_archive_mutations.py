@@ -24,6 +24,7 @@ FORMATS = Path(__file__).parent.parent / "formats"
 SAMPLES = [
     *sorted((FORMATS / "samples").glob("*.pt")),
     *sorted((FORMATS / "old_samples").glob("*.pt")),
+    *sorted((FORMATS / "quantized_samples").glob("*.pt")),
 ]
 
 SECONDS = 5.0

@@ -1,0 +1,202 @@
+"""Quantized tensors: integers with a scale and a zero point, which may be known only at run time.
+
+An operator that is handed one is looked up here, by the same rules as in eager mode
+(`eager/kernels/quantization.py`): it makes or takes apart, keeps the grid of what it moves or
+chooses, commutes with a change of scale, has a grid of its own, or is refused. Weights that are
+quantized for each channel come as integers and scales (`torchscript/quantized_operators.txt`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tensorscript.base.dtypes import QUANTIZED, DType, float32, float64, int64, qint32, quint8
+from tensorscript.base.quantization import ASKED, BOUNDS, INTO, KEPT, SCALED
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const
+
+from .builder import Builder, Rows
+from .elements import as_expr
+from .values import QuantizedTensor, Tensor, Value
+
+Row = Callable[..., Value]
+
+_BY_CODE = {dtype.code: dtype for dtype in QUANTIZED}
+_OF_INTEGERS = {integers: dtype for dtype, integers in QUANTIZED.items()}
+
+
+def has_quantized(values: Sequence[Value]) -> bool:
+    """Whether there is a quantized tensor among the values, or in lists of them."""
+    return any(
+        isinstance(v, QuantizedTensor) or (isinstance(v, list) and has_quantized(v)) for v in values
+    )
+
+
+def call_quantized(b: Builder, name: str, arguments: list[Value], rows: Rows) -> Value:
+    """The result of an operator of which an argument is quantized.
+
+    Raises:
+        NotCompilable: it has no native form there.
+    """
+    base = name.partition(".")[0]
+    if (own := _OWN.get(base)) is not None:
+        return own(b, *arguments)
+    pure = base.removesuffix("_")
+    row = rows.get(pure + name[len(base) :]) or rows.get(pure)
+    if row is None or not isinstance(x := arguments[0], QuantizedTensor):
+        return b.cannot("has no native form on quantized tensors")
+    if base in ASKED:
+        return row(b, x.integers, *arguments[1:])
+    found = _by_rule(b, pure, row, x, arguments[1:])
+    if pure is base or base == pure:
+        return found
+    b.write(x.integers, found.integers)
+    return x
+
+
+def _by_rule(b: Builder, pure: str, row: Row, x: QuantizedTensor, rest: list[Value]) -> Value:
+    if pure in KEPT:
+        return _like(x, row(b, x.integers, *rest))
+    if pure in SCALED:
+        return _rounded(b, row(b, _centred(b, x), *rest), x)
+    if pure in BOUNDS:
+        return _bounded(b, x, *(rest or BOUNDS[pure]))
+    if pure in INTO:
+        scale, zero = INTO[pure]
+        own = zero if x.dtype is quint8 else zero - 128
+        return quantize(b, row(b, dequantize(b, x)), scale, own, x.dtype)
+    return b.cannot("has no native form on quantized tensors")
+
+
+def _like(x: QuantizedTensor, found: Value) -> Value:
+    """What moved integers of `x`, on its grid."""
+    if isinstance(found, list | tuple):
+        return type(found)(_like(x, part) for part in found)
+    same = isinstance(found, Tensor) and found.dtype is x.integers.dtype
+    return x.with_elements((found, x.scale, x.zero_point)) if same else found
+
+
+def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
+    if dtype is qint32:
+        b.cannot("quantized integers of 32 bits")
+    return (0.0, 255.0) if dtype is quint8 else (-128.0, 127.0)
+
+
+def _clipped(b: Builder, steps: Expr, zero: Expr, dtype: DType) -> Expr:
+    low, high = _limits(b, dtype)
+    moved = zero + call("round", steps)
+    return binary("min", binary("max", moved, const(low, moved.dtype)), const(high, moved.dtype))
+
+
+def _on_grid(b: Builder, x: Tensor, zero: Value, dtype: DType, steps: Callable[..., Expr],
+             *scales: Value) -> Tensor:  # fmt: skip
+    def fn(e: Expr, origin: Expr, *given: Expr) -> Expr:
+        return _clipped(b, steps(e, *given), origin, dtype)
+
+    return b.pointwise(fn, x, zero, *scales, dtype=QUANTIZED[dtype], compute=float32)
+
+
+def quantize(
+    b: Builder, x: Tensor, scale: Value, zero_point: Value, dtype: DType
+) -> QuantizedTensor:
+    """The numbers of `x` on one grid."""
+    if x.dtype is not float32:
+        b.error(f"Quantize only works on Float Tensor, got {x.dtype.word}")
+    integers = _on_grid(b, x, zero_point, dtype, lambda e, s: e * (const(1, s.dtype) / s), scale)
+    return QuantizedTensor(integers, dtype, scale, zero_point)
+
+
+def dequantize(b: Builder, x: Value) -> Tensor:
+    if isinstance(x, Tensor):
+        return b.cast(x, float32)
+    return b.pointwise(
+        lambda e, s, z: (e - z) * s,
+        x.integers,
+        x.scale,
+        x.zero_point,
+        dtype=float32,
+        compute=float32,
+    )
+
+
+def _centred(b: Builder, x: QuantizedTensor) -> Tensor:
+    return b.pointwise(lambda e, z: e - z, x.integers, x.zero_point, dtype=float32, compute=float32)
+
+
+def _rounded(b: Builder, steps: Tensor, x: QuantizedTensor) -> QuantizedTensor:
+    integers = _on_grid(b, steps, x.zero_point, x.dtype, lambda e: e)
+    return QuantizedTensor(integers, x.dtype, x.scale, x.zero_point)
+
+
+def _bounded(
+    b: Builder, x: QuantizedTensor, low: Value = None, high: Value = None
+) -> QuantizedTensor:
+    """The bounds are rounded to the grid first."""
+
+    def fn(e: Expr, s: Expr, z: Expr, *bounds: Expr) -> Expr:
+        on_grid = [_clipped(b, v * (const(1, s.dtype) / s), z, x.dtype) for v in bounds]
+        if low is not None:
+            e = binary("max", e, on_grid.pop(0))
+        return e if high is None else binary("min", e, on_grid.pop(0))
+
+    given = [v for v in (low, high) if v is not None]
+    integers = b.pointwise(
+        fn, x.integers, x.scale, x.zero_point, *given, dtype=x.integers.dtype, compute=float32
+    )
+    return x.with_elements((integers, x.scale, x.zero_point))
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _number(b: Builder, x: Value, dtype: object) -> Value:
+    """A scale or a zero point, of which a program may have made a tensor."""
+    if not isinstance(x, Tensor):
+        return x
+    found = as_expr(b.item(b.call("aten::reshape", x, [])))
+    return cast(found, dtype)  # type: ignore[arg-type]  # a DType
+
+
+def _quantize_row(b: Builder, x: Value, scale: Value, zero_point: Value, code: Value) -> Value:
+    if not isinstance(x, Tensor) or (dtype := _BY_CODE.get(code)) is None:
+        return b.cannot("has no native form of these arguments")
+    step, zero = _number(b, scale, float64), _number(b, zero_point, int64)
+    return quantize(b, x, step, zero, dtype)
+
+
+def _make_row(b: Builder, x: Tensor, scale: Value, zero_point: Value) -> Value:
+    if (dtype := _OF_INTEGERS.get(x.dtype)) is None:
+        b.error(f"no quantized dtype has integers of {x.dtype}")
+    return QuantizedTensor(x, dtype, scale, zero_point)
+
+
+def _cat(b: Builder, tensors: list[QuantizedTensor], dim: Value = 0) -> Value:
+    """Joined on the grid of the first one."""
+    first = tensors[0]
+    parts = [
+        t.integers
+        if (t.scale, t.zero_point) == (first.scale, first.zero_point)
+        else quantize(b, dequantize(b, t), first.scale, first.zero_point, first.dtype).integers
+        for t in tensors
+    ]
+    return _like(first, b.call("aten::cat", parts, dim))
+
+
+def _dequantize_row(b: Builder, x: Value) -> Value:
+    return [dequantize(b, v) for v in x] if isinstance(x, list) else dequantize(b, x)
+
+
+_OWN: Rows = {
+    "aten::dequantize": _dequantize_row,
+    "aten::int_repr": lambda b, x: b.copied(x.integers),
+    "aten::q_scale": lambda b, x: x.scale,
+    "aten::q_zero_point": lambda b, x: x.zero_point,
+    "aten::qscheme": lambda b, x: 0,
+    "aten::cat": _cat,
+}
+
+QUANTIZATION: Rows = {
+    "aten::quantize_per_tensor": _quantize_row,
+    "aten::_make_per_tensor_quantized_tensor": _make_row,
+    "aten::dequantize": _dequantize_row,
+}
+"""What ordinary tensors are handed to."""
