@@ -2,9 +2,9 @@
 
     python benchmarks/contender.py LIBRARY THREADS
 
-Reads commands and answers them, a line of JSON each: `list`, `prepare` and `time` (see the methods
-of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`: our eager tensors over
-NumPy in float64, which give what every candidate must return.
+Reads commands and answers them, a line of JSON each: `list`, `prepare`, `time` and `distance` (see
+the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`: our eager
+tensors over NumPy in float64, which give what every candidate must return.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from candidates import LIBRARIES, Call
+from distance import line_seconds
 from groups import GROUPS
 from peers import torch
 from workload import Workload
@@ -91,6 +92,10 @@ class Contender:
             _block(call())
         count = max(1, round(seconds / self.once[name]))
         return {"seconds": _seconds(call, count) / count}
+
+    def distance(self) -> Answer:
+        """Seconds of a cache line from one processor to another."""
+        return {"seconds": line_seconds()}
 
 
 def _seconds(call: Call, count: int) -> float:

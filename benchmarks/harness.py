@@ -6,6 +6,10 @@ library's. Only the process at turn runs; the others are stopped (SIGSTOP), thei
 with them. Turns are interleaved, round after round, so that noise of the machine hits all alike;
 each turn starts with untimed calls, which wake the pool and fill the caches.
 
+A virtual machine's processors may lie behind different third caches for seconds (`distance.py`). A
+round of turns with several threads waits, for a while, until they are near, so that all rounds of
+all libraries, and of another run, meet the same machine.
+
 What a candidate returns is checked against a float64 reference before it is timed. What counts is
 the ratio to the fastest peer of the same run, not the absolute time.
 """
@@ -19,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +35,12 @@ from rows import Row
 HERE = Path(__file__).resolve().parent
 TOLERANCE = 2e-3
 """Of the largest magnitude: what a float32 model may lose; a wrong result is far from it."""
+
+NEAR = 8e-8
+"""Seconds that a line takes between processors with one third cache, at most."""
+PATIENCE = 300.0
+"""Most seconds that a run waits for processors to be near; those of some machines never are."""
+PAUSE = 0.1
 
 
 @dataclass(frozen=True)
@@ -113,6 +124,7 @@ class Arena:
         self.threads, self.environment = threads, environment(threads)
         self.contenders = [Contender(n, threads, self.environment) for n in libraries]
         self.reference = Contender("reference", threads, self.environment)
+        self.patience = PATIENCE if threads > 1 else 0.0
 
     def __enter__(self) -> Arena:
         return self
@@ -145,6 +157,7 @@ class Arena:
                 row.bytes = float(work["bytes"] + size)
         samples: dict[str, list[float]] = {name: [] for name in ready}
         for turn in range(effort.rounds):
+            self._wait_until_near()
             for name, (contender, seconds) in ready.items():
                 own = effort.of(seconds)
                 if turn < own.rounds:
@@ -152,6 +165,12 @@ class Arena:
                     samples[name].append(answer["seconds"])
         row.seconds = {name: statistics.median(times) for name, times in samples.items()}
         return row
+
+    def _wait_until_near(self) -> None:
+        """Wait while the processors are apart, as long as there is patience."""
+        while self.patience > 0 and self.reference.ask(do="distance")["seconds"] > NEAR:
+            time.sleep(PAUSE)
+            self.patience -= PAUSE
 
     def _prepare(
         self, group: str, index: int, folder: str, row: Row
