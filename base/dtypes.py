@@ -205,6 +205,12 @@ _SIGNED_ORDER = (int8, int16, int32, int64)
 _FLOAT_ORDER = (float16, float32, float64)
 
 
+def minus_one(dtype: DType) -> int:
+    """-1 as an element of `dtype` compares: the greatest number where there is no sign."""
+    unsigned = dtype is uint8 or dtype in WIDE_UNSIGNED
+    return 2**dtype.bits - 1 if unsigned else -1
+
+
 def promote_types(a: DType, b: DType) -> DType:
     """PyTorch's `torch.promote_types`: the smallest dtype that both convert to.
 

@@ -108,6 +108,7 @@ FLOATING = {
     "rand": "check_uniform_bounds",
     "randn": "normal_kernel_cpu",
     "segment_reduce": "_segment_reduce_cpu",
+    "stft": "stft(...): expected a tensor of floating point or complex values",
     "std_mean": "std_mean only support floating point and complex dtypes",
     "var_mean": "var_mean only support floating point and complex dtypes",
     "_batch_norm_with_update": "batch_norm",
@@ -229,6 +230,7 @@ NOT_HALF = {
     "multi_margin_loss": "multi_margin_loss_cpu_kernel",
     "multilabel_margin_loss": "multilabel_margin_loss_forward_out_frame",
     "pdist": "pdist",
+    "stft": "MKL FFT doesn't support tensors of type: {word}",
 }
 """No float16 and no bfloat16."""
 

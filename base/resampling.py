@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 Array = np.ndarray
+_DOUBLE = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -34,32 +36,80 @@ def _hat(distance: Array) -> Array:
     return np.asarray(np.maximum(1 - distance, 0))
 
 
-def _keys(distance: Array) -> Array:
-    t, a = distance, -0.5
-    near = ((a + 2) * t - (a + 3)) * t * t + 1
-    far = ((t - 5) * t + 8) * t * a - 4 * a
-    return np.where(t < 1, near, np.where(t < 2, far, 0.0))
+def _cubic(a: float) -> Callable[[Array], Array]:
+    """Keys' cubic convolution (IEEE Trans. ASSP 29(6), 1981)."""
+
+    def weight(t: Array) -> Array:
+        near = ((a + 2) * t - (a + 3)) * t * t + 1
+        far = ((t - 5) * t + 8) * t * a - 4 * a
+        return np.where(t < 1, near, np.where(t < 2, far, 0.0))
+
+    return weight
 
 
 HAT = Filter(2, _hat)
-KEYS = Filter(4, _keys)
-"""Keys' cubic with a = -1/2, the one of antialiasing (IEEE Trans. ASSP 29(6), 1981)."""
+KEYS = Filter(4, _cubic(-0.5))
+"""The cubic of antialiasing."""
+CUBIC = Filter(4, _cubic(-0.75))
+"""The cubic without it."""
 
 
 def antialiased_weights(
-    filter: Filter, size: int, outputs: int, scale: float | None, align: bool
+    filter: Filter,
+    size: int,
+    outputs: int,
+    scale: float | None,
+    align: bool,
+    dtype: np.dtype[Any] = _DOUBLE,
 ) -> Array:
-    """How much each of `size` cells counts in each of the outputs: float64 (outputs, size).
+    """How much each of `size` cells counts in each of the outputs: (outputs, size) of `dtype`, in
+    which places are rounded.
 
     Shrinking widens the filter by the factor, as in Pillow's `Image.resize`.
     """
-    each = step(size, outputs, scale, align)
-    wide = max(each, 1.0)
-    centre = each * (np.arange(outputs) + 0.5)
-    reach = filter.taps / 2 * wide
+    each = dtype.type(step(size, outputs, scale, align))
+    wide = max(each, dtype.type(1))
+    centre = (np.float64(each) * (np.arange(outputs) + 0.5)).astype(dtype)
+    reach = dtype.type(filter.taps / 2) * wide
     low = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
     high = np.minimum((centre + reach + 0.5).astype(np.int64), size)
     cells = np.arange(size)
-    weights = filter.weight(np.abs((cells - centre[:, None] + 0.5) / wide))
+    apart = (cells.astype(dtype) - centre[:, None] + np.float64(0.5)) / wide
+    weights = filter.weight(np.abs(apart).astype(dtype))
     weights = np.where((cells >= low[:, None]) & (cells < high[:, None]), weights, 0)
-    return np.asarray(weights / weights.sum(1, keepdims=True))
+    return np.asarray(weights / weights.sum(1, keepdims=True, dtype=dtype))
+
+
+def interpolated_weights(
+    filter: Filter, size: int, outputs: int, scale: float | None, align: bool
+) -> Array:
+    """As `antialiased_weights`, of the `filter.taps` cells around an output's place alone; cells
+    beyond the border count as the one at it."""
+    each = step(size, outputs, scale, align)
+    at = np.arange(outputs) * each if align else (np.arange(outputs) + 0.5) * each - 0.5
+    if filter.taps == 2:
+        at = np.maximum(at, 0)
+    low = np.minimum(np.floor(at).astype(np.int64), size - 1)
+    rest = np.clip(at - low, 0, 1)
+    weights = np.zeros((outputs, size))
+    for offset in range(1 - filter.taps // 2, 1 + filter.taps // 2):
+        cells = np.clip(low + offset, 0, size - 1)
+        np.add.at(weights, (np.arange(outputs), cells), filter.weight(np.abs(offset - rest)))
+    return weights
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Weights of bytes: int32 `weights` / 2**`bits`, each of at most 16 bits."""
+
+    weights: Array
+    bits: int
+
+
+def fixed_point(weights: Array) -> FixedPoint:
+    """`weights` as Pillow's `Image.resize` rounds them for images of bytes, with as many bits as
+    the largest leaves."""
+    largest = float(weights.max())
+    bits = next((n for n in range(22) if int(0.5 + largest * 2 ** (n + 1)) >= 1 << 15), 22)
+    scaled = weights * 2**bits
+    return FixedPoint(np.trunc(scaled + np.copysign(0.5, scaled)).astype(np.int32), bits)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import real_dtype
+from tensorscript.base.dtypes import minus_one, real_dtype
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, array, cast, compute, floating, promoted, wrap
+from ..storage import Array, array, cast, compute, compute_dtype, floating, promoted, wrap
 from .linalg import distances
 from .loss import MEAN, reduced
 from .shapes import check_broadcast
@@ -69,13 +69,16 @@ def cosine_embedding(
             f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with "
             f"sizes {sizes}."
         )
-    dtype = floating(promoted(first, second))
-    a, b, y = cast(first, dtype), cast(second, dtype), compute(target)
-    small = a.dtype.type(1e-12)
-    size = ((a * a).sum(-1) + small) * ((b * b).sum(-1) + small)
-    cos = (a * b).sum(-1) / np.sqrt(size)
-    out = np.where(y == 1, 1 - cos, np.where(y == -1, np.maximum(cos - margin, 0), 0))
-    return wrap(reduced(out.astype(a.dtype), reduction), dtype)
+    common = promoted(first, second)
+    dtype = floating(common)
+    wide = compute_dtype(dtype)
+    a, b, y = cast(first, common), cast(second, common), compute(target)
+    dot, aa, bb = ((p * q).sum(-1).astype(wide) for p, q in ((a, b), (a, a), (b, b)))
+    small = wide.type(1e-12)
+    cos = dot / np.sqrt((aa + small) * (bb + small))
+    apart = np.where(y == minus_one(target.dtype), np.maximum(cos - margin, 0), 0)
+    out = np.where(y == 1, 1 - cos, apart)
+    return wrap(reduced(out.astype(wide), reduction), dtype)
 
 
 def triplet_margin(

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import uint8
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.resampling import HAT, KEYS, Filter, antialiased_weights, step
+from tensorscript.base.resampling import (
+    CUBIC,
+    HAT,
+    KEYS,
+    Filter,
+    antialiased_weights,
+    fixed_point,
+    interpolated_weights,
+    step,
+)
 
 from ..storage import Array, array, compute, wrap
 
 Kernel = Callable[..., Any]
-CUBIC = -0.75
-"""Coefficient of the cubic convolution kernel."""
+_COEFFICIENT = -0.75
+"""Of the cubic convolution kernel."""
 
 
 def _places(size: int, outputs: int, scale: float | None, align: bool) -> Array:
@@ -39,7 +50,7 @@ def _along(weights: Array, ndim: int, axis: int) -> Array:
 
 
 def _cubic(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
-    size, a = x.shape[axis], CUBIC
+    size, a = x.shape[axis], _COEFFICIENT
     at = _places(size, outputs, scale, align)
     low = np.floor(at).astype(np.int64)
     t = at - low
@@ -64,13 +75,26 @@ def _nearest(exact: bool) -> Callable[..., Array]:
 
 def _smooth(filter: Filter) -> Callable[..., Array]:
     def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
-        weights = antialiased_weights(filter, x.shape[axis], outputs, scale, align).astype(x.dtype)
+        weights = antialiased_weights(filter, x.shape[axis], outputs, scale, align, x.dtype)
         return np.asarray(np.moveaxis(np.moveaxis(x, axis, -1) @ weights.T, -1, axis))
 
     return run
 
 
 Axis = Callable[..., Array]
+Weights = Callable[..., Array]
+
+
+def _of_bytes(weigh: Weights) -> Axis:
+    """Sums of bytes in fixed point, rounded to bytes again: PyTorch follows Pillow here."""
+
+    def run(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
+        found = fixed_point(weigh(x.shape[axis], outputs, scale, align))
+        total = np.moveaxis(x, axis, -1).astype(np.int64) @ found.weights.T
+        rounded = (total + (1 << found.bits >> 1)) >> found.bits
+        return np.moveaxis(np.clip(rounded, 0, 255).astype(np.uint8), -1, axis)
+
+    return run
 
 
 def resample(self: Any, fn: Axis, sizes: Sequence[int], scales: Sequence[float | None],
@@ -83,16 +107,24 @@ def resample(self: Any, fn: Axis, sizes: Sequence[int], scales: Sequence[float |
         raise OperatorError(
             f"Input and output sizes should be greater than 0, but got output {list(sizes)}"
         )
-    for k in range(n):
+    for k in reversed(range(n)):
         x = fn(x, x.ndim - n + k, sizes[k], scales[k], align)
     return wrap(x, self.dtype)
 
 
-def _rows(name: str, n: int, fn: Axis, aligned: bool) -> dict[str, Kernel]:
+def _rows(
+    name: str, n: int, fn: Axis, aligned: bool, weigh: Weights | None = None
+) -> dict[str, Kernel]:
+    """`weigh` gives the weights that bytes are summed with."""
+    of_bytes = fn if weigh is None else _of_bytes(weigh)
+
+    def along(self: Any) -> Axis:
+        return of_bytes if self.dtype is uint8 else fn
+
     def plain(self: Any, sizes: Sequence[int], *rest: Any) -> Any:
         align, scales = (rest[0], rest[1:]) if aligned else (False, rest)
         filled = [*scales, *[None] * (n - len(scales))]
-        return resample(self, fn, sizes, filled, align)
+        return resample(self, along(self), sizes, filled, align)
 
     def vec(self: Any, sizes: Any, *rest: Any) -> Any:
         align, factors = (rest[0], rest[1]) if aligned else (False, rest[0])
@@ -100,7 +132,7 @@ def _rows(name: str, n: int, fn: Axis, aligned: bool) -> dict[str, Kernel]:
         if sizes is None:
             shape = array(self).shape[-n:]
             sizes = [int(np.floor(m * s)) for m, s in zip(shape, scales, strict=True)]
-        return resample(self, fn, sizes, scales, align)
+        return resample(self, along(self), sizes, scales, align)
 
     return {f"aten::{name}": plain, f"aten::{name}.vec": vec}
 
@@ -113,9 +145,9 @@ KERNELS: dict[str, Kernel] = {
     **_rows("_upsample_nearest_exact2d", 2, _nearest(exact=True), aligned=False),
     **_rows("_upsample_nearest_exact3d", 3, _nearest(exact=True), aligned=False),
     **_rows("upsample_linear1d", 1, _linear, aligned=True),
-    **_rows("upsample_bilinear2d", 2, _linear, aligned=True),
+    **_rows("upsample_bilinear2d", 2, _linear, True, partial(interpolated_weights, HAT)),
     **_rows("upsample_trilinear3d", 3, _linear, aligned=True),
-    **_rows("upsample_bicubic2d", 2, _cubic, aligned=True),
-    **_rows("_upsample_bilinear2d_aa", 2, _smooth(HAT), aligned=True),
-    **_rows("_upsample_bicubic2d_aa", 2, _smooth(KEYS), aligned=True),
+    **_rows("upsample_bicubic2d", 2, _cubic, True, partial(interpolated_weights, CUBIC)),
+    **_rows("_upsample_bilinear2d_aa", 2, _smooth(HAT), True, partial(antialiased_weights, HAT)),
+    **_rows("_upsample_bicubic2d_aa", 2, _smooth(KEYS), True, partial(antialiased_weights, KEYS)),
 }

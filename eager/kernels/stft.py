@@ -45,7 +45,7 @@ def stft(
     out = np.swapaxes(np.fft.rfft(frames) if one else np.fft.fft(frames), -1, -2)
     if normalized:
         out = out / np.sqrt(n_fft)
-    out = out.astype(np.complex128 if x.dtype.itemsize == 8 and x.dtype.kind == "f" else "c8")
+    out = out.astype(np.result_type(x.dtype, np.complex64))
     if return_complex is None and x.dtype.kind != "c":
         raise OperatorError("stft requires the return_complex parameter be given for real inputs")
     if return_complex or return_complex is None:

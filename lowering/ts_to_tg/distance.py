@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tensorscript.base.dtypes import minus_one
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -12,7 +13,7 @@ from .dims import dimension
 from .elements import compute_dtype
 from .emission import Body
 from .loss import MEAN, reduced
-from .pointwise import absolute, float_type
+from .pointwise import absolute
 from .reduction import combine
 from .values import Tensor, Value
 
@@ -148,23 +149,24 @@ def _cosine_embedding(
     *_: Value,
 ) -> Tensor:
     """1e-12 is added to the squared lengths, where cosine_similarity bounds the lengths."""
-    x, y = float_type(b, x), float_type(b, y)
-    wide = compute_dtype(b.result_type(x, y))
-    dims = [x.rank - 1]
-    both = b.pointwise(lambda p, q: p * q, x, y, dtype=wide, compute=wide)
-    dot = combine(b, both, dims, False, "add", wide)
+    common = b.result_type(x, y)
+    dtype = common if common.is_floating_point else b.default_dtype
+    wide = compute_dtype(dtype)
+    apart_at = minus_one(target.dtype)
+    held = wide if common.is_floating_point else common
 
-    def square(t: Tensor) -> Tensor:
-        return combine(b, t, dims, False, "add", wide, lambda e: e * e)
+    def dot(p: Tensor, q: Tensor) -> Tensor:
+        both = b.pointwise(lambda e, f: e * f, p, q, dtype=held, compute=held)
+        return combine(b, both, [x.rank - 1], False, "add", wide)
 
     def fn(s: Expr, m: Expr, n: Expr, t: Expr, low: Expr) -> Expr:
         cosine = s / call("sqrt", (m + 1e-12) * (n + 1e-12))
         zero = const(0, s.dtype)
-        apart = select(t.equals(-1), binary("max", cosine - low, zero), zero)
+        apart = select(t.equals(apart_at), binary("max", cosine - low, zero), zero)
         return select(t.equals(1), 1 - cosine, apart)
 
-    dtype = b.result_type(x, y)
-    out = b.pointwise(fn, dot, square(x), square(y), target, margin, dtype=dtype, compute=wide)
+    sums = dot(x, y), dot(x, x), dot(y, y)
+    out = b.pointwise(fn, *sums, target, margin, dtype=dtype, compute=wide)
     return reduced(b, out, reduction)
 
 

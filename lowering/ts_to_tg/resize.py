@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from tensorscript.base.dtypes import DType, float64, int64
+from tensorscript.base.dtypes import DType, float64, int64, uint8
 from tensorscript.base.dtypes import float32 as _F32
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.padding import check_sizes, check_structure
+from tensorscript.base.resampling import CUBIC, HAT, interpolated_weights
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Builder, Rows
+from .byte_images import resampled_bytes
 from .dims import sizes_of
 from .elements import as_expr, compute_dtype
 from .emission import Body
@@ -106,14 +109,17 @@ Scales = list[float | None]
 
 
 def target_sizes(
-    b: Builder, x: Tensor, size: Value, factors: Value, n: int
+    b: Builder, x: Tensor, size: Value, rest: Sequence[Value], n: int
 ) -> tuple[list[Expr], Scales]:
-    """Output sizes, and the scale factors that are given."""
+    """Output sizes, and the scale factors that are given: `rest` begins with a list of them, or
+    with one a dimension."""
     lead = x.rank - n
+    listed = rest[0] if rest and (size is None or isinstance(rest[0], list)) else None
     if size is not None:
-        return list(sizes_of(b, size)), [None] * n
+        scales = [v if isinstance(v, float) else None for v in listed or rest[:n]]
+        return list(sizes_of(b, size)), scales + [None] * (n - len(scales))
     out = []
-    for d, factor in enumerate(factors):
+    for d, factor in enumerate(listed or ()):
         old = x.shape[lead + d]
         if old.op == "const":
             out.append(const(int(int(str(old.value)) * factor)))
@@ -121,7 +127,7 @@ def target_sizes(
             out.append(simplify(old * int(factor)))
         else:
             b.cannot("a fractional scale of an unknown size")
-    return out, list(factors)
+    return out, list(listed or ())
 
 
 def _ratio(old: Expr, new: Expr, factor: float | None, kind: DType = _F32) -> Expr:
@@ -134,17 +140,14 @@ def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
     """Rows of `upsample_nearest{n}d`: the element at the scaled index (`exact`: its middle)."""
 
     def row(b: Builder, x: Tensor, size: Value, *rest: Value) -> Tensor:
-        factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-        sizes, scales = target_sizes(b, x, size, factors, n)
-        if size is not None:
-            scales = [v if isinstance(v, float) else None for v in rest[:n]] or scales
+        sizes, scales = target_sizes(b, x, size, rest, n)
         lead = x.rank - n
 
         def make(body: Body, i: list[Expr]) -> Expr:
             at = list(i[:lead])
             for d in range(n):
                 old, e = x.shape[lead + d], cast(i[lead + d], _F32)
-                scale = _ratio(old, sizes[d], scales[d] if d < len(scales) else None)
+                scale = _ratio(old, sizes[d], scales[d])
                 position = (e + 0.5) * scale if exact else e * scale
                 at.append(binary("min", cast(call("floor", position), int64), old - 1))
             return body.read(x, at, x.dtype)
@@ -176,11 +179,10 @@ def linear(n: int) -> Callable[..., Tensor]:
     """Linear, bilinear, trilinear: the mean of 2**n neighbours."""
 
     def row(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
-        factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-        sizes, scales = target_sizes(b, x, size, factors, n)
-        if size is not None:
-            scales = [v if isinstance(v, float) else None for v in rest[:n]]
-            scales += [None] * (n - len(scales))
+        sizes, scales = target_sizes(b, x, size, rest, n)
+        if x.dtype is uint8 and n == 2:
+            weigh = partial(interpolated_weights, HAT)
+            return resampled_bytes(b, x, sizes, scales, bool(align), weigh)
         lead = x.rank - n
         wide, kind = compute_dtype(x.dtype), _place(x)
 
@@ -213,8 +215,10 @@ def cubic_weight(distance: Expr) -> Expr:
 
 
 def _bicubic(b: Builder, x: Tensor, size: Value, align: bool, *rest: Value) -> Tensor:
-    factors = rest[0] if size is None or (rest and isinstance(rest[0], list)) else None
-    sizes, scales = target_sizes(b, x, size, factors, 2)
+    sizes, scales = target_sizes(b, x, size, rest, 2)
+    if x.dtype is uint8:
+        weigh = partial(interpolated_weights, CUBIC)
+        return resampled_bytes(b, x, sizes, scales, bool(align), weigh)
     lead = x.rank - 2
     wide, kind = compute_dtype(x.dtype), _place(x)
 
