@@ -198,6 +198,13 @@ def from_numpy(dtype: np.dtype) -> DType:
     raise TypeError(f"can't convert np.ndarray of type {np.dtype(dtype)}")
 
 
+def numbers(stored: np.ndarray, dtype: DType) -> np.ndarray:
+    """The numbers that storage elements are: the storage itself, or float32 for bfloat16 bits."""
+    if dtype is not bfloat16:
+        return stored
+    return (stored.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
 WIDE_UNSIGNED = frozenset((uint16, uint32, uint64))
 """Dtypes that PyTorch has for storage first of all: they meet no other integers, and few operators
 compute in them (`operand_dtypes`)."""

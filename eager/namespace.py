@@ -143,9 +143,9 @@ def _is_too_large(found: Any, data: Any, dtype: DType | None) -> bool:
 
 def _copied(source: Tensor, dtype: DType | None, requires_grad: bool) -> Tensor:
     """A tensor made of a tensor: a trace follows it."""
-    warnings.warn(_COPY_CONSTRUCTED, UserWarning, stacklevel=3)
     if (tracer := active_tracer()) is not None:
         tracer.builds("tensor")
+    warnings.warn(_COPY_CONSTRUCTED, UserWarning, stacklevel=3)
     plain = call_overload("aten::detach", (source,))
     copy = (plain, CPU, dtype or source.dtype, False, True, None)
     made: Tensor = call_overload("aten::detach", (call_overload("aten::to.device", copy),))
@@ -421,7 +421,7 @@ FACES: dict[str, Face] = {
     "manual_seed": manual_seed,
     "result_type": result_type,
     "promote_types": promote_types,
-    "numel": lambda x: x.numel(),
+    "numel": lambda input: input._array.size,
     "get_default_dtype": get_default_dtype,
     "set_default_dtype": set_default_dtype,
     "set_grad_enabled": set_grad_enabled,

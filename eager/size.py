@@ -10,6 +10,8 @@ import numpy as np
 
 from tensorscript.base.errors import DimensionError
 
+from .storage import TensorBase
+
 
 class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple that stays a Size when it is cut, joined or repeated."""
@@ -17,7 +19,8 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        return math.prod(self)
+        """How many elements that is; a constant in a trace."""
+        return math.prod(int(n._array) if isinstance(n, TensorBase) else n for n in self)
 
     def __repr__(self) -> str:
         return f"torch.Size({list(self)})"

@@ -25,6 +25,7 @@ from tensorscript.base.dtypes import (
     float32,
     from_numpy,
     int64,
+    numbers,
     result_type,
     scalar_dtype,
 )
@@ -133,17 +134,13 @@ def round_to_bfloat16(values: Array) -> NDArray[np.uint16]:
     return np.where(np.isnan(wide), np.uint16(0x7FC0), out)
 
 
-def widen_bfloat16(bits: Array) -> NDArray[np.float32]:
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
 def array(t: TensorBase) -> Array:
     return t._array
 
 
 def value(t: TensorBase) -> Array:
     """The numbers of `t`: its array, or float32 for bfloat16 (a copy)."""
-    return widen_bfloat16(t._array) if t.dtype is bfloat16 else t._array
+    return numbers(t._array, t.dtype)
 
 
 def compute(t: TensorBase) -> Array:

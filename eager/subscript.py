@@ -10,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, uint8
+from tensorscript.base.dtypes import bool_, int64, uint8
 from tensorscript.base.errors import DimensionError, ValueRangeError
 
+from .device import CPU
 from .dispatch import call_overload
 from .indexing import items_of
 from .storage import TensorBase, value, wrap, wrap_like
 from .tracing import active_tracer, number_of
 
 _END = 2**63 - 1
+_STRIDED = 0
+"""The layout as scripts have it."""
 
 
 def get(x: TensorBase, index: Any) -> Any:
@@ -43,7 +46,9 @@ def put(x: TensorBase, index: Any, source: Any) -> None:
     """
     if not isinstance(source, TensorBase):
         source = wrap(np.asarray(source), x.dtype)
-    part, tensors = (x, []) if index is Ellipsis or index == () else _selected(x, index)
+    if index is False:
+        return
+    part, tensors = _target(x, index)
     if tensors:
         call_overload("aten::index_put_", (part, tensors, _without_ones(source), False))
     elif part._array.shape == source._array.shape:
@@ -54,6 +59,13 @@ def put(x: TensorBase, index: Any, source: Any) -> None:
         sizes = list(part._array.shape)
         wide = call_overload("aten::expand", (_without_ones(source), sizes, False))
         call_overload("aten::copy_", (part, wide, False))
+
+
+def _target(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
+    """What `x[index] = ..` writes to: a view, and index tensors into it."""
+    if index is Ellipsis or index == ():
+        return x, []
+    return (call_overload("aten::unsqueeze", (x, 0)), []) if index is True else _selected(x, index)
 
 
 def _without_ones(source: TensorBase) -> Any:
@@ -83,12 +95,29 @@ def _selected(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
             x = call_overload("aten::unsqueeze", (x, dim))
             dim += 1
         else:
-            if isinstance(item, bool | np.bool_):
-                x = call_overload("aten::unsqueeze", (x, dim))
             tensors += [None] * (dim - len(tensors))
-            tensors.append(_index_tensor(item))
+            if (chosen := _truth(item)) is None:
+                tensors.append(_index_tensor(item))
+            else:
+                x = call_overload("aten::unsqueeze", (x, dim))
+                tensors.append(_all_or_none(chosen))
             dim += 1
     return x, tensors
+
+
+def _truth(item: Any) -> bool | None:
+    """A bool, or a 0-dim mask: whether all of a new dimension of size 1 is selected."""
+    if isinstance(item, TensorBase):
+        is_one = item._array.ndim == 0 and item.dtype in (bool_, uint8)
+        return bool(item._array) if is_one else None
+    return bool(item) if isinstance(item, bool | np.bool_) else None
+
+
+def _all_or_none(chosen: bool) -> TensorBase:
+    """The index tensor of the only position, or of none."""
+    options = (int64, _STRIDED, CPU, None, None)
+    made: TensorBase = call_overload("aten::empty.memory_format", ([int(chosen)], *options))
+    return call_overload("aten::fill_.Scalar", (made, 0.0)) if chosen else made
 
 
 def _width(item: Any) -> int:

@@ -151,6 +151,8 @@ class Tensor(
             return
         check_leaf(self)
         new = _assigned(source, self)
+        if index is False:
+            return
         view, advanced = split(self._array, index)
         target = view if advanced is None else gather(view, advanced)
         plain = advanced is None or index is True

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from xdsl.ir import Block, Operation, SSAValue
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, numbers
+from tensorscript.base.tensor_text import tensor_text
 
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from .locations import scope_of, span_of
@@ -66,12 +67,15 @@ def _element_text(value: object, dtype: DType) -> str:
 
 def _tensor_text(value: TensorLiteral) -> str:
     if value.array.size == 1:
-        return "{" + _element_text(value.array.reshape(-1)[0].item(), value.dtype) + "}"
+        element = numbers(value.array, value.dtype).reshape(-1)[0].item()
+        return "{" + _element_text(element, value.dtype) + "}"
     if value.array.size > LARGEST_SHOWN:
         return "<Tensor>"
-    shown = " ".join(f" {_element_text(v.item(), value.dtype)}" for v in value.array.reshape(-1))
-    sizes = ",".join(map(str, value.array.shape))
-    return f"{shown} [ CPU{value.dtype.word}Type{{{sizes}}} ]"
+    kind = f"CPU{value.dtype.word}Type"
+    if not value.dtype.is_complex:
+        return tensor_text(numbers(value.array, value.dtype), kind).replace("\n", " ")
+    shown = " ".join(f" {v.item()}" for v in value.array.reshape(-1))
+    return f"{shown} [ {kind}{{{','.join(map(str, value.array.shape))}}} ]"
 
 
 def value_text(value: object) -> str:

@@ -15,6 +15,7 @@ from tensorscript.base.scalar_range import check_range
 
 from ..indexing import check_index, check_mask, warn_of_bytes
 from ..indexing import gather as gather_view
+from ..memory_format import in_order
 from ..storage import Array, TensorBase, array, compute, make, to_storage, value, wrap
 from .shapes import check_broadcast, normal_dim
 
@@ -114,8 +115,10 @@ def masked_select(self: Any, mask: Any) -> Any:
 
 
 def nonzero(self: Any) -> Any:
+    """The places of elements that are not zero, (n, d), in memory the first index of all first."""
     a = value(self)
-    return wrap(np.argwhere(a) if a.ndim else np.zeros((int(a != 0), 0), np.int64), int64)
+    found = np.argwhere(a) if a.ndim else np.zeros((int(a != 0), 0), np.int64)
+    return wrap(in_order(found, range(found.ndim)), int64)
 
 
 def nonzero_numpy(self: Any) -> list[Any]:

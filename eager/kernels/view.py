@@ -158,7 +158,7 @@ def broadcast_tensors(tensors: Sequence[Any]) -> list[Any]:
     shape: tuple[int, ...] = ()
     for x in tensors:
         shape = broadcast(shape, array(x).shape)
-    return [expand(x, shape) for x in tensors]
+    return [x if array(x).shape == shape else expand(x, shape) for x in tensors]
 
 
 def _alias(self: Any, *_: Any) -> Any:

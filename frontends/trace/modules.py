@@ -25,6 +25,7 @@ from tensorscript.frontends.script.modules import is_exported
 from tensorscript.frontends.script.program import ClassInfo, Compiled
 from tensorscript.frontends.script.python_names import qualified_name
 
+from .facts import type_of
 from .function import compiled_block
 from .tracer import Tracer
 
@@ -174,10 +175,17 @@ class ModuleTree:
     # -- while recording ----------------------------------------------------------------------
 
     def introduce(self, tracer: Tracer) -> None:
-        """Let the tracer know modules, parameters and buffers."""
+        """Let the tracer know modules, parameters and buffers.
+
+        A module that stands in several places is called at the last, in one parent at the first; a
+        tensor is that of the first.
+        """
+        seen: set[tuple[Path, int]] = set()
         for module, path in self._modules:
             tracer.attribute(path, self.types[path])
-            tracer.submodule(module, path)
+            if (key := (path[:-1], id(module))) not in seen:
+                seen.add(key)
+                tracer.submodule(module, path)
         tracer.foreign.update(self._foreign)
         for child, path in self._scripted:
             place = tracer.attribute(path, self.types[path])
@@ -186,6 +194,10 @@ class ModuleTree:
             place = tracer.attribute(path, TENSOR)
             if not tracer.knows(tensor):
                 tracer.know(tensor, place)
+
+    def complete_types(self) -> dict[Path, Attribute]:
+        """The types of parameters and buffers with sizes, strides and gradient flags."""
+        return {path: type_of(tensor) for tensor, path in self._tensors}
 
     @contextmanager
     def observed(self, tracer: Tracer) -> Iterator[None]:

@@ -80,7 +80,7 @@ def record_function(
     settle_forks(body)
     unique = linker.program.unique(name)
     outline_forks(linker.program, unique, body)
-    drop_dead(body)
+    _clean(body)
     made = compiled_block(unique, body)
     linker.program.add(made)
     return made
@@ -104,15 +104,22 @@ def record_method(
 
     def cleaned(owner: str, block: Block) -> None:
         outline_forks(tree.linker.program, owner, block)
-        drop_dead(block)
+        _clean(block)
 
     def define(module: ClassType, block: Block) -> str:
         cleaned(module.class_name.data, block)
         return tree.add_method(module, block)
 
-    Scopes(tree.types, tracer.attributes).to_methods(body, define)
+    Scopes(tree.types, tracer.attributes, tree.complete_types()).to_methods(body, define)
     cleaned(f"{tree.root.name}.{name}", body)
     return tree.define(tree.root, name, body)
+
+
+def _clean(block: Block) -> None:
+    """Drop dead code as PyTorch does, twice: what a dead node put into lists is seen by nobody in
+    the second round."""
+    drop_dead(block)
+    drop_dead(block)
 
 
 def trace_entry(tracer: Tracer, function: Callable[..., Any], example: Example) -> None:

@@ -17,7 +17,7 @@ attributes, and any value may be read anywhere. Four steps make methods of that:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute
@@ -58,10 +58,12 @@ class _Attributes:
     Attributes:
         types: the type of every module, parameter and buffer by path.
         places: the value that stands for an attribute while tracing.
+        complete: the type with sizes that a parameter or buffer has where it is passed in.
     """
 
     types: dict[Path, Attribute]
     places: dict[Path, Value]
+    complete: Mapping[Path, Attribute]
 
     def give_self(self, block: Block) -> None:
         """Pass every submodule call its module."""
@@ -87,12 +89,13 @@ class _Attributes:
                     in_front[:0] = chain
                     known[value] = chain[-1].output if chain else block.params[0]
                 else:
-                    known[value] = block.add_param(value.type)
+                    known[value] = block.add_param(self.complete.get(path, value.type), value.name)
                     wanted.append(value)
             return known[value]
 
         for node in _scopes(block):
-            node.inputs += [local(v) for v in self.resolve(node.blocks[0], path_of(node))]
+            inner = self.resolve(node.blocks[0], path_of(node))
+            node.inputs += [v if isinstance(v.type, ClassType) else local(v) for v in inner]
         for node in block.nodes:
             node.inputs = [local(v) for v in node.inputs]
         block.outputs = [local(v) for v in block.outputs]
@@ -249,14 +252,16 @@ class Scopes:
     Attributes:
         types: of every module, parameter and buffer by path; the traced module's path is ().
         places: what stood for attributes while tracing.
+        complete: the types of parameters and buffers with their sizes.
     """
 
     types: dict[Path, Attribute]
     places: dict[Path, Value]
+    complete: Mapping[Path, Attribute]
 
     def to_methods(self, body: Block, define: Define) -> None:
         """Make methods of the submodule calls in `body`, whose first parameter is `self`."""
-        attributes = _Attributes(self.types, self.places)
+        attributes = _Attributes(self.types, self.places, self.complete)
         attributes.give_self(body)
         attributes.resolve(body, ())
         _Lifting().run(body)

@@ -85,9 +85,12 @@ def _tensor_overload(found: Schema) -> Schema | None:
 
 
 def _with_options(found: Schema, arguments: Arguments) -> Arguments:
-    """The options of a creation function as the binding fills them in."""
+    """The options of a creation function as the binding fills them in; a layout that is a number
+    says that the call is an operator's own, not a program's."""
     at = {a.name: i for i, a in enumerate(found.arguments)}
     if not {"dtype", "layout", "device", "pin_memory"} <= at.keys():
+        return arguments
+    if isinstance(arguments[at["layout"]], int):
         return arguments
     out = list(arguments)
     if out[at["pin_memory"]] is None and found.base_name != "to":

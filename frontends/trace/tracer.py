@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import DType, int64
+from tensorscript.base.dtypes import DType, int64, numbers
 from tensorscript.base.schema import Schema, SchemaType, schema
 from tensorscript.base.source import Span
+from tensorscript.base.tensor_text import tensor_text
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -47,7 +48,6 @@ from .cautions import TracingError
 from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .parts import Parts, parts_of
 from .places import here, name_of
-from .printed import tensor_text
 from .spelling import WrappedNumber, out_of_place, spelled
 
 ATTRIBUTE = "prim::TracedAttr"
@@ -151,7 +151,7 @@ class Tracer:
         if tensor.requires_grad:
             raise TracingError(
                 "Cannot insert a Tensor that requires grad as a constant. Consider making it a "
-                f"parameter or input, or detaching the gradient\nTensor:\n{tensor_text(tensor)}"
+                f"parameter or input, or detaching the gradient\nTensor:\n{_shown(tensor)}"
             )
         literal = TensorLiteral(tensor._array, tensor.dtype)
         made = self.constant(literal, type_of(tensor), here())
@@ -167,7 +167,7 @@ class Tracer:
         if (known := self._values.get(id(tensor))) is not None:
             return known[1]
         raise TracingError(
-            f"output 1 ({tensor_text(tensor)}) of traced region did not have observable data "
+            f"output 1 ({_shown(tensor)}) of traced region did not have observable data "
             "dependence with trace inputs; this probably indicates your program cannot be "
             "understood by the tracer."
         )
@@ -335,8 +335,8 @@ class Tracer:
         return node.output
 
     def submodule(self, module: object, path: tuple[str, ...]) -> None:
-        """Calls of `module` are calls of the submodule at `path`, the first one it stands at."""
-        self._modules.setdefault(id(module), path)
+        """Calls of `module` are calls of the submodule at `path`."""
+        self._modules[id(module)] = path
 
     def enter(self, module: object) -> Block:
         """Begin the call of a module; gives the block to go on with when it is over."""
@@ -404,3 +404,8 @@ def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
     if kind.kind == "Generator":
         raise TracingError("a trace cannot hold a random generator: call without `generator`")
     raise TracingError(f"a trace cannot hold a constant of type {type(value).__name__}")
+
+
+def _shown(tensor: TensorBase) -> str:
+    """A tensor in a message."""
+    return tensor_text(numbers(tensor._array, tensor.dtype), f"torch.{tensor.dtype.word}Tensor")

@@ -148,6 +148,8 @@ STRIDES: tuple[Act, ...] = (
     lambda t: t.meshgrid(t.zeros(2), t.zeros(3), indexing="xy")[1],
     lambda t: t.atleast_2d(t.zeros(3)),
     lambda t: t.zeros(2).set_(),
+    lambda t: t.ones(2, 3).nonzero(),
+    lambda t: t.ones(3).nonzero(),
 )
 
 

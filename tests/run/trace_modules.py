@@ -10,6 +10,18 @@ from typing import Any
 
 Shapes = tuple[Any, ...]
 
+
+def _shared(linear: Any, n: Any) -> Any:
+    """One submodule in several places."""
+    return n.Sequential(linear, n.Sequential(linear, n.ReLU()), n.Sequential(n.Tanh()), linear)
+
+
+def _tied(embedding: Any, linear: Any, n: Any) -> Any:
+    """One parameter in two submodules."""
+    linear.weight = embedding.weight
+    return n.Sequential(embedding, linear)
+
+
 MODULES: dict[str, tuple[Callable[[Any], Any], Shapes]] = {
     "linear": (lambda n: n.Linear(3, 4), ("2 3",)),
     "perceptron": (
@@ -57,5 +69,7 @@ MODULES: dict[str, tuple[Callable[[Any], Any], Shapes]] = {
     "upsample": (lambda n: n.Upsample(scale_factor=2), ("1 2 4 4",)),
     "unfold": (lambda n: n.Unfold(2), ("1 2 4 4",)),
     "unflatten": (lambda n: n.Unflatten(1, (2, 2)), ("2 4",)),
+    "shared": (lambda n: _shared(n.Linear(2, 2), n), ("3 2",)),
+    "tied": (lambda n: _tied(n.Embedding(4, 3), n.Linear(3, 4), n), ("l2",)),
     "cosine": (lambda n: n.CosineSimilarity(), ("2 3", "2 3")),
 }  # fmt: skip

@@ -99,6 +99,13 @@ _BODIES = {
     "return a + b + c[0] + d + e, torch.stack([a, b]), v, i",
     "loop": "result = x[0]\nfor i in range(x.size(0)):\n    result = result * x[i]\nreturn result",
     "out": "y = torch.zeros(2, 3)\ntorch.add(x, x, out=y)\nreturn y",
+    "counts": "n = x.shape.numel()\nreturn x.numel() * x, torch.numel(x) * x, torch.zeros(n)",
+    "operands as they are": "a, b = torch.broadcast_tensors(x, x)\nreturn F.mse_loss(x, x), a, x",
+    "masks without dimensions": "y = x.sum()\nz = x.clone()\nz[True] = 1\n"
+    "return y[y > 0], z[False]",
+    "dead lists": "y = x * 2\nfor row in y:\n    pass\ny.fill_(2)\nreturn x + 1",
+    "places of elements": "y = (x > 0.5).nonzero()\nreturn y.float() * 2",
+    "a constant": "y = x + torch.tensor([[-1.0], [2.5]])\nreturn y, x * torch.tensor([[1], [20]])",
     "augmented": "y = x.clone()\ny[:, 0] += 1\nreturn y",
     "fork": "f = torch.jit.fork(torch.relu, x)\ny = x * 2\nreturn torch.jit.wait(f) + y",
     "forks": "two = [torch.jit.fork(lambda a, b: (a + b, a), x, k) for k in (1, 2)]\n"
