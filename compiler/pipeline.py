@@ -75,6 +75,13 @@ def _fuse_attention(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     return module
 
 
+def _fuse(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    by_parts = not targets.parse(options.target, options.cpu).is_ptx
+    for func in functions(module):
+        fuse_cpu(func, by_parts)
+    return module
+
+
 def _plan_storage(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     for func in loop_functions(module):
         if func.role.data == "host":
@@ -145,7 +152,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "fuse",
         "kernels",
-        _each_function(fuse_cpu),
+        _fuse,
         "ops that share outer loops become one kernel; after inlining, so that groups are small",
         ends=True,
     ),

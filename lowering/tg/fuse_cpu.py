@@ -153,7 +153,7 @@ def _joins(group: Group, op: KernelSource) -> int | None:
         # Only an epilogue of the same domain: its tile is still in registers.
         full = len(group.dims)
         whole = shared == full == len(_dims(op)) and isinstance(op, ComputeOp)
-        return shared if whole else _joins_parts(group, op)
+        return shared if whole else None
     if isinstance(op, ComputeOp) and all(isinstance(m, ComputeOp) for m in group.ops):
         whole = shared == len(group.dims) == len(_dims(op))
         return shared if whole else None
@@ -165,7 +165,7 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     return shared
 
 
-def _joins_parts(group: Group, op: ComputeOp | ReductionOp) -> int | None:
+def _joins_parts(group: Group, op: KernelSource) -> int | None:
     """The same for what reads the group's product by parts of its columns; `is_cut` answers for
     all of its readers alike."""
     product = group.ops[0]
@@ -189,7 +189,8 @@ def _siblings(group: Group, op: KernelSource) -> bool:
 class _Fuser:
     """Assigns each op of one block to a group."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_parts: bool) -> None:
+        self.by_parts = by_parts
         self.groups: list[Group] = []
         self.order: list[Group | Operation] = []
         self.made_in: dict[SSAValue, int] = {}
@@ -220,13 +221,18 @@ class _Fuser:
 
     def _place(self, op: KernelSource, where: int) -> int:
         latest = self.order[where] if where >= 0 else None
-        if isinstance(latest, Group) and (shared := _joins(latest, op)) is not None:
+        if isinstance(latest, Group) and (shared := self._shared(latest, op)) is not None:
             latest.shared = shared
             return self._add_to(latest, op)
         last = self.order[-1] if self.order else None
         if isinstance(last, Group) and where < last.index and _siblings(last, op):
             return self._add_to(last, op)
         return self._new_group(op).index
+
+    def _shared(self, group: Group, op: KernelSource) -> int | None:
+        """The number of shared dimensions if `op` may become a stage of the group, else None."""
+        shared = _joins(group, op)
+        return _joins_parts(group, op) if shared is None and self.by_parts else shared
 
     def _add_to(self, group: Group, op: KernelSource) -> int:
         group.ops.append(op)
@@ -282,13 +288,13 @@ def make_kernel(group: Group, name: str) -> KernelOp:
     return kernel
 
 
-def _fuse_block(block: Block, counter: list[int]) -> None:
-    fuser = _Fuser()
+def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> None:
+    fuser = _Fuser(by_parts)
     for op in list(block.ops):
         inside = () if isinstance(op, KernelOp) else op.regions
         for region in inside:
             for inner in region.blocks:
-                _fuse_block(inner, counter)
+                _fuse_block(inner, counter, by_parts)
         fuser.add(op)
     for item in fuser.order:
         if isinstance(item, Group):
@@ -300,7 +306,11 @@ def _fuse_block(block: Block, counter: list[int]) -> None:
             block.add_op(item)
 
 
-def fuse_cpu(func: FuncOp) -> bool:
-    """Group the ops of a function (and of the regions in it) into tg.kernel ops."""
-    _fuse_block(func.block, [0])
+def fuse_cpu(func: FuncOp, by_parts: bool = True) -> bool:
+    """Group the ops of a function (and of the regions in it) into tg.kernel ops.
+
+    Args:
+        by_parts: a product takes readers of its parts, too.
+    """
+    _fuse_block(func.block, [0], by_parts)
     return True

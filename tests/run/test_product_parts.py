@@ -133,6 +133,15 @@ def test_what_is_no_constant_is_not_packed_by_parts() -> None:
     assert not is_in_parts(ts.compile(gated, (x, w), fallback="error"))
 
 
+def test_threads_of_a_gpu_have_an_element_each() -> None:
+    x, model = np.ones((4, 64), "f4"), Gated(64, 64).eval()
+    here, gpu = (
+        ts.compile(model, (x,), target=target).ir("kernels").count("tg.kernel")
+        for target in ("cpu", "ptx-emulate:sm_80")
+    )
+    assert (here, gpu) == (1, 2)
+
+
 def logical(m: int, k: int, w: int, parts: int) -> ModuleOp:
     return parse_module(LOGICAL.format(m=m, k=k, w=w, n=parts * w, last=(parts - 1) * w))
 
