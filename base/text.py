@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -73,6 +74,12 @@ def place_of(codes: Sequence[int], part: Sequence[int], start: int, step: int) -
     places = range(start, last + 1 if step > 0 else -1, step)
     fits = (k for k in places if 0 <= k <= last and list(codes[k : k + len(part)]) == list(part))
     return next(fits, -1)
+
+
+def write_text(codes: Sequence[int], stream: int) -> None:
+    """Write bytes to the standard output (1) or error (2)."""
+    target = sys.stdout if stream == 1 else sys.stderr
+    target.write(decoded(bytes(codes)))
 
 
 def encoded(x: Any) -> Any:

@@ -168,8 +168,14 @@ class StagedFunction:
     def names(self) -> tuple[str, ...]:
         return self.described.plan.inputs
 
-    def lower(self, specs: Sequence[ArgumentSpec] = (), keep: bool = False) -> Lowered:
-        """Run what is left of the pipeline; the loaded module stays as it is."""
+    def lower(
+        self, specs: Sequence[ArgumentSpec] = (), keep: bool = False, alone: bool = False
+    ) -> Lowered:
+        """Run what is left of the pipeline; the loaded module stays as it is.
+
+        Args:
+            alone: has no meaning; a dumped program says what its text says.
+        """
         report = Report()
         if keep:
             report.modules[self.stage.name] = self.module.clone()

@@ -48,7 +48,9 @@ class Exportable(Protocol):
     @property
     def latest_specs(self) -> tuple[ArgumentSpec, ...] | None: ...
 
-    def lower(self, specs: Sequence[ArgumentSpec]) -> Lowered: ...
+    def lower(
+        self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
+    ) -> Lowered: ...
 
 
 def c_name(name: str) -> str:
@@ -62,8 +64,6 @@ def _refuse_effects(lowered: Lowered, name: str) -> None:
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
-    if own.said is not None:
-        raise NotCompilable(f"cannot export {name}: it prints or warns")
     if own.random is not None:
         raise NotCompilable(
             f"cannot export {name}: it draws random numbers from this process's generator"
@@ -204,7 +204,7 @@ def export_object(
         UserError: nothing was specialised yet, or there are no weights for a file.
     """
     symbol = c_name(name or function.__name__)
-    lowered = function.lower(_specs(function))
+    lowered = function.lower(_specs(function), alone=True)
     _refuse_effects(lowered, symbol)
     made = exported(lowered, function, symbol, weights is not None)
     target = targets.parse(function.options.target, function.options.cpu)

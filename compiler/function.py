@@ -340,9 +340,11 @@ class CompiledFunction:
             return False
         return True
 
-    def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
+    def lower(
+        self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
+    ) -> Lowered:
         """Run the pipeline without generating code; see `Specialiser.lower`."""
-        return self._specialiser.lower(specs, keep)
+        return self._specialiser.lower(specs, keep, alone)
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""

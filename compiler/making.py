@@ -54,11 +54,14 @@ class Maker:
         self._known = known
         self._on_gpu = on_gpu
 
-    def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
+    def lower(
+        self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
+    ) -> Lowered:
         """Run the pipeline without generating code.
 
         Args:
             keep: keep the module of every stage in the report.
+            alone: the code shows itself what it says, instead of recording it for us.
 
         Raises:
             NotCompilable: the program has no native form for these arguments.
@@ -70,7 +73,7 @@ class Maker:
         if receiver is not None:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
-        wanted = Options(lists=not self._on_gpu)
+        wanted = Options(lists=not self._on_gpu, alone=alone)
         source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
         self._known.learn(own.plan.state_inputs)

@@ -64,9 +64,11 @@ class Specialiser:
             self._program, self._options, self._name, self._fold, self._known, self.on_gpu
         )
 
-    def lower(self, specs: Sequence[ArgumentSpec], keep: bool = False) -> Lowered:
+    def lower(
+        self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
+    ) -> Lowered:
         """Run the pipeline without generating code; see `Maker.lower`."""
-        return with_room(lambda: self._maker.lower(specs, keep))
+        return with_room(lambda: self._maker.lower(specs, keep, alone))
 
     def compile(
         self,

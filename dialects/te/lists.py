@@ -70,6 +70,7 @@ _OF_ANY = {
     "list_search": Function("hhii", "i"),  # another list, first place, step
     "list_less": Function("hh", "b"),
     "list_digits": Function("hd", "", True),
+    "list_write": Function("hi"),  # file descriptor
     "list_parses": Function("h", "b"),
     "list_parse": Function("h", "d"),
 }

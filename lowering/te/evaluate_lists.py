@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.text import float_in, float_text, place_of
+from tensorscript.base.text import float_in, float_text, place_of, write_text
 from tensorscript.dialects.te.lists import ELEMENTS, NESTED, RUNTIME, layout
 
 Value = bool | int | float
@@ -175,6 +175,9 @@ class Lists:
     def digits(self, handle: int, number: float) -> None:
         for code in float_text(number).encode():
             self.element("push", "i64", handle, code)
+
+    def write(self, handle: int, stream: int) -> None:
+        write_text(self.text(handle), stream)
 
     def parses(self, handle: int) -> bool:
         return float_in(self.text(handle)) is not None

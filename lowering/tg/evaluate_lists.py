@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from tensorscript.base.text import float_in, float_text, place_of
+from tensorscript.base.text import float_in, float_text, place_of, write_text
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import TensorType
 
@@ -65,6 +65,7 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "search": place_of,
     "less": lambda left, right: left < right,
     "digits": lambda items, number: items.extend(float_text(number).encode()),
+    "write": write_text,
     "parses": lambda items: float_in(items) is not None,
     "parse": lambda items: float_in(items) or 0.0,
 }

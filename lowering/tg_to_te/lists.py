@@ -259,6 +259,7 @@ _ROWS: dict[str, Callable[[_Action], None]] = {
     "search": _asked("list_search"),
     "less": _asked("list_less", bool_),
     "digits": _plain("list_digits"),
+    "write": _plain("list_write"),
     "parses": _asked("list_parses", bool_),
     "parse": _asked("list_parse", float64),
 }

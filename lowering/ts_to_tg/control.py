@@ -297,7 +297,7 @@ def _dynamic(
     varying = {k for k, v in enumerate(carried) if _may_vary(v)}
     state = _LoopState(b, list(carried), varying, {}, b.heap)
     ranks = sum(v.rank for v in carried if isinstance(v, Tensor))
-    for _ in range(len(carried) + len(b.heap) + ranks + 2):
+    for _ in range(len(carried) + len(b.heap) + ranks + MOST_OPTIONS + 2):
         if (done := state.iterate(max_trip, condition, body)) is not None:
             return done
     return b.cannot("what the loop carries does not settle")

@@ -41,11 +41,16 @@ class Record:
     Attributes:
         order: the tg.list of the numbers of what was passed.
         warnings: places of the warnings, by which one it is.
+        alone: nothing is recorded, but written at once.
+        warned: of such warnings, by which one it is: a tg.list that is no longer empty once it has
+            been shown.
     """
 
     order: SSAValue | None = None
     recorded: list[Recorded] = field(default_factory=list)
     warnings: list[object] = field(default_factory=list)
+    alone: bool = False
+    warned: dict[int, SSAValue] = field(default_factory=dict)
 
     def number_of(self, place: object) -> int:
         """Which warning it is that stands at a place."""

@@ -11,6 +11,9 @@ for i in range(n):           %order = tg.list "new"      (at the start of the fu
                                                 tg.list "push" %order, 0}
 ```
 A call that fails says nothing: the interpreter, which explains the failure, says all up to there.
+
+Exported code has no such caller, and writes texts at once: prints to the standard output, warnings
+to the standard error.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from tensorscript.dialects.ts.locations import place_of
 
 from .boundary import Boundary
 from .builder import Builder, Rows
+from .control import branch
 from .evaluator import Evaluator
 from .grown import (
     Element,
@@ -46,7 +50,9 @@ from .kinds import is_constant
 from .list_actions import perform
 from .plan import Said, Saying
 from .record import Recorded
+from .shown import shown
 from .specs import OutputTree
+from .text_values import is_textual, text_column
 from .values import DictRef, Grown, ListRef, Tensor, TupleValue, Value, is_scalar
 from .variants import held, present
 
@@ -65,6 +71,9 @@ def say(ev: Evaluator, values: Sequence[Value], warning: Operation | None = None
     b, record = ev.b, ev.record
     if not b.finds_sizes:
         b.cannot("what a program says needs run-time lists")
+    if record.alone:
+        _write(ev, values, warning)
+        return
     slots: list[Value] = []
     parts = tuple(_part(b, v, slots) for v in values)
     if record.order is None:
@@ -79,6 +88,43 @@ def say(ev: Evaluator, values: Sequence[Value], warning: Operation | None = None
         which = warning if place is None else warning.location
         told = replace(told, warning=record.number_of(which), place=place)
     record.recorded.append(told)
+
+
+STDOUT, STDERR = 1, 2
+"""Where exported code writes what it says."""
+
+
+def _write(ev: Evaluator, values: Sequence[Value], warning: Operation | None) -> None:
+    """Write the texts of values here: a line for a print, a warning with its place once a run."""
+    b, stream = ev.b, STDOUT if warning is None else STDERR
+    parts = [p for v in values for p in (" ", v)][1:]
+    place = None if warning is None else place_of(warning)
+    told = "" if warning is None else "UserWarning: "
+    head = told if place is None else f"{place[0]}:{place[1]}: {told}"
+    text = shown(ev, [head, *parts, "\n"])
+    if not is_textual(text):
+        b.cannot("the text of a value that exported code cannot spell")
+
+    def write(_: Sequence[Value]) -> list[Value]:
+        operands = [text_column(b, text), b.scalar_operand(const(stream))]
+        b.emit(ListOp("write", operands))
+        return []
+
+    if warning is None:
+        write([])
+        return
+    number = ev.record.number_of(warning if place is None else warning.location)
+    if number not in ev.record.warned:
+        with b.at_start():
+            ev.record.warned[number] = perform(b, "new", (), ListType.of(int64))
+    before = ev.record.warned[number]
+
+    def first(_: Sequence[Value]) -> list[Value]:
+        perform(b, "push", [before, b.scalar_operand(const(1))])
+        return write([])
+
+    count = b.scalar_of(perform(b, "length", [before], _I64))
+    branch(b, count.equals(0), first, lambda _: [])
 
 
 def _part(b: Builder, value: Value, slots: list[Value]) -> OutputTree:

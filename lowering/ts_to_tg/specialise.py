@@ -55,10 +55,13 @@ class Options:
     """Attributes:
     default_dtype: dtype of float tensors made from Python floats.
     lists: whether there is run-time support for lists and for sizes that the program finds.
+    alone: the program itself shows what it prints and warns of; else it leaves a record to its
+        caller.
     """
 
     default_dtype: DType | None = None
     lists: bool = True
+    alone: bool = False
 
 
 @dataclass
@@ -89,6 +92,7 @@ def _run(
     builder.finds_sizes = options.lists
     evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
+    evaluator.record.alone = options.alone
     own = Boundary(builder, evaluator)
     if entry not in evaluator.functions:
         builder.cannot(f"no function {entry}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -196,14 +197,84 @@ def test_shared_library(tmp_path: Path) -> None:
 
 
 def test_refusals(tmp_path: Path) -> None:
-    def printing(x):  # type: ignore[no-untyped-def]
-        print("hello")
-        return x
-
     with pytest.raises(UserError, match="not specialised yet"):
         export_object(ts.compile(rows, cache=False), tmp_path / "m.o")
-    f = ts.compile(printing, (np.zeros(2, np.float32),), cache=False)
-    with pytest.raises(NotCompilable, match="cannot export printing: it prints or warns"):
+    assert not (tmp_path / "m.o").exists()
+
+
+def says(x, n: int):  # type: ignore[no-untyped-def]
+    label = "first"
+    for i in range(n):
+        print(label, i, f"of {n}:", float(x[i]), [i, n], x.size(0) > 3)
+        label = label + "!"
+        if float(x[i]) > 1:
+            warnings.warn("large: " + str(float(x[i])), stacklevel=2)
+        if float(x[i]) < 0:
+            raise ValueError("negative")
+    warnings.warn("end", stacklevel=2)
+    return x.sum()
+
+
+SAYS_PROGRAM = r"""
+#include "says.h"
+#include <stdio.h>
+
+int main(void) {
+  float x[3] = {0.5f, 2.0f, 3.25f}, y;
+  int64_t size = 3;
+  DLTensor in = {x, {1, 0}, 1, {2, 32, 1}, &size, NULL, 0};
+  DLTensor out = {&y, {1, 0}, 0, {2, 32, 1}, NULL, NULL, 0};
+  printf("before\n");
+  if (says(&in, 3, &out) != SAYS_OK) return 1;
+  printf("sum %.2f\n", y);
+  x[1] = -1;
+  if (says(&in, 3, &out) != SAYS_PROGRAM) return 2;
+  printf("after\n");
+  return 0;
+}
+"""
+
+SAID = """\
+before
+first 0 of 3: 0.5 [0, 3] False
+first! 1 of 3: 2. [1, 3] False
+first!! 2 of 3: 3.25 [2, 3] False
+sum 5.75
+first 0 of 3: 0.5 [0, 3] False
+first! 1 of 3: -1. [1, 3] False
+after
+"""
+
+
+def exported_says(folder: Path) -> None:
+    x = np.zeros(3, np.float32)
+    f = ts.compile(says, (x, 2), cache=False, cpu=KNOWN_TO_VALGRIND, fallback="error")
+    f.export_object(folder / "says.o", folder / "says.h")
+
+
+def test_what_is_printed_and_warned_of(tmp_path: Path) -> None:
+    exported_says(tmp_path)
+    assert build_and_run(tmp_path, SAYS_PROGRAM, "says.o") == SAID
+    done = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    first = says.__code__.co_firstlineno
+    place = f"{__file__}:{{}}: UserWarning: "
+    expected = [place.format(first + 6) + "large: 2.", place.format(first + 9) + "end"]
+    assert done.stderr.splitlines() == expected
+
+
+@pytest.mark.slow
+def test_valgrind_finds_nothing_with_texts(tmp_path: Path) -> None:
+    exported_says(tmp_path)
+    assert build_and_run(tmp_path, SAYS_PROGRAM, "says.o") == under_valgrind(tmp_path)
+
+
+def test_a_print_without_a_native_text_is_refused(tmp_path: Path) -> None:
+    def shows(x):  # type: ignore[no-untyped-def]
+        print("given", x)
+        return x
+
+    f = ts.compile(shows, (np.zeros(2, np.float32),), cache=False, fallback="error")
+    with pytest.raises(NotCompilable, match="prim::Print: the text of a value that exported code"):
         export_object(f, tmp_path / "m.o")
     assert not (tmp_path / "m.o").exists()
 

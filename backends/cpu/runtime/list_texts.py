@@ -163,6 +163,52 @@ no:
   ret i1 false
 }
 
+; Writes a text: to the standard output in order with what the C library writes there, else at once.
+define LINKAGE void @ts_list_write(ptr %l, i64 %stream) nounwind {
+entry:FIELDS(l)
+  %piece = alloca [256 x i8]
+  %is.out = icmp eq i64 %stream, 1
+  %descriptor = trunc i64 %stream to i32
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %used = phi i64 [ 0, %entry ], [ %left, %next ]
+  %more = icmp slt i64 %i, %l.n
+  br i1 %more, label %body, label %end
+body:
+  %p = getelementptr i64, ptr %l.data, i64 %i
+  %w = load i64, ptr %p
+  %i1 = add i64 %i, 1
+  br i1 %is.out, label %put, label %store
+put:
+  %c32 = trunc i64 %w to i32
+  %shown = call i32 @putchar(i32 %c32)
+  br label %next
+store:
+  %c = trunc i64 %w to i8
+  %q = getelementptr i8, ptr %piece, i64 %used
+  store i8 %c, ptr %q
+  %used1 = add i64 %used, 1
+  %full = icmp eq i64 %used1, 256
+  br i1 %full, label %flush, label %next
+flush:
+  %sent = call i64 @write(i32 %descriptor, ptr %piece, i64 %used1)
+  br label %next
+next:
+  %left = phi i64 [ %used, %put ], [ %used1, %store ], [ 0, %flush ]
+  br label %head
+end:
+  %some = icmp sgt i64 %used, 0
+  br i1 %some, label %last, label %done
+last:
+  %rest = call i64 @write(i32 %descriptor, ptr %piece, i64 %used)
+  br label %done
+done:
+  ret void
+}
+declare i32 @putchar(i32)
+declare i64 @write(i32, ptr, i64)
+
 ; Whether a text is a float, with white space before it only.
 define LINKAGE i1 @ts_list_parses(ptr %l) nounwind {
 entry:FIELDS(l)

@@ -26,6 +26,7 @@ LIST_SYMBOLS = (
     "ts_list_remove", "ts_list_clear", "ts_list_slice", "ts_list_extend", "ts_list_reverse",
     "ts_list_sort", "ts_list_equal", "ts_list_join", "ts_list_lengths", "ts_list_split",
     "ts_list_give", "ts_list_search", "ts_list_less", "ts_list_digits", "ts_list_parses",
-    "ts_list_parse", *(f"ts_list_{name}_{kind}" for name in ("find", "count") for kind in KINDS),
+    "ts_list_parse", "ts_list_write",
+    *(f"ts_list_{name}_{kind}" for name in ("find", "count") for kind in KINDS),
 )  # fmt: skip
 """What host code calls; see `dialects/te/lists.py`."""
