@@ -25,6 +25,7 @@ from tensorscript.dialects.ts.types import (
     OptionalType,
     TensorType,
     TupleType,
+    UnionType,
 )
 from tensorscript.eager.foreign import is_foreign_tensor
 from tensorscript.frontends.script.signature import Formal, Signature
@@ -53,6 +54,8 @@ def _of_numbers(type_: Attribute) -> bool:
             return _of_numbers(type_.element)
         case TupleType():
             return all(map(_of_numbers, type_.elements))
+        case UnionType():
+            return all(map(_of_numbers, type_.members))
     return type_ in (INT, FLOAT, COMPLEX, BOOL, NUMBER, STRING)
 
 

@@ -6,6 +6,7 @@ tree ::= tensor(0) | number(1)                leaf of the native results
        | choice(0, tree, ..) | absent()       what leaf 0 says; a key that a dict has not
        | object("Point", x=tree, y=tree)
        | each(elements) | each(elements, 2)   a run-time list; with how many each has in leaf 2
+       | record("", value(k), elements, ..)   of dicts of columns, or objects of a class
        | text(0) | texts(column(1), 2)        a string's bytes; those of the strings of a list
        | column(0) | boxes(0, tree, ..)       of numbers; of tensors: their numbers, counts, sizes
        | (tree, tree) | [tree] | {value(k): tree} | named("Point", x=tree, y=tree)
@@ -50,6 +51,11 @@ def results_text(tree: OutputTree) -> str:
         return f"choice({', '.join([str(tree.leaf), *inside])})"
     if tree.kind == "absent":
         return "absent()"
+    if tree.kind == "record":
+        inner = "".join(
+            f", value({text_of(k)}), {v}" for k, v in zip(tree.keys, inside, strict=True)
+        )
+        return f"record({tree.class_name!r}{inner})"
     if tree.kind == "object":
         pairs = zip(tree.keys, inside, strict=True)
         return f"object({tree.class_name!r}{''.join(f', {k}={v}' for k, v in pairs)})"
@@ -96,6 +102,11 @@ def _read(node: ast.expr) -> OutputTree:
             children = tuple(_read(k.value) for k in keywords)
             keys = tuple(str(k.arg) for k in keywords)
             return OutputTree("object", children=children, keys=keys, class_name=name)
+        case ast.Call(ast.Name("record"), [ast.Constant(str(name)), *parts]):
+            children = tuple(map(_read, parts[1::2]))
+            return OutputTree(
+                "record", children=children, keys=tuple(map(_value, parts[::2])), class_name=name
+            )
         case ast.Call(ast.Name("text"), [ast.Constant(int(leaf))]):
             return OutputTree("text", leaf)
         case ast.Call(ast.Name("texts"), [child, ast.Constant(int(leaf))]):

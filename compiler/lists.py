@@ -17,7 +17,7 @@ from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.text import decoded
 from tensorscript.dialects.ts.types import BOOL, FLOAT, INT, ListType
 from tensorscript.lowering.ts_to_tg.specs import ListSpec, OutputTree
-from tensorscript.runtime.values import named_tuple
+from tensorscript.runtime.values import ScriptObject, named_tuple
 
 _DTYPES: tuple[tuple[Attribute, DType], ...] = ((INT, int64), (FLOAT, float64), (BOOL, bool_))
 _KINDS = {int64: "ib", float64: "fiub", bool_: "b"}
@@ -78,9 +78,19 @@ def rows(
             return list(map(text_of_bytes, parts))
         case "boxes":
             return list(_tensors(tree, leaves, wrap))
+    if tree.kind == "record":
+        return _records(tree, [rows(child, leaves, wrap) for child in tree.children])
     make: Callable[..., Any] = named_tuple(tree.class_name, tree.fields) if tree.fields else _tuple
     columns = [rows(child, leaves, wrap) for child in tree.children]
     return [make(*parts) for parts in zip(*columns, strict=True)]
+
+
+def _records(tree: OutputTree, columns: Sequence[list[Any]]) -> list[Any]:
+    """Dicts, or objects of a class, by the values under each of their keys."""
+    parts = [dict(zip(tree.keys, values, strict=True)) for values in zip(*columns, strict=True)]
+    if not tree.class_name:
+        return parts
+    return [ScriptObject(tree.class_name, {str(k): v for k, v in d.items()}) for d in parts]
 
 
 def text_of_bytes(numbers: Iterable[int]) -> str:

@@ -21,6 +21,7 @@ from .grown import (
     ListElement,
     MapElement,
     NumberElement,
+    RecordElement,
     TensorElement,
     TextElement,
     TupleElement,
@@ -221,6 +222,9 @@ class Boundary:
             case TupleElement(parts, fields, class_name):
                 children = tuple(self.elements(part, columns) for part in parts)
                 return OutputTree("tuple", children=children, fields=fields, class_name=class_name)
+            case RecordElement(keys, parts, class_name):
+                children = tuple(self.elements(part, columns) for part in parts)
+                return OutputTree("record", children=children, keys=keys, class_name=class_name)
             case TensorElement(dtype, shape):
                 boxes = next(columns)
                 counts = perform(b, "lengths", [boxes], ListType.of(int64))

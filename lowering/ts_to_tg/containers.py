@@ -165,6 +165,25 @@ def _pop(ev: Evaluator, x: Value, key: Value = -1, *default: Value) -> Value:
     return content[at]
 
 
+def _pop_item(ev: Evaluator, x: DictRef) -> Value:
+    """`x.popitem()`, which in TorchScript takes out the first one."""
+    items = items_of(ev, x)
+    if not items:
+        ev.b.error("popitem(): dictionary is empty")
+    key = next(iter(items))
+    return TupleValue((key, _pop(ev, x, key)))
+
+
+def _set_default(ev: Evaluator, x: DictRef, key: Value, value: Value) -> Value:
+    content = ev.b.heap[x]
+    if is_unknown(key) or present(content.get(key, ABSENT)) not in (True, False):
+        grow_dict(ev, x, "a default for a key that is not known", key, value)
+    if key not in content:
+        _set_item(ev, x, key, value)
+        return value
+    return held(content[key])
+
+
 def _delete(ev: Evaluator, x: Value, key: Value) -> Value:
     _pop(ev, x, key)
     return None
@@ -362,6 +381,9 @@ CONTAINER: Rows = {
     "aten::extend": _extend,
     "aten::insert.t": _insert,
     "aten::pop": _pop,
+    "aten::popitem": _pop_item,
+    "aten::setdefault": _set_default,
+    "aten::Size": _make_list,
     "aten::Delete": _delete,
     "aten::clear": _clear,
     "aten::reverse": _reverse,

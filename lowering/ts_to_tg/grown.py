@@ -8,13 +8,15 @@ A run-time list is one tg.list per *column*: a number is one column, a tuple tho
 a tensor its box and each size that differs between elements, a list the columns of its elements
 with a list around each. List[Tuple[int, float]] is two lists of the same length.
 
+An object in a list is its parts, too: it cannot be changed there.
+
 A run-time dict is a run-time list of its items (`MapElement`) in the order they were put in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -39,6 +41,7 @@ from .values import (
     DictRef,
     Grown,
     ListRef,
+    ObjectRef,
     Site,
     Tensor,
     Text,
@@ -92,7 +95,25 @@ class MapElement:
     value: Element
 
 
-Element = NumberElement | TensorElement | TupleElement | ListElement | TextElement | MapElement
+@dataclass(frozen=True)
+class RecordElement:
+    """An object of a class, or a dict with known keys that holds values of different kinds. Its
+    parts lie in columns of their own, as those of a tuple; it is not changed any more."""
+
+    keys: tuple[object, ...]
+    elements: tuple[Element, ...]
+    class_name: str = ""
+
+
+Element = (
+    NumberElement
+    | TensorElement
+    | TupleElement
+    | ListElement
+    | TextElement
+    | MapElement
+    | RecordElement
+)
 
 
 class ListGrows(Exception):
@@ -175,10 +196,22 @@ def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | No
     if isinstance(value, ListRef):
         inner = of_list(b, value, heap)
         return None if inner is None else ListElement(inner)
-    if isinstance(value, DictRef):
-        item = of_dict(b, value, heap)
-        return None if item is None else ListElement(item)
+    if isinstance(value, DictRef) and (item := of_dict(b, value, heap)) is not None:
+        return ListElement(item)
+    if isinstance(value, DictRef) or (isinstance(value, ObjectRef) and not value.path):
+        return _record_of(b, value, heap)
     return None
+
+
+def _record_of(b: Builder, ref: DictRef | ObjectRef, heap: Heap | None) -> Element | None:
+    """An object or a known dict by its parts."""
+    content: dict[Value, Value] = (b.heap if heap is None else heap)[ref]
+    parts = [of_value(b, v, heap) for v in content.values()]
+    known = tuple(p for p in parts if p is not None)
+    if not parts or len(known) < len(parts):
+        return None
+    name = ref.class_name if isinstance(ref, ObjectRef) else ""
+    return RecordElement(tuple(content), known, name)
 
 
 def of_dict(b: Builder, ref: DictRef, heap: Heap | None = None) -> MapElement | None:
@@ -230,6 +263,12 @@ def joined(left: Element | None, right: Element | None) -> Element | None:
         known = tuple(p for p in parts if p is not None)
         same = len(known) == len(parts)
         return TupleElement(known, left.fields, left.class_name) if same else None
+    if isinstance(left, RecordElement) and isinstance(right, RecordElement):
+        if (left.keys, left.class_name) != (right.keys, right.class_name):
+            return None
+        parts = [joined(a, b) for a, b in zip(left.elements, right.elements, strict=True)]
+        known = tuple(p for p in parts if p is not None)
+        return replace(left, elements=known) if len(known) == len(parts) else None
     if isinstance(left, ListElement) and isinstance(right, ListElement):
         inner = joined(left.element, right.element)
         return None if inner is None else ListElement(inner)
@@ -246,7 +285,7 @@ def columns(element: Element) -> list[Attribute]:
             return [ScalarType(dtype)]
         case TensorElement(dtype, shape):
             return [ListType.of(dtype), *(ScalarType(int64) for s in shape if s is None)]
-        case TupleElement(elements):
+        case TupleElement(elements) | RecordElement(elements=elements):
             return [c for part in elements for c in columns(part)]
         case ListElement(inner):
             return [list_of(c) for c in columns(inner)]
@@ -286,6 +325,13 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
             return [leaf for part, v in pairs for leaf in leaves_of(b, part, v)]
         case ListElement(inner), ListRef():
             return _list_leaves(b, inner, value)
+        case RecordElement(keys, parts, name), DictRef() | ObjectRef() if (
+            tuple(held := b.heap[value]) == keys and getattr(value, "class_name", "") == name
+        ):
+            # What the list holds is the object itself: a later change would have to show in it.
+            value.shared = True
+            pairs = zip(parts, held.values(), strict=True)
+            return [leaf for part, v in pairs for leaf in leaves_of(b, part, v)]
         case ListElement(MapElement() as inner), DictRef():
             found = of_dict(b, value)
             must_grow(b, value.sites, joined(inner, found), "a dict that is put into a list")
@@ -320,6 +366,12 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
         case TupleElement(parts, fields, class_name):
             values = tuple(value_of(b, part, leaves) for part in parts)
             return TupleValue(values, fields, class_name)
+        case RecordElement(keys, parts, name):
+            made_ref = ObjectRef(name) if name else DictRef()
+            held = [value_of(b, part, leaves) for part in parts]
+            b.heap[made_ref] = dict(zip(keys, held, strict=True))
+            made_ref.shared = True
+            return made_ref
         case ListElement(inner):
             ref = ListRef()
             b.heap[ref] = Grown(inner, tuple(next(leaves) for _ in columns(inner)))

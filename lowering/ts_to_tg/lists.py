@@ -439,6 +439,7 @@ GROWN: Rows = {
     "aten::slice": _slice,
     "aten::copy": _copy,
     "aten::list": _copy,
+    "aten::Size": _copy,
     "aten::add": _concatenate,
     "aten::mul": lambda ev, x, y: repeat(ev, *((x, y) if isinstance(x, ListRef) else (y, x))),
     "aten::sum": _sum,

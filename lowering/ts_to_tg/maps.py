@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, binary
+from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder, Rows
@@ -18,7 +18,7 @@ from .dicts import items_of
 from .elements import as_expr
 from .evaluator import Evaluator
 from .grown import Element, MapElement, TextElement, TupleElement, columns
-from .list_access import check, fetch, length
+from .list_access import check, fetch, length, named
 from .list_actions import perform
 from .lists import GROWN, changed, copied, fresh_list, leaves_for
 from .text_access import place_in
@@ -126,6 +126,31 @@ def _pop(ev: Evaluator, x: ListRef, key: Value, *default: Value) -> Value:
     return taken(())[0]
 
 
+def _set_default(ev: Evaluator, x: ListRef, key: Value, value: Value) -> Value:
+    """`x.setdefault(key, value)`."""
+    b, content = ev.b, changed(ev, x)
+    leaves = leaves_for(ev, x, content, TupleValue((key, value)))
+    at = _place(b, content, key)
+
+    def added(_: Sequence[Value]) -> list[Value]:
+        for column, leaf in zip(content.columns, leaves, strict=True):
+            perform(b, "push", [column, leaf])
+        return []
+
+    branch(b, _found(at), lambda _: [], added)
+    size = length(b, content)
+    return fetch(b, _values(content), named(b, select(_found(at), at, size - 1)))
+
+
+def _pop_item(ev: Evaluator, x: ListRef) -> Value:
+    """`x.popitem()`, which in TorchScript takes out the first one."""
+    content = changed(ev, x)
+    check(ev.b, binary("gt", length(ev.b, content), 0), "popitem(): dictionary is empty")
+    item = fetch(ev.b, content, const(0))
+    _remove(ev.b, content, const(0))
+    return item
+
+
 def _contains(ev: Evaluator, x: ListRef, key: Value) -> Value:
     return _found(_place(ev.b, _content(ev, x), key))
 
@@ -168,6 +193,8 @@ MAPS: Rows = {
     "aten::_set_item": _set_item,
     "aten::Delete": _delete,
     "aten::pop": _pop,
+    "aten::popitem": _pop_item,
+    "aten::setdefault": _set_default,
     "aten::clear": GROWN["aten::clear"],
     "aten::__contains__": _contains,
     "aten::update": _update,

@@ -38,6 +38,7 @@ from .grown import (
     ListElement,
     MapElement,
     NumberElement,
+    RecordElement,
     TensorElement,
     TextElement,
     TupleElement,
@@ -177,7 +178,7 @@ def _nesting(element: Element) -> list[int]:
     match element:
         case ListElement(inner):
             return [n + 1 for n in _nesting(inner)]
-        case TupleElement(parts):
+        case TupleElement(parts) | RecordElement(elements=parts):
             return [n for part in parts for n in _nesting(part)]
         case MapElement(key, value):
             return [*_nesting(key), *_nesting(value)]

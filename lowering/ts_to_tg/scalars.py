@@ -222,6 +222,19 @@ def _fmod(b: Builder, x: Value, y: Value, *_: Value) -> Value:
     return known(binary("truncmod", convert(as_expr(x), float64), convert(as_expr(y), float64)))
 
 
+def _ieee_remainder(b: Builder, x: Value, y: Value, *_: Value) -> Value:
+    """C's remainder: what is left of the nearest multiple, of two the even one (fdlibm)."""
+    if not is_unknown(x, y) and y != 0 and math.isfinite(x):
+        return math.remainder(x, y)
+    p, q = (convert(as_expr(v), float64) for v in (x, y))
+    size, step = (select(call("signbit", e), -e, e) for e in (p, q))
+    low = b.scalar_of(b.scalar_operand(binary("truncmod", size, step + step)))
+    less = low - step
+    near = select(binary("ge", less + less, step), less - step, less)
+    found = select(binary("gt", low + low, step), near, low)
+    return known(select(call("signbit", p), -found, found))
+
+
 def _all(b: Builder, values: list[Value], *_: Value) -> Value:
     found: Value = True
     for value in values:
@@ -397,6 +410,7 @@ SCALAR: Rows = {
     "aten::floor_divide": _floor("floordiv", operator.floordiv),
     "aten::remainder": _floor("mod", operator.mod),
     "aten::fmod": _fmod,
+    "aten::mathremainder": _ieee_remainder,
     "aten::pow": _power,
     "aten::pow.int_to_int": _whole_power,
     "aten::neg": _neg,

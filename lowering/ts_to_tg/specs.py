@@ -100,7 +100,8 @@ class OutputTree:
 
     A run-time list is "each", whose child says by column what its elements are: "column" (a leaf
     with one number for each), a "tuple" of these, "boxes" (a leaf with all numbers of the tensors
-    and, as children, how many numbers each has and its sizes), or "each" again, with how many
+    and, as children, how many numbers each has and its sizes), a "record" (an object with these
+    attributes, or without a class a dict with these keys), or "each" again, with how many
     elements each has in `leaf`. A run-time dict is "map" in the same way, of tuples of two. A
     string is "text" (a leaf with its bytes), and as an element of a run-time list "texts" (a column
     with the bytes of all, and how many each has in `leaf`).
@@ -129,7 +130,9 @@ class OutputTree:
     @cached_property
     def needs_classes(self) -> bool:
         """The result holds objects or members of enums."""
-        own = self.kind == "object" or isinstance(self.value, EnumRef)
+        own = bool(self.kind in ("object", "record") and self.class_name) or isinstance(
+            self.value, EnumRef
+        )
         return own or any(child.needs_classes for child in self.children)
 
     @property

@@ -153,6 +153,15 @@ def maybe(xs: list[int], key: int):
     return (found + 1 if found is not None else -1), held.get(123456)
 
 
+def defaults(xs: list[int], key: str):
+    held: dict[int, int] = {}
+    known = {"a": 1}
+    total = 0
+    for i in range(len(xs)):
+        total += held.setdefault(xs[i], i) * 10
+    return held, total, known.setdefault("b", 2), known.setdefault("a", 3), known
+
+
 DICT_CASES: tuple[Case, ...] = (
     Case(counted, (([3, 1, 3, 2, 1, 3],), ([5],), ([],))),
     Case(summed, (([3, 1, 3, 0],), ([],))),
@@ -166,5 +175,6 @@ DICT_CASES: tuple[Case, ...] = (
     Case(order_of_keys, ((1, True), (-1, False), (3, False), (3, True), (-1, True))),
     Case(replaced, ((0,), (1,), (5,))),
     Case(least_recent, (([1, 2, 3, 1, 4, 5, 1], 3), ([1, 1], 1), ([], 2))),
+    Case(defaults, (([7, 1, 7, 7], "a"), ([], "b"))),
     Case(maybe, (([7, 1], 7), ([7, 1], 3), ([], 0))),
 )

@@ -297,6 +297,21 @@ def test_numbers_are_checked_and_converted() -> None:
         compile_(scaled, example_inputs=(x, 2.0, 0.5))
 
 
+def of_union(x: int | list[int] | str) -> int:
+    if isinstance(x, int):
+        return x
+    if isinstance(x, str):
+        return len(x)
+    return x[0]
+
+
+def test_what_is_of_no_type_of_a_union_is_refused() -> None:
+    f = compile_(of_union, cache=False)
+    assert [f(3), f("abc"), f([7, 8])] == [3, 3, 7]
+    with pytest.raises(GuardError, match="found type 'float'"):
+        f(1.5)
+
+
 def test_keywords_after_the_builtin_took_over() -> None:
     f, x = native(scaled), np.ones(3, np.float32)
     for _ in range(2):

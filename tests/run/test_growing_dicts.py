@@ -105,3 +105,19 @@ def test_a_table_of_many_keys_is_looked_up() -> None:
     compiled = native(ts.jit.script(Table()))
     assert compiled(ts.tensor([7 * 199, 0])) == (199 / 4, 0.0)
     assert compiled(ts.tensor([0, 8])) == (0.0, -1.0)
+
+
+def first_items(xs: list[int]) -> tuple[tuple[int, int], tuple[str, int], int]:
+    held: dict[int, int] = {}
+    for x in xs:
+        held[x] = x + 1
+    known = {"a": 1, "b": 2}
+    return held.popitem(), known.popitem(), len(held) + len(known)
+
+
+def test_the_first_item_is_taken_out() -> None:
+    """Unlike in Python, where it is the last one."""
+    native, scripted = ts.compile(first_items, fallback="error"), ts.jit.script(first_items)
+    assert native([7, 1, 7]) == scripted([7, 1, 7]) == ((7, 8), ("a", 1), 2)
+    with pytest.raises(UserError, match="dictionary is empty"):
+        native([])
