@@ -7,13 +7,13 @@ from typing import NoReturn
 
 from xdsl.ir import SSAValue
 
-from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder, Rows
-from .control import loop
+from .control import branch, loop
 from .dims import dtype_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
@@ -405,15 +405,44 @@ def list_of_tensor(ev: Evaluator, x: Tensor) -> ListRef:
 
 
 def _to_tensor(ev: Evaluator, x: ListRef, dtype: Value = None, *_: Value) -> Value:
-    """torch.tensor of a list of numbers."""
+    """torch.tensor of a list of numbers, or of lists of them."""
     b, content = ev.b, _content(ev, x)
-    if not isinstance(content.element, NumberElement):
-        return b.cannot("a tensor of a list of lists of unknown lengths")
-    size = b.size(length(b, content))
-    kind = content.element.dtype
-    made = b.fresh(perform(b, "read", content.columns, tensor(kind, (size,))))
-    default = b.default_dtype if kind.is_floating_point else kind
-    return b.cast(made, dtype_of(dtype, default))
+    size = length(b, content)
+    match content.element:
+        case NumberElement(kind):
+            wanted = dtype_of(dtype, b.default_dtype if kind.is_floating_point else kind)
+            return _read(b, content.columns[0], (size,), wanted)
+        case ListElement(NumberElement(kind)):
+            wanted = dtype_of(dtype, b.default_dtype if kind.is_floating_point else kind)
+        case _:
+            return b.cannot("a tensor of such a list of unknown length")
+
+    def nothing(_: Sequence[Value]) -> list[Value]:
+        return [b.full((0,), 0, wanted)]
+
+    def rows(_: Sequence[Value]) -> list[Value]:
+        return [_read(b, *_rectangle(b, content.columns[0], kind, size), wanted)]
+
+    return branch(b, named(b, size.equals(0)), nothing, rows)[0]
+
+
+def _rectangle(
+    b: Builder, column: SSAValue, kind: DType, count: Expr
+) -> tuple[SSAValue, tuple[Expr, Expr]]:
+    """The numbers of lists of one length, of which there are some, and their shape."""
+    lengths = perform(b, "lengths", [column], ListType.of(int64))
+    width = b.scalar_of(perform(b, "get", [lengths, b.scalar_operand(const(0))], _I64))
+    same = b.scalar_of(perform(b, "count", [lengths, b.scalar_operand(width)], _I64))
+    check(b, same.equals(count), "Expected sequence of length {} at dim 1 (got {})")
+    return perform(b, "join", [column], ListType.of(kind)), (count, width)
+
+
+def _read(b: Builder, column: SSAValue, shape: tuple[Expr, ...], dtype: DType) -> Tensor:
+    """The numbers of a list as a tensor."""
+    assert isinstance(column.type, ListType)
+    sizes = tuple(map(b.size, shape))
+    made = b.fresh(perform(b, "read", [column], tensor(column.type.dtype, sizes)))
+    return b.cast(made, dtype)
 
 
 GROWN: Rows = {

@@ -156,3 +156,26 @@ class Composed(ts.nn.Module):
 def test_a_loop_that_goes_on_early_over_a_known_table() -> None:
     """`continue` makes it a loop that only its condition ends; the table is no run-time list."""
     assert native(ts.jit.script(Composed()))(ts.ones(3, 4)).shape == (12,)
+
+
+def table(n: int, width: int, longer: int) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+    rows: list[list[int]] = []
+    for i in range(n):
+        row: list[int] = []
+        for j in range(width + (1 if i == longer else 0)):
+            row.append(i + j)
+        rows.append(row)
+    x = ts.tensor(rows)
+    return x, ts.tensor(rows, dtype=ts.float64) * 0.5, x.sum()
+
+
+def test_a_tensor_of_lists_of_one_length() -> None:
+    """Without any list there is no second dimension."""
+    f, scripted = native(table), ts.jit.script(table)
+    for n, width in ((2, 3), (1, 1), (3, 0), (0, 3)):
+        for mine, theirs in zip(f(n, width, -1), scripted(n, width, -1), strict=True):
+            assert (mine.shape, mine.dtype, mine.tolist()) == (
+                (theirs.shape, theirs.dtype, theirs.tolist())
+            )
+    with pytest.raises(UserError, match="Expected sequence of length 3 at dim 1"):
+        f(4, 3, 2)
