@@ -56,5 +56,6 @@ def gelu(b: Builder, x: Value) -> Value:
         return x * 0.5 * (1.0 + b.call("erf", x * math.sqrt(0.5)))
     magnitude = b.abs(x)
     tail = power_of_two(b, b.polynomial(magnitude, LOG2TAIL["f32"]))
-    base = b.select(x < 0.0, x * 0.0, x)
+    # max(x, 0), but a zero of x's sign, and NaN for -inf.
+    base = b.fma(b.select(x > 0.0, 0.0, x), b.constant(0.0), b.select(x < -0.0, -0.0, x))
     return b.select(magnitude < 5.6, b.fma(-magnitude, tail, base), base)
