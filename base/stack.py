@@ -51,6 +51,14 @@ class _Room:
                 if not self._threads:
                     sys.setrecursionlimit(self._limit)
 
+    def ensure(self, count: int) -> None:
+        """Raise the limit for good, if need be, also that of the time without such threads."""
+        with self._lock:
+            if self._threads:
+                self._limit = max(self._limit, count)
+            elif sys.getrecursionlimit() < count:
+                sys.setrecursionlimit(count)
+
     def thread(self, run: Callable[[], None]) -> threading.Thread:
         """A started thread with a large stack."""
         with self._lock:
@@ -104,5 +112,4 @@ def ensure_frames(count: int) -> None:
 
     Frames of Python functions that call one another need no stack of C; so many do no harm.
     """
-    if sys.getrecursionlimit() < count:
-        sys.setrecursionlimit(count)
+    _ROOM.ensure(count)

@@ -16,7 +16,7 @@ executed in order of creation, never wait for a later one: one pass, linear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -206,8 +206,9 @@ class _Fuser:
         self.order.append(group)
         return group
 
-    def add(self, op: Operation) -> None:
-        where = max((self.position(v) for v in _all_operands(op)), default=-1)
+    def add(self, op: Operation, reads: Iterable[SSAValue]) -> None:
+        """Place an op that, with everything in its regions, reads some values."""
+        where = max(map(self.position, reads), default=-1)
         where = max([where, *(self.sizes.get(name, -1) for name in _sizes(op))])
         if not isinstance(op, KernelSource) or is_point_write(op):
             self.order.append(op)
@@ -238,11 +239,6 @@ class _Fuser:
         group.ops.append(op)
         group.nodes += _nodes(op)
         return group.index
-
-
-def _all_operands(op: Operation) -> list[SSAValue]:
-    """Operands of the op and of everything inside its regions."""
-    return [value for inner in op.walk() for value in inner.operands]
 
 
 def _sizes(op: Operation) -> set[str]:
@@ -288,14 +284,22 @@ def make_kernel(group: Group, name: str) -> KernelOp:
     return kernel
 
 
-def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> None:
+def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> set[SSAValue]:
+    """Group the ops of a block; gives the values from outside that it reads."""
     fuser = _Fuser(by_parts)
+    read: set[SSAValue] = set()
+    made: set[SSAValue] = set(block.args)
     for op in list(block.ops):
-        inside = () if isinstance(op, KernelOp) else op.regions
-        for region in inside:
-            for inner in region.blocks:
-                _fuse_block(inner, counter, by_parts)
-        fuser.add(op)
+        if isinstance(op, KernelOp):
+            reads = {value for inner in op.walk() for value in inner.operands}
+        else:
+            reads = set(op.operands)
+            for region in op.regions:
+                for inner in region.blocks:
+                    reads |= _fuse_block(inner, counter, by_parts)
+        fuser.add(op, reads)
+        read |= reads
+        made.update(op.results)
     for item in fuser.order:
         if isinstance(item, Group):
             kernel = make_kernel(item, f"k{counter[0]}")
@@ -304,6 +308,7 @@ def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> None:
         else:
             item.detach()
             block.add_op(item)
+    return read - made
 
 
 def fuse_cpu(func: FuncOp, by_parts: bool = True) -> bool:
