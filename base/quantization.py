@@ -12,7 +12,7 @@ _KEPT = """
     repeat view_as reshape_as swapaxes movedim masked_select unfold channel_shuffle pixel_shuffle
     pixel_unshuffle max_pool1d max_pool2d max_pool3d quantized_max_pool1d quantized_max_pool2d
     upsample_nearest1d upsample_nearest2d upsample_nearest3d max min amax amin sort topk
-    lift_fresh cpu"""
+    lift_fresh cpu reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d"""
 
 KEPT = frozenset(f"aten::{name}" for name in _KEPT.split())
 """Operators that move or choose elements: they run on the integers, and the grid stays."""

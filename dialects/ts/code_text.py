@@ -282,7 +282,7 @@ class _Printer:
         for op in self.function.walk():
             if isinstance(op, CallOp) and op.callee.data not in self.callees:
                 name = op.callee.data
-                is_long = self.is_long(shown_callee(name))
+                is_long = shown_callee(name) == name and self.is_long(name)
                 self.callees[name] = self.fresh("_") if is_long else name
                 if is_long:
                     self.line(f"{self.callees[name]} = {name}")

@@ -29,7 +29,7 @@ def call_arguments(name: str, texts: Sequence[str]) -> str:
     base, _, overload = operator.partition("__")
     if not name.startswith(OPERATOR_FUNCTIONS) or not has_operator(f"{space}::{base}"):
         return value_list(texts)
-    formals = schema(f"{space}::{base}.{overload}").arguments
+    formals = schema(f"{space}::{base}.{overload}".removesuffix(".")).arguments
     return value_list(
         [
             f"{a.name}={text}" if a.kwarg_only else text

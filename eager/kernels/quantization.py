@@ -27,9 +27,10 @@ from tensorscript.base.dtypes import (
 )
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.quantization import ASKED, BOUNDS, INTO, KEPT, SCALED
-from tensorscript.base.schema import Schema
+from tensorscript.base.schema import Schema, SchemaType
 
 from ..storage import Array, Quantizer, TensorBase, array, make, value, wrap
+from .padding import pad as pad_plain
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -66,9 +67,16 @@ def kernel_of_quantized(declared: Schema, plain: Kernel | None) -> Kernel:
     name = declared.name.removesuffix("_") if is_written else declared.name
     if (found := _pure(declared, name, plain)) is not None:
         return _written(found) if is_written else found
+    if plain is not None and any(_is_any_list(a.type) for a in declared.arguments):
+        return plain
     raise OperatorError(
         f"Could not run '{declared.full_name}' with arguments from the 'QuantizedCPU' backend."
     )
+
+
+def _is_any_list(type_: SchemaType) -> bool:
+    """A list of whatever it is of: `len(list)` asks no tensor in it."""
+    return type_.is_list and type_.element.kind == "var"
 
 
 def _pure(declared: Schema, name: str, plain: Kernel | None) -> Kernel | None:
@@ -260,6 +268,13 @@ def _cat(tensors: Sequence[Any], dim: int = 0) -> Any:
     return quantized(np.concatenate(parts, dim), first.dtype, grid)
 
 
+def _pad(self: Any, pad: Sequence[int], mode: str = "constant", number: float | None = None) -> Any:
+    held = _one_grid(self)
+    filling = None if mode != "constant" else int(_integers(number or 0.0, held, self.dtype))
+    plain = pad_plain(make(self._array, QUANTIZED[self.dtype]), pad, mode, filling)
+    return quantized(plain._array, self.dtype, held)
+
+
 def _equal(a: Any, b: Any) -> bool:
     if a._quantizer is None or b._quantizer is None or a.dtype is not b.dtype:
         return False
@@ -292,6 +307,7 @@ _OWN: dict[str, Kernel] = {
     "aten::q_per_channel_axis": lambda self: _of_channels(self).axis,
     "aten::qscheme": lambda self: 0 if self._quantizer.axis is None else 1,
     "aten::cat": _cat,
+    "aten::pad": _pad,
     "aten::equal": _equal,
     "prim::is_quantized": lambda self: True,
 }

@@ -10,7 +10,7 @@ import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
@@ -127,6 +127,13 @@ class _Operators(Sugared):
         return Builtin(f"{self.namespace}::{self.prefix}{name}")
 
 
+@runtime_checkable
+class Emitted(Protocol):
+    """A constant that no op holds: code makes it where it is named."""
+
+    def emit(self, em: FunctionEmitter, span: Span | None) -> Sugared: ...
+
+
 @dataclass
 class _Constants(Sugared):
     """`CONSTANTS.c0`."""
@@ -135,7 +142,10 @@ class _Constants(Sugared):
     values: Sequence[object]
 
     def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
-        return Simple(em.constant(self.values[int(name[1:])], span))
+        value = self.values[int(name[1:])]
+        if isinstance(value, Emitted):
+            return value.emit(em, span)
+        return Simple(em.constant(value, span))
 
 
 @dataclass

@@ -97,6 +97,8 @@ class ConstantTable(Sequence[object]):
                     )
                 made = self._tensors.tensor(value)
                 return TensorLiteral(made._array, made.dtype, made.requires_grad)
+            case pickled.ObjectState():
+                return quantized_operators.packed_weights(value, self._tensors)
             case pickled.DeviceRef():
                 return Device(value.text)
             case bool() | int() | float() | complex() | str() | None:

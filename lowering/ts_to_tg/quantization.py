@@ -2,8 +2,8 @@
 
 An operator that is handed one is looked up here, by the same rules as in eager mode
 (`eager/kernels/quantization.py`): it makes or takes apart, keeps the grid of what it moves or
-chooses, commutes with a change of scale, has a grid of its own, or is refused. Weights that are
-quantized for each channel come as integers and scales (`torchscript/quantized_operators.txt`).
+chooses, commutes with a change of scale, has a grid of its own, or is refused. Of tensors that are
+quantized for each channel the parts are asked and nothing else.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ def call_quantized(b: Builder, name: str, arguments: list[Value], rows: Rows) ->
         NotCompilable: it has no native form there.
     """
     base = name.partition(".")[0]
-    if (own := _OWN.get(base)) is not None:
+    of_channels = any(isinstance(v, QuantizedTensor) and v.axis is not None for v in arguments)
+    if (own := (_OF_CHANNELS if of_channels else _OWN).get(base)) is not None:
         return own(b, *arguments)
+    if of_channels and base not in ASKED:
+        return b.cannot("has no native form on tensors that are quantized for each channel")
     pure = base.removesuffix("_")
     row = rows.get(pure + name[len(base) :]) or rows.get(pure)
     if row is None or not isinstance(x := arguments[0], QuantizedTensor):
@@ -169,6 +172,13 @@ def _make_row(b: Builder, x: Tensor, scale: Value, zero_point: Value) -> Value:
     return QuantizedTensor(x, dtype, scale, zero_point)
 
 
+def _make_of_channels(b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: Value) -> Value:
+    if not isinstance(axis, int):
+        return b.cannot("an axis that is not known")
+    parts = b.cast(scale, float64), b.cast(zero, int64)
+    return QuantizedTensor(x, _OF_INTEGERS[x.dtype], *parts, axis)
+
+
 def _cat(b: Builder, tensors: list[QuantizedTensor], dim: Value = 0) -> Value:
     """Joined on the grid of the first one."""
     first = tensors[0]
@@ -179,6 +189,19 @@ def _cat(b: Builder, tensors: list[QuantizedTensor], dim: Value = 0) -> Value:
         for t in tensors
     ]
     return _like(first, b.call("aten::cat", parts, dim))
+
+
+def _pad(
+    b: Builder, x: QuantizedTensor, pad: Value, mode: Value = "constant", number: Value = None
+) -> Value:
+    filling: Value = None
+    if mode == "constant":
+        if not (isinstance(x.scale, float) and isinstance(x.zero_point, int)):
+            return b.cannot("padding on a grid that is not known")
+        steps = round((number or 0.0) / x.scale) + x.zero_point
+        low, high = _limits(b, x.dtype)
+        filling = int(min(max(steps, low), high))
+    return _like(x, b.call("aten::pad", x.integers, pad, mode, filling))
 
 
 def _dequantize_row(b: Builder, x: Value) -> Value:
@@ -192,9 +215,19 @@ _OWN: Rows = {
     "aten::q_zero_point": lambda b, x: x.zero_point,
     "aten::qscheme": lambda b, x: 0,
     "aten::cat": _cat,
+    "aten::pad": _pad,
+}
+
+_OF_CHANNELS: Rows = {
+    "aten::int_repr": lambda b, x: b.copied(x.integers),
+    "aten::q_per_channel_scales": lambda b, x: x.scale,
+    "aten::q_per_channel_zero_points": lambda b, x: x.zero_point,
+    "aten::q_per_channel_axis": lambda b, x: x.axis,
+    "aten::qscheme": lambda b, x: 1,
 }
 
 QUANTIZATION: Rows = {
+    "aten::_make_per_channel_quantized_tensor": _make_of_channels,
     "aten::quantize_per_tensor": _quantize_row,
     "aten::_make_per_tensor_quantized_tensor": _make_row,
     "aten::dequantize": _dequantize_row,

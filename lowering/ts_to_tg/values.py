@@ -121,12 +121,14 @@ class ComplexTensor:
 class QuantizedTensor:
     """Integers that stand for numbers, (integer - zero_point) * scale.
 
-    `dtype` is the quantized one; scale and zero point are numbers, known or not."""
+    `dtype` is the quantized one; scale and zero point are numbers, known or not, or tensors with
+    one for each index along `axis`."""
 
     integers: Tensor
     dtype: DType
     scale: Value
     zero_point: Value
+    axis: int | None = None
 
     @property
     def storage(self) -> Storage:
@@ -146,7 +148,7 @@ class QuantizedTensor:
 
     def with_elements(self, elements: tuple[Value, ...]) -> QuantizedTensor:
         integers, scale, zero_point = elements
-        return QuantizedTensor(integers, self.dtype, scale, zero_point)
+        return QuantizedTensor(integers, self.dtype, scale, zero_point, self.axis)
 
 
 Site = tuple[object, ...]

@@ -121,6 +121,34 @@ class Explicit(nn.Module):
         return kept, total, q.q_scale(), q.q_zero_point(), q.is_quantized
 
 
+class Padded(nn.Module):
+    """Built by hand: stubs, float functions, padding by reflection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quant, self.dequant = ao.QuantStub(), ao.DeQuantStub()
+        self.conv = nn.Conv2d(3, 4, 3, padding=1, padding_mode="reflect")
+        self.sums = torch.ao.nn.quantized.FloatFunctional()
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.conv(self.quant(x))
+        y = self.sums.add_relu(y, self.sums.mul(y, y))
+        y = F.adaptive_avg_pool2d(self.sums.cat([y, y], 1)[:, :4], 2)
+        return self.dequant(self.head(y.reshape(y.shape[0], -1)))
+
+
+def _by_hand(engine: str) -> Any:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Padded().eval()
+        model.qconfig = ao.get_default_qconfig(engine)
+        ao.prepare(model, inplace=True)
+        model(IMAGE)
+        return torch.jit.script(ao.convert(model))
+
+
 def _scripted(make: Callable[[], nn.Module]) -> Any:
     torch.manual_seed(0)
     with warnings.catch_warnings():
@@ -140,7 +168,19 @@ dynamic("dynamic_texts", OfTexts, (values(5, 3, 4), torch.tensor([3, 5, 2])))
 static("static", Residual, (IMAGE,), (IMAGE[:1] * 2,))
 static("static_waves", Waves, (values(2, 2, 9),))
 static("static_mlp", _mlp, (values(2, 4),), (values(3, 4),), engine="qnnpack")
+QUANTIZED["by_hand"] = ArchiveProgram(lambda: _by_hand("fbgemm"), ((IMAGE,), (IMAGE[:1],)))
 QUANTIZED["explicit"] = ArchiveProgram(lambda: _scripted(Explicit), ((values(2, 8),),))
+
+
+def frozen(name: str) -> None:
+    """As PyTorch freezes it: packed weights are constants of the code."""
+    program = QUANTIZED[name]
+    make = lambda: torch.jit.freeze(program.make())  # noqa: E731 - one line
+    QUANTIZED[f"{name}_frozen"] = ArchiveProgram(make, program.calls)
+
+
+frozen("dynamic")
+frozen("static")
 
 
 def write(folder: Path, names: tuple[str, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import io
+import math
 import warnings
 from typing import Any
 
@@ -16,10 +17,11 @@ import tensorscript as ts
 torch = pytest.importorskip("torch")
 PROGRAMS = pytest.importorskip("archive_programs").PROGRAMS
 MODELS = pytest.importorskip("archive_models").MODELS
+DECODERS = pytest.importorskip("archive_decoders").DECODERS
 QUANTIZED = pytest.importorskip("archive_quantized").QUANTIZED
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-ALL = {**PROGRAMS, **MODELS, **QUANTIZED}
+ALL = {**PROGRAMS, **MODELS, **DECODERS, **QUANTIZED}
 PARTLY_NATIVE = {"dynamic_texts", "explicit"}
 """A list of tensors that change their shape, and a quantized buffer, take the interpreter."""
 
@@ -35,7 +37,12 @@ def archive_of(name: str) -> bytes:
 
 
 def copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, torch.Tensor) else value
+    """An argument for PyTorch, with memory of its own."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return type(value)(map(copied, value)) if type(value) in (list, tuple) else value
 
 
 @functools.cache
@@ -64,7 +71,9 @@ def argument(value: Any, loaded: Any) -> Any:
         return loaded.color if value.name == "BLUE" else type(loaded.color)[value.name]
     if isinstance(value, dict):
         return {key: argument(item, loaded) for key, item in value.items()}
-    return [argument(item, loaded) for item in value] if isinstance(value, list) else value
+    if type(value) in (list, tuple):
+        return type(value)(argument(item, loaded) for item in value)
+    return value
 
 
 def assert_same(found: Any, wanted: Any, tolerance: float) -> None:
@@ -79,6 +88,8 @@ def assert_same(found: Any, wanted: Any, tolerance: float) -> None:
         assert len(found) == len(wanted)
         for one, other in zip(found, wanted, strict=True):
             assert_same(one, other, tolerance)
+    elif isinstance(wanted, float):
+        assert isinstance(found, float) and math.isclose(found, wanted, rel_tol=tolerance)
     else:
         assert found == wanted and type(found) is type(wanted)
 
