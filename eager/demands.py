@@ -21,6 +21,7 @@ from .fill_demands import FILLED
 from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
+from .layer_demands import LAYERS
 from .storage import array, promoted
 from .window_demands import WINDOWS
 from .written_demands import WRITTEN
@@ -251,7 +252,7 @@ def _softshrink(self: Any, lambd: float = 0.5) -> None:
 
 
 def _poisson(self: Any, target: Any, *_: Any) -> None:
-    broadcast(array(self).shape, array(target).shape)
+    broadcast(array(target).shape, array(self).shape)
 
 
 def _narrow(self: Any, dim: int, start: Any, length: int) -> None:
@@ -359,6 +360,7 @@ DEMANDS: dict[str, Demand] = {
     **each(_empty_permuted, "empty_permuted"),
     **each(_multinomial, "multinomial"),
     **WINDOWS,
+    **LAYERS,
     **each(_multi_margin, "multi_margin_loss"),
     **each(_multilabel_margin, "multilabel_margin_loss", "multilabel_margin_loss_forward"),
     **each(_one_dimensional, "vander"),

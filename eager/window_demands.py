@@ -109,9 +109,13 @@ def _pool(n: int, several: str) -> Demand:
         self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *_: Any
     ) -> None:
         shape = sizes_of(self)
+        require(
+            len(shape) in (n + 1, n + 2),
+            f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input",
+        )
         _padding(spread(kernel_size, n), spread(padding, n))
         require(
-            len(shape) in (n + 1, n + 2) and all(shape[len(shape) - n - 1 :]),
+            all(shape[len(shape) - n - 1 :]),
             several.format(sizes=shape),
         )
         require(min(spread(kernel_size, n)) > 0, "kernel size should be greater than zero")
@@ -130,7 +134,22 @@ _POOL_3D = (
 )
 
 
+def _line(name: str) -> Demand:
+    """A pool of one dimension that is computed as one of two."""
+
+    def check(self: Any, *_: Any) -> None:
+        rank = len(sizes_of(self))
+        require(
+            rank in (2, 3),
+            f"Expected 2 to 3 dimensions, but got {rank}-dimensional tensor for argument #1 'self' "
+            f"(while checking arguments for {name})",
+        )
+
+    return check
+
+
 WINDOWS: dict[str, Demand] = {
+    **each(_line("avg_pool1d"), "avg_pool1d"),
     **{f"aten::conv{n}d{form}": _convolution(n) for n in (1, 2, 3) for form in ("", ".padding")},
     **{f"aten::{name}": _adaptive(name, n) for n in (1, 2, 3)
        for name in (f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d")},

@@ -88,8 +88,8 @@ def convolution(
     unbatched = x.ndim == n + 1
     if not unbatched and x.ndim != n + 2:
         raise OperatorError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to conv{n}d, but got input "
-            f"of size: {list(x.shape)}"
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to "
+            f"conv{'_transpose' if transpose else ''}{n}d, but got input of size: {list(x.shape)}"
         )
     x = x[None] if unbatched else x
     _check(x, w, groups, transpose)

@@ -36,7 +36,7 @@ def pairwise(fn: Callable[..., Array]) -> Kernel:
     def run(self: Any, target: Any, reduction: int = MEAN, *parameters: Any) -> Any:
         dtype = promoted(self, target)
         a, b = cast(self, dtype), cast(target, dtype)
-        check_broadcast(a, b)
+        check_broadcast(*((b, a) if fn is _kl else (a, b)))  # PyTorch multiplies the target first
         found = fn(a, b, *parameters)
         out = real_dtype(dtype) if found.dtype.kind == "f" else dtype
         found = np.asarray(found, np.result_type(a.real.dtype if out is not dtype else a.dtype))
@@ -187,7 +187,7 @@ def hinge_embedding(self: Any, target: Any, margin: float = 1.0, reduction: int 
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     dtype = promoted(self, target)
     a, b = cast(self, dtype), cast(target, dtype)
-    check_broadcast(a, b)
+    check_broadcast(b, a)
     apart = np.maximum(rounded(a.dtype.type(margin) - a, dtype), 0)
     out = np.where(b != 1, apart, 0) + np.where(b != -1, a, 0)
     return wrap(reduced(rounded(out.astype(a.dtype), dtype), reduction, dtype), dtype)

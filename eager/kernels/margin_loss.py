@@ -64,7 +64,7 @@ def cosine_embedding(
     if ndim not in (0, 1):
         raise OperatorError("0D or 1D target tensor expected, multi-target not supported")
     if not array(first).ndim == array(second).ndim == ndim + 1:
-        sizes = ", ".join(str(list(array(x).shape)) for x in (first, second))
+        sizes = " and ".join(str(list(array(x).shape)) for x in (first, second))
         raise OperatorError(
             f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with "
             f"sizes {sizes}."

@@ -92,8 +92,11 @@ def max_unpool(n: int) -> Kernel:
         out = np.zeros((*lead, int(np.prod(output_size))), x.dtype)
         flat = at.reshape(*lead, count)
         if flat.size and (flat.min() < 0 or flat.max() >= out.shape[-1]):
-            raise OperatorError("Found an invalid max index: output volumes are of size "
-                                + "x".join(map(str, output_size)))  # fmt: skip
+            bad = flat[(flat < 0) | (flat >= out.shape[-1])].reshape(-1)[-1]
+            volume = "x".join(map(str, output_size))
+            raise OperatorError(
+                f"Found an invalid max index: {bad} (output volumes are of size {volume})"
+            )
         np.put_along_axis(out, flat, x.reshape(*lead, count), -1)
         return make(out.reshape(*lead, *output_size), self.dtype)
 

@@ -108,7 +108,10 @@ def local_response_norm(
     """
     dim = input.dim()
     if dim < 3:
-        raise ValueError(f"Expected 3D or higher dimensionality input (got {dim} dimensions)")
+        raise ValueError(
+            "Expected 3D or higher dimensionality                          "
+            f"input (got {dim} dimensions)"
+        )
     if input.numel() == 0:
         return input
     squares = input * input

@@ -132,7 +132,8 @@ class RNNBase(Module):
 
     def check_hidden_size(self, hx: Tensor, expected: list[int], name: str) -> None:
         if list(hx.size()) != expected:
-            raise RuntimeError(f"Expected {name} size {expected}, got {list(hx.size())}")
+            wanted = f"({expected[0]}, {expected[1]}, {expected[2]})"
+            raise RuntimeError(f"Expected {name} size {wanted}, got {list(hx.size())}")
 
     def permute_hidden(self, hx: Tensor, permutation: Tensor | None) -> Tensor:
         return self._permuted(hx, permutation)

@@ -1,0 +1,232 @@
+"""What the operators of layers ask of sizes: norms, cells, shuffles, folds, losses, embeddings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorscript.base.errors import DimensionError
+
+from .demand import Demand, Ints, each, require, sizes_of
+from .kernels.shapes import normal_dim
+from .kernels.window import spread
+from .storage import array
+
+
+# -- norms ----------------------------------------------------------------------------------------
+def _elements(name: str, found: Any, wanted: int, times: int = 1) -> None:
+    if found is not None:
+        count = array(found).size * times
+        require(count == wanted, f"{name} should contain {wanted} elements not {count}")
+
+
+def _batch_norm(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
+    sizes = sizes_of(self)
+    if len(sizes) < 2:
+        return
+    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
+    for name, found in named.items():
+        _elements(name, found, sizes[1])
+
+
+def _instance_norm(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
+    """Each instance counts: PyTorch repeats the statistics for all of them."""
+    sizes = sizes_of(self)
+    if len(sizes) < 2:
+        return
+    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
+    for name, found in named.items():
+        _elements(name, found, sizes[0] * sizes[1], times=sizes[0])
+
+
+# -- cells ----------------------------------------------------------------------------------------
+def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, *_: Any) -> None:
+    if len(sizes_of(self)) != 2:
+        return
+    rows, width = sizes_of(self)
+    wanted = sizes_of(w_ih)[1]
+    require(width == wanted, f"input has inconsistent input_size: got {width} expected {wanted}")
+    hidden = sizes_of(w_hh)[1]
+    for at, state in enumerate(hx if isinstance(hx, (list, tuple)) else [hx]):
+        count, size = sizes_of(state)
+        require(
+            count == rows, f"Input batch size {rows} doesn't match hidden{at} batch size {count}"
+        )
+        require(
+            size == hidden,
+            f"hidden{at} has inconsistent hidden_size: got {size}, expected {hidden}",
+        )
+
+
+# -- shuffles and folds ---------------------------------------------------------------------------
+def _image(name: str, sizes: Sequence[int]) -> None:
+    require(
+        len(sizes) > 2,
+        f"{name} expects input to have at least 3 dimensions, but got input with {len(sizes)} "
+        "dimension(s)",
+    )
+
+
+def _pixel_shuffle(self: Any, upscale_factor: int) -> None:
+    sizes = sizes_of(self)
+    _image("pixel_shuffle", sizes)
+    require(
+        upscale_factor > 0,
+        f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}",
+    )
+    square = upscale_factor**2
+    require(
+        sizes[-3] % square == 0,
+        "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+        f"upscale_factor, but input.size(-3)={sizes[-3]} is not divisible by {square}",
+    )
+
+
+def _pixel_unshuffle(self: Any, downscale_factor: int) -> None:
+    sizes = sizes_of(self)
+    _image("pixel_unshuffle", sizes)
+    require(
+        downscale_factor > 0,
+        f"pixel_unshuffle expects a positive downscale_factor, but got {downscale_factor}",
+    )
+    for name, dim in (("height", -2), ("width", -1)):
+        require(
+            sizes[dim] % downscale_factor == 0,
+            f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+            f"input.size({dim})={sizes[dim]} is not divisible by {downscale_factor}",
+        )
+
+
+def _channel_shuffle(self: Any, groups: int) -> None:
+    sizes = sizes_of(self)
+    require(
+        len(sizes) > 2,
+        f"channel_shuffle expects input with > 2 dims, but got input with sizes {sizes}",
+    )
+    require(
+        groups > 0,
+        f"Number of groups to divide channels in must be positive. Value of groups:{groups}",
+    )
+    require(
+        sizes[1] % groups == 0,
+        f"Number of channels must be divisible by groups. Got {sizes[1]} channels and {groups} "
+        "groups.",
+    )
+
+
+def _pair(numbers: Ints) -> str:
+    return f"({', '.join(map(str, numbers))})"
+
+
+def _col2im(
+    self: Any, output_size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> None:
+    sizes = sizes_of(self)
+    require(
+        len(sizes) in (2, 3) and 0 not in sizes[-2:],
+        "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+        f"dimensions for input, but got: {sizes}",
+    )
+    k, s, p, d, o = (spread(v, 2) for v in (kernel, stride, padding, dilation, output_size))
+    require(
+        sizes[-2] % (k[0] * k[1]) == 0,
+        "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but "
+        f"got input.size(1)={sizes[-2]} and kernel_size={_pair(k)}.",
+    )
+    rows, columns = ((o[i] + 2 * p[i] - d[i] * (k[i] - 1) - 1) // s[i] + 1 for i in range(2))
+    require(
+        sizes[-1] == rows * columns,
+        f"Given output_size={_pair(o)}, kernel_size={_pair(k)}, dilation={_pair(d)}, "
+        f"padding={_pair(p)}, stride={_pair(s)}, expected size of input's dimension 2 to "
+        f"match the calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but "
+        f"got input.size(2)={sizes[-1]}.",
+    )
+
+
+def _unflatten(self: Any, dim: int, sizes: Ints) -> None:
+    at = normal_dim(dim, array(self).ndim)
+    require(len(sizes) > 0, "unflatten: sizes must be non-empty")
+    have = sizes_of(self)[at] if array(self).ndim else 1
+    known = math.prod(n for n in sizes if n != -1)
+    fits = have % known == 0 if -1 in sizes and known else known == have
+    require(
+        fits,
+        f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} "
+        f"({have}) in the input tensor",
+    )
+
+
+# -- products -------------------------------------------------------------------------------------
+def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
+    a, b, w = sizes_of(first), sizes_of(second), sizes_of(weight)
+    require(
+        len(a) == len(b), f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}"
+    )
+    for dim, (n, m) in enumerate(zip(a[:-1], b[:-1], strict=True)):
+        require(
+            n == m,
+            f"bilinear(): input batch dimensions do not match at dim {dim}: got {n} and {m}",
+        )
+    for at, (have, wanted) in enumerate(((a[-1], w[1]), (b[-1], w[2])), 1):
+        require(
+            have == wanted,
+            f"bilinear(): input{at} size does not match weight size: got {have} but expected "
+            f"{wanted}",
+        )
+
+
+# -- losses and embeddings ------------------------------------------------------------------------
+def _smoothing(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
+) -> None:
+    require(
+        smoothing <= 1.0,
+        f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}",
+    )
+
+
+def _nll(self: Any, target: Any, *_: Any) -> None:
+    if len(sizes_of(self)) == 2:
+        require(
+            len(sizes_of(target)) < 2,
+            "0D or 1D target tensor expected, multi-target not supported",
+        )
+
+
+def _renormed(self: Any, indices: Any, *_: Any) -> None:
+    found, sizes = array(indices), sizes_of(self)
+    outside = found[(found < -sizes[0]) | (found >= sizes[0])]
+    if outside.size:
+        raise DimensionError(
+            f"select(): index {int(np.ravel(outside)[0])} out of range for tensor of size {sizes} "
+            "at dimension 0"
+        )
+
+
+def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
+    starts = array(offsets)
+    require(
+        not starts.size or starts[0] == 0,
+        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+        f"position 0. However, got {int(starts[0]) if starts.size else 0}",
+    )
+
+
+LAYERS: dict[str, Demand] = {
+    **each(_batch_norm, "batch_norm", "native_batch_norm"),
+    **each(_instance_norm, "instance_norm"),
+    **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
+    **each(_pixel_shuffle, "pixel_shuffle"),
+    **each(_pixel_unshuffle, "pixel_unshuffle"),
+    **each(_channel_shuffle, "channel_shuffle"),
+    **each(_col2im, "col2im"),
+    **each(_unflatten, "unflatten.int"),
+    **each(_bilinear, "bilinear"),
+    **each(_smoothing, "cross_entropy_loss"),
+    **each(_nll, "nll_loss_nd", "nll_loss"),
+    **each(_renormed, "embedding_renorm_"),
+    **each(_bags, "embedding_bag", "embedding_bag.padding_idx", "_embedding_bag"),
+}
