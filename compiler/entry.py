@@ -3,8 +3,8 @@
 A file of stage `ts` becomes an ordinary `Program`: the module's attribute `ts.entry` names its
 entry (and `ts.receiver` the object whose method it is, see `entry_state.py`). A file of a later
 stage has its arguments' dtypes and shapes fixed; `ts.results` says how its results are rebuilt (see
-`entry_results.py`; without it they come as a flat tuple), and updates of arguments in place stay
-inside.
+`entry_results.py`; without it they come as a flat tuple). Updates of arguments in place stay
+inside, and so does what the program prints or warns of.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ tree ::= tensor(0) | number(1)                leaf of the native results
        | choice(0, tree, ..) | absent()       what leaf 0 says; a key that a dict has not
        | object("Point", x=tree, y=tree)
        | each(elements) | each(elements, 2)   a run-time list; with how many each has in leaf 2
+       | optional(0, elements)                leaf 0 says where there is one
        | record("", value(k), elements, ..)   of dicts of columns, or objects of a class
        | text(0) | texts(column(1), 2)        a string's bytes; those of the strings of a list
        | column(0) | boxes(0, tree, ..)       of numbers; of tensors: their numbers, counts, sizes
@@ -51,6 +52,8 @@ def results_text(tree: OutputTree) -> str:
         return f"choice({', '.join([str(tree.leaf), *inside])})"
     if tree.kind == "absent":
         return "absent()"
+    if tree.kind == "optional":
+        return f"optional({tree.leaf}, {inside[0]})"
     if tree.kind == "record":
         inner = "".join(
             f", value({text_of(k)}), {v}" for k, v in zip(tree.keys, inside, strict=True)
@@ -102,6 +105,8 @@ def _read(node: ast.expr) -> OutputTree:
             children = tuple(_read(k.value) for k in keywords)
             keys = tuple(str(k.arg) for k in keywords)
             return OutputTree("object", children=children, keys=keys, class_name=name)
+        case ast.Call(ast.Name("optional"), [ast.Constant(int(leaf)), child]):
+            return OutputTree("optional", leaf, (_read(child),))
         case ast.Call(ast.Name("record"), [ast.Constant(str(name)), *parts]):
             children = tuple(map(_read, parts[1::2]))
             return OutputTree(

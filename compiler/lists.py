@@ -78,6 +78,12 @@ def rows(
             return list(map(text_of_bytes, parts))
         case "boxes":
             return list(_tensors(tree, leaves, wrap))
+    if tree.kind == "optional":
+        there = leaves[tree.leaf].tolist()
+        if tree.children[0].kind == "constant":
+            return [None] * len(there)
+        found = rows(tree.children[0], leaves, wrap)
+        return [v if is_there else None for v, is_there in zip(found, there, strict=True)]
     if tree.kind == "record":
         return _records(tree, [rows(child, leaves, wrap) for child in tree.children])
     make: Callable[..., Any] = named_tuple(tree.class_name, tree.fields) if tree.fields else _tuple

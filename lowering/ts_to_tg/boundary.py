@@ -21,6 +21,7 @@ from .grown import (
     ListElement,
     MapElement,
     NumberElement,
+    OptionalElement,
     RecordElement,
     TensorElement,
     TextElement,
@@ -222,6 +223,10 @@ class Boundary:
             case TupleElement(parts, fields, class_name):
                 children = tuple(self.elements(part, columns) for part in parts)
                 return OutputTree("tuple", children=children, fields=fields, class_name=class_name)
+            case OptionalElement(held):
+                flags = self.leaf(next(columns))
+                inside = OutputTree("constant") if held is None else self.elements(held, columns)
+                return OutputTree("optional", flags, (inside,))
             case RecordElement(keys, parts, class_name):
                 children = tuple(self.elements(part, columns) for part in parts)
                 return OutputTree("record", children=children, keys=keys, class_name=class_name)

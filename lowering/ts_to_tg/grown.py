@@ -8,7 +8,8 @@ A run-time list is one tg.list per *column*: a number is one column, a tuple tho
 a tensor its box and each size that differs between elements, a list the columns of its elements
 with a list around each. List[Tuple[int, float]] is two lists of the same length.
 
-An object in a list is its parts, too: it cannot be changed there.
+An object in a list is its parts, too: it cannot be changed there. Where there may be None, a flag
+stands before the columns.
 
 A run-time dict is a run-time list of its items (`MapElement`) in the order they were put in.
 """
@@ -24,7 +25,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.source import Span
-from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.expr import Expr, cast, const
 from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from tensorscript.dialects.ts import types as tt
@@ -47,6 +48,7 @@ from .values import (
     Text,
     TupleValue,
     Value,
+    Variant,
     is_scalar,
 )
 
@@ -105,6 +107,14 @@ class RecordElement:
     class_name: str = ""
 
 
+@dataclass(frozen=True)
+class OptionalElement:
+    """None or another element, a column of flags and its columns; `element` is None as long as
+    nothing else has been seen."""
+
+    element: Element | None
+
+
 Element = (
     NumberElement
     | TensorElement
@@ -113,6 +123,7 @@ Element = (
     | TextElement
     | MapElement
     | RecordElement
+    | OptionalElement
 )
 
 
@@ -162,6 +173,9 @@ def of_type(type_: Attribute | None) -> Element | None:
     if isinstance(type_, tt.DictType):
         item = of_dict_type(type_)
         return None if item is None else ListElement(item)
+    if isinstance(type_, tt.OptionalType):
+        held = of_type(type_.element)
+        return None if held is None else OptionalElement(held)
     if isinstance(type_, tt.TupleType):
         parts = [of_type(t) for t in type_.elements]
         known = tuple(p for p in parts if p is not None)
@@ -184,6 +198,10 @@ def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | No
         return NumberElement(as_expr(value).dtype)
     if is_textual(value):
         return TextElement()
+    if value is None:
+        return OptionalElement(None)
+    if isinstance(value, Variant):
+        return of_values(b, value.options, heap)
     if isinstance(value, Tensor):
         shape = tuple(None if b.is_found(s) else s for s in value.shape)
         return TensorElement(value.dtype, shape)
@@ -248,6 +266,10 @@ def joined(left: Element | None, right: Element | None) -> Element | None:
     """What holds both; None if nothing does."""
     if left == right or right is None:
         return left
+    if isinstance(left, OptionalElement) or isinstance(right, OptionalElement):
+        sides = [e.element if isinstance(e, OptionalElement) else e for e in (left, right)]
+        inner = joined(*sides)
+        return OptionalElement(inner) if inner is not None or sides == [None, None] else None
     if isinstance(left, TensorElement) and isinstance(right, TensorElement):
         if left.dtype is not right.dtype or len(left.shape) != len(right.shape):
             return None
@@ -289,6 +311,8 @@ def columns(element: Element) -> list[Attribute]:
             return [c for part in elements for c in columns(part)]
         case ListElement(inner):
             return [list_of(c) for c in columns(inner)]
+        case OptionalElement(held):
+            return [ScalarType(bool_), *(columns(held) if held is not None else ())]
         case TextElement():
             return [TEXT]
         case MapElement(key, value):
@@ -312,6 +336,10 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
         NotCompilable: the value is something else.
     """
     match element, value:
+        case OptionalElement(held), None:
+            return [b.scalar_operand(False), *(_fillers(b, held) if held is not None else ())]
+        case OptionalElement(held), _ if held is not None and not isinstance(value, Variant):
+            return [b.scalar_operand(True), *leaves_of(b, held, value)]
         case NumberElement(dtype), _ if is_scalar(value) and as_expr(value).dtype is dtype:
             return [b.scalar_operand(value)]
         case TensorElement(), Tensor() if joined(element, of_value(b, value)) == element:
@@ -342,6 +370,27 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
     return b.cannot("a list of values of different kinds")
 
 
+def _fillers(b: Builder, element: Element) -> list[SSAValue]:
+    """Leaves where there is no value."""
+    match element:
+        case TensorElement(dtype, shape):
+            empty = b.full([const(0) if s is None else s for s in shape], 0, dtype)
+            box = perform(b, "box", [b.ssa(empty)], ListType.of(dtype))
+            return [box, *(b.scalar_operand(0) for s in shape if s is None)]
+        case TupleElement(parts) | RecordElement(elements=parts):
+            return [leaf for part in parts for leaf in _fillers(b, part)]
+        case OptionalElement():
+            return leaves_of(b, element, None)
+    types = columns(element)
+    return [_filler(b, type_) for type_ in types]
+
+
+def _filler(b: Builder, type_: Attribute) -> SSAValue:
+    if isinstance(type_, ScalarType):
+        return b.scalar_operand(const(0, type_.dtype))
+    return perform(b, "new", (), type_)
+
+
 def _list_leaves(b: Builder, inner: Element, value: ListRef) -> list[SSAValue]:
     content = b.heap[value]
     if isinstance(content, Grown) and content.element == inner:
@@ -366,6 +415,12 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
         case TupleElement(parts, fields, class_name):
             values = tuple(value_of(b, part, leaves) for part in parts)
             return TupleValue(values, fields, class_name)
+        case OptionalElement(held_element):
+            is_there = b.scalar_of(next(leaves))
+            if held_element is None:
+                return None
+            found = value_of(b, held_element, leaves)
+            return Variant(cast(is_there, int64), (None, found))
         case RecordElement(keys, parts, name):
             made_ref = ObjectRef(name) if name else DictRef()
             held = [value_of(b, part, leaves) for part in parts]

@@ -35,7 +35,9 @@ from .list_actions import perform
 from .list_order import has_order, sort_in_order
 from .scalars import SCALAR
 from .text_access import count_in, place_in
-from .values import Grown, ListRef, Tensor, Value
+from .text_values import is_textual
+from .values import Grown, ListRef, Tensor, Value, Variant
+from .variants import each_option
 
 _I64, _B1 = ScalarType(int64), ScalarType(bool_)
 
@@ -151,6 +153,24 @@ def leaves_for(ev: Evaluator, x: ListRef, content: Grown, value: Value) -> list[
     if wanted is not None and wanted != content.element and x.sites:
         must_grow(ev.b, x.sites, wanted, "elements of different shapes")
     return leaves_of(ev.b, content.element, value)
+
+
+def _by_kind(row: Callable[..., Value]) -> Callable[..., Value]:
+    """A row that puts its last argument into a list, for each kind that it may be of."""
+
+    def run(ev: Evaluator, *arguments: Value) -> Value:
+        *others, value = arguments
+        if not isinstance(value, Variant) or is_textual(value):
+            return row(ev, *arguments)
+
+        def put(option: Value) -> list[Value]:
+            row(ev, *others, option)
+            return []
+
+        each_option(ev.b, value, put)
+        return others[0]
+
+    return run
 
 
 def _set_item(ev: Evaluator, x: ListRef, index: Value, value: Value) -> Value:
@@ -453,9 +473,9 @@ GROWN: Rows = {
     "aten::count": _count,
     "aten::eq": _equal,
     "aten::ne": _not_equal,
-    "aten::_set_item": _set_item,
-    "aten::append": _append,
-    "aten::insert": _insert,
+    "aten::_set_item": _by_kind(_set_item),
+    "aten::append": _by_kind(_append),
+    "aten::insert": _by_kind(_insert),
     "aten::pop": _pop,
     "aten::Delete": _delete,
     "aten::remove": _remove,

@@ -38,6 +38,7 @@ from .grown import (
     ListElement,
     MapElement,
     NumberElement,
+    OptionalElement,
     RecordElement,
     TensorElement,
     TextElement,
@@ -182,6 +183,8 @@ def _nesting(element: Element) -> list[int]:
             return [n for part in parts for n in _nesting(part)]
         case MapElement(key, value):
             return [*_nesting(key), *_nesting(value)]
+        case OptionalElement(held_element):
+            return [0, *(_nesting(held_element) if held_element is not None else ())]
         case NumberElement() | TextElement() | TensorElement():
             return [0] * len(columns(element))
 

@@ -101,7 +101,8 @@ class OutputTree:
     A run-time list is "each", whose child says by column what its elements are: "column" (a leaf
     with one number for each), a "tuple" of these, "boxes" (a leaf with all numbers of the tensors
     and, as children, how many numbers each has and its sizes), a "record" (an object with these
-    attributes, or without a class a dict with these keys), or "each" again, with how many
+    attributes, or without a class a dict with these keys), an "optional" (a leaf that says where
+    there is one at all), or "each" again, with how many
     elements each has in `leaf`. A run-time dict is "map" in the same way, of tuples of two. A
     string is "text" (a leaf with its bytes), and as an element of a run-time list "texts" (a column
     with the bytes of all, and how many each has in `leaf`).

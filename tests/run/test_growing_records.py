@@ -1,9 +1,10 @@
-"""Lists that grow of objects and of dicts that hold different kinds of values."""
+"""Lists that grow of objects, of dicts that hold different kinds of values, and of what may be
+None."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 import pytest
@@ -68,6 +69,61 @@ def nested(x: ts.Tensor, n: int) -> list[dict[str, list[float]]]:
     return out
 
 
+def numbers_or_none(x: ts.Tensor, n: int) -> tuple[list[Optional[int]], int]:  # noqa: UP045
+    out: list[Optional[int]] = []  # noqa: UP045
+    for i in range(n):
+        v = int(x[i, 0])
+        out.append(v if v > 0 else None)
+    out.append(None)
+    out[0] = 7
+    total = 0
+    for found in out:
+        if found is not None:
+            total += found
+        else:
+            total += 100
+    return out, total
+
+
+def tensors_or_none(x: ts.Tensor, n: int) -> tuple[float, int]:
+    out: list[Optional[ts.Tensor]] = []  # noqa: UP045
+    for i in range(n):
+        if float(x[i, 0]) > 0:
+            out.append(x[i] * 2)
+        else:
+            out.append(None)
+    total, count = 0.0, 0
+    for found in out:
+        if found is None:
+            count += 1
+        else:
+            total += float(found.sum())
+    return total, count
+
+
+class Hit(NamedTuple):
+    name: Optional[str]  # noqa: UP045
+    score: float
+
+
+def names_or_none(x: ts.Tensor, n: int) -> list[Hit]:
+    out: list[Hit] = []
+    for i in range(n):
+        score = float(x[i].sum())
+        if score > 1:
+            out.append(Hit("row " + str(i), score))
+        else:
+            out.append(Hit(None, score))
+    return out
+
+
+def only_none(x: ts.Tensor, n: int) -> tuple[int, bool]:
+    out: list[Optional[ts.Tensor]] = []  # noqa: UP045
+    for _ in range(n):
+        out.append(None)
+    return len(out), out[0] is None
+
+
 def changed_later(x: ts.Tensor, n: int) -> float:
     nodes: list[Node] = []
     for i in range(n):
@@ -83,6 +139,10 @@ CASES: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
     (chained, (X, 4)),
     (chained, (X, 0)),
     (nested, (X, 3)),
+    (numbers_or_none, (X, 4)),
+    (tensors_or_none, (X, 4)),
+    (names_or_none, (X, 4)),
+    (only_none, (X, 2)),
 )
 
 
