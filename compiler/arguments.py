@@ -155,6 +155,8 @@ class Binder:
         Raises:
             GuardError: a value that no compiled function can take.
         """
+        if type(value) is str:  # vocabularies have thousands of them
+            return ConstantSpec(value)
         if is_array(value):
             return self._tensor(value, name)
         if (dtype := _SCALARS.get(type(value))) is not None:
