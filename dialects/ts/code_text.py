@@ -130,6 +130,8 @@ class _Printer:
         self.table = state.table
         self.importable = state.importable
         self.lines: list[str] = []
+        self.entered: list[int] = []
+        """How many lines stood in front of the body of each `with` that this is inside of."""
         self.level = level
         self.used: set[str] = set()
         self.next = state.next
@@ -228,7 +230,7 @@ class _Printer:
             case EnterOp():
                 self._enter(op)
             case ExitOp():
-                self.level -= 1
+                self._exit()
             case SetAttrOp():
                 self.split_long(op)
                 self.line(f"{self._target(op.object, op.attribute.data)} = {self.text(op.value)}")
@@ -340,7 +342,13 @@ class _Printer:
         self.split_long(op)
         name = f" as {self.name(op.result)}" if op.result.uses.get_length() else ""
         self.line(f"with {self.text(op.argument)}{name}:")
+        self.entered.append(len(self.lines))
         self.level += 1
+
+    def _exit(self) -> None:
+        if self.entered and len(self.lines) == self.entered.pop():
+            self.line("pass")
+        self.level -= 1
 
     def _fork(self, op: ForkOp) -> None:
         find = self.state.forked or partial(_function, self.function)

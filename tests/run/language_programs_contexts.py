@@ -131,4 +131,42 @@ def f(x):
         y = x @ x
     return y
 >>> f(T([[1.3, 2.0], [3.1, 4.0]]))
+
+=== context_of_nothing
+def f(words: List[str]):
+    with torch.no_grad():
+        out = ""
+    for w in words:
+        out += w
+    return out
+>>> f(["a", "b"])
+
+=== context_of_a_return
+def f(x: int):
+    if x > 1:
+        with torch.no_grad():
+            return x
+    return 0
+>>> f(1)
+>>> f(2)
+
+=== context_of_pass
+@torch.jit.script
+class C:
+    def __init__(self):
+        self.n = 0
+    def __enter__(self):
+        self.n += 1
+        return self
+    def __exit__(self, a: Any, b: Any, c: Any):
+        self.n += 10
+def f(x: Tensor):
+    c = C()
+    with c:
+        pass
+    with c as d:
+        with c:
+            y = x
+    return y + c.n
+>>> f(T(1))
 """
