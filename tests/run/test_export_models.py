@@ -92,6 +92,16 @@ def test_a_c_program_gives_what_pytorch_gave(name: str, tmp_path: Path) -> None:
     run_and_check(tmp_path, calls)
 
 
+@pytest.mark.parametrize("name", ["dynamic", "static"])
+def test_a_c_program_runs_quantized_models(name: str, tmp_path: Path) -> None:
+    folder = SAMPLES.parent / "quantized_samples"
+    with np.load(folder / f"{name}.npz") as call:
+        calls = [([call["input0"]], [call["result"]])]
+    export(tmp_path, folder / f"{name}.pt", calls[0][0], calls, cpu=KNOWN_TO_VALGRIND)
+    run_and_check(tmp_path, calls)
+    valgrind(tmp_path, calls)
+
+
 def lstm_calls() -> tuple[Path, Sequence[Any], Any]:
     """The traced LSTM with every length and batch; results are the interpreter's."""
     path, (tokens, h, _), _ = sample("s05_char_lstm_traced")
