@@ -16,6 +16,7 @@ from tensorscript.base.dtypes import BY_CODE, DType, check_held, of_python
 from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import Argument, Schema, SchemaType, overloads
 
+from . import call_texts
 from .device import Layout, MemoryFormat, device
 from .foreign import converted, has_foreign
 from .random import Generator
@@ -256,10 +257,11 @@ before the tensor that it multiplies."""
 
 
 def resolve(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], public: bool = False
-) -> tuple[Schema, Any]:
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any], public: bool = False,
+    method: bool = False,
+) -> tuple[Schema, Any]:  # fmt: skip
     """The first overload of `name` that takes these values, and the bound values; `public` leaves
-    out those on numbers alone.
+    out those on numbers alone, `method` says that `args` begin with the tensor whose method it is.
 
     Raises:
         ArgumentError: none does; the text names every overload and its reason.
@@ -278,9 +280,11 @@ def resolve(
             return resolve(name, (), {**dict(zip(spelling, args, strict=True)), **kwargs})
     if any(map(has_foreign, (*args, *kwargs.values()))):
         named = {k: converted(v) for k, v in kwargs.items()}
-        return resolve(name, tuple(map(converted, args)), named, public)
+        return resolve(name, tuple(map(converted, args)), named, public, method)
     if not candidates:
         raise ArgumentError(f"Unknown builtin op: {name}.")
+    if public and (text := _refusal(candidates, args, kwargs, method)):
+        raise ArgumentError(text)
     reasons = [(str(c), match(c, args, kwargs, True)) for c in candidates]
     if len(reasons) == 1:
         raise ArgumentError(f"{reasons[0][0]}:\n{reasons[0][1]}")
@@ -290,6 +294,23 @@ def resolve(
         f"{name.removeprefix('aten::')}() received an invalid combination of arguments - got "
         f"({', '.join(given)}), but expected one of:\n{listed}"
     )
+
+
+def _refusal(
+    candidates: list[Schema], args: tuple[Any, ...], kwargs: dict[str, Any], method: bool
+) -> str | None:
+    """PyTorch's words, if Python sees one signature only."""
+    if (only := call_texts.only_signature(candidates)) is None:
+        return None
+    if len(args) > 1 + int(method) and _takes_the_rest(only, only.arguments[-1], args[-1:]):
+        return None
+    names = {a.name for a in only.arguments}
+    named = {k if k in names else _ALIASES.get(k, k): v for k, v in kwargs.items() if k != "out"}
+    return call_texts.refusal(only, args, named, method, _takes)
+
+
+def _takes(argument: Argument, v: Any) -> bool:
+    return _convert(argument.type, v, True) is not _MISS
 
 
 def _shown_type(v: Any) -> str:

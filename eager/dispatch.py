@@ -66,16 +66,17 @@ def call(
     args: tuple[Any, ...] = (),
     kwargs: dict[str, Any] | None = None,
     public: bool = False,
+    method: bool = False,
 ) -> Any:
     """Run operator `name` ("aten::add") on Python values; `public` leaves out the overloads that
-    only scripts have.
+    only scripts have; `method` is told of a call as a method of the first value.
 
     Raises:
         ArgumentError: no overload takes them.
         MissingKernelError: the overload exists and has no kernel.
         OperatorError: the kernel refuses the values.
     """
-    found, bound = resolve(name, args, kwargs or {}, public)
+    found, bound = resolve(name, args, kwargs or {}, public, method)
     return _run(found, bound)
 
 

@@ -287,7 +287,7 @@ def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:
     """A generated method: the operator on `self` and the arguments; those that make tensors
     (`new_zeros`) take `requires_grad`."""
     grad = kwargs.pop("requires_grad", False) if name.startswith("aten::new_") else False
-    result = call(name, (self, *args), kwargs, public=True)
+    result = call(name, (self, *args), kwargs, public=True, method=True)
     if grad:
         return result.requires_grad_()
     return tuple(result) if type(result) is list else result

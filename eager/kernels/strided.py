@@ -16,6 +16,7 @@ from ..device import contiguous_format, preserve_format
 from ..memory_format import format_strides, known_format, suggested_format
 from ..storage import Array, array, make, with_steps
 from ..storages import elements_of
+from ..tracking import written
 from .shapes import normal_dim
 
 Kernel = Callable[..., Any]
@@ -161,9 +162,22 @@ def memory_of(a: Array) -> tuple[Array, int]:
     return owner.reshape(-1, order="A"), start // max(a.itemsize, 1)
 
 
+def counted(fn: Kernel) -> Kernel:
+    """A write that counts if it changes the sizes."""
+
+    def run(self: Any, *rest: Any) -> Any:
+        before = array(self).shape
+        made = fn(self, *rest)
+        if array(self).shape != before:
+            written(self)
+        return made
+
+    return run
+
+
 KERNELS: dict[str, Kernel] = {
-    "aten::resize_": resize_,
-    "aten::resize_as_": resize_as_,
+    "aten::resize_": counted(resize_),
+    "aten::resize_as_": counted(resize_as_),
     "aten::set_": set_,
     "aten::set_.source_Storage": set_storage,
     "aten::set_.source_Storage_storage_offset": set_storage_strided,

@@ -43,7 +43,7 @@ RUNTIME: list[tuple[str, Call]] = [
      lambda: F.max_pool1d(ts.ones(1, 1, 4), 2, stride=0)),
     ("pad should be at most half of effective kernel size, but got pad=4",
      lambda: F.max_pool2d(ts.ones(1, 8, 8), 2, padding=4)),
-    ("Expected 3D or 4D", lambda: F.max_pool2d(ts.ones(8, 8), 2)),
+    ("non-empty 3D or 4D", lambda: F.max_pool2d(ts.ones(8, 8), 2)),
     ("output_size must be 2", lambda: F.adaptive_avg_pool2d(ts.ones(1, 2, 4, 4), ())),
     ("inconsistent weight size, expected 3",
      lambda: F.multi_margin_loss(ts.ones(2, 3), ts.tensor([0, 1]), weight=ts.ones(4))),

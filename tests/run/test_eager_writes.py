@@ -164,6 +164,7 @@ def test_strides_as_pytorch(at: int) -> None:
 VERSIONS: tuple[Act, ...] = (
     lambda t: (x := t.zeros(2), t.zeros(2, out=x), t.where(x > 0, x, x, out=x), x)[-1],
     lambda t: (x := t.zeros(2), x.apply_(lambda n: n), x.resize_(2), x)[-1],
+    lambda t: (x := t.zeros(2), x.resize_(3), x.resize_as_(t.zeros(1)), x)[-1],
     lambda t: (x := t.zeros(2), x.real.fill_(1), x)[-1],
     lambda t: (x := t.zeros(2), t.atleast_2d(x).fill_(1), t.meshgrid(x, indexing="ij"), x)[-1],
     lambda t: (x := t.zeros(2), t.broadcast_tensors(x, t.ones(1))[0].fill_(1), x)[-1],

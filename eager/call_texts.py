@@ -1,0 +1,91 @@
+"""What PyTorch's Python binding says of a call that the only signature of a name does not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tensorscript.base.schema import Argument, Schema, SchemaType
+
+Takes = Callable[[Argument, Any], bool]
+"""Whether a value is one for an argument."""
+
+_NAMES = {
+    "Tensor": "Tensor", "int": "int", "float": "float", "bool": "bool", "Scalar": "Number",
+    "str": "str", "ScalarType": "torch.dtype", "Device": "torch.device",
+    "MemoryFormat": "torch.memory_format", "Layout": "torch.layout",
+}  # fmt: skip
+_SEVERAL = {"int": "ints", "float": "floats", "bool": "bools", "Tensor": "Tensors"}
+
+
+def only_signature(candidates: Sequence[Schema]) -> Schema | None:
+    """The one that Python sees among overloads: `out=` belongs to the signature without it."""
+    seen = [
+        s for s in candidates
+        if not s.is_out and not any("Dimname" in str(a.type) for a in s.arguments)
+    ]  # fmt: skip
+    return seen[0] if len(seen) == 1 else None
+
+
+def refusal(
+    found: Schema, args: Sequence[Any], kwargs: Mapping[str, Any], method: bool, takes: Takes
+) -> str | None:
+    """Why a call does not fit, or None where the binding would say something else.
+
+    Args:
+        kwargs: by the names of the schema.
+        method: the first of `args` is the tensor whose method is called, which is not counted.
+    """
+    name, skipped = found.base_name, int(method)
+    arguments = found.arguments[skipped:]
+    given = args[skipped:]
+    positional = [a for a in arguments if not a.kwarg_only]
+    if len(given) > len(positional):
+        return _too_many(name, positional, len(given))
+    at = {a.name: k for k, a in enumerate(positional[: len(given)])}
+    missing = [
+        a for a in arguments if a.name not in at and a.name not in kwargs and not a.has_default
+    ]
+    for argument in arguments:
+        if (place := at.get(argument.name)) is not None:
+            value, where = given[place], f" (position {place + 1})"
+        elif argument.name in kwargs:
+            value, where = kwargs[argument.name], ""
+        elif argument in missing:
+            shown = ", ".join(f'"{_shown(a)}"' for a in missing)
+            return f"{name}() missing {len(missing)} required positional arguments: {shown}"
+        else:
+            continue
+        if not takes(argument, value):
+            inside = isinstance(value, (list, tuple)) and argument.type.kind == "list"
+            wanted = None if inside else _type_name(argument.type)
+            return wanted and (
+                f"{name}(): argument '{_shown(argument)}'{where} must be {wanted}, not "
+                f"{type(value).__name__}"
+            )
+    known = {a.name for a in arguments}
+    unknown = next((k for k in kwargs if k not in known), None)
+    return unknown and f"{name}() got an unexpected keyword argument '{unknown}'"
+
+
+def _too_many(name: str, positional: Sequence[Argument], given: int) -> str:
+    most = len(positional)
+    if not most:
+        return f"TensorBase.{name}() takes no arguments ({given} given)"
+    least = sum(not a.has_default for a in positional)
+    bounds = f"{most}" if least == most else f"from {least} to {most}"
+    noun = "argument" if most == 1 else "arguments"
+    return f"{name}() takes {bounds} positional {noun} but {given} were given"
+
+
+def _shown(argument: Argument) -> str:
+    return "input" if argument.name == "self" else argument.name
+
+
+def _type_name(kind: SchemaType) -> str | None:
+    if kind.kind == "optional":
+        return _type_name(kind.args[0])
+    if kind.kind == "list":
+        several = _SEVERAL.get(kind.args[0].without_optional().kind)
+        return several and f"tuple of {several}"
+    return _NAMES.get(kind.kind)

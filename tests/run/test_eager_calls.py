@@ -1,0 +1,37 @@
+"""Calls that fit no signature, in the words of PyTorch's Python binding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tensorscript as ts
+
+CALLS = (
+    "x.relu(1)", "t.relu()", "t.relu(x, 1)", "t.hypot(x)", "x.hypot()", "t.cummax(x)",
+    "x.cummax(1, 2)", "t.softmax(x)", "x.permute()", "x.permute('a')", "t.tril(x, 'a')",
+    "x.gather(0)", "x.index_select('a', x)", "t.hypot(2, x)", "x.hypot(other=1)",
+    "t.matmul(x, 2)", "t.exp('a')", "x.exp(2)", "t.topk(x)", "x.topk()",
+    "t.tril(x, diagonal=1.5)", "t.flip(x)", "t.flip(x, 'a')", "x.masked_select(3)", "t.dot(x)",
+    "t.maximum(x, 2)", "x.gcd(2)", "x.logical_xor_(1j)", "t.nextafter(x, 1.0)",
+    "x.softmax(0, keepdim=True)",
+)  # fmt: skip
+
+
+def refusal(call: str, library: Any) -> str:
+    """The first line of the TypeError."""
+    with pytest.raises(TypeError) as caught:
+        eval(call, {"t": library, "x": library.ones(2, 3)})
+    return str(caught.value).partition("\n")[0]
+
+
+def test_a_missing_argument_is_named() -> None:
+    assert refusal("t.topk(x)", ts) == 'topk() missing 1 required positional arguments: "k"'
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("call", CALLS)
+def test_as_pytorch(call: str) -> None:
+    torch = pytest.importorskip("torch")
+    assert refusal(call, ts) == refusal(call, torch)
