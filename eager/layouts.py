@@ -74,6 +74,26 @@ def in_first_order(inputs: Sequence[Array], made: Array) -> Array:
     return in_order(made, sorted(row_order(made.ndim), key=strides.__getitem__))
 
 
+def columns(inputs: Sequence[Array], made: Array) -> Array:
+    """Matrices by columns, as LAPACK writes them; what has fewer dimensions than the first input
+    (eigenvalues, pivots) is row-major."""
+    if made.ndim < max(inputs[0].ndim, 2):
+        return rows(inputs, made)
+    return np.swapaxes(np.ascontiguousarray(np.swapaxes(made, -1, -2)), -1, -2)
+
+
+def signal(inputs: Sequence[Array], made: Array) -> Array:
+    """Of a batch of signals (N, C, L): channels last if the input is, else row-major."""
+    turned = np.swapaxes(inputs[0], -1, -2)
+    is_last = inputs[0].ndim == 3 and turned.flags.c_contiguous and inputs[0].shape[1] > 1
+    return columns(inputs, made) if is_last and made.ndim == 3 else rows(inputs, made)
+
+
+def last_first(inputs: Sequence[Array], made: Array) -> Array:
+    """As `elementwise`, of an operator that reads its operands in the other order."""
+    return elementwise(inputs[::-1], made)
+
+
 def _names(text: str) -> Iterator[str]:
     return (f"aten::{name}" for name in text.split())
 
@@ -85,8 +105,8 @@ RULES: dict[str, Rule] = {
         "softmax log_softmax softmin _softmax _log_softmax _safe_softmax _softmax_backward_data "
         "_log_softmax_backward_data cumsum cumprod cummax cummin logcumsumexp roll tril triu "
         "gather take_along_dim cross linalg_cross layer_norm native_layer_norm rms_norm "
-        "instance_norm avg_pool1d max_pool1d max_pool1d_with_indices adaptive_avg_pool1d "
-        "adaptive_max_pool1d grid_sampler grid_sampler_2d grid_sampler_3d cdist diag_embed "
+        "instance_norm bilinear conv_transpose3d hash_tensor linalg_vander linalg_lu "
+        "lu_unpack grid_sampler grid_sampler_2d grid_sampler_3d cdist diag_embed "
         "masked_scatter renorm nll_loss_nd nll_loss nll_loss2d multinomial vander gradient "
         "pixel_shuffle pixel_unshuffle fft_fftshift fft_ifftshift repeat unfold_copy "
         "adaptive_avg_pool3d scaled_dot_product_attention matmul cosine_similarity stack "
@@ -107,13 +127,30 @@ RULES: dict[str, Rule] = {
         "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_bilinear2d "
         "upsample_bicubic2d upsample_trilinear3d reflection_pad2d reflection_pad3d "
         "replication_pad2d replication_pad3d constant_pad_nd pad channel_shuffle "
-        "local_response_norm max_pool2d_with_indices_backward max_unpool2d"
+        "local_response_norm max_pool2d_with_indices_backward max_unpool2d "
+        "_native_batch_norm_legit _batch_norm_with_update"
     ), image),
     **dict.fromkeys(_names(
-        "conv2d conv3d conv_transpose2d conv_transpose3d convolution _convolution "
+        "conv2d conv3d conv_transpose2d convolution _convolution "
         "_convolution_mode conv1d conv_transpose1d"
     ), image_or_filter),
     "aten::glu": in_first_order,
+    **dict.fromkeys(_names(
+        "avg_pool1d adaptive_avg_pool1d adaptive_max_pool1d max_pool1d max_pool1d_with_indices"
+    ), signal),
+    **dict.fromkeys(_names(
+        "linalg_inv inverse linalg_inv_ex linalg_cholesky linalg_cholesky_ex cholesky "
+        "cholesky_inverse cholesky_solve linalg_solve linalg_solve_ex linalg_solve_triangular "
+        "triangular_solve "
+        "linalg_lu_factor linalg_lu_factor_ex _lu_with_info linalg_lu_solve "
+        "lu_solve linalg_qr qr linalg_eigh linalg_eig linalg_ldl_factor linalg_ldl_factor_ex "
+        "linalg_ldl_solve linalg_householder_product orgqr geqrf ormqr linalg_lstsq"
+    ), columns),
+    "aten::max.other": elementwise,
+    "aten::min.other": elementwise,
+    "aten::rsub": last_first,
+    "aten::addr": like_first,
+    **dict.fromkeys(_names("binary_cross_entropy huber_loss poisson_nll_loss"), elementwise),
     **dict.fromkeys(_names("cat concat concatenate hstack vstack dstack row_stack"), joined),
 }  # fmt: skip
 
@@ -123,7 +160,7 @@ def laid_out_kernel(declared: Schema, row: str, run: Kernel) -> Kernel:
     and of its argument `memory_format`."""
     names = [a.name for a in declared.arguments]
     at = names.index("memory_format") if "memory_format" in names else None
-    rule = RULES.get(row)
+    rule = RULES.get(declared.full_name) or RULES.get(row)
     if declared.is_mutable or (rule is None and at is None) or declared.base_name == "contiguous":
         return run
 

@@ -11,7 +11,8 @@ from tensorscript.base.dtypes import DType, complex_dtype, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..storage import cast, floating, wrap
+from ..storage import Array, cast, floating, wrap
+from .fft_order import from_real, from_real_last, of_complex, ordered, to_real
 
 Kernel = Callable[..., Any]
 
@@ -31,24 +32,40 @@ def _only_real(self: Any, name: str) -> None:
 def one(fn: Callable[..., Any], real: bool = False, of_real: str = "") -> Kernel:
     """A transform along `dim`; `real` says that the result is real, `of_real`, its name, that the
     operand has to be."""
+    rule = to_real if real else of_complex
 
     def run(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         if n is not None and n < 1:
             raise OperatorError(f"Invalid number of data points ({n}) specified")
         _only_real(self, of_real)
-        dtype = _result(self, real)
-        return wrap(fn(cast(self, floating(self.dtype)), n, dim, norm), dtype)
+        dtype, x = _result(self, real), cast(self, floating(self.dtype))
+        out = fn(x, n, dim, norm)
+        return wrap(ordered(out, x, rule, [dim], _sizes(out, x, n and [n], [dim], real)), dtype)
 
     return run
+
+
+def _sizes(out: Array, x: Array, asked: Any, dims: Sequence[int], real: bool) -> list[int]:
+    """How many elements are transformed along each of `dims`."""
+    if asked:
+        return [x.shape[d] if n == -1 else n for n, d in zip(asked, dims, strict=True)]
+    return [out.shape[d] if real else x.shape[d] for d in dims]
+
+
+_FROM_REAL = {"rfftn": from_real, "ihfftn": from_real_last}
 
 
 def several(
     fn: Callable[..., Any], default: Sequence[int] | None, real: bool = False, of_real: str = ""
 ) -> Kernel:
+    rule = to_real if real else _FROM_REAL.get(of_real, of_complex)
+
     def run(self: Any, s: Any = None, dim: Any = default, norm: str | None = None) -> Any:
         _only_real(self, of_real)
         dtype, x = _result(self, real), cast(self, floating(self.dtype))
-        return wrap(fn(x, s, None if dim is None else tuple(dim), norm), dtype)
+        out = fn(x, s, None if dim is None else tuple(dim), norm)
+        dims = list(dim) if dim is not None else list(range(-len(s or x.shape), 0))
+        return wrap(ordered(out, x, rule, dims, _sizes(out, x, s, dims, real)), dtype)
 
     return run
 

@@ -117,7 +117,9 @@ def flip(self: Any, dims: Sequence[int]) -> Any:
 
 
 def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
-    return make(np.rot90(array(self), k, (dims[0], dims[1])).copy(), self.dtype)
+    """A flip and a transposition; what a flip keeps of the order in memory stays."""
+    turned = np.rot90(array(self), k, (dims[0], dims[1]))
+    return make(turned.copy(order="K" if k % 4 else "C"), self.dtype)
 
 
 def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:

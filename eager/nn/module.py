@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 from tensorscript.base.dtypes import BY_NAME, DType
 
 from ..device import device as Device
+from ..dispatch import call
 from ..hooks import Hook, RemovableHandle, add_hook
 from ..namespace import typename
 from ..tensor import Tensor
@@ -438,6 +439,10 @@ class Module:
     def cuda(self, device: int | Device | None = None) -> Self:
         """Refused: eager tensors live on the CPU."""
         return self.to(device="cuda")
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Parameters and buffers in memory of their own on `device`, whose content is anything."""
+        return self._apply(lambda t: call("aten::empty_like", (t,), {"device": device}), recurse)
 
     def share_memory(self) -> Self:
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tensorscript.base.dtypes import DType, bool_, float64
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
@@ -104,8 +104,26 @@ def ignoring_nan(op: str) -> Callable[..., Tensor]:
     return row
 
 
+_LEAST, _LARGEST = 2.0**-133, 2.0**127 * (2 - 2.0**-7)
+"""The least and the largest positive numbers of bfloat16."""
+
+
+def _next_bfloat16(p: Expr, q: Expr) -> Expr:
+    """In float32: a step of 5/8 to 5/4 of a place, which rounding to bfloat16 makes one place."""
+    length = call("abs", p)
+    place = binary("max", length * (1.25 * 2.0**-8), const(_LEAST, float32))
+    moved = p + call("copysign", place, q - p)
+    toward = select(moved.equals(0), p * 0, moved)
+    inner = call("copysign", const(_LARGEST, float32), p)
+    found = select(length.equals(math.inf), inner, toward)
+    found = select(p.equals(q), q, found)
+    return select(binary("or", call("isnan", p), call("isnan", q)), p + q, found)
+
+
 def _nextafter(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     dtype = b.result_type(x, y)
+    if dtype is bfloat16:
+        return b.pointwise(_next_bfloat16, x, y, dtype=dtype, compute=float32)
     if dtype is not compute_dtype(dtype) or not dtype.is_floating_point:
         b.cannot(f"nextafter of {dtype.name}")
     return b.pointwise(lambda p, q: call("nextafter", p, q), x, y, dtype=dtype, compute=dtype)

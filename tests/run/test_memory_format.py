@@ -72,6 +72,17 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "gaps": lambda t, x: x[:, :, ::2].exp(),
     "expanded": lambda t, x: x[:1].expand(2, 3, 4, 5).exp(),
     "permute_copy": lambda t, x: t.permute_copy(x, (0, 2, 3, 1)),
+    "fft along channels": lambda t, x: t.fft.fft(x, dim=1),
+    "padded fft": lambda t, x: t.fft.rfftn(x, s=(5, 6), dim=(-1, 0)),
+    "fft to real": lambda t, x: t.fft.irfft2(x, dim=(0, -1)),
+    "inverse": lambda t, x: t.linalg.inv(x[..., :4] + 40 * t.eye(4)),
+    "orthogonal": lambda t, x: t.linalg.qr(x).Q,
+    "solution": lambda t, x: t.linalg.solve(x[..., :4] + 40 * t.eye(4), x[..., :3]),
+    "lu": lambda t, x: t.linalg.lu(x).L,
+    "quarter turn": lambda t, x: t.rot90(x, 1, (1, 2)),
+    "signals": lambda t, x: t.nn.functional.avg_pool1d(x[0], 2),
+    "difference": lambda t, x: t.rsub(x[0], x),
+    "larger": lambda t, x: t.max(x, x[:1]),
     "resize_": lambda t, x: x.clone().resize_(1, 2, 3, 4, memory_format=t.channels_last),
 }  # fmt: skip
 

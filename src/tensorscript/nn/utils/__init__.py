@@ -25,6 +25,7 @@ from tensorscript.eager.nn.parameters import (
 from tensorscript.eager.nn.spectral import remove_spectral_norm, spectral_norm
 from tensorscript.nn.utils import (
     clip_grad,
+    convert_parameters,
     fusion,
     parametrizations,
     parametrize,
@@ -41,6 +42,7 @@ __all__ = [
     "clip_grads_with_norm_",
     "convert_conv2d_weight_memory_format",
     "convert_conv3d_weight_memory_format",
+    "convert_parameters",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
