@@ -14,9 +14,7 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder
 from .complex_tensors import AnyTensor, as_complex, paired, pairs_of
-from .elements import as_expr, known
-from .evaluator import Evaluator
-from .grown import (
+from .element_kinds import (
     Element,
     ListElement,
     MapElement,
@@ -27,9 +25,9 @@ from .grown import (
     TextElement,
     TupleElement,
 )
-from .grown import (
-    columns as columns_of,
-)
+from .element_kinds import columns as columns_of
+from .elements import as_expr, known
+from .evaluator import Evaluator
 from .list_actions import perform
 from .paths import below
 from .specs import (

@@ -11,9 +11,10 @@ from tensorscript.dialects.ts.types import OPEN_TYPES, ListType
 from .builder import Rows
 from .control import branch
 from .dicts import dict_of, grow_dict, holds, is_unknown, item_or, item_under, items_of
+from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import TextElement, as_grown
+from .grown import as_grown
 from .kinds import is_constant, variant
 from .list_access import named
 from .lists import grow, repeat

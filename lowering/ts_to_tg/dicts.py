@@ -12,9 +12,10 @@ from typing import NoReturn
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .builder import Builder
+from .element_kinds import MapElement, joined, of_dict, of_value
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import MapElement, joined, must_grow, of_dict, of_value
+from .grown import must_grow
 from .kinds import is_constant, variant
 from .list_access import named
 from .tables import FEW, are_many_texts, known_number_at, place_of, text_at

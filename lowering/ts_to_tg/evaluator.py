@@ -27,16 +27,9 @@ from tensorscript.dialects.ts.locations import span_of
 
 from .builder import Builder, Rows
 from .complex_tensors import complex_literal
+from .element_kinds import MapElement, joined, of_dict, of_type, of_values
 from .elements import as_expr, known
-from .grown import (
-    Hints,
-    MapElement,
-    grown_of,
-    joined,
-    of_dict,
-    of_type,
-    of_values,
-)
+from .grown import Hints, grown_of
 from .kinds import kind_text
 from .paths import SELF, below
 from .plain_rows import PlainRows

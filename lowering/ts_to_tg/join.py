@@ -15,8 +15,9 @@ from tensorscript.dialects.te.expr import Expr, select
 
 from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder
+from .element_kinds import joined, of_dict, of_list
 from .elements import as_expr, known
-from .grown import joined, must_grow, of_dict, of_list
+from .grown import must_grow
 from .heap import Heap, Ref
 from .kinds import chosen_of, kind_of, kind_text, options_of, tag_of, variant
 from .merge import (

@@ -17,8 +17,8 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from .builder import Builder, Rows
 from .control import loop
 from .dims import dimension
+from .element_kinds import TensorElement
 from .evaluator import Evaluator
-from .grown import TensorElement
 from .list_access import check, length, named
 from .list_actions import perform
 from .reshape import reshaped

@@ -14,8 +14,9 @@ from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
 from .control import loop
+from .element_kinds import Element, NumberElement, TextElement, TupleElement
 from .elements import as_expr
-from .grown import Element, NumberElement, TextElement, TupleElement, leaves_of
+from .grown import leaves_of
 from .list_access import fetch, length, named
 from .list_actions import perform
 from .text_access import same_text

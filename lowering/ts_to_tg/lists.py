@@ -15,21 +15,19 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 from .builder import Builder, Rows
 from .control import branch, loop
 from .dims import dtype_of
-from .elements import as_expr, known
-from .evaluator import Evaluator
-from .grown import (
+from .element_kinds import (
     ListElement,
     NumberElement,
     TextElement,
-    as_grown,
     columns,
     joined,
-    leaves_of,
-    must_grow,
     of_list,
     of_value,
     of_values,
 )
+from .elements import as_expr, known
+from .evaluator import Evaluator
+from .grown import as_grown, leaves_of, must_grow
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
 from .list_order import has_order, sort_in_order

@@ -15,9 +15,9 @@ from tensorscript.dialects.tg.types import ScalarType
 from .builder import Builder, Rows
 from .control import branch, loop
 from .dicts import items_of
+from .element_kinds import Element, MapElement, TextElement, TupleElement, columns
 from .elements import as_expr
 from .evaluator import Evaluator
-from .grown import Element, MapElement, TextElement, TupleElement, columns
 from .list_access import check, fetch, length, named
 from .list_actions import perform
 from .lists import GROWN, changed, copied, fresh_list, leaves_for

@@ -16,8 +16,9 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType, ten
 
 from .boxes import Boxed, visible
 from .builder import Builder
+from .element_kinds import MapElement, joined, of_dict, of_list
 from .elements import as_expr
-from .grown import MapElement, joined, must_grow, new_grown, of_dict, of_list
+from .grown import must_grow, new_grown
 from .heap import Heap, Ref
 from .kinds import is_constant
 from .list_actions import perform

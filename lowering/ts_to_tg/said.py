@@ -32,8 +32,7 @@ from tensorscript.dialects.ts.locations import place_of
 from .boundary import Boundary
 from .builder import Builder, Rows
 from .control import branch
-from .evaluator import Evaluator
-from .grown import (
+from .element_kinds import (
     Element,
     ListElement,
     MapElement,
@@ -44,10 +43,10 @@ from .grown import (
     TextElement,
     TupleElement,
     columns,
-    leaves_of,
-    new_grown,
     of_value,
 )
+from .evaluator import Evaluator
+from .grown import leaves_of, new_grown
 from .kinds import is_constant
 from .list_actions import perform
 from .plan import Said, Saying

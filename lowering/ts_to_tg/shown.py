@@ -15,9 +15,16 @@ from tensorscript.dialects.te.expr import Expr, binary
 
 from .builder import Rows
 from .control import branch, loop
+from .element_kinds import (
+    Element,
+    ListElement,
+    MapElement,
+    NumberElement,
+    TextElement,
+    TupleElement,
+)
 from .elements import as_expr
 from .evaluator import Evaluator
-from .grown import Element, ListElement, MapElement, NumberElement, TextElement, TupleElement
 from .kinds import is_constant
 from .list_access import fetch, length
 from .list_actions import perform

@@ -29,10 +29,7 @@ from .builder import Builder
 from .control import Raised
 from .evaluator import Evaluator
 from .generator import STATE_SIZE, DrawsNumbers
-from .grown import (
-    Hints,
-    ListGrows,
-)
+from .grown import Hints, ListGrows
 from .paths import RANDOM, SELF, is_state, of_receiver
 from .plan import CallPlan
 from .said import said

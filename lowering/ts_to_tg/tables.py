@@ -11,7 +11,8 @@ from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
-from .grown import NumberElement, TextElement, grown_of, of_values
+from .element_kinds import NumberElement, TextElement, of_values
+from .grown import grown_of
 from .list_actions import perform
 from .text_access import place_in, slice_of
 from .values import Tensor, Text, Value

@@ -10,8 +10,8 @@ from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
 from .control import loop
+from .element_kinds import NumberElement
 from .elements import as_expr, known
-from .grown import NumberElement
 from .list_access import fetch, length
 from .list_actions import perform
 from .text_values import TEXT, text_column

@@ -12,9 +12,10 @@ from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder, Rows
 from .control import branch, loop
+from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import TextElement, fill, new_grown
+from .grown import fill, new_grown
 from .list_access import check, fetch, length, named
 from .list_actions import perform
 from .text_access import ENDLESS, LONG, numbers_of, same_text, size_of, slice_of

@@ -8,9 +8,10 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 
 from .builder import Rows
 from .control import loop
+from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
-from .grown import TextElement, fill, new_grown
+from .grown import fill, new_grown
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
 from .text_access import LONG, numbers_of, same_text, slice_of

@@ -175,7 +175,7 @@ class ListRef:
 
 @dataclass(frozen=True)
 class Grown:
-    """The content of a run-time list: an `Element` (`grown.py`) and a tg.list per column."""
+    """The content of a run-time list: an `Element` (`element_kinds.py`), a tg.list per column."""
 
     element: Any
     columns: tuple[SSAValue, ...]
