@@ -40,6 +40,8 @@ _BY_WORDS: dict[str, tuple[str, ...]] = {
     "Expected object of scalar type {wanted} but got scalar type {found} for argument 'out'": (
         "complex", "polar",
     ),
+    "index_select(): self and result must have the same scalar type": ("index_select",),
+    "masked_select(): self and result must have the same scalar type": ("masked_select",),
     "multinomial expects {wanted} tensor out, got: {found}": ("multinomial",),
 }  # fmt: skip
 COMPUTES_IN = frozenset(("cumprod", "cumsum", "mean", "nansum", "prod", "sum"))

@@ -108,6 +108,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::numel": lambda self: array(self).size,
     "aten::element_size": lambda self: self.element_size(),
     "aten::storage_offset": lambda self: self.storage_offset(),
+    "aten::dense_dim": lambda self: array(self).ndim,
+    "aten::sparse_dim": lambda self: 0,
     "aten::dim": lambda self: array(self).ndim,
     "aten::is_contiguous": is_contiguous,
     "aten::is_contiguous.memory_format": is_contiguous,
