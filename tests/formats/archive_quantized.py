@@ -71,9 +71,10 @@ class OfTexts(nn.Module):
         self.lstm = nn.LSTM(4, 3, bidirectional=True)
         self.gru = nn.GRU(6, 2, bidirectional=True)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        packed, _ = self.lstm(pack_padded_sequence(x, lengths, enforce_sorted=False))
-        return pad_packed_sequence(self.gru(packed)[0])[0]
+    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        packed, (h, c) = self.lstm(pack_padded_sequence(x, lengths, enforce_sorted=False))
+        texts, last = self.gru(packed)
+        return pad_packed_sequence(texts)[0], h, c, last
 
 
 class Residual(nn.Module):

@@ -22,8 +22,8 @@ QUANTIZED = pytest.importorskip("archive_quantized").QUANTIZED
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 ALL = {**PROGRAMS, **MODELS, **DECODERS, **QUANTIZED}
-PARTLY_NATIVE = {"dynamic_texts", "explicit"}
-"""A list of tensors that change their shape, and a quantized buffer, take the interpreter."""
+PARTLY_NATIVE = {"explicit"}
+"""A quantized buffer takes the interpreter."""
 
 
 @functools.cache
