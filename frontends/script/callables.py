@@ -23,7 +23,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from .draft import RAISE, UNINITIALIZED, Value, constant_of, is_constant
-from .emission import Emission
+from .emission import Emission, has_length
 from .signature import Signature
 from .values import Args, Elements, Iterable, Kwargs, Simple, Sugared, Undefined
 
@@ -80,7 +80,7 @@ class Cast(Sugared):
                 return Simple(args[0])
             if isinstance(args[0].type, ClassType):
                 return method_call(em, args[0], self.method, [], span)
-            if self.type == BOOL and not isinstance(args[0].type, TensorType):
+            if self.type == BOOL and has_length(args[0].type):
                 return Simple(em.to_bool(args[0], span))
         return Simple(em.builtin(self.name, args, span, dict(kwargs)))
 

@@ -202,7 +202,7 @@ class Emission:
         """`value` as a condition."""
         if value.type == BOOL:
             return value
-        if value.type == STRING or isinstance(value.type, ListType | DictType):
+        if has_length(value.type):
             return self.builtin("aten::gt", [self.length(value, span), self.integer(0)], span)
         try:
             out = self.builtin("aten::Bool", [value], span)
@@ -272,6 +272,11 @@ class Emission:
     def static_attr(self, type: ClassType, name: str, span: Span | None) -> object:
         """What `Class.name` is."""
         raise NotImplementedError
+
+
+def has_length(type: Attribute) -> bool:
+    """Whether values of a type are true if they are not empty."""
+    return type == STRING or isinstance(type, ListType | DictType)
 
 
 def _same_overload(name: str, signature: Signature) -> Signature:

@@ -233,7 +233,7 @@ class Stores(Calls):
     def assign_subscript(self, target: ast.Subscript, value: Value, span: Span) -> None:
         base = self.expr(target.value)
         if isinstance(base.type, TensorType):
-            self._store_tensor(base, indices_of(target), value, span)
+            self._store_tensor(base, target, value, span)
             return
         if isinstance(target.slice, ast.Slice):
             raise self.error(
@@ -257,10 +257,8 @@ class Stores(Calls):
                 value = convert(self, value, wanted, False, span)
         self.builtin("aten::_set_item", [base, index, value], span)
 
-    def _store_tensor(
-        self, base: Value, subscripts: list[ast.expr], value: Value, span: Span
-    ) -> None:
-        view, tensors = self.tensor_views(base, subscripts, span)
+    def _store_tensor(self, base: Value, target: ast.Subscript, value: Value, span: Span) -> None:
+        view, tensors = self.tensor_views(base, indices_of(target), self.span(target))
         filled = self._as_tensor(value, view, span)
         if not tensors:
             self.builtin("aten::copy_", [view, filled], span)
@@ -326,7 +324,7 @@ class Stores(Calls):
         base = self.expr(target.value)
         indices = indices_of(target)
         if isinstance(base.type, TensorType):
-            view, tensors = self.tensor_views(base, indices, span)
+            view, tensors = self.tensor_views(base, indices, self.span(target))
             if not tensors:
                 self._combine(view, node, span)
                 return

@@ -509,4 +509,27 @@ def f(x: int):
         del y
     return x
 >>> f(1)
+
+=== tensor_item_by_text
+def f(d):
+    d["z"] = 26
+    return d
+>>> f(T([1.0]))
+
+=== tensor_item_augmented_by_text
+def f(d):
+    d["z"] += 26
+    return d
+>>> f(T([1.0]))
+
+=== truth_of_none
+def f(x: int):
+    return bool(None)
+>>> f(1)
+
+=== truth_of_several_kinds
+def f(x: int, s: str, l: List[int], d: Dict[str, int], y: float):
+    return bool(x), bool(s), bool(l), bool(d), bool(y)
+>>> f(1, "", [2], {"a": 1}, 0.0)
+>>> f(0, "a", [], {"a": 1}, 1.5)
 """
