@@ -88,6 +88,11 @@ class Context:
     launch: Mapping[str, Expr] = field(default_factory=dict)
 
     @property
+    def can_fail(self) -> bool:
+        """Whether what was emitted so far may give another status than 0."""
+        return bool(self.status)
+
+    @property
     def width(self) -> int:
         return self.vector.width if self.vector else 1
 

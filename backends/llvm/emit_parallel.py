@@ -23,7 +23,7 @@ from .emit_context import Context
 from .emit_expr import evaluate_scalar
 from .emit_loops import counted_loop, emit_serial
 from .emit_scope import Bound, Place, Slot
-from .emit_stmt import fail
+from .emit_stmt import pass_on
 from .emit_text import Code
 from .emit_types import Value, register_type
 
@@ -121,6 +121,8 @@ def _emit_body(context: Context, op: ForOp, name: str, captures: list[Capture]) 
     parameters = ["i64 %begin", "i64 %end"]
     parameters += [f"{c.type} {'noalias ' if c.type == 'ptr' else ''}{c.inside}" for c in captures]
     finish(inner)
+    if not inner.can_fail:
+        code.module.certain.add(f"{name}.body")
     head = f"define internal i32 @{name}.body({', '.join(parameters)}) nounwind"
     code.module.functions.append(code.render(head))
 
@@ -212,12 +214,8 @@ def _emit_dispatch(
     failed = code.let(f"load atomic i32, ptr {pointer} monotonic, align 8")
     code.do(f"store i32 {failed}, ptr {status}")
     code.start(join)
-    result = code.let(f"load i32, ptr {status}")
-    good, bad = code.name("good"), code.name("bad")
-    code.branch(code.let(f"icmp eq i32 {result}, 0"), good, bad)
-    code.start(bad)
-    fail(context, result)
-    code.start(good)
+    if f"{name}.body" not in code.module.certain:
+        pass_on(context, code.let(f"load i32, ptr {status}"))
 
 
 def _task_count(code: Code, extent: str, grain: int) -> str:

@@ -19,13 +19,16 @@ def c_string(data: bytes) -> str:
 class ModuleText:
     """What a module consists of, in the order in which it will be printed.
 
-    With `scalar_math`, library functions are called lane by lane.
+    Attributes:
+        scalar_math: library functions are called lane by lane.
+        certain: the functions so far that never fail, whose status nobody needs to look at.
     """
 
     def __init__(self, scalar_math: bool = False) -> None:
         self.scalar_math = scalar_math
         self.globals: list[str] = []
         self.functions: list[str] = []
+        self.certain: set[str] = set()
         self.math: dict[tuple[str, str, int], None] = {}
         self._declared: dict[str, str] = {}
         self._strings: dict[bytes, str] = {}

@@ -226,6 +226,33 @@ def test_host_calls_arena_and_heap() -> None:
     assert not compiled.runtime.blocks
 
 
+@pytest.mark.parametrize("check", ["", "te.assert x.f32[i] < (9.0).f32, message 'large'"])
+@pytest.mark.parametrize("kind", ["serial", "parallel grain 1"])
+def test_only_calls_that_may_fail_are_followed_by_a_branch(kind: str, check: str) -> None:
+    text = f"""te.func @inner kernel logical (x: f32[4], out y: f32[4]) {{
+      te.for i in 0 .. 4 {kind} {{
+        {check}
+        te.store y[i] = x.f32[i] + (1.0).f32
+      }}
+    }}
+    te.func @k host logical (x: f32[4], out y: f32[4]) {{
+      te.alloc arena a: f32[4] at 0
+      te.call @inner(x, a)
+      te.call @inner(a, y)
+    }}"""
+    code = emit_module(parse_te(text), host(), {"k": "k"})
+    caller = code[code.index("@k.te(") :]
+    caller = caller[: caller.index("\n}")]
+    assert caller.count("call i32 @inner(") == 2
+    assert ("icmp eq i32" in caller) is bool(check)
+    compiled = Compiled(text)
+    x, y = np.array([1, 2, 3, 4], "f4"), np.zeros(4, "f4")
+    assert compiled(x, y) == 0
+    np.testing.assert_array_equal(y, x + 2)
+    x[3] = 8
+    assert compiled(x, y) == (1 if check else 0)  # the second call's 9 is too large
+
+
 def test_large_stack_buffers_come_from_the_heap() -> None:
     y = np.zeros(2, "f4")
     text = """te.func @k kernel logical (out y: f32[2]) {
