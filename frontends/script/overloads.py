@@ -57,7 +57,7 @@ def stubs_of(fn: Stub) -> list[Stub]:
 def _torch_stubs(fn: Stub) -> list[Stub]:
     """The stubs that PyTorch's decorators have seen, where the program imported PyTorch."""
     internal = sys.modules.get("torch._jit_internal")
-    if internal is None or not hasattr(fn, "__code__"):
+    if internal is None or not hasattr(fn, "__code__") or fn.__module__ is None:
         return []
     name = internal._qualified_name(fn)
     if (functions := internal._overloaded_fns.get(name)) is not None:
