@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from typing import TypeVar
 
 from .errors import CompileError
@@ -89,13 +90,14 @@ def with_room(call: Callable[[], T]) -> T:
         return call()
     except RecursionError:
         pass
+    context = copy_context()
     results: list[T] = []
     failures: list[BaseException] = []
 
     def run() -> None:
         with _ROOM.taken():
             try:
-                results.append(call())
+                results.append(context.run(call))
             except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
                 failures.append(error)
 
