@@ -6,6 +6,9 @@ the grids of `INTO`: PyTorch's quantized CPU kernels.
 
 from __future__ import annotations
 
+from .dtypes import DType, bfloat16, float16, float32, int32
+from .errors import OperatorError
+
 _KEPT = """
     view reshape flatten unflatten permute transpose t squeeze unsqueeze select slice narrow expand
     contiguous clone detach alias chunk split split_with_sizes unbind index_select index flip roll
@@ -50,3 +53,20 @@ _ASKED = """
 
 ASKED = frozenset(_ASKED.split())
 """What asks for nothing but shapes, strides and kinds."""
+
+
+PER_TENSOR = "fake_quantize_tensor_cachemask_kernel_type_handling"
+PER_CHANNEL = "fake_quantize_channel_cachemask_cpu_type_handling"
+"""PyTorch's kernels of rounding to a grid, as its refusals of integers name them."""
+
+
+def check_channel_dtypes(scale: DType, zero_point: DType) -> None:
+    """Refuse the dtypes that `fake_quantize_per_channel_affine` does not take.
+
+    Raises:
+        OperatorError: another dtype.
+    """
+    if scale not in (float32, bfloat16):
+        raise OperatorError(f"Scale must be Float or BFloat16, found {scale.word}")
+    if zero_point not in (int32, float32, float16):
+        raise OperatorError(f"Zero-point must be Int32, Float or Half, found {zero_point.word}")

@@ -17,6 +17,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import bool_
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
+from tensorscript.base.quantization import PER_CHANNEL, PER_TENSOR, check_channel_dtypes
 
 from ..storage import Array, TensorBase, compute, value, wrap
 from .shapes import normal_dim
@@ -31,7 +33,10 @@ def _on_grid(x: Array, scale: Array, zero: Array, low: int, high: int) -> tuple[
     return (np.clip(steps, low, high) - zero) * scale, inside
 
 
-def _check_range(low: int, high: int) -> None:
+def _check(self: Any, low: int, high: int, kernel: str) -> None:
+    """What every form asks: that the range holds something, and floating point."""
+    if not self.dtype.is_floating_point:
+        raise unimplemented(kernel, self.dtype)
     if low > high:
         raise OperatorError("`quant_min` should be less than or equal to `quant_max`.")
 
@@ -40,9 +45,9 @@ def _per_tensor(self: Any, scale: Any, zero: Any, low: int, high: int) -> tuple[
     """The result and the mask of what was inside.
 
     Raises:
-        OperatorError: the range is empty, or does not hold the zero point.
+        OperatorError: the range is empty, or does not hold the zero point; not floating point.
     """
-    _check_range(low, high)
+    _check(self, low, high, PER_TENSOR)
     is_number = not isinstance(zero, TensorBase)
     if is_number and not low <= zero <= high:
         raise OperatorError("`zero_point` must be between `quant_min` and `quant_max`.")
@@ -52,7 +57,12 @@ def _per_tensor(self: Any, scale: Any, zero: Any, low: int, high: int) -> tuple[
 
 
 def _only(given: Any) -> Any:
-    return value(given).reshape(-1)[0] if isinstance(given, TensorBase) else given
+    if not isinstance(given, TensorBase):
+        return given
+    found = value(given)
+    if found.size != 1:
+        raise OperatorError(f"a Tensor with {found.size} elements cannot be converted to Scalar")
+    return found.reshape(-1)[0]
 
 
 def _per_channel(
@@ -61,11 +71,14 @@ def _per_channel(
     """As `_per_tensor`, with a scale and a zero point for each index along `axis`.
 
     Raises:
-        OperatorError: they are not as many as there are indices, or the range is empty.
+        OperatorError: they are not as many as there are indices, the range is empty, or a dtype
+            does not fit.
     """
+    check_channel_dtypes(scale.dtype, zero.dtype)
     x, steps, zeros = compute(self), value(scale), value(zero)
-    if steps.ndim != 1 or zeros.ndim != 1:
-        raise OperatorError("scale and zero point should be 1-D tensors")
+    for name, numbers in (("scale", steps), ("zero point", zeros)):
+        if numbers.ndim != 1:
+            raise OperatorError(f"{name} should be a 1-D tensor")
     if steps.size != zeros.size:
         raise OperatorError("scale and zero-point need to have the same dimensions")
     at = normal_dim(axis, x.ndim)
@@ -73,9 +86,11 @@ def _per_channel(
         raise OperatorError(
             "dimensions of scale and zero-point are not consistent with input tensor"
         )
-    _check_range(low, high)
+    _check(self, low, high, PER_CHANNEL)
     if not ((zeros >= low) & (zeros <= high)).all():
         raise OperatorError("`zero_point` must be between `quant_min` and `quant_max`.")
+    if axis < 0:
+        raise OperatorError("`axis` must be between 0 and number of dimensions of input")
     shape = [-1 if k == at else 1 for k in range(x.ndim)]
     step, origin = (v.astype(np.float32).reshape(shape) for v in (steps, zeros))
     found, inside = _on_grid(x, step, origin, low, high)

@@ -4,13 +4,17 @@ and (q - zero) * scale, in PyTorch's order of steps."""
 from __future__ import annotations
 
 from tensorscript.base.dtypes import float32
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.quantization import PER_CHANNEL, PER_TENSOR, check_channel_dtypes
 from tensorscript.dialects.te.expr import Expr, binary, call, const
 
 from .builder import Builder, Rows
 from .dims import dimension
 from .elements import compute_dtype
-from .sizes import same_size
+from .sizes import product
 from .values import Tensor, Value
+
+_OUTSIDE = "`zero_point` must be between `quant_min` and `quant_max`."
 
 
 def _on_grid(b: Builder, x: Tensor, scale: Value, zero: Value, low: int, high: int) -> Tensor:
@@ -22,7 +26,9 @@ def _on_grid(b: Builder, x: Tensor, scale: Value, zero: Value, low: int, high: i
     return b.pointwise(fn, x, scale, zero, dtype=x.dtype, compute=compute_dtype(x.dtype))
 
 
-def _check_range(b: Builder, low: Value, high: Value) -> None:
+def _check(b: Builder, x: Tensor, low: Value, high: Value, kernel: str) -> None:
+    if not x.dtype.is_floating_point:
+        b.unimplemented(kernel, x.dtype)
     if low > high:
         b.error("`quant_min` should be less than or equal to `quant_max`.")
 
@@ -30,30 +36,42 @@ def _check_range(b: Builder, low: Value, high: Value) -> None:
 def _per_tensor(
     b: Builder, x: Tensor, scale: Value, zero: Value, low: Value, high: Value
 ) -> Tensor:
-    _check_range(b, low, high)
+    _check(b, x, low, high, PER_TENSOR)
     if isinstance(zero, int) and not low <= zero <= high:
-        b.error("`zero_point` must be between `quant_min` and `quant_max`.")
+        b.error(_OUTSIDE)
     step, origin = (_number(b, v) if isinstance(v, Tensor) else v for v in (scale, zero))
     return _on_grid(b, x, step, origin, low, high)
 
 
 def _number(b: Builder, x: Tensor) -> Tensor:
-    """The first element, as float32, without dimensions."""
-    first = b.apply("aten::select", b.call("aten::reshape", x, [-1]), 0, 0)
-    return b.cast(first, float32)
+    """The only element, as float32, without dimensions."""
+    count = product(x.shape)
+    b.require_same(count, const(1), f"a Tensor with {count} elements cannot be converted to Scalar")
+    return b.cast(b.apply("aten::reshape", x, []), float32)
 
 
 def _per_channel(
     b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: Value, low: Value, high: Value
 ) -> Tensor:
+    try:
+        check_channel_dtypes(scale.dtype, zero.dtype)
+    except OperatorError as refusal:
+        raise b.placed(refusal) from None
+    for name, numbers in (("scale", scale), ("zero point", zero)):
+        if numbers.rank != 1:
+            b.error(f"{name} should be a 1-D tensor")
+    count, message = scale.shape[0], "scale and zero-point need to have the same dimensions"
+    b.require_same(count, zero.shape[0], message)
     at = dimension(b, axis, x.rank)
-    if scale.rank != 1 or zero.rank != 1:
-        b.error("scale and zero point should be 1-D tensors")
-    if not same_size(scale.shape[0], zero.shape[0]):
-        b.error("scale and zero-point need to have the same dimensions")
-    if not same_size(scale.shape[0], x.shape[at]):
-        b.error("dimensions of scale and zero-point are not consistent with input tensor")
-    _check_range(b, low, high)
+    message = "dimensions of scale and zero-point are not consistent with input tensor"
+    b.require_same(count, x.shape[at], message)
+    _check(b, x, low, high, PER_CHANNEL)
+    within = b.call(
+        "aten::logical_and", b.call("aten::ge", zero, low), b.call("aten::le", zero, high)
+    )
+    b.check(b.item(b.apply("aten::all", within)), _OUTSIDE)
+    if axis < 0:
+        b.error("`axis` must be between 0 and number of dimensions of input")
     shape = [x.shape[at] if k == at else const(1) for k in range(x.rank)]
     step, origin = (b.call("tg::view", b.cast(v, float32), shape) for v in (scale, zero))
     return _on_grid(b, x, step, origin, low, high)

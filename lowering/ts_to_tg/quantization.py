@@ -166,17 +166,26 @@ def _quantize_row(b: Builder, x: Value, scale: Value, zero_point: Value, code: V
     return quantize(b, x, step, zero, dtype)
 
 
-def _make_row(b: Builder, x: Tensor, scale: Value, zero_point: Value) -> Value:
+def _of_integers(b: Builder, x: Tensor) -> DType:
+    """The quantized dtype whose integers these are."""
     if (dtype := _OF_INTEGERS.get(x.dtype)) is None:
         b.error(f"no quantized dtype has integers of {x.dtype}")
-    return QuantizedTensor(x, dtype, scale, zero_point)
+    return dtype
+
+
+def _make_row(b: Builder, x: Tensor, scale: Value, zero_point: Value) -> Value:
+    return QuantizedTensor(x, _of_integers(b, x), scale, zero_point)
 
 
 def _make_of_channels(b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: Value) -> Value:
     if not isinstance(axis, int):
         return b.cannot("an axis that is not known")
+    message = "scale and zero_point need to have the same dimensions"
+    if scale.rank != 1 or zero.rank != 1:
+        b.error(message)
+    b.require_same(scale.shape[0], zero.shape[0], message)
     parts = b.cast(scale, float64), b.cast(zero, int64)
-    return QuantizedTensor(x, _OF_INTEGERS[x.dtype], *parts, axis)
+    return QuantizedTensor(x, _of_integers(b, x), *parts, axis)
 
 
 def _cat(b: Builder, tensors: list[QuantizedTensor], dim: Value = 0) -> Value:

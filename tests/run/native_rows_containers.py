@@ -34,6 +34,8 @@ def _dicts() -> dict[str, list[Row]]:
         out[f"pop.Dict_default_{word}"] = [(both, second, 7), (one, second, 7)]
         out[f"Delete.Dict_{word}"] = [(both, second), (one, second)]
         out[f"_set_item.{word}"] = [(one, second, 7), (one, first, 7)]
+        out[f"setdefault.{word}"] = [(both, second, 7), (one, second, 7)]
+        out[f"popitem.{word}"] = [(both,), (one,), ({},)]
         out[f"update.{word}"] = [(one, {second: 5}), (both, {first: 5})]
     return out
 
@@ -45,6 +47,7 @@ CONTAINERS: dict[str, list[Row]] = {
     **_dicts(),
     # lists
     "len.t len.any list.t copy.t reverse.t clear.t": [(_INTS,), ([],), (_RUN_TIME,)],
+    "Size": [(_INTS,), ([],), (_RUN_TIME,)],
     "sorted.int sort.int": [(_INTS,), ([],)],
     "sorted.float sort.float": [(_FLOATS,)],
     "sorted.bool sort.bool": [(_BOOLS,)],

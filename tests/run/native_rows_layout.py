@@ -176,6 +176,7 @@ LAYOUT: dict[str, list[Row]] = {
         ([t(0), t(2, 3)],),
         ([t(2, 3), t(2, 4)],),
     ],
+    "dequantize.tensors": [([t(3), t(2, 3)],), ([],)],
     "stack": [([t(2, 3), t(2, 3)], 1), ([t(2, 3), T((2, 3), "i8")], -1), ([t(2, 3), t(2, 4)],)],
     "hstack vstack dstack column_stack row_stack": [([t(3), t(3)],), ([t(2, 3), t(2, 3)],)],
     "meshgrid": [([t(3), t(2)],)],

@@ -29,10 +29,14 @@ UNSAMPLED = {
             "sort.Tensor", "keys.Tensor", "values.Tensor", "items.Tensor", "clear.Tensor",
             "len.Dict_Tensor", "copy.Dict_Tensor", "__contains__.Tensor", "__getitem__.Dict_Tensor",
             "dict.Tensor", "dict.Dict_Tensor", "get.Tensor", "get.default_Tensor",
-            "pop.Dict_Tensor", "pop.Dict_default_Tensor",
+            "pop.Dict_Tensor", "pop.Dict_default_Tensor", "setdefault.Tensor", "popitem.Tensor",
             "Delete.Dict_Tensor", "_set_item.Tensor", "update.Tensor",
         ),
         "enums and containers of tensors are no constants of a graph",
+    ),
+    **dict.fromkeys(
+        ("_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor"),
+        "quantized tensors are no results of machine code; test_quantized_tensors.py",
     ),
     "warn": "warnings are errors in these tests",
     **dict.fromkeys(
@@ -66,7 +70,6 @@ LIMITS: dict[str, str] = {
     "as_strided_copy": "strides over a tensor that is a view or not contiguous",
     "manual_seed": "a seed that only the running program knows",
     "complex": "complex numbers of half precision",
-    "polar": "complex numbers of half precision",
     **dict.fromkeys(
         (f"{name}.{kind}" for name, kinds in _OF_COMPLEX.items() for kind in kinds.split()),
         "a complex number that only the running program knows",
