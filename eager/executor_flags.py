@@ -29,9 +29,31 @@ class Flag:
         return before
 
 
+@dataclass
+class Count:
+    """A number that keeps what it was told."""
+
+    number: int
+
+    def __call__(self) -> int:
+        return self.number
+
+    def exchange(self, number: int) -> int:
+        """Note another number, and give the one before."""
+        before, self.number = self.number, int(number)
+        return before
+
+
 PROFILING_EXECUTOR, PROFILING_MODE = Flag(True), Flag(True)
 TEXPR_FUSER, TEXPR_REDUCTIONS = Flag(True), Flag(False)
+TEXPR_NEEDS_LLVM, TEXPR_DYNAMIC_SHAPES = Flag(True), Flag(False)
 FUSES_ON_CPU, FUSES_ON_GPU = Flag(True), Flag(False)
+INLINES_FUSION_GROUPS, INLINES_EVERYTHING = Flag(True), Flag(True)
+PROFILED_RUNS, BAILOUT_DEPTH = Count(1), Count(12)
+
+
+def ignore(*_: object) -> None:
+    """Nothing is noted: PyTorch, which has no NVFuser any more, notes nothing, too."""
 
 
 def get_tracing_state() -> Tracer | None:

@@ -126,6 +126,12 @@ def test_flags_of_executors_keep_what_they_are_told() -> None:
     binary._jit_set_texpr_fuser_enabled(False)
     assert not binary._jit_texpr_fuser_enabled()
     binary._jit_set_texpr_fuser_enabled(True)
+    assert (binary._jit_set_num_profiled_runs(3), binary._jit_get_num_profiled_runs()) == (1, 3)
+    assert (binary._jit_set_num_profiled_runs(1), binary._jit_get_num_profiled_runs()) == (3, 1)
+    binary._debug_set_fusion_group_inlining(False)
+    assert not binary._debug_get_fusion_group_inlining()
+    binary._debug_set_fusion_group_inlining(True)
+    assert binary._jit_set_nvfuser_enabled(True) is None and not binary._jit_nvfuser_enabled()
     assert not hasattr(binary, "_jit_pass_inline")
 
 
