@@ -67,6 +67,8 @@ from .values import (
 
 UNROLL_OPS = 192
 """A loop is unrolled at once if trips x ops of its body stay below this."""
+LONG = 1 << 20
+"""The ops of a body that is not to be unrolled."""
 UNROLL_LISTS = 2048
 """So many ops a loop may become, rather than have a list that it changes be a run-time list."""
 UNROLL_TRIPS = 2048

@@ -15,7 +15,7 @@ from tensorscript.dialects.te.expr import Expr, binary
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder, Rows
-from .control import loop
+from .control import LONG, loop
 from .dims import dimension
 from .element_kinds import TensorElement
 from .evaluator import Evaluator
@@ -64,7 +64,7 @@ def _total(b: Builder, content: Grown, size: Expr | SSAValue) -> Expr:
         one = b.scalar_of(perform(b, "get", [column, at], _I64))
         return [True, SCALAR["aten::add"](b, values[1], one)]
 
-    return b.size(loop(b, length(b, content), True, [0], step, 1 << 20)[0])
+    return b.size(loop(b, length(b, content), True, [0], step, LONG)[0])
 
 
 def _joined(b: Builder, content: Grown, element: TensorElement, shape: list[Expr]) -> Tensor:

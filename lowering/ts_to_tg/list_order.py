@@ -13,7 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, select
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
-from .control import loop
+from .control import ENDLESS, LONG, loop
 from .element_kinds import Element, NumberElement, TextElement, TupleElement
 from .elements import as_expr
 from .grown import leaves_of
@@ -23,9 +23,6 @@ from .text_access import same_text
 from .values import Grown, Text, TupleValue, Value
 
 _B1 = ScalarType(bool_)
-_MANY = 2**63 - 1
-_LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
 
 
 def has_order(element: Element) -> bool:
@@ -79,7 +76,7 @@ def sort_in_order(b: Builder, content: Grown, descending: bool) -> None:
             )
             return [binary("lt", low, high), low, high]
 
-        return as_expr(loop(b, _MANY, True, [0, at], halve, _LONG)[0])
+        return as_expr(loop(b, ENDLESS, True, [0, at], halve, LONG)[0])
 
     def put(values: Sequence[Value]) -> list[Value]:
         at = named(b, as_expr(values[0]) + 1)
@@ -90,4 +87,4 @@ def sort_in_order(b: Builder, content: Grown, descending: bool) -> None:
             perform(b, "insert", [column, b.scalar_operand(to), leaf])
         return [True]
 
-    loop(b, named(b, binary("max", length(b, content) - 1, 0)), True, [], put, _LONG)
+    loop(b, named(b, binary("max", length(b, content) - 1, 0)), True, [], put, LONG)

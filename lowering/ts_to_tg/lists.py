@@ -13,7 +13,7 @@ from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder, Rows
-from .control import branch, loop
+from .control import LONG, branch, loop
 from .dims import dtype_of
 from .element_kinds import (
     ListElement,
@@ -353,7 +353,7 @@ def repeat(ev: Evaluator, x: ListRef, times: Value) -> Value:
             perform(b, "extend", [column, items])
         return [True]
 
-    loop(b, count, True, [], step, 1 << 20)
+    loop(b, count, True, [], step, LONG)
     return fresh_list(ev, target)
 
 
@@ -371,7 +371,7 @@ def _fold(ev: Evaluator, x: ListRef, first: Value, name: str, skip: int) -> Valu
         return [True, SCALAR[name](b, total, value)]
 
     trips = binary("max", size - skip, 0)
-    return loop(b, named(b, trips), True, [first], step, 1 << 20)[0]
+    return loop(b, named(b, trips), True, [first], step, LONG)[0]
 
 
 def _sum(ev: Evaluator, x: ListRef, *_: Value) -> Value:

@@ -13,7 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder, Rows
-from .control import branch, loop
+from .control import LONG, branch, loop
 from .dicts import items_of
 from .element_kinds import Element, MapElement, TextElement, TupleElement, columns
 from .elements import as_expr
@@ -25,8 +25,6 @@ from .text_access import place_in
 from .values import DictRef, Grown, ListRef, TupleValue, Value
 
 _I64 = ScalarType(int64)
-_LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
 
 
 def _content(ev: Evaluator, x: ListRef) -> Grown:
@@ -167,7 +165,7 @@ def _update(ev: Evaluator, x: ListRef, other: ListRef | DictRef) -> Value:
         _set_item(ev, x, *pair.elements)
         return [True]
 
-    loop(ev.b, length(ev.b, content), True, [], step, _LONG)
+    loop(ev.b, length(ev.b, content), True, [], step, LONG)
     return None
 
 

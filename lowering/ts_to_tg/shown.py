@@ -14,7 +14,7 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary
 
 from .builder import Rows
-from .control import branch, loop
+from .control import LONG, branch, loop
 from .element_kinds import (
     Element,
     ListElement,
@@ -33,9 +33,6 @@ from .text_digits import text_of_number
 from .text_values import TEXT, is_textual, joined_text, text_column
 from .values import DictRef, Grown, ListRef, Text, TupleValue, UnknownString, Value, is_scalar
 from .variants import held, present
-
-_LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
 
 
 class _NoText(Exception):
@@ -127,7 +124,7 @@ def _of_grown(ev: Evaluator, content: Grown) -> Text:
         return [True]
 
     append("{" if is_map else "[")
-    loop(b, length(b, content), True, [], element, _LONG)
+    loop(b, length(b, content), True, [], element, LONG)
     append("}" if is_map else "]")
     return Text(out)
 

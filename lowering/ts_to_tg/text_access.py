@@ -9,7 +9,7 @@ from tensorscript.dialects.te.expr import Expr, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
-from .control import loop
+from .control import LONG, loop
 from .element_kinds import NumberElement
 from .elements import as_expr, known
 from .list_access import fetch, length
@@ -18,10 +18,6 @@ from .text_values import TEXT, text_column
 from .values import Grown, Text, Value
 
 _B1 = ScalarType(bool_)
-LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
-ENDLESS = 2**63 - 1
-"""The trip count of a loop that only its condition ends."""
 
 
 def numbers_of(b: Builder, text: Value) -> Grown:

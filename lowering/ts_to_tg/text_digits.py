@@ -8,15 +8,11 @@ from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder
-from .control import branch, loop
+from .control import ENDLESS, LONG, branch, loop
 from .elements import as_expr, known
 from .list_actions import perform
 from .text_values import TEXT
 from .values import Text, Value, Variant
-
-_MANY = 2**63 - 1
-_LONG = 1 << 20
-"""Ops of a loop that is not to be unrolled."""
 
 
 def text_of_number(b: Builder, number: Expr, base: int = 10, prefix: str = "") -> Value:
@@ -53,7 +49,7 @@ def text_of_number(b: Builder, number: Expr, base: int = 10, prefix: str = "") -
     low = named(select(given < 0, given, -given))
     push_digit(named(-(low % -base)))
     rest = named(low // -base)
-    loop(b, _MANY, known(binary("gt", rest, 0)), [rest], step, _LONG)
+    loop(b, ENDLESS, known(binary("gt", rest, 0)), [rest], step, LONG)
     for letter in reversed(prefix):
         push(const(ord(letter)))
     branch(b, given < 0, minus, lambda _: [])
