@@ -17,29 +17,23 @@ from .storage import array
 
 
 # -- norms ----------------------------------------------------------------------------------------
-def _elements(name: str, found: Any, wanted: int, times: int = 1) -> None:
-    if found is not None:
-        count = array(found).size * times
-        require(count == wanted, f"{name} should contain {wanted} elements not {count}")
+def _norm(of_instances: bool) -> Demand:
+    """Weights and statistics are of the channels; of instances each counts, for which PyTorch
+    repeats them."""
 
+    def check(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
+        sizes = sizes_of(self)
+        if len(sizes) < 2:
+            return
+        times = sizes[0] if of_instances else 1
+        wanted = sizes[1] * times
+        named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
+        for name, found in named.items():
+            if found is not None:
+                count = array(found).size * times
+                require(count == wanted, f"{name} should contain {wanted} elements not {count}")
 
-def _batch_norm(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
-    sizes = sizes_of(self)
-    if len(sizes) < 2:
-        return
-    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
-    for name, found in named.items():
-        _elements(name, found, sizes[1])
-
-
-def _instance_norm(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
-    """Each instance counts: PyTorch repeats the statistics for all of them."""
-    sizes = sizes_of(self)
-    if len(sizes) < 2:
-        return
-    named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
-    for name, found in named.items():
-        _elements(name, found, sizes[0] * sizes[1], times=sizes[0])
+    return check
 
 
 # -- cells ----------------------------------------------------------------------------------------
@@ -216,8 +210,8 @@ def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
 
 
 LAYERS: dict[str, Demand] = {
-    **each(_batch_norm, "batch_norm", "native_batch_norm"),
-    **each(_instance_norm, "instance_norm"),
+    **each(_norm(of_instances=False), "batch_norm", "native_batch_norm"),
+    **each(_norm(of_instances=True), "instance_norm"),
     **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     **each(_pixel_shuffle, "pixel_shuffle"),
     **each(_pixel_unshuffle, "pixel_unshuffle"),
