@@ -8,8 +8,8 @@ from typing import Any
 from tensorscript.dialects.te.expr import Expr, binary, select
 from tensorscript.dialects.ts.types import OPEN_TYPES, ListType
 
+from .branches import branch
 from .builder import Rows
-from .control import branch
 from .dicts import dict_of, grow_dict, holds, is_unknown, item_or, item_under, items_of
 from .element_kinds import TextElement
 from .elements import as_expr, known

@@ -11,10 +11,10 @@ from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
 from .builder import Builder, Rows
-from .control import loop
 from .elements import as_expr
 from .emission import Body
 from .factors import trips
+from .loops import loop
 from .loss import MEAN, SUM
 from .pointwise import logaddexp
 from .sizes import simplify

@@ -10,10 +10,10 @@ from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, selec
 from . import factors, reflections, rotations
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted, copied
-from .control import loop
 from .dims import literal
 from .elements import as_expr, known
 from .emission import Body
+from .loops import loop
 from .matrices import Stack, beside, identity_like, matrix, refuse, square
 from .matrix_elements import Number, adjoint, chosen, conjugate, made, only, read, real_part, times
 from .sizes import product

@@ -9,8 +9,8 @@ from tensorscript.base.dtypes import bool_, float64, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .control import loop
 from .elements import compute_dtype
+from .loops import loop
 from .pointwise import absolute
 from .scalars import is_unknown
 from .values import Tensor, TupleValue, Value

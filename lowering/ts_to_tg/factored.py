@@ -10,11 +10,11 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select
 from . import reflections
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted
-from .control import loop
 from .decomposition import permutation_matrix, triangles
 from .elements import known
 from .emission import Body
 from .factors import Column, rows_in, substituted, trips
+from .loops import loop
 from .matrices import Stack, beside, matrix
 from .matrix_elements import Number, adjoint, made, only
 from .values import Tensor, Value

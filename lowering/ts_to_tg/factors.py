@@ -15,9 +15,9 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select, una
 
 from .builder import Builder
 from .complex_tensors import AnyTensor
-from .control import loop
 from .elements import as_expr
 from .emission import Body
+from .loops import loop
 from .matrix_elements import (
     Number,
     chosen,

@@ -15,10 +15,10 @@ from tensorscript.base.dtypes import DType, bool_, float64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .control import loop
 from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .functions import elementary
+from .loops import loop
 from .pointwise import float_type
 from .values import Tensor, Value
 

@@ -15,10 +15,11 @@ import numpy as np
 from tensorscript.base.dtypes import float32, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
+from .branches import branch
 from .builder import Builder
-from .control import branch, loop
 from .elements import as_expr, known
 from .emission import Body
+from .loops import loop
 from .sizes import simplify
 from .slicing import narrow, select_at
 from .values import Storage, Tensor, Value

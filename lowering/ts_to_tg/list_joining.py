@@ -15,12 +15,12 @@ from tensorscript.dialects.te.expr import Expr, binary
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
 from .builder import Builder, Rows
-from .control import LONG, loop
 from .dims import dimension
 from .element_kinds import TensorElement
 from .evaluator import Evaluator
 from .list_access import check, length, named
 from .list_actions import perform
+from .loops import LONG, loop
 from .reshape import reshaped
 from .scalars import SCALAR
 from .sizes import product, simplify

@@ -13,12 +13,12 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, select
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
-from .control import ENDLESS, LONG, loop
 from .element_kinds import Element, NumberElement, TextElement, TupleElement
 from .elements import as_expr
 from .grown import leaves_of
 from .list_access import fetch, length, named
 from .list_actions import perform
+from .loops import ENDLESS, LONG, loop
 from .text_access import same_text
 from .values import Grown, Text, TupleValue, Value
 

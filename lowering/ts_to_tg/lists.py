@@ -12,8 +12,8 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.lists import list_of
 from tensorscript.dialects.tg.types import ListType, ScalarType, tensor
 
+from .branches import branch
 from .builder import Builder, Rows
-from .control import LONG, branch, loop
 from .dims import dtype_of
 from .element_kinds import (
     ListElement,
@@ -31,6 +31,7 @@ from .grown import as_grown, leaves_of, must_grow
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
 from .list_order import has_order, sort_in_order
+from .loops import LONG, loop
 from .scalars import SCALAR
 from .text_access import count_in, place_in
 from .text_values import is_textual

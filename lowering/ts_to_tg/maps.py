@@ -12,8 +12,8 @@ from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg.types import ScalarType
 
+from .branches import branch
 from .builder import Builder, Rows
-from .control import LONG, branch, loop
 from .dicts import items_of
 from .element_kinds import Element, MapElement, TextElement, TupleElement, columns
 from .elements import as_expr
@@ -21,6 +21,7 @@ from .evaluator import Evaluator
 from .list_access import check, fetch, length, named
 from .list_actions import perform
 from .lists import GROWN, changed, copied, fresh_list, leaves_for
+from .loops import LONG, loop
 from .text_access import place_in
 from .values import DictRef, Grown, ListRef, TupleValue, Value
 

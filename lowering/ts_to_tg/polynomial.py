@@ -15,8 +15,8 @@ from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .control import loop
 from .elements import as_expr, known
+from .loops import loop
 from .values import Tensor, Value
 
 MOST = 64

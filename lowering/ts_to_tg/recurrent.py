@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from tensorscript.dialects.te.expr import Expr, binary, call, const
 
 from .builder import Builder, Rows
-from .control import loop
 from .elements import compute_dtype
 from .joining import cat, stack
 from .linalg import linear
+from .loops import loop
 from .sizes import same_size, simplify
 from .slicing import narrow, select_at
 from .values import Tensor, Value

@@ -15,10 +15,10 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 from .builder import Builder
 from .complex_numbers import Pair
 from .complex_tensors import AnyTensor
-from .control import loop
 from .elements import as_expr
 from .emission import Body
 from .factors import Column, trips
+from .loops import loop
 from .matrices import identity_like
 from .matrix_elements import (
     Number,

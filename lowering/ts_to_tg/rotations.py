@@ -16,10 +16,10 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder
 from .complex_tensors import AnyTensor
-from .control import loop
 from .elements import as_expr, known
 from .emission import Body
 from .factors import trips
+from .loops import loop
 from .matrices import identity_like
 from .matrix_elements import (
     Number,

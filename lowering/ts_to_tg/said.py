@@ -30,8 +30,8 @@ from tensorscript.dialects.tg.types import ListType, ScalarType
 from tensorscript.dialects.ts.locations import place_of
 
 from .boundary import Boundary
+from .branches import branch
 from .builder import Builder, Rows
-from .control import branch
 from .element_kinds import (
     Element,
     ListElement,

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary
 
+from .branches import branch
 from .builder import Rows
-from .control import LONG, branch, loop
 from .element_kinds import (
     Element,
     ListElement,
@@ -28,6 +28,7 @@ from .evaluator import Evaluator
 from .kinds import is_constant
 from .list_access import fetch, length
 from .list_actions import perform
+from .loops import LONG, loop
 from .scalars import to_text
 from .text_digits import text_of_number
 from .text_values import TEXT, is_textual, joined_text, text_column

@@ -26,7 +26,6 @@ from tensorscript.dialects.tg.types import ScalarType
 
 from .boundary import Boundary, whole
 from .builder import Builder
-from .control import Raised
 from .evaluator import Evaluator
 from .generator import STATE_SIZE, DrawsNumbers
 from .grown import Hints, ListGrows
@@ -41,6 +40,7 @@ from .specs import (
 from .state import State, assigned, attribute_of, written
 from .structure import HANDLERS, script_error
 from .table import TABLES
+from .trials import Raised
 from .values import (
     ObjectValue,
     Value,

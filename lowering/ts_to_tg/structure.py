@@ -16,15 +16,17 @@ from tensorscript.dialects.ts.autocast import Autocast, is_autocast
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
 
-from .control import Raised, branch, loop
+from .branches import branch
 from .dicts import dict_of
 from .evaluator import Env, Evaluator
 from .kinds import narrowed
 from .lists import unpack
+from .loops import loop
 from .paths import SELF, is_state
 from .reshaped_names import changes_shape, reshape_names
 from .said import say
 from .scalars import to_text
+from .trials import Raised
 from .values import (
     UNINITIALIZED,
     Chosen,

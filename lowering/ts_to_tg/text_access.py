@@ -9,11 +9,11 @@ from tensorscript.dialects.te.expr import Expr, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder
-from .control import LONG, loop
 from .element_kinds import NumberElement
 from .elements import as_expr, known
 from .list_access import fetch, length
 from .list_actions import perform
+from .loops import LONG, loop
 from .text_values import TEXT, text_column
 from .values import Grown, Text, Value
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
+from .branches import branch
 from .builder import Builder
-from .control import ENDLESS, LONG, branch, loop
 from .elements import as_expr, known
 from .list_actions import perform
+from .loops import ENDLESS, LONG, loop
 from .text_values import TEXT
 from .values import Text, Value, Variant
 

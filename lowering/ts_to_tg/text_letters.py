@@ -12,11 +12,11 @@ from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
 from .builder import Builder, Rows
-from .control import LONG, loop
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .list_access import check, fetch, length, named
 from .list_actions import perform
+from .loops import LONG, loop
 from .text_access import numbers_of, size_of
 from .text_values import TEXT, text_column
 from .values import Text, Value

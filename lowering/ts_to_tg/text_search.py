@@ -10,14 +10,15 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 from tensorscript.dialects.tg.types import ScalarType
 
+from .branches import branch
 from .builder import Builder, Rows
-from .control import ENDLESS, LONG, branch, loop
 from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .grown import fill, new_grown
 from .list_access import check, fetch, length, named
 from .list_actions import perform
+from .loops import ENDLESS, LONG, loop
 from .text_access import numbers_of, same_text, size_of, slice_of
 from .text_values import TEXT, text_column
 from .values import Grown, ListRef, Text, TupleValue, Value

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
 
 from .builder import Rows
-from .control import LONG, loop
 from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .grown import fill, new_grown
 from .list_access import check, fetch, length, named, position
 from .list_actions import perform
+from .loops import LONG, loop
 from .text_access import numbers_of, same_text, slice_of
 from .text_letters import TEXT_LETTERS
 from .text_search import TEXT_SEARCH

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.expr import Expr, binary
 
+from .branches import branch
 from .builder import Builder
-from .control import branch
 from .elements import known
 from .kinds import narrowed
 from .values import ABSENT, Value, Variant

@@ -1,36 +1,25 @@
-"""Unknown branches and loops: evaluated on copies of the heap, then joined.
+"""What a loop carries, found by a fixpoint.
 
-```
-ts.if with a condition known now   -->  the taken branch, in place
-ts.if, one branch raises           -->  tg.assert, then the other branch in place
-ts.if, else                        -->  tg.if over what the branches change
-ts.loop, short or impossible else  -->  unrolled
-ts.loop, else                      -->  tg.loop carrying what an iteration changes
-```
-What a loop carries is found by a fixpoint: at first nothing that could be a reference is assumed to
-change; whatever one evaluation of the body changes is carried in the next.
+At first nothing that could be a reference is assumed to change; whatever one evaluation of the body
+changes is carried in the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.errors import NotCompilable, OperatorError
-from tensorscript.dialects.te.expr import Expr, unary
+from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.tg import ops as tg
-from tensorscript.dialects.tg.lists import ListOp
 from tensorscript.dialects.tg.types import ScalarType
 
 from .boxes import boxed_leaves, differing, unboxed
 from .builder import Builder
 from .elements import as_expr
-from .grown import ListGrows
 from .heap import Heap, Ref
-from .join import Join
 from .kinds import fitted, is_constant, kind_of, kind_text, options_of, tag_of
 from .merge import (
     NOTHING,
@@ -39,7 +28,6 @@ from .merge import (
     changed_keys,
     changed_refs,
     content_leaves,
-    default_of,
     flatten,
     leaf_ssa,
     leaf_type,
@@ -52,6 +40,7 @@ from .merge import (
     same_value,
 )
 from .text_values import is_textual, text_column
+from .trials import Evaluate, Raised, Trial, attempt, discard, within
 from .values import (
     UNINITIALIZED,
     Compound,
@@ -62,251 +51,17 @@ from .values import (
     Text,
     Value,
     Variant,
-    is_scalar,
 )
-
-UNROLL_OPS = 192
-"""A loop is unrolled at once if trips x ops of its body stay below this."""
-LONG = 1 << 20
-"""The ops of a body that is not to be unrolled."""
-UNROLL_LISTS = 2048
-"""So many ops a loop may become, rather than have a list that it changes be a run-time list."""
-UNROLL_TRIPS = 2048
-"""A loop that cannot be a tg.loop is unrolled up to so many iterations."""
-ENDLESS = (1 << 63) - 1
-"""The trip count of a loop that only its condition ends."""
 
 MOST_OPTIONS = 16
 """So many kinds of values, or known strings, a loop may carry in one place."""
-
-Evaluate = Callable[[Sequence[Value]], list[Value]]
-"""Evaluates a block of ts with these block arguments and gives what it yields."""
-
 
 Path = tuple[int, ...]
 """Where a value stands in what a loop carries: its number, then places in tuples."""
 
 
-class Raised(Exception):
-    """The program raises here, certainly (relative to the branch being evaluated)."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
-
-
 @dataclass
-class _Trial:
-    """Ops, heap and results of an evaluation that is not yet part of the program."""
-
-    block: Block
-    scope: dict[tuple[object, ...], Operation]
-    heap: Heap
-    results: list[Value]
-    raised: str | None = None
-
-
-def discard(block: Block) -> None:
-    """Drop the ops of a block that will not be used."""
-    for op in list(block.walk()):
-        op.drop_all_references()
-
-
-def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> _Trial:
-    """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
-    outer, heap = b.block, b.heap
-    b.block, b.heap = block, heap.branched()
-    b.scopes.append({})
-    results: list[Value] = []
-    raised: str | None = None
-    try:
-        results = evaluate()
-    except Raised as error:
-        raised = error.message
-    except (NotCompilable, ListGrows):
-        discard(block)
-        raise
-    finally:
-        trial = _Trial(block, b.scopes.pop(), b.heap, results, raised)
-        b.block, b.heap = outer, heap
-    return trial
-
-
-def adopt(b: Builder, trial: _Trial) -> list[Value]:
-    """Make a trial part of the current block."""
-    for op in list(trial.block.ops):
-        op.detach()
-        b.block.add_op(op)
-    b.heap = trial.heap
-    b.scopes[-1].update(trial.scope)
-    return trial.results
-
-
-def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Value]:
-    """The values of an if whose condition is not known.
-
-    Raises:
-        NotCompilable: the branches' values or effects have no common type.
-    """
-
-    def guarded(evaluate: Evaluate) -> list[Value]:
-        try:
-            return evaluate([])
-        except OperatorError as error:
-            raise Raised(error.message) from error
-
-    known_scalars = len(b.scalars)
-    trials = [attempt(b, Block(), lambda e=e: guarded(e)) for e in (yes, no)]  # type: ignore[misc]
-    left, right = trials
-    if left.raised is not None and right.raised is not None:
-        raise Raised(left.raised)
-    if left.raised is not None or right.raised is not None:
-        bad, good = (left, right) if left.raised is not None else (right, left)
-        must = unary("not", condition) if bad is left else condition
-        discard(bad.block)
-        b.emit(tg.AssertOp(b.scalar_operand(must), bad.raised or ""))
-        return adopt(b, good)
-    join = Join(b, condition, b.heap, known_scalars, left.heap, right.heap)
-    plans = [join.value(t, f) for t, f in zip(left.results, right.results, strict=True)]
-    refs = changed_refs(b.heap, left.heap, right.heap)
-    contents = [join.content(r, left.heap[r], right.heap[r]) for r in refs]
-    outputs = _emit_if(b, condition, left, right, join.leaves)
-    it = iter(outputs)
-    values = [p(it) for p in plans]
-    for ref, plan in zip(refs, contents, strict=True):
-        b.heap[ref] = plan(it)
-    return values
-
-
-def _emit_if(
-    b: Builder,
-    condition: Expr,
-    left: _Trial,
-    right: _Trial,
-    leaves: list[tuple[Value, Value]],
-) -> Sequence[SSAValue]:
-    """The tg.if that yields `leaves`, none if nothing is left to do."""
-    if not leaves and not any(_has_effect(t.block) for t in (left, right)):
-        discard(left.block)
-        discard(right.block)
-        return ()
-    types = []
-    sides: list[list[SSAValue]] = [[], []]
-    for pair in leaves:
-        present = pair[1] if pair[0] is UNINITIALIZED else pair[0]
-        for side, (trial, value) in enumerate(zip((left, right), pair, strict=True)):
-
-            def materialise(value: Value = value, present: Value = present) -> list[Value]:
-                if isinstance(value, SSAValue):
-                    return [value]
-                actual = default_of(b, present) if value is UNINITIALIZED else value
-                return [leaf_ssa(b, actual)]
-
-            sides[side] += _within(b, trial, materialise)
-        ssa = sides[1 if pair[0] is UNINITIALIZED else 0][-1]
-        types.append(ssa.type)
-    for trial, values in zip((left, right), sides, strict=True):
-        trial.block.add_op(tg.YieldOp(values))
-    op = tg.IfOp(b.scalar_operand(condition), types, left.block, right.block)
-    return b.emit(op).outputs
-
-
-def _within(b: Builder, trial: _Trial, run: Callable[[], list[Value]]) -> list[Value]:
-    """Emit more ops at the end of a trial."""
-    outer, heap = b.block, b.heap
-    b.block, b.heap = trial.block, trial.heap
-    b.scopes.append(trial.scope)
-    try:
-        return run()
-    finally:
-        b.scopes.pop()
-        b.block, b.heap = outer, heap
-
-
-def _has_effect(block: Block) -> bool:
-    return any(
-        isinstance(op, tg.AssertOp) or (isinstance(op, ListOp) and op.writes) for op in block.walk()
-    )
-
-
-def loop(
-    b: Builder, max_trip: Value, condition: Value, carried: list[Value], body: Evaluate, size: int
-) -> list[Value]:
-    """The values a ts.loop leaves behind. `body` takes (counter, carried...) and gives
-    (condition, carried...); `size` is the number of its ops."""
-    if condition is False or (isinstance(max_trip, int) and max_trip <= 0):
-        return carried
-    is_known = isinstance(max_trip, int) and condition is True
-    if is_known and max_trip * size <= UNROLL_OPS:
-        try:
-            return _unrolled(b, max_trip, carried, body, UNROLL_TRIPS)
-        except _Unknown:
-            pass
-    try:
-        return _dynamic(b, max_trip, condition, carried, body)
-    except (NotCompilable, ListGrows) as error:
-        most = UNROLL_LISTS // size if isinstance(error, ListGrows) else UNROLL_TRIPS
-        if not is_known or most < max_trip != ENDLESS:
-            raise
-        try:
-            return _unrolled(b, max_trip, carried, body, most)
-        except _Unknown:
-            raise error from None
-
-
-class _Unknown(Exception):
-    """Unrolling met a condition that is not known, or too many trips."""
-
-
-def _unrolled(
-    b: Builder, max_trip: int, carried: list[Value], body: Evaluate, most: int
-) -> list[Value]:
-    """All iterations, one behind the other; at most `most`."""
-
-    def run() -> list[Value]:
-        values = carried
-        for i in range(max_trip):
-            if i >= most:
-                raise _Unknown
-            condition, *values = body([i, *values])
-            if isinstance(condition, Expr) and i + 1 < max_trip:
-                raise _Unknown
-            if condition is False:
-                break
-        return values
-
-    written = set(b.written)
-    try:
-        trial = attempt(b, Block(), run)
-    except (_Unknown, NotCompilable):
-        b.written = written
-        raise
-    if trial.raised is not None:
-        adopt(b, trial)
-        raise Raised(trial.raised)
-    return adopt(b, trial)
-
-
-def _may_vary(value: Value) -> bool:
-    """Carried from the start if the body replaces it: numbers change in nearly every loop."""
-    return is_scalar(value)
-
-
-def _dynamic(
-    b: Builder, max_trip: Value, condition: Value, carried: list[Value], body: Evaluate
-) -> list[Value]:
-    """A tg.loop over what an iteration changes."""
-    varying = {k for k, v in enumerate(carried) if _may_vary(v)}
-    state = _LoopState(b, list(carried), varying, {}, b.heap)
-    ranks = sum(v.rank for v in carried if isinstance(v, Tensor))
-    for _ in range(len(carried) + len(b.heap) + ranks + MOST_OPTIONS + 2):
-        if (done := state.iterate(max_trip, condition, body)) is not None:
-            return done
-    return b.cannot("what the loop carries does not settle")
-
-
-@dataclass
-class _LoopState:
+class LoopState:
     """The assumption about a loop: which carried values and references change; of a dict or an
     object, the values under which keys."""
 
@@ -345,9 +100,9 @@ class _LoopState:
         if self._grow(trial, after):
             discard(block)
             return None
-        results = _within(b, trial, lambda: self._yields(types, after, trial))
+        results = within(b, trial, lambda: self._yields(types, after, trial))
         block.add_op(
-            tg.YieldOp([_within(b, trial, lambda: [b.scalar_operand(proceed)])[0], *results])
+            tg.YieldOp([within(b, trial, lambda: [b.scalar_operand(proceed)])[0], *results])
         )
         op = tg.LoopOp(
             b.scalar_operand(max_trip),
@@ -442,7 +197,7 @@ class _LoopState:
         self.boxed[path] = sorted({*known, *found})
         return True
 
-    def _grow(self, trial: _Trial, after: list[Value]) -> bool:
+    def _grow(self, trial: Trial, after: list[Value]) -> bool:
         grew = False
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             wider = self._widened(old, new, trial.heap)
@@ -487,7 +242,7 @@ class _LoopState:
         if list(self.b.heap[ref]) != list(heap[ref]) and ref.sites:
             require_one_dict(self.b, self.b.heap, ref, heap, ref)
 
-    def _yields(self, types: Sequence[LeafType], after: list[Value], trial: _Trial) -> list[Value]:
+    def _yields(self, types: Sequence[LeafType], after: list[Value], trial: Trial) -> list[Value]:
         b = self.b
         leaves: list[Value] = []
         for k in sorted(self.varying):

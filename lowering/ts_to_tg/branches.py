@@ -1,0 +1,100 @@
+"""Branches whose condition is not known: both are evaluated on copies of the heap, then joined.
+
+```
+ts.if with a condition known now   -->  the taken branch, in place
+ts.if, one branch raises           -->  tg.assert, then the other branch in place
+ts.if, else                        -->  tg.if over what the branches change
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from tensorscript.base.errors import OperatorError
+from tensorscript.dialects.te.expr import Expr, unary
+from tensorscript.dialects.tg import ops as tg
+from tensorscript.dialects.tg.lists import ListOp
+
+from .builder import Builder
+from .join import Join
+from .merge import changed_refs, default_of, leaf_ssa
+from .trials import Evaluate, Raised, Trial, adopt, attempt, discard, within
+from .values import UNINITIALIZED, Value
+
+
+def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Value]:
+    """The values of an if whose condition is not known.
+
+    Raises:
+        NotCompilable: the branches' values or effects have no common type.
+    """
+
+    def guarded(evaluate: Evaluate) -> list[Value]:
+        try:
+            return evaluate([])
+        except OperatorError as error:
+            raise Raised(error.message) from error
+
+    known_scalars = len(b.scalars)
+    trials = [attempt(b, Block(), lambda e=e: guarded(e)) for e in (yes, no)]  # type: ignore[misc]
+    left, right = trials
+    if left.raised is not None and right.raised is not None:
+        raise Raised(left.raised)
+    if left.raised is not None or right.raised is not None:
+        bad, good = (left, right) if left.raised is not None else (right, left)
+        must = unary("not", condition) if bad is left else condition
+        discard(bad.block)
+        b.emit(tg.AssertOp(b.scalar_operand(must), bad.raised or ""))
+        return adopt(b, good)
+    join = Join(b, condition, b.heap, known_scalars, left.heap, right.heap)
+    plans = [join.value(t, f) for t, f in zip(left.results, right.results, strict=True)]
+    refs = changed_refs(b.heap, left.heap, right.heap)
+    contents = [join.content(r, left.heap[r], right.heap[r]) for r in refs]
+    outputs = _emit_if(b, condition, left, right, join.leaves)
+    it = iter(outputs)
+    values = [p(it) for p in plans]
+    for ref, plan in zip(refs, contents, strict=True):
+        b.heap[ref] = plan(it)
+    return values
+
+
+def _emit_if(
+    b: Builder,
+    condition: Expr,
+    left: Trial,
+    right: Trial,
+    leaves: list[tuple[Value, Value]],
+) -> Sequence[SSAValue]:
+    """The tg.if that yields `leaves`, none if nothing is left to do."""
+    if not leaves and not any(_has_effect(t.block) for t in (left, right)):
+        discard(left.block)
+        discard(right.block)
+        return ()
+    types = []
+    sides: list[list[SSAValue]] = [[], []]
+    for pair in leaves:
+        present = pair[1] if pair[0] is UNINITIALIZED else pair[0]
+        for side, (trial, value) in enumerate(zip((left, right), pair, strict=True)):
+
+            def materialise(value: Value = value, present: Value = present) -> list[Value]:
+                if isinstance(value, SSAValue):
+                    return [value]
+                actual = default_of(b, present) if value is UNINITIALIZED else value
+                return [leaf_ssa(b, actual)]
+
+            sides[side] += within(b, trial, materialise)
+        ssa = sides[1 if pair[0] is UNINITIALIZED else 0][-1]
+        types.append(ssa.type)
+    for trial, values in zip((left, right), sides, strict=True):
+        trial.block.add_op(tg.YieldOp(values))
+    op = tg.IfOp(b.scalar_operand(condition), types, left.block, right.block)
+    return b.emit(op).outputs
+
+
+def _has_effect(block: Block) -> bool:
+    return any(
+        isinstance(op, tg.AssertOp) or (isinstance(op, ListOp) and op.writes) for op in block.walk()
+    )

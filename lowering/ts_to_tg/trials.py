@@ -1,0 +1,89 @@
+"""Evaluations that are not yet part of the program: a branch, or an iteration of a loop.
+
+A trial evaluates into a block of its own on a copy of the heap; it is adopted, joined with another
+one, or dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation
+
+from tensorscript.base.errors import NotCompilable
+
+from .builder import Builder
+from .grown import ListGrows
+from .heap import Heap
+from .values import Value
+
+Evaluate = Callable[[Sequence[Value]], list[Value]]
+"""Evaluates a block of ts with these block arguments and gives what it yields."""
+
+
+class Raised(Exception):
+    """The program raises here, certainly (relative to the branch being evaluated)."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+@dataclass
+class Trial:
+    """Ops, heap and results of an evaluation that is not yet part of the program."""
+
+    block: Block
+    scope: dict[tuple[object, ...], Operation]
+    heap: Heap
+    results: list[Value]
+    raised: str | None = None
+
+
+def discard(block: Block) -> None:
+    """Drop the ops of a block that will not be used."""
+    for op in list(block.walk()):
+        op.drop_all_references()
+
+
+def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Trial:
+    """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
+    outer, heap = b.block, b.heap
+    b.block, b.heap = block, heap.branched()
+    b.scopes.append({})
+    results: list[Value] = []
+    raised: str | None = None
+    try:
+        results = evaluate()
+    except Raised as error:
+        raised = error.message
+    except (NotCompilable, ListGrows):
+        discard(block)
+        raise
+    finally:
+        trial = Trial(block, b.scopes.pop(), b.heap, results, raised)
+        b.block, b.heap = outer, heap
+    return trial
+
+
+def adopt(b: Builder, trial: Trial) -> list[Value]:
+    """Make a trial part of the current block."""
+    for op in list(trial.block.ops):
+        op.detach()
+        b.block.add_op(op)
+    b.heap = trial.heap
+    b.scopes[-1].update(trial.scope)
+    return trial.results
+
+
+def within(b: Builder, trial: Trial, run: Callable[[], list[Value]]) -> list[Value]:
+    """Emit more ops at the end of a trial."""
+    outer, heap = b.block, b.heap
+    b.block, b.heap = trial.block, trial.heap
+    b.scopes.append(trial.scope)
+    try:
+        return run()
+    finally:
+        b.scopes.pop()
+        b.block, b.heap = outer, heap
