@@ -17,7 +17,8 @@ from .evaluator import Evaluator
 from .grown import as_grown
 from .kinds import is_constant, variant
 from .list_access import named
-from .lists import grow, repeat
+from .list_content import grow
+from .list_making import repeat
 from .merge import same_value
 from .scalars import SCALAR, row_eq
 from .tables import are_many_texts, text_at

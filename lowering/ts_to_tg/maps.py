@@ -20,7 +20,9 @@ from .elements import as_expr
 from .evaluator import Evaluator
 from .list_access import check, fetch, length, named
 from .list_actions import perform
-from .lists import GROWN, changed, copied, fresh_list, leaves_for
+from .list_changes import changed, leaves_for
+from .list_making import copied, fresh_list
+from .lists import GROWN
 from .loops import LONG, loop
 from .text_access import place_in
 from .values import DictRef, Grown, ListRef, TupleValue, Value

@@ -11,7 +11,7 @@ from tensorscript.dialects.ts.types import ClassType
 
 from .builder import Rows
 from .evaluator import Evaluator
-from .lists import list_of_tensor
+from .list_tensors import list_of_tensor
 from .structure import enum_member
 from .values import (
     ComplexTensor,

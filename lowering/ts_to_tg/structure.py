@@ -20,7 +20,7 @@ from .branches import branch
 from .dicts import dict_of
 from .evaluator import Env, Evaluator
 from .kinds import narrowed
-from .lists import unpack
+from .list_reading import unpack
 from .loops import loop
 from .paths import SELF, is_state
 from .reshaped_names import changes_shape, reshape_names
