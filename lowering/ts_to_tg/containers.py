@@ -20,7 +20,8 @@ from .list_access import named
 from .list_content import grow
 from .list_making import repeat
 from .merge import same_value
-from .scalars import SCALAR, row_eq
+from .scalar_truth import row_eq
+from .scalars import SCALAR
 from .tables import are_many_texts, text_at
 from .text_access import count_in, place_in
 from .values import (

@@ -12,7 +12,7 @@ from .builder import Builder, Rows
 from .elements import compute_dtype
 from .loops import loop
 from .pointwise import absolute
-from .scalars import is_unknown
+from .scalar_values import is_unknown
 from .values import Tensor, TupleValue, Value
 
 _STEPS = 128

@@ -9,7 +9,8 @@ from tensorscript.dialects.te.expr import binary, call, const, select
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
-from .scalars import SCALAR, is_unknown, wrap
+from .scalar_values import is_unknown, wrap
+from .scalars import SCALAR
 from .sizes import product
 from .values import Tensor, TupleValue, Value
 

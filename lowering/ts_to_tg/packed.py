@@ -25,7 +25,7 @@ from .elements import as_expr
 from .emission import Body
 from .joining import stack
 from .recurrent import Cell, gru_cell, lstm_cell, network_over, relu, simple_cell, tanh
-from .scalars import to_text
+from .scalar_values import to_text
 from .slicing import select_at
 from .values import Tensor, Value
 from .view import transpose

@@ -29,7 +29,7 @@ from .kinds import is_constant
 from .list_access import fetch, length
 from .list_actions import perform
 from .loops import LONG, loop
-from .scalars import to_text
+from .scalar_values import to_text
 from .text_digits import text_of_number
 from .text_values import TEXT, is_textual, joined_text, text_column
 from .values import DictRef, Grown, ListRef, Text, TupleValue, UnknownString, Value, is_scalar

@@ -25,7 +25,7 @@ from .loops import loop
 from .paths import SELF, is_state
 from .reshaped_names import changes_shape, reshape_names
 from .said import say
-from .scalars import to_text
+from .scalar_values import to_text
 from .trials import Raised
 from .values import (
     UNINITIALIZED,
