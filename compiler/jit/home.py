@@ -16,7 +16,8 @@ from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
-from tensorscript.frontends.script.text import TextLibrary, TextWorld
+from tensorscript.frontends.script.text import TextWorld
+from tensorscript.frontends.script.text_library import TextLibrary
 from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject

@@ -12,7 +12,8 @@ from tensorscript.dialects.ts.types import InterfaceType
 from tensorscript.eager.device import device, is_device
 from tensorscript.frontends.script.link import Linkable, Linker
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.frontends.script.text import TextLibrary, TextWorld
+from tensorscript.frontends.script.text import TextWorld
+from tensorscript.frontends.script.text_library import TextLibrary
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
 from tensorscript.frontends.torchscript.debug import DebugInfo

@@ -11,7 +11,8 @@ from tensorscript.base.errors import FrontendError, GuardError
 from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.source import parse_text
-from tensorscript.frontends.script.text import TextLibrary, TextWorld
+from tensorscript.frontends.script.text import TextWorld
+from tensorscript.frontends.script.text_library import TextLibrary
 
 from .callables import ScriptFunction
 from .home import ProgramHome

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from .callables import Deferred, Dispatch
-from .text import TextLibrary
+from .text_library import TextLibrary
 from .values import Sugared
 
 PREFIX = "__torch__.torch.functional"

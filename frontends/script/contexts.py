@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from tensorscript.eager import autocast, modes, profiler
 
-from .text import Found, TextLibrary
+from .text_library import Found, TextLibrary
 
 _GRAD_MODES = """
 class no_grad:

@@ -20,7 +20,8 @@ from .overloads import is_stub, overloaded_body, stubs_of
 from .program import ClassInfo
 from .python_names import TORCH_ROOTS, modifier_of
 from .signature import Signature
-from .text import TextLibrary, TextWorld
+from .text import TextWorld
+from .text_library import TextLibrary
 
 
 def container_kind(cls: type) -> str:

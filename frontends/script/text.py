@@ -10,21 +10,17 @@ import ast
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import BY_NAME
 from tensorscript.base.errors import CompileError, FrontendError
-from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
-from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
 
 from .annotations import NOT_FOUND, ClassTable, type_of_syntax
-from .callables import Builtin, Class, EnumClass, ExceptionClass, Function, NamedTupleClass
+from .callables import Class, EnumClass, ExceptionClass, Function, NamedTupleClass
 from .calls import BUILTINS
 from .function import (
     Definition,
@@ -35,117 +31,14 @@ from .function import (
 )
 from .program import ClassInfo, Program
 from .signature import NO_DEFAULT, Formal, Signature, constant_type
-from .source import FunctionSource, Text, parse_text
+from .source import FunctionSource, Text
+from .text_library import Library, TextLibrary
+from .text_names import ConstantTable, Operators, Outer, Package
 from .type_comments import comment_annotations
 from .values import Simple, Sugared
 
 _FLOATS = {"inf": math.inf, "nan": math.nan}
 _COMPLEX = {"infj": complex(0, math.inf), "nanj": complex(0, math.nan)}
-_TORCH_PREFIXES = ("linalg", "fft", "special")
-
-
-@dataclass(frozen=True)
-class Found:
-    """A definition in some text."""
-
-    tree: ast.FunctionDef | ast.ClassDef
-    text: Text
-
-
-class Library(Protocol):
-    """Where text definitions are found."""
-
-    def find(self, qualified_name: str) -> Found | None: ...
-
-
-@dataclass
-class TextLibrary:
-    """The functions and classes of one text, under a prefix (`__torch__`)."""
-
-    definitions: dict[str, Found]
-
-    @staticmethod
-    def parse(text: str, prefix: str = "__torch__", name: str = "<string>") -> TextLibrary:
-        """Read a text.
-
-        Raises:
-            FrontendError: it does not parse.
-        """
-        tree, where = parse_text(text, name)
-        out: dict[str, Found] = {}
-        for node in tree.body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                out[f"{prefix}.{node.name}"] = Found(node, where)
-        return TextLibrary(out)
-
-    def find(self, qualified_name: str) -> Found | None:
-        return self.definitions.get(qualified_name)
-
-
-@dataclass
-class _Package(Sugared):
-    """`__torch__.a.b` that is not (yet) a definition."""
-
-    kind = "module"
-    path: str
-    world: TextWorld
-
-    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
-        path = f"{self.path}.{name}"
-        if (found := self.world.value(path, em, span)) is not None:
-            return found
-        outer = self.world.outer
-        found = outer.qualified(path, em, span) if outer is not None else None
-        return found or _Package(path, self.world)
-
-
-@dataclass
-class _Operators(Sugared):
-    """`torch`, `ops.prim`, `torch.linalg`: attribute access names an operator."""
-
-    kind = "module"
-    namespace: str
-    prefix: str = ""
-    world: TextWorld | None = None
-
-    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
-        if not self.namespace:
-            return _Operators(name, world=self.world)
-        if self.world is not None and not self.prefix:
-            text = self.world.value(f"{OPERATOR_FUNCTIONS}{self.namespace}.{name}", em, span)
-            if text is not None:
-                return text
-        if self.namespace == "aten" and not self.prefix:
-            if name in _TORCH_PREFIXES:
-                return _Operators("aten", f"{name}_")
-            if name == "autograd":
-                return _Operators("aten")
-            if name == "ops":
-                return _Operators("", world=self.world)
-            if name in BY_NAME and not has_operator(f"aten::{name}"):
-                return Simple(em.constant(BY_NAME[name].code, span))
-        return Builtin(f"{self.namespace}::{self.prefix}{name}")
-
-
-@runtime_checkable
-class Emitted(Protocol):
-    """A constant that no op holds: code makes it where it is named."""
-
-    def emit(self, em: FunctionEmitter, span: Span | None) -> Sugared: ...
-
-
-@dataclass
-class _Constants(Sugared):
-    """`CONSTANTS.c0`."""
-
-    kind = "constant table"
-    values: Sequence[object]
-
-    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
-        value = self.values[int(name[1:])]
-        if isinstance(value, Emitted):
-            return value.emit(em, span)
-        return Simple(em.constant(value, span))
 
 
 @dataclass
@@ -157,27 +50,13 @@ class _TextClass(Class):
 
     world: TextWorld
 
-    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # as above
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
         info = self.world.program.classes[self.type.class_name.data]
         full = f"{info.name}.{name}"
         if full not in (*info.hooks, *info.pre_hooks):
             return super().attr(em, span, name)
         signature = info.compiled.get(name) or em.calling(full, span, info.methods[name])
         return Function(full, signature)
-
-
-class Outer(Protocol):
-    """Where names are found that a text does not define: the Python around it."""
-
-    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None: ...
-
-    def annotation_object(self, node: ast.expr) -> object: ...
-
-    def qualified(self, path: str, em: FunctionEmitter, span: Span | None) -> Sugared | None: ...
-
-    def qualified_object(self, path: str) -> object: ...
-
-    def static_attr(self, info: ClassInfo, name: str, em: FunctionEmitter) -> Sugared | None: ...
 
 
 @dataclass
@@ -429,13 +308,13 @@ class TextResolver:
         if name == "torch":
             # What the caller calls so has more in it than operators.
             outer = self.world.outer.resolve(name, em, span) if self.world.outer else None
-            return outer or _Operators("aten", world=self.world)
+            return outer or Operators("aten", world=self.world)
         if name == "ops":
-            return _Operators("", world=self.world)
+            return Operators("", world=self.world)
         if name == "CONSTANTS":
-            return _Constants(self.world.constants)
+            return ConstantTable(self.world.constants)
         if name == "__torch__":
-            return _Package(name, self.world)
+            return Package(name, self.world)
         if name in BUILTINS:
             return BUILTINS[name]
         if name.endswith(("Error", "Exception")):

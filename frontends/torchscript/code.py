@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tensorscript.base.errors import ArchiveError, FrontendError
 from tensorscript.frontends.script.source import Text, parse_text
-from tensorscript.frontends.script.text import Found
+from tensorscript.frontends.script.text_library import Found
 
 Rewrite = Callable[[ast.Module], None]
 Parse = Callable[[str, str], tuple[ast.Module, Text]]

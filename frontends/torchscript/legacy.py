@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tensorscript.base.errors import ArchiveError
 from tensorscript.base.source import Source
 from tensorscript.frontends.script.source import Text
-from tensorscript.frontends.script.text import Found
+from tensorscript.frontends.script.text_library import Found
 
 from .archive import Archive, ArchiveContents, check_storage
 from .code import CodeLibrary

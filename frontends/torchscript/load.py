@@ -20,7 +20,8 @@ from tensorscript.frontends.script.contexts import CUSTOM_CLASSES, context_libra
 from tensorscript.frontends.script.function import FunctionEmitter
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.source import parse_text
-from tensorscript.frontends.script.text import Found, Library, TextWorld
+from tensorscript.frontends.script.text import TextWorld
+from tensorscript.frontends.script.text_library import Found, Library
 from tensorscript.frontends.script.values import Sugared
 
 from . import old_text, pickled, quantized_operators, upgrade

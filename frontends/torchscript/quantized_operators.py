@@ -25,7 +25,7 @@ from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.draft import Value
 from tensorscript.frontends.script.function import FunctionEmitter
-from tensorscript.frontends.script.text import Found, TextLibrary
+from tensorscript.frontends.script.text_library import Found, TextLibrary
 from tensorscript.frontends.script.values import Args, Sugared
 
 from . import pickled

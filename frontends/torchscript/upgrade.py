@@ -16,7 +16,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts.types import FLOAT, NONE, TensorType
 from tensorscript.frontends.script.callables import Builtin
 from tensorscript.frontends.script.function import FunctionEmitter
-from tensorscript.frontends.script.text import Found, TextLibrary
+from tensorscript.frontends.script.text_library import Found, TextLibrary
 from tensorscript.frontends.script.values import Args, Kwargs, Sugared
 
 from . import removed

@@ -11,7 +11,8 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.frontends.script.program import Program
-from tensorscript.frontends.script.text import TextLibrary, TextWorld, compile_source
+from tensorscript.frontends.script.text import TextWorld, compile_source
+from tensorscript.frontends.script.text_library import TextLibrary
 from tensorscript.lowering.ts.aliases import fate_of
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of

@@ -1,0 +1,48 @@
+"""The definitions of TorchScript text, by qualified name. Text is parsed by `ast`, which executes
+nothing."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Protocol
+
+from .source import Text, parse_text
+
+
+@dataclass(frozen=True)
+class Found:
+    """A definition in some text."""
+
+    tree: ast.FunctionDef | ast.ClassDef
+    text: Text
+
+
+class Library(Protocol):
+    """Where text definitions are found."""
+
+    def find(self, qualified_name: str) -> Found | None: ...
+
+
+@dataclass
+class TextLibrary:
+    """The functions and classes of one text, under a prefix (`__torch__`)."""
+
+    definitions: dict[str, Found]
+
+    @staticmethod
+    def parse(text: str, prefix: str = "__torch__", name: str = "<string>") -> TextLibrary:
+        """Read a text.
+
+        Raises:
+            FrontendError: it does not parse.
+        """
+        tree, where = parse_text(text, name)
+        out: dict[str, Found] = {}
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                out[f"{prefix}.{node.name}"] = Found(node, where)
+        return TextLibrary(out)
+
+    def find(self, qualified_name: str) -> Found | None:
+        return self.definitions.get(qualified_name)
