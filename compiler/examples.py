@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     FLOAT,
@@ -37,7 +38,7 @@ def _argument(function: CompiledFunction, at: int, example: Any) -> ArgumentSpec
     if made is None:
         raise GuardError(
             f"{function.schema.name}() Expected a value of type "
-            f"'{typing.message_text(formal.type)}' for argument '{formal.name}' but instead found "
+            f"'{message_text(formal.type)}' for argument '{formal.name}' but instead found "
             f"{_told(example)}.\nPosition: {at}\nDeclaration: {function.declaration}"
         )
     return made

@@ -27,8 +27,8 @@ from tensorscript.backends.ptx.emit import KernelLaunch, emit_kernel_module
 from tensorscript.backends.ptx.host import Call, HostProgram, Launcher
 from tensorscript.backends.ptx.launchers import DriverLauncher, EmulatorLauncher
 from tensorscript.base.errors import GuardError, UserError
-from tensorscript.dialects.te.expr import loads
 from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, constants, functions
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.lowering.te.affine import expressions
 
 from .native import Kernel

@@ -6,7 +6,8 @@ from typing import Any
 
 from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import BY_SHORT
-from tensorscript.dialects.te.expr import Expr, parse, text
+from tensorscript.dialects.te.expr import Expr, text
+from tensorscript.dialects.te.expr_parse import parse
 
 
 def _exprs_out(exprs: tuple[Expr, ...] | None) -> list[str] | None:

@@ -11,7 +11,8 @@ from xdsl.ir import Operation
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Parameter
-from tensorscript.dialects.te.expr import Expr, substitute
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.rewriting import substitute
 
 from .emit_arith import Site
 from .emit_scope import Lane, Place, Scope

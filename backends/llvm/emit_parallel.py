@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import BufferAttr, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, loads
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.te.rewriting import loads
 
 from .emit_alloc import release
 from .emit_context import Context

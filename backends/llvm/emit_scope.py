@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, binary, const, loads, mul, sub, var
+from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub, var
+from tensorscript.dialects.te.rewriting import loads
 
 from .emit_types import Value
 

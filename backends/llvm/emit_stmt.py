@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, loads, walk
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
     AssertOp,
     AssignOp,
@@ -20,6 +20,7 @@ from tensorscript.dialects.te.ops import (
     UpdateOp,
     VarOp,
 )
+from tensorscript.dialects.te.rewriting import loads, walk
 
 from .emit_cast import convert
 from .emit_clock import clock, count_call

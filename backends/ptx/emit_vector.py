@@ -5,8 +5,9 @@ from __future__ import annotations
 from tensorscript.backends.llvm.emit_context import Context
 from tensorscript.backends.llvm.emit_scope import Lane, affine, flat_index, multiple
 from tensorscript.base.dtypes import bool_
-from tensorscript.dialects.te.expr import Expr, add, substitute, var, walk
+from tensorscript.dialects.te.expr import Expr, add, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.rewriting import substitute, walk
 
 _TRAPS = ("floordiv", "mod", "truncdiv", "truncmod")
 

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
 from tensorscript.compiler.arguments import tensor_of
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -90,7 +90,7 @@ class Classes:
 
 
 def _cannot(value: Any, type_: Attribute) -> Mismatch:
-    return Mismatch(f"Unable to cast {value!r:.200} to {typing.message_text(type_)}")
+    return Mismatch(f"Unable to cast {value!r:.200} to {message_text(type_)}")
 
 
 def _number_of(value: Any) -> Any:
@@ -443,7 +443,7 @@ def match_argument(
         return to_script(given, formal.type, classes)
     except Mismatch as mismatch:
         text = (
-            f"{signature.name}() Expected a value of type '{typing.message_text(formal.type)}' for "
+            f"{signature.name}() Expected a value of type '{message_text(formal.type)}' for "
             f"argument '{formal.name}' but instead found type '{type(value).__name__}'.\n"
         )
         if isinstance(formal.type, TensorType) and formal.type.info.inferred:

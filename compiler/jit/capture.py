@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.dtypes import DType, float64, int64
 from tensorscript.base.errors import ArchiveError
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
     ANY,
     BOOL,
@@ -146,11 +147,11 @@ class Capturer:
             case list():
                 element = inner.element if isinstance(inner, ListType) else ANY
                 listed = [self.value(v, element) for v in value]
-                return pickled.TaggedList(listed, typing.annotation_text(inner))
+                return pickled.TaggedList(listed, annotation_text(inner))
             case dict():
                 key, item = (inner.key, inner.value) if isinstance(inner, DictType) else (ANY, ANY)
                 items = {self.value(k, key): self.value(v, item) for k, v in value.items()}
-                return pickled.TaggedDict(items, typing.annotation_text(inner))
+                return pickled.TaggedDict(items, annotation_text(inner))
         raise ArchiveError(f"Cannot serialize a value of type {value.__class__.__name__}")
 
     def _tensor(self, value: Tensor) -> pickled.TensorRef:

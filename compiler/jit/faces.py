@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError, UserError
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.torchscript.debug_writer import Origin
@@ -121,7 +121,7 @@ def converted(home: Home, name: str, value: Any, type_: Attribute) -> Any:
     try:
         return to_script(value, type_, home.classes)
     except Mismatch as mismatch:
-        text = f"Could not cast attribute '{name}' to type {typing.annotation_text(type_)}"
+        text = f"Could not cast attribute '{name}' to type {annotation_text(type_)}"
         raise GuardError(f"{text}: {mismatch}") from None
 
 

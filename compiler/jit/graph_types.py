@@ -7,7 +7,8 @@ from xdsl.ir import Attribute
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import types as ts
-from tensorscript.dialects.ts.typing import annotation_text, ir_text, is_subtype, members_of
+from tensorscript.dialects.ts.type_text import annotation_text, ir_text
+from tensorscript.dialects.ts.typing import is_subtype, members_of
 from tensorscript.eager.device import device as Device
 
 _KINDS: dict[type[Attribute], str] = {ts.DeviceType: "DeviceObjType"}

@@ -9,8 +9,8 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.ops import CallMethodOp
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.live import World
@@ -45,7 +45,7 @@ class _PythonCalls(Mapping[str, Callable[..., Any]]):
                 return to_script(found, type_, classes)
             except Mismatch as error:
                 raise GuardError(
-                    f"expected value of type {typing.message_text(type_)} for return value but "
+                    f"expected value of type {message_text(type_)} for return value but "
                     f"instead got value of type {type(found).__name__}.\nValue: {found}\n"
                     f"Cast error details: {error}"
                 ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
-from tensorscript.dialects.ts.typing import annotation_text
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.frontends.script.signature import Formal, Signature
 
 HOOKED_CALL = "__call__"

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
 from tensorscript.compiler.arguments import is_array
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.frontends.script.module_attributes import is_module, typed
 from tensorscript.frontends.script.modules import ModuleTypes
 from tensorscript.runtime.values import ScriptObject
@@ -60,5 +60,5 @@ class Instances:
                 self._tensors[id(value)] = to_script(value, type_, self._classes)
             return self._tensors[id(value)]
         except Mismatch as mismatch:
-            text = f"Could not cast attribute '{name}' to type {typing.annotation_text(type_)}"
+            text = f"Could not cast attribute '{name}' to type {annotation_text(type_)}"
             raise GuardError(f"{text}: {mismatch}") from None

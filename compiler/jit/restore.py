@@ -10,7 +10,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import ArchiveError
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
     ANY,
     DictType,
@@ -79,7 +79,7 @@ class Restorer:
         if not fits:
             raise ArchiveError(
                 f"{where} holds a {type(made).__name__} where the code declares "
-                f"{typing.annotation_text(type_)}"
+                f"{annotation_text(type_)}"
             )
 
     def _shared(self, value: Any, type_: Attribute, where: str) -> Any:
@@ -108,7 +108,7 @@ class Restorer:
         if len(inner.elements) != len(value):
             raise ArchiveError(
                 f"{where} holds {len(value)} elements where the code declares "
-                f"{typing.annotation_text(inner)}"
+                f"{annotation_text(inner)}"
             )
         pairs = zip(value, inner.elements, strict=True)
         parts = [self.value(v, t, where) for v, t in pairs]

@@ -19,19 +19,17 @@ node kinds:
 | call | any | function name | math function, see `MATH_FUNCTIONS` |
 
 Both operands of a binary op have one dtype; nothing converts implicitly. Index arithmetic is i64.
-Text form (`text`/`parse`) is a Python expression: `x.f32[i, j] * (2.0).f32 + f32(n.f64)`; integer
-literals and bare names are i64.
+The text form (`text`; `expr_parse` reads it) is a Python expression:
+`x.f32[i, j] * (2.0).f32 + f32(n.f64)`; integer literals and bare names are i64.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable
 
-from tensorscript.base.dtypes import BY_SHORT, DType, bool_, int64
+from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import NotKnown
 
 Number = bool | int | float
@@ -381,83 +379,6 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
     return out if out is not None else const(True, bool_)
 
 
-def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The node of `e` with other operands, folded where the constructors fold."""
-    if all(a is b for a, b in zip(e.args, args, strict=True)):
-        return e
-    match e.op:
-        case "add":
-            return add(*args)
-        case "sub":
-            return sub(*args)
-        case "mul":
-            return mul(*args)
-        case "select":
-            return select(*args)
-        case "cast":
-            return cast(args[0], e.dtype)
-        case "not" | "neg":
-            return unary(e.op, args[0])
-        case "load" | "call":
-            return node(e.op, args, e.value, e.dtype)
-    return binary(e.op, *args)
-
-
-def transform(e: Expr, visit: Callable[[Expr], Expr | None]) -> Expr:
-    """Rewrite bottom-up: `visit` sees each node with rewritten operands; None keeps it. It does not
-    see again what it gave, even where a node folds into that: in `i * 16 + j`, with 0 for `i` and
-    `i` for `j`, the sum becomes `i`.
-
-    Linear in the number of distinct nodes, and safe for deep chains.
-    """
-    done: dict[Expr, Expr] = {}
-    stack = [(e, False)]
-    while stack:
-        current, ready = stack.pop()
-        if current in done:
-            continue
-        if not ready:
-            stack.append((current, True))
-            stack.extend((a, False) for a in current.args if a not in done)
-            continue
-        operands = tuple(done[a] for a in current.args)
-        fresh = rebuild(current, operands)
-        folded = fresh.op != current.op or any(fresh is a for a in operands)
-        replaced = None if folded else visit(fresh)
-        done[current] = fresh if replaced is None else replaced
-    return done[e]
-
-
-def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
-    """Replace variables by name."""
-    if not (e.free & values.keys()):
-        return e
-    return transform(e, lambda n: values.get(str(n.value)) if n.op == "var" else None)
-
-
-def replace_loads(e: Expr, replace: Callable[[Expr], Expr | None]) -> Expr:
-    """Replace load nodes (their indices already rewritten); None keeps one."""
-    return transform(e, lambda n: replace(n) if n.op == "load" else None)
-
-
-def walk(e: Expr) -> Iterable[Expr]:
-    """Each distinct node once, operands after their users."""
-    seen = {e}
-    stack = [e]
-    while stack:
-        current = stack.pop()
-        yield current
-        for a in current.args:
-            if a not in seen:
-                seen.add(a)
-                stack.append(a)
-
-
-def loads(e: Expr) -> list[Expr]:
-    """The distinct load nodes of `e`."""
-    return [n for n in walk(e) if n.op == "load"]
-
-
 # --- text ---------------------------------------------------------------------------------------
 
 _PRECEDENCE = {
@@ -507,70 +428,3 @@ def _text(e: Expr, outer: int) -> str:
 def text(e: Expr) -> str:
     """The expression as a Python-like term; shared parts are written out each time."""
     return _text(e, 0)
-
-
-_BINARY_NODES: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
-    ast.Mod: "mod", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl",
-    ast.RShift: "shr", ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt",
-    ast.GtE: "ge",
-}  # fmt: skip
-
-
-def _literal(node_: ast.expr) -> Number | None:
-    match node_:
-        case ast.Constant(bool() | int() | float() as value):
-            return value
-        case ast.Name("inf" | "nan" as name):
-            return float(name)
-        case ast.UnaryOp(ast.USub(), operand) if (inner := _literal(operand)) is not None:
-            return -inner
-    return None
-
-
-def _from_ast(tree: ast.expr) -> Expr:
-    match tree:
-        case ast.Constant(bool() as value):
-            return const(value, bool_)
-        case ast.Constant(int() as value):
-            return const(value)
-        case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
-            return const(-value)
-        case ast.Name(name):
-            return var(name)
-        case ast.Attribute(inner, short) if (number := _literal(inner)) is not None:
-            return const(number, BY_SHORT[short])
-        case ast.Attribute(ast.Name(name), short):
-            return var(name, BY_SHORT[short])
-        case ast.Subscript(ast.Attribute(ast.Name(name), short), index):
-            items = index.elts if isinstance(index, ast.Tuple) else [index]
-            return load(name, [_from_ast(i) for i in items], BY_SHORT[short])
-        case ast.Call(ast.Name(name), [only]) if name in BY_SHORT:
-            return node("cast", (_from_ast(only),), None, BY_SHORT[name])
-        case ast.Call(ast.Name(name), items):
-            args = [_from_ast(i) for i in items]
-            if name == "select":
-                return select(*args)
-            return binary(name, *args) if name in NAMED_BINARY else call(name, *args)
-        case ast.UnaryOp(ast.Invert(), operand):
-            return unary("not", _from_ast(operand))
-        case ast.UnaryOp(ast.USub(), operand):
-            return unary("neg", _from_ast(operand))
-        case ast.BinOp(left, op, right):
-            return binary(_BINARY_NODES[type(op)], _from_ast(left), _from_ast(right))
-        case ast.Compare(left, [op], [right]):
-            return binary(_BINARY_NODES[type(op)], _from_ast(left), _from_ast(right))
-    raise ValueError(f"not an expression: {ast.unparse(tree)}")
-
-
-@cache
-def parse(source: str) -> Expr:
-    """The expression that `source` spells; inverse of `text`.
-
-    Raises:
-        ValueError: the text is not an expression.
-    """
-    try:
-        return _from_ast(ast.parse(source, mode="eval").body)
-    except (SyntaxError, KeyError, TypeError) as error:
-        raise ValueError(f"not an expression: {source}") from error

@@ -25,7 +25,8 @@ from .buffers import (
     split_commas,
 )
 from .data import DataAttr
-from .expr import Expr, ExprLike, as_expr, parse, text
+from .expr import Expr, ExprLike, as_expr, text
+from .expr_parse import parse
 from .syntax import HeadOp, match_head
 
 LOOP_KINDS = ("serial", "parallel", "vector", "unroll", "bx", "by", "bz", "tx", "ty", "tz")

@@ -22,7 +22,8 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.dtypes import DType, float32, float64
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, as_expr, walk
+from tensorscript.dialects.te.expr import Expr, as_expr
+from tensorscript.dialects.te.rewriting import walk
 
 from .combiners import COMBINERS
 from .types import ScalarType, TensorType, tensor

@@ -9,7 +9,7 @@ from tensorscript.base.schema import Argument, Schema, schema
 
 from .constants import ListLiteral
 from .ops import ConstantOp, OperatorOp
-from .typing import annotation_text
+from .type_text import annotation_text
 
 _CASTS = {
     "aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str",

@@ -9,8 +9,9 @@ from xdsl.ir import Attribute
 
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
 from .graph_text import float_text
+from .type_text import annotation_text
 from .types import DictType, ListType, OptionalType, TupleType
-from .typing import annotation_text, without_none
+from .typing import without_none
 
 
 @dataclass

@@ -59,6 +59,7 @@ from .ops import (
     UninitializedOp,
     YieldOp,
 )
+from .type_text import annotation_text
 from .types import (
     ANY,
     NUMBER,
@@ -69,7 +70,6 @@ from .types import (
     TupleType,
     UnionType,
 )
-from .typing import annotation_text
 
 LONG = 40
 """A text that reaches this column is not written inside another."""

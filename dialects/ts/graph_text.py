@@ -39,8 +39,8 @@ from .ops import (
     TupleSliceOp,
     YieldOp,
 )
+from .type_text import annotation_text, ir_text
 from .types import FUNCTION
-from .typing import annotation_text, ir_text
 
 LARGEST_SHOWN = 10
 """Tensors with more elements print as `<Tensor>`."""

@@ -6,8 +6,8 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType, bool_, int64
 
+from .type_text import message_text
 from .types import BOOL, COMPLEX, FLOAT, INT, ListType, TensorType
-from .typing import message_text
 
 _DTYPES: dict[Attribute, DType | None] = {INT: int64, BOOL: bool_, FLOAT: None, COMPLEX: None}
 

@@ -6,6 +6,7 @@ from functools import cache
 
 from xdsl.ir import Attribute
 
+from .type_text import message_text
 from .types import (
     NONE,
     ClassType,
@@ -17,7 +18,7 @@ from .types import (
     TupleType,
     VarType,
 )
-from .typing import make_optional, map_inside, message_text, unify, unify_all
+from .typing import make_optional, map_inside, unify, unify_all
 
 
 class VarMismatch(Exception):

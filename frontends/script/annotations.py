@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import (
     ANY,
     ANY_LIST,
@@ -94,7 +95,7 @@ def make_dict(key: Attribute, value: Attribute) -> DictType:
     """
     if key not in _KEYS and not isinstance(key, TensorType):
         raise CompileError(
-            f"Cannot create dict for key type '{typing.ir_text(key)}', only int, float, complex, "
+            f"Cannot create dict for key type '{ir_text(key)}', only int, float, complex, "
             "Tensor, device and string keys are supported"
         )
     return DictType(key, value)

@@ -8,7 +8,8 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import has_operator, overloads
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import type_variables, typing
+from tensorscript.dialects.ts import type_variables
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     DEVICE,
     STRING,
@@ -128,7 +129,7 @@ def _is_method(operator: str, type: Attribute) -> bool:
 
 def no_attribute(value: Value, name: str) -> str:
     """The message for an attribute that is not there."""
-    text = f"'{typing.message_text(value.type)}' object has no attribute or method '{name}'."
+    text = f"'{message_text(value.type)}' object has no attribute or method '{name}'."
     if isinstance(value.type, ClassType):
         text += " Did you forget to initialize an attribute in __init__()?"
     return text

@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import FrontendError
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import ListLiteral
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     NONE,
@@ -224,7 +224,7 @@ class NamedTupleClass(Sugared):
 
     @property
     def kind(self) -> str:  # type: ignore[override]  # the class is called by its name
-        return typing.message_text(self.type)
+        return message_text(self.type)
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         _, matched = em.matched([self.signature], args, kwargs, span)
@@ -242,7 +242,7 @@ class EnumClass(Sugared):
     def attr(self, em: Emission, span: Span | None, name: str) -> Sugared:
         if name in self.members:
             return Simple(em.constant(self.members[name], span, self.type))
-        raise em.error(f"{typing.message_text(self.type)}' has no attribute '{name}'", span)
+        raise em.error(f"{message_text(self.type)}' has no attribute '{name}'", span)
 
     def iterate(self, em: Emission, span: Span | None) -> Iterable:
         listed = ListLiteral(tuple(self.members.values()))

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     ANY_LIST,
     ANY_TUPLE,
@@ -172,7 +173,7 @@ class Calls(Subscripts):
         for arg in args:
             if arg.type != INT:
                 raise self.error(
-                    f"all inputs of range must be ints, found {typing.message_text(arg.type)} in "
+                    f"all inputs of range must be ints, found {message_text(arg.type)} in "
                     f"argument {args.index(arg)}",
                     span,
                 )
@@ -302,8 +303,8 @@ class Calls(Subscripts):
         value = self.converted(value, type, span)
         if not typing.is_subtype(value.type, type):
             raise self.error(
-                f"expected an expression of type {typing.message_text(type)} but found "
-                f"{typing.message_text(value.type)}",
+                f"expected an expression of type {message_text(type)} but found "
+                f"{message_text(value.type)}",
                 span,
             )
         if value.type != type and value.type == NONE:

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     ANY,
     BOOL,
@@ -137,7 +138,7 @@ class Conditions(Emission):
         if isinstance(type, ClassType) and self.class_method(type, "__bool__", span) is not None:
             found = method_call(self, value, "__bool__", [], span).as_value(self, span)
             if found.type != BOOL:
-                shown = typing.message_text(found.type)
+                shown = message_text(found.type)
                 raise self.error(
                     f"expected a bool expression for condition but found {shown}", span
                 )
@@ -255,7 +256,7 @@ class Conditions(Emission):
         if not (is_named or isinstance(type, ClassType | InterfaceType)):
             raise self.error(
                 "hasattr's first argument must be an object or NamedTuple, got "
-                f"{typing.message_text(type)} instead",
+                f"{message_text(type)} instead",
                 span,
             )
 
@@ -307,8 +308,8 @@ class Conditions(Emission):
         joined = typing.unify(a, b)
         if joined is None:
             raise self.error(
-                f"if-expression's true branch has type {typing.message_text(a)} but false branch "
-                f"has type {typing.message_text(b)}",
+                f"if-expression's true branch has type {message_text(a)} but false branch "
+                f"has type {message_text(b)}",
                 span,
             )
         value = node.add_output(joined)

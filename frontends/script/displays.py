@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     ANY,
     STRING,
@@ -92,7 +93,7 @@ class Displays(Conditions):
             if not typing.is_subtype(key.type, first):
                 raise self.error(
                     "Dict keys must contain only a single type. Expected: "
-                    f"{typing.message_text(first)} but found {typing.message_text(key.type)} "
+                    f"{message_text(first)} but found {message_text(key.type)} "
                     "instead",
                     span,
                 )

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import operator_names, overloads
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     INT,
@@ -208,7 +208,7 @@ class Emission:
             out = self.builtin("aten::Bool", [value], span)
         except CompileError as cause:
             raise self.error(
-                f"Could not cast value of type {typing.message_text(value.type)} to bool", span
+                f"Could not cast value of type {message_text(value.type)} to bool", span
             ) from cause
         return out
 

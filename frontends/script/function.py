@@ -15,6 +15,7 @@ from tensorscript.base.errors import CompileError, NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     COMPLEX,
     FLOAT,
@@ -229,10 +230,7 @@ class FunctionEmitter(Objects):
             value = ListLiteral((value,) * size)
         is_dict = isinstance(inner, DictType) and value is not None
         if not is_dict and not typing.is_subtype(constant_type(value, type), type):
-            text = (
-                f"Expected a default value of type {typing.message_text(type)} on parameter "
-                f'"{name}".'
-            )
+            text = f'Expected a default value of type {message_text(type)} on parameter "{name}".'
             if isinstance(type, TensorType) and type.info.inferred:
                 text += (
                     f'Because "{name}" was not annotated with an explicit type it is assumed to be '

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import ir_text, message_text
 from tensorscript.dialects.ts.types import (
     ANY,
     ANY_LIST,
@@ -38,7 +39,7 @@ def candidates(hint: Attribute | None, kind: type[Container], span: Span | None)
     found = [m for m in typing.members_of(inner) if isinstance(m, kind)]
     if found:
         return found
-    label, shown = _LABELS[kind], typing.message_text(hint)
+    label, shown = _LABELS[kind], message_text(hint)
     if isinstance(inner, UnionType):
         raise CompileError(
             f"Expected an Union type annotation with an inner {label} type, but got {shown}", span
@@ -60,7 +61,7 @@ def empty_candidate(
         label = _LABELS[kind]
         raise CompileError(
             f"Cannot assign an empty {label.lower()} to a variable annotated to be type "
-            f"{typing.message_text(hint)} because there are multiple possible {label} type "
+            f"{message_text(hint)} because there are multiple possible {label} type "
             "candidates in the Union annotation",
             span,
         )
@@ -82,15 +83,15 @@ def fitting_list(
     if not found:
         return None
     assert hint is not None
-    kinds = typing.message_text(typing.make_union(elements))
+    kinds = message_text(typing.make_union(elements))
     if len(found) == 1:
         raise CompileError(
-            f"List type annotation `{typing.message_text(found[0])}` did not match the types of "
+            f"List type annotation `{message_text(found[0])}` did not match the types of "
             f"the given list elements, which were unified to {kinds}",
             span,
         )
     raise CompileError(
-        f"Union type annotation `{typing.message_text(hint)}` can hold {_listed(found)}, but none "
+        f"Union type annotation `{message_text(hint)}` can hold {_listed(found)}, but none "
         f"of those types match the types of the given list elements, which were unified to {kinds}",
         span,
     )
@@ -113,7 +114,7 @@ def fitting_dict(
     assert hint is not None
     if len(found) == 1:
         wanted = found[0]
-        shown = typing.message_text(wanted)
+        shown = message_text(wanted)
         # The texts differ as TorchScript's do.
         about, have = (
             (f"`{shown}`, but the type of values", value)
@@ -122,12 +123,12 @@ def fitting_dict(
         )
         raise CompileError(
             f"Type annotation was inferred to be {about} given by the dict literal is "
-            f"{typing.message_text(have)}",
+            f"{message_text(have)}",
             span,
         )
-    shown = typing.message_text(DictType(key, value))
+    shown = message_text(DictType(key, value))
     raise CompileError(
-        f"Union type annotation `{typing.message_text(hint)}` can hold {_listed(found)}, but none "
+        f"Union type annotation `{message_text(hint)}` can hold {_listed(found)}, but none "
         "of those dict types can hold the types of the given keys and values, which were unified "
         f"to {shown}",
         span,
@@ -139,7 +140,7 @@ def constructed_list(hint: Attribute | None, span: Span | None) -> None:
     if hint not in (None, ANY_LIST) and not isinstance(hint, ListType):
         assert hint is not None
         raise CompileError(
-            f"Expected list type annotation for list(), found {typing.message_text(hint)}", span
+            f"Expected list type annotation for list(), found {message_text(hint)}", span
         )
 
 
@@ -161,7 +162,7 @@ def constructed_dict(
     if len(found) > 1:
         raise CompileError(
             "There are multiple candidate Dict types in the Union type annotation "
-            f"`{typing.message_text(hint)}`, and full type inference is not yet supported for the "
+            f"`{message_text(hint)}`, and full type inference is not yet supported for the "
             "`dict()` constructor.",
             span,
         )
@@ -169,8 +170,7 @@ def constructed_dict(
         return found[0]
     if isinstance(source, ast.List) and not source.elts:
         raise CompileError(
-            "Expected a type annotation of Dict for dict constructor dict(), got "
-            f"{typing.ir_text(hint)}",
+            f"Expected a type annotation of Dict for dict constructor dict(), got {ir_text(hint)}",
             span,
         )
     # What `dict()` of a display makes is compared with the annotation afterwards.
@@ -182,8 +182,8 @@ def check_pair(wanted: DictType, key: Attribute, value: Attribute, span: Span | 
     for what, have, want in (("key", key, wanted.key), ("value", value, wanted.value)):
         if not _fits(have, want):
             raise CompileError(
-                f"Dict type annotation `{typing.message_text(wanted)}` did not match the type of "
-                f"an actual {what} type `{typing.message_text(have)}`",
+                f"Dict type annotation `{message_text(wanted)}` did not match the type of "
+                f"an actual {what} type `{message_text(have)}`",
                 span,
             )
 
@@ -194,7 +194,7 @@ def _fits(have: Attribute, wanted: Attribute) -> bool:
 
 
 def _listed(found: Sequence[Attribute]) -> str:
-    shown = [typing.message_text(f) for f in found]
+    shown = [message_text(f) for f in found]
     if len(shown) == 2:
         return " or ".join(shown)
     return ", ".join(shown[:-1]) + f", or {shown[-1]}"

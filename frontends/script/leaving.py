@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import ANY, NONE, TENSOR, ClassType, TensorType
 
 from . import draft
@@ -52,8 +53,8 @@ class Leaving(Stores):
                 value = convert(self, value, declared, True, span)
             if not typing.is_subtype(value.type, declared):
                 raise self.error(
-                    f"Return value was annotated as having type {typing.message_text(declared)} "
-                    f"but is actually of type {typing.message_text(value.type)}",
+                    f"Return value was annotated as having type {message_text(declared)} "
+                    f"but is actually of type {message_text(value.type)}",
                     span,
                 )
             self.merged_return = declared
@@ -63,8 +64,8 @@ class Leaving(Stores):
             if merged is None:
                 raise self.error(
                     "Previous return statement returned a value of type "
-                    f"{typing.message_text(before)} but this return statement returns a value of "
-                    f"type {typing.message_text(value.type)}",
+                    f"{message_text(before)} but this return statement returns a value of "
+                    f"type {message_text(value.type)}",
                     span,
                 )
             self.merged_return = merged

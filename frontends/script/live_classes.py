@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.source import Span
+from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import (
     FLOAT,
     INT,
@@ -22,7 +23,7 @@ from tensorscript.dialects.ts.types import (
     InterfaceType,
     TupleType,
 )
-from tensorscript.dialects.ts.typing import ir_text, make_union
+from tensorscript.dialects.ts.typing import make_union
 
 from .annotations import type_of_object
 from .dataclasses import field_defaults, field_types, generated_source, is_dataclass

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import NONE, TENSOR, DictType, ListType, TupleType
 
 from .annotations import type_of_object, type_of_syntax
@@ -157,7 +157,7 @@ def _element_type(values: list[object], world: World) -> Attribute:
     except NotInferable as reason:
         raise NotInferable(f"Could not infer type of list element: {reason}") from None
     if len(found) > 1:
-        first, other = (typing.annotation_text(t) for t in found[:2])
+        first, other = (annotation_text(t) for t in found[:2])
         raise NotInferable(
             "List inputs to traced functions must have consistent element type. Found "
             f"{first} and {other}"

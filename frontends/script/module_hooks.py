@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import NONE, TENSOR, TupleType
 
 from .function import compile_definition
@@ -93,7 +94,7 @@ def _is_annotated(found: list[tuple[str, Hook]], full: str) -> bool:
 
 
 def _text(type: Attribute) -> str:
-    return typing.annotation_text(TENSOR if typing.is_subtype(type, TENSOR) else type)
+    return annotation_text(TENSOR if typing.is_subtype(type, TENSOR) else type)
 
 
 def _arguments_type(forward: Signature) -> TupleType:

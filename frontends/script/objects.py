@@ -14,6 +14,7 @@ from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import EnumRef
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, TensorType
 
 from . import draft
@@ -251,7 +252,7 @@ class Objects(Statements):
         self, label: str, value: Value, wanted: InterfaceType, span: Span | None
     ) -> None:
         if (why := self.unlike_interface(value.type, wanted, span)) is not None:
-            shown = typing.message_text(wanted)
+            shown = message_text(wanted)
             raise self.error(f"{label} is not of annotated type {shown}: {why}", span)
 
     # Writing
@@ -276,7 +277,7 @@ class Objects(Statements):
         if not typing.is_subtype(value.type, wanted):
             raise self.error(
                 "Wrong type for attribute assignment. Expected "
-                f"{typing.message_text(wanted)} but got {typing.message_text(value.type)}",
+                f"{message_text(wanted)} but got {message_text(value.type)}",
                 span,
             )
         self.insert("prim::SetAttr", [object, value], [], span, name=name)
@@ -297,7 +298,7 @@ class Objects(Statements):
         if self._holds(value.type, info.type):
             raise self.error(
                 f"Assignment to attribute '{name}' cannot be of a type that contains class "
-                f"'{typing.message_text(info.type)}'.\nClasses that recursively contain instances "
+                f"'{message_text(info.type)}'.\nClasses that recursively contain instances "
                 "of themselves are not yet supported",
                 span,
             )

@@ -17,6 +17,7 @@ from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.constants import ListLiteral
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -180,8 +181,8 @@ def convert(
 
 def _mismatch(formal: Formal, actual: Attribute) -> str:
     text = (
-        f"Expected a value of type '{typing.message_text(formal.type)}' for argument "
-        f"'{formal.name}' but instead found type '{typing.message_text(actual)}'.\n"
+        f"Expected a value of type '{message_text(formal.type)}' for argument "
+        f"'{formal.name}' but instead found type '{message_text(actual)}'.\n"
     )
     if isinstance(formal.type, TensorType) and formal.type.info.inferred:
         text += (
@@ -315,8 +316,8 @@ class _Attempt:
             wanted = type_variables.match_variables(formal.type, value.type, self.bound)
         except type_variables.VarMismatch as reason:
             raise _Refused(
-                f"Could not match type {typing.message_text(value.type)} to "
-                f"{typing.message_text(formal.type)} in argument '{formal.name}': {reason}.\n"
+                f"Could not match type {message_text(value.type)} to "
+                f"{message_text(formal.type)} in argument '{formal.name}': {reason}.\n"
             ) from None
         value = convert(self.em, value, wanted, self.conversions, self.span)
         if not is_compatible(value.type, wanted):
@@ -388,8 +389,8 @@ def match_overloads(
     reasons = "".join(map(str, refused)).rstrip("\n")
     indented = "".join(f"  {line}\n" for line in reasons.split("\n"))
     nearest = max(refused, key=lambda u: u.taken)
-    given = [typing.message_text(v.type) for v in ([self_value] if self_value else []) + [*args]]
-    given += [f"{name}={typing.message_text(v.type)}" for name, v in kwargs.items()]
+    given = [message_text(v.type) for v in ([self_value] if self_value else []) + [*args]]
+    given += [f"{name}={message_text(v.type)}" for name, v in kwargs.items()]
     raise ArgumentsMismatch(
         "Arguments for call are not valid.\nThe following variants are available:\n"
         f"{indented}\nThe original call is",

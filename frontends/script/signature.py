@@ -17,6 +17,7 @@ from tensorscript.dialects.ts.constants import (
     ListLiteral,
     TensorLiteral,
 )
+from tensorscript.dialects.ts.type_text import schema_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -123,11 +124,11 @@ def signature_text(signature: Signature) -> str:
         if formal.kwarg_only and not starred:
             parts.append("*")
             starred = True
-        text = f"{typing.schema_text(formal.type)} {formal.name}"
+        text = f"{schema_text(formal.type)} {formal.name}"
         parts.append(text + (f"={_default_text(formal.default)}" if formal.has_default else ""))
     names = signature.return_names or ("",) * len(signature.returns)
     rows = zip(signature.returns, names, strict=True)
-    returns = ", ".join(f"{typing.schema_text(t)} {name}".rstrip() for t, name in rows)
+    returns = ", ".join(f"{schema_text(t)} {name}".rstrip() for t, name in rows)
     single = len(signature.returns) == 1 and not returns.startswith("(")
     short = signature.name.rpartition(".")[2]
     return f"{short}({', '.join(parts)}) -> {returns if single else f'({returns})'}"

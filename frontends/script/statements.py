@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, UnsupportedNodeError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import INT, NONE
 
 from . import draft
@@ -179,8 +180,8 @@ class Statements(Leaving):
         joined = typing.unify(a, b, hint=hint)
         if joined is None:
             message = (
-                f"Type mismatch: {name} is set to type {typing.message_text(a)} in the true branch "
-                f"and type {typing.message_text(b)} in the false branch"
+                f"Type mismatch: {name} is set to type {message_text(a)} in the true branch "
+                f"and type {message_text(b)} in the false branch"
             )
             if outer is not None:
                 raise self.error(message, span)

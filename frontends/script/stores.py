@@ -9,6 +9,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -152,8 +153,8 @@ class Stores(Calls):
                 simple = convert(self, simple, declared, False, span)
             if not typing.is_subtype(simple.type, declared):
                 raise self.error(
-                    f"Variable '{name}' is annotated with type {typing.message_text(declared)} but "
-                    f"is being assigned to a value of type {typing.message_text(simple.type)}",
+                    f"Variable '{name}' is annotated with type {message_text(declared)} but "
+                    f"is being assigned to a value of type {message_text(simple.type)}",
                     span,
                 )
         if self.frame.holds:
@@ -167,8 +168,8 @@ class Stores(Calls):
         if typing.is_subtype(value.type, outer):
             return value
         text = (
-            f"Variable '{name}' previously had type {typing.message_text(outer)} but is now being "
-            f"assigned to a value of type {typing.message_text(value.type)}"
+            f"Variable '{name}' previously had type {message_text(outer)} but is now being "
+            f"assigned to a value of type {message_text(value.type)}"
         )
         if isinstance(outer, ListType) and isinstance(value.type, ListType):
             text += "\n" + EMPTY_LIST_HINT.rstrip("\n")
@@ -219,7 +220,7 @@ class Stores(Calls):
         if not isinstance(base.type, ClassType):
             raise self.error(
                 f"Tried to set an attribute: {target.attr} on a non-class: "
-                f"{typing.message_text(base.type)}",
+                f"{message_text(base.type)}",
                 span,
             )
         self.set_attribute(base, target.attr, value.as_value(self, span), span)
@@ -247,7 +248,7 @@ class Stores(Calls):
             return
         if isinstance(base.type, TupleType) or base.type == STRING:
             raise self.error(
-                f"{typing.message_text(base.type)} does not support subscripted assignment",
+                f"{message_text(base.type)} does not support subscripted assignment",
                 self.span(target),
             )
         if isinstance(base.type, ListType | DictType):
@@ -315,7 +316,7 @@ class Stores(Calls):
             if self.class_method(type, name, span) is not None:
                 return name
         raise self.error(
-            f"Cannot emit inplace op on {typing.message_text(type)} since it does not define an "
+            f"Cannot emit inplace op on {message_text(type)} since it does not define an "
             f"{in_place} or {magic} method",
             span,
         )
@@ -388,7 +389,7 @@ class Stores(Calls):
 def _shown(value: Sugared) -> str:
     if not isinstance(value, Simple) or isinstance(value, ModuleObject):
         return value.kind
-    return f"value of type '{typing.annotation_text(value.value.type)}'"
+    return f"value of type '{annotation_text(value.value.type)}'"
 
 
 def _stays_sugared(value: Sugared) -> bool:

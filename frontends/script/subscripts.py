@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     INT,
@@ -115,9 +115,7 @@ class Subscripts(Expressions):
         if isinstance(value.type, ClassType):
             return method_call(self, value, "__getitem__", [index], span).as_value(self, span)
         if not isinstance(value.type, ListType | DictType) and value.type != STRING:
-            raise self.error(
-                f"'{typing.message_text(value.type)}' object is not subscriptable", span
-            )
+            raise self.error(f"'{message_text(value.type)}' object is not subscriptable", span)
         return self.builtin("aten::__getitem__", [value, index], span)
 
     def index_of(
@@ -147,7 +145,7 @@ class Subscripts(Expressions):
         first = elements[0] if elements else NONE
         if any(t != first for t in elements):
             raise self.error(
-                f"Cannot index into a {typing.message_text(value.type)} with a non-integer literal "
+                f"Cannot index into a {message_text(value.type)} with a non-integer literal "
                 "because we cannot resolve the output type",
                 span,
             )
@@ -269,7 +267,7 @@ class Subscripts(Expressions):
             return value
         raise self.error(
             "Unsupported operation: indexing tensor with unsupported index type "
-            f"'{typing.message_text(value.type)}'. Only ints, slices, lists and tensors are "
+            f"'{message_text(value.type)}'. Only ints, slices, lists and tensors are "
             "supported",
             span,
         )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (
     INT,
     ClassType,
@@ -84,13 +84,13 @@ class Simple(Sugared):
 
     @property
     def kind(self) -> str:  # type: ignore[override]  # the kind depends on the type
-        return typing.message_text(self.value.type)
+        return message_text(self.value.type)
 
     def as_value(self, em: Emission, span: Span | None) -> Value:
         return self.value
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
-        shown = typing.annotation_text(self.value.type)
+        shown = annotation_text(self.value.type)
         raise em.error(f"cannot call a value of type '{shown}'", span)
 
     def unpack(self, em: Emission, span: Span | None) -> list[Sugared] | None:
@@ -99,7 +99,7 @@ class Simple(Sugared):
             return [Simple(v) for v in em.unpack_tuple(self.value, span)]
         if isinstance(type, ListType):
             return None
-        raise em.error(f"{typing.message_text(type)} cannot be used as a tuple", span)
+        raise em.error(f"{message_text(type)} cannot be used as a tuple", span)
 
     def iterate(self, em: Emission, span: Span | None) -> Iterable:
         match self.value.type:
@@ -113,12 +113,10 @@ class Simple(Sugared):
                     return Parts([Simple(em.constant(name, span)) for name in found.parts])
                 if found is not None:
                     return Parts([held(em, v) for v in found.parts.values()])
-                raise em.error(
-                    f"'{typing.message_text(self.value.type)}' object is not iterable", span
-                )
+                raise em.error(f"'{message_text(self.value.type)}' object is not iterable", span)
             case DictType():
                 return Elements(em.builtin("aten::keys", [self.value], span))
-        raise em.error(f"'{typing.message_text(self.value.type)}' object is not iterable", span)
+        raise em.error(f"'{message_text(self.value.type)}' object is not iterable", span)
 
 
 class ModuleObject(Simple):

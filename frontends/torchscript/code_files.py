@@ -37,8 +37,8 @@ from tensorscript.dialects.ts.ops import (
     IsInstanceOp,
     OperatorOp,
 )
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
-from tensorscript.dialects.ts.typing import annotation_text
 from tensorscript.frontends.script.contexts import CUSTOM_CLASSES
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.signature import Signature, constant_type

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.schema import schema
-from tensorscript.dialects.ts import typing
+from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -103,7 +103,7 @@ def _same(types: Sequence[Attribute], what: str, of: str) -> Attribute:
     """The one type of the parts of a container."""
     for other in types[1:]:
         if other != types[0]:
-            first, second = map(typing.annotation_text, (types[0], other))
+            first, second = map(annotation_text, (types[0], other))
             raise _NotInferable(
                 f"{what} inputs to traced functions must have consistent {of}. Found {first} and "
                 f"{second}"
@@ -128,7 +128,7 @@ def check_inputs(values: Sequence[Any]) -> None:
     """Raise TracingError unless all example inputs are tensors or containers of tensors."""
     types = input_type(tuple(values))
     if not _is_traceable(types):
-        text = typing.annotation_text(types)
+        text = annotation_text(types)
         raise TracingError(f"Type '{text}' cannot be traced. {_ALLOWED}")
 
 

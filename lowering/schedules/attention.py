@@ -24,18 +24,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    const,
-    load,
-    mul,
-    replace_loads,
-    select,
-    substitute,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads, substitute
 from tensorscript.dialects.tg.ops import identity
 
 from ..te.affine import all_buffers, coefficient, flat_index, known

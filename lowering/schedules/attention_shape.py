@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, substitute, var
+from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import substitute
 
 from .contraction_shape import Axis
 

@@ -19,17 +19,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    all_of,
-    const,
-    load,
-    loads,
-    replace_loads,
-    select,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, all_of, const, load, select, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads, replace_loads
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from .contraction_shape import Axis, at, epilogue_of, perfect_loops, reduction_in

@@ -30,17 +30,7 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    cast,
-    const,
-    load,
-    mul,
-    replace_loads,
-    select,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, mul, select, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     ForOp,
@@ -50,6 +40,7 @@ from tensorscript.dialects.te.ops import (
     StoreOp,
     UpdateOp,
 )
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import all_buffers, known
 from .contraction_columns import ColumnPacker

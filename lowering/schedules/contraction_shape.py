@@ -35,19 +35,10 @@ from tensorscript.base.dtypes import (
     uint8,
 )
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    cast,
-    const,
-    mul,
-    replace_loads,
-    substitute,
-    transform,
-    var,
-    walk,
-)
+from tensorscript.dialects.te.expr import Expr, cast, const, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp, statements
 from tensorscript.dialects.te.ranges import Interval
+from tensorscript.dialects.te.rewriting import replace_loads, substitute, transform, walk
 from tensorscript.dialects.te.simplify import simplify
 
 from ..te.affine import all_buffers, coefficient, flat_index, known

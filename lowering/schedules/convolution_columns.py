@@ -21,8 +21,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
-from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, const, load, mul, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map

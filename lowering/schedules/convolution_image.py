@@ -14,15 +14,9 @@ from math import gcd, prod
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import (
-    COMPARISONS,
-    Expr,
-    const,
-    mul,
-    var,
-    walk,
-)
+from tensorscript.dialects.te.expr import COMPARISONS, Expr, const, mul, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.rewriting import walk
 
 from ..te.affine import coefficient, known
 from ..te.lanes import vectorize_map

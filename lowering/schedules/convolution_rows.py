@@ -19,16 +19,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    const,
-    load,
-    mul,
-    replace_loads,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import known
 from .contraction_shape import Product, at

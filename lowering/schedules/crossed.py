@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorscript.dialects.te.expr import loads
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.te.schedule import Step
 
 from ..schedule import Scheduler

@@ -20,17 +20,7 @@ from xdsl.ir import Block, Operation
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    const,
-    load,
-    loads,
-    mul,
-    replace_loads,
-    substitute,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     ForOp,
@@ -40,6 +30,7 @@ from tensorscript.dialects.te.ops import (
     SyncOp,
     UpdateOp,
 )
+from tensorscript.dialects.te.rewriting import loads, replace_loads, substitute
 from tensorscript.dialects.tg.ops import identity
 
 from ..te.affine import known

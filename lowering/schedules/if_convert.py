@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, loads, select, substitute, var, walk
+from tensorscript.dialects.te.expr import Expr, select, var
 from tensorscript.dialects.te.ops import AssignOp, IfOp, LetOp
+from tensorscript.dialects.te.rewriting import loads, substitute, walk
 
 MOST_NODES = 24
 """Expression nodes of both sides together that are worth computing in vain."""

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, loads, substitute, var, walk
+from tensorscript.dialects.te.expr import Expr, binary, const, load, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -40,6 +40,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
+from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.tg.ops import identity
 from tensorscript.lowering.te.nest import expressions
 

@@ -24,16 +24,7 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    cast,
-    const,
-    load,
-    select,
-    transform,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -46,6 +37,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
+from tensorscript.dialects.te.rewriting import transform
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map

@@ -9,17 +9,9 @@ from functools import reduce
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType, bool_, int64
-from tensorscript.dialects.te.expr import (
-    Expr,
-    const,
-    load,
-    select,
-    substitute,
-    transform,
-    var,
-    walk,
-)
+from tensorscript.dialects.te.expr import Expr, const, load, select, var
 from tensorscript.dialects.te.ops import ForOp, FuncOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import substitute, transform, walk
 from tensorscript.dialects.tg.ops import identity
 
 

@@ -25,7 +25,7 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, ExprsAttr, ParametersAttr
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import loads, var
+from tensorscript.dialects.te.expr import var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     CallOp,
@@ -39,6 +39,7 @@ from tensorscript.dialects.te.ops import (
     constants,
     functions,
 )
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.lowering.te.nest import expressions
 
 from ..te.affine import known

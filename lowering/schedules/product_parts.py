@@ -22,17 +22,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import make_buffer
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    cast,
-    const,
-    load,
-    loads,
-    replace_loads,
-    substitute,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     ForOp,
@@ -42,6 +32,7 @@ from tensorscript.dialects.te.ops import (
     StoreOp,
     UpdateOp,
 )
+from tensorscript.dialects.te.rewriting import loads, replace_loads, substitute
 
 from ..te.affine import all_buffers, coefficient, known
 from .contraction import FETCHING, LEAST_SHARED_WORK

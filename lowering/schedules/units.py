@@ -15,8 +15,9 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, load, replace_loads
+from tensorscript.dialects.te.expr import Expr, load
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from ..te.affine import known
 from ..te.rebuild import copy_all, copy_statement, substituting

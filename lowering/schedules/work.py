@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, const, substitute, transform, walk
+from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.te.rewriting import substitute, transform, walk
 
 from ..te.affine import expressions, known
 from ..te.nest import Nest

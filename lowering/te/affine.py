@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, const, loads, mul
+from tensorscript.dialects.te.expr import Expr, add, const, mul
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -19,6 +19,7 @@ from tensorscript.dialects.te.ops import (
     UpdateOp,
     VarOp,
 )
+from tensorscript.dialects.te.rewriting import loads
 
 
 def coefficient(e: Expr, name: str) -> Expr | None:

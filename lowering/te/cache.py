@@ -25,19 +25,10 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import SCOPES, Buffer, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import (
-    Expr,
-    add,
-    all_of,
-    as_expr,
-    const,
-    load,
-    node,
-    replace_loads,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, add, all_of, as_expr, const, load, node, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.polynomial import expression, polynomial
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .bounds import Region, rebased, touched_region
 from .dependence import WRITE, Access, body_accesses, has_effects, loads_of

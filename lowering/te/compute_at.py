@@ -24,8 +24,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import SCOPES, Buffer
-from tensorscript.dialects.te.expr import Expr, as_expr, substitute
+from tensorscript.dialects.te.expr import Expr, as_expr
 from tensorscript.dialects.te.ops import AllocOp, StoreOp
+from tensorscript.dialects.te.rewriting import substitute
 
 from . import inline
 from .bounds import touched_region

@@ -14,7 +14,7 @@ from functools import cache
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, add, const, loads, mul, sub, substitute, var, walk
+from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssignOp,
@@ -28,6 +28,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.te.polynomial import Polynomial, atoms, combine, polynomial
 from tensorscript.dialects.te.ranges import Interval, Prover, loop_interval
+from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.te.simplify import Simplifier
 
 from .nest import Nest, expressions, walk_ops

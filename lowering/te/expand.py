@@ -20,8 +20,9 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, node, replace_loads, sub, var
+from tensorscript.dialects.te.expr import Expr, node, sub, var
 from tensorscript.dialects.te.ops import StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .dependence import accesses, fixed_names, loads_of
 from .nest import Nest, detach, insert_before, walk_ops

@@ -16,8 +16,9 @@ from xdsl.ir import Operation
 
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, add, const, mul, node, replace_loads
+from tensorscript.dialects.te.expr import Expr, add, const, mul, node
 from tensorscript.dialects.te.ops import FuncOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .dependence import loads_of
 from .nest import Nest, walk_ops

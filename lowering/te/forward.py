@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import Expr, loads, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import ForOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads, replace_loads
 
 from .affine import expressions
 from .nest import Nest, detach

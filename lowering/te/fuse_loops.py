@@ -17,9 +17,10 @@ from dataclasses import replace
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation
 
-from tensorscript.dialects.te.expr import substitute, var
+from tensorscript.dialects.te.expr import var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
 from tensorscript.dialects.te.polynomial import equal
+from tensorscript.dialects.te.rewriting import substitute
 
 from .dependence import (
     Access,

@@ -15,9 +15,10 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, replace_loads, substitute
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp
 from tensorscript.dialects.te.polynomial import equal
+from tensorscript.dialects.te.rewriting import replace_loads, substitute
 
 from .dependence import Access, accesses, loads_of
 from .nest import Nest, detach, only_child, walk_ops

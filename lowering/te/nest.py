@@ -12,9 +12,10 @@ from xdsl.ir import Attribute, Block, Operation, Region
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr, Scalar
-from tensorscript.dialects.te.expr import Expr, node, substitute, transform, var
+from tensorscript.dialects.te.expr import Expr, node, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, VarOp
 from tensorscript.dialects.te.ranges import SIZE, Interval, Prover, inside_loop
+from tensorscript.dialects.te.rewriting import substitute, transform
 
 
 def walk_ops(op: Operation) -> Iterator[Operation]:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, node, replace_loads
+from tensorscript.dialects.te.expr import Expr, node
 from tensorscript.dialects.te.ops import StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .dependence import body_accesses, loads_of
 from .nest import Nest, walk_ops

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from xdsl.ir import Operation
 
 from tensorscript.base.errors import InternalError
-from tensorscript.dialects.te.expr import Expr, substitute
+from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import (
     AllocOp,
     AssertOp,
@@ -23,6 +23,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
+from tensorscript.dialects.te.rewriting import substitute
 
 Rewrite = Callable[[Expr], Expr]
 

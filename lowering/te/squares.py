@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, load, loads, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
+from tensorscript.dialects.te.rewriting import loads, replace_loads
 
 from .affine import coefficient, flat_index, known
 from .dependence import carried

@@ -35,8 +35,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, binary, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 from tensorscript.dialects.tg.ops import identity
 
 from .affine import known

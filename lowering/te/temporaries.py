@@ -11,8 +11,9 @@ the loop's own body, before it is read.
 
 from __future__ import annotations
 
-from tensorscript.dialects.te.expr import Expr, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, LetOp, StoreOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .nest import Nest, detach
 from .rebuild import copy_statement

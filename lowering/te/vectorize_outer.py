@@ -22,8 +22,9 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, load, mul, replace_loads, var
+from tensorscript.dialects.te.expr import Expr, const, load, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import replace_loads
 
 from .affine import known
 from .dependence import WRITE, accesses, carried, has_effects, private

@@ -21,7 +21,8 @@ from typing import TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from tensorscript.base.dtypes import float32, float64
-from tensorscript.dialects.te.expr import Expr, loads, substitute, var
+from tensorscript.dialects.te.expr import Expr, var
+from tensorscript.dialects.te.rewriting import loads, substitute
 from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, ReductionOp
 
 from .bodies import operand_number, reads_of, rename_operands

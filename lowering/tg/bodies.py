@@ -7,15 +7,8 @@ from itertools import islice
 
 from xdsl.ir import Operation, SSAValue
 
-from tensorscript.dialects.te.expr import (
-    Expr,
-    loads,
-    node,
-    substitute,
-    transform,
-    var,
-    walk,
-)
+from tensorscript.dialects.te.expr import Expr, node, var
+from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
 
 EXPENSIVE_OPS = frozenset({"call", "div", "pow", "floordiv", "mod", "truncmod"})

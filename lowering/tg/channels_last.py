@@ -27,7 +27,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, node, substitute, transform, var
+from tensorscript.dialects.te.expr import Expr, node, var
+from tensorscript.dialects.te.rewriting import substitute, transform
 from tensorscript.dialects.tg.ops import ComputeOp, ConstantOp, ContractOp, FuncOp, ReductionOp
 from tensorscript.dialects.tg.types import TensorType, tensor
 

@@ -22,7 +22,8 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Block
 
-from tensorscript.dialects.te.expr import binary, call, const, load, loads, var
+from tensorscript.dialects.te.expr import binary, call, const, load, var
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.tg.ops import ComputeOp, ContractOp, FuncOp, PointwiseOp, ReduceOp
 
 from .attention_chain import AttentionChain, match_attention

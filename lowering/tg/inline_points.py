@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
-from tensorscript.dialects.te.expr import Expr, node, transform
+from tensorscript.dialects.te.expr import Expr, node
+from tensorscript.dialects.te.rewriting import transform
 from tensorscript.dialects.tg.ops import ComputeOp, FuncOp, ScalarOp, ScatterOp
 
 from .bodies import node_count, operand_number

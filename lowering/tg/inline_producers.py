@@ -14,7 +14,8 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprAttr
-from tensorscript.dialects.te.expr import Expr, loads
+from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ContractOp,

@@ -15,7 +15,8 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import float32, float64
-from tensorscript.dialects.te.expr import Expr, const, substitute, var
+from tensorscript.dialects.te.expr import Expr, const, var
+from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg.ops import ComputeOp, ConstantOp, ContractOp
 
 from ..te.affine import coefficient, known

@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import bool_, int64
-from tensorscript.dialects.te.expr import Expr, const, load, node, transform, var, walk
+from tensorscript.dialects.te.expr import Expr, const, load, node, var
+from tensorscript.dialects.te.rewriting import transform, walk
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
     ConstantOp,

@@ -9,8 +9,9 @@ from xdsl.ir import Operation, SSAValue
 
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer, Parameter, Scalar
-from tensorscript.dialects.te.expr import Expr, load, substitute, transform, var
+from tensorscript.dialects.te.expr import Expr, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import substitute, transform
 from tensorscript.dialects.tg.ops import ComputeOp, KernelOp, ReductionOp, YieldOp, identity
 from tensorscript.dialects.tg.types import ScalarType, TensorType
 

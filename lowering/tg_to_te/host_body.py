@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, all_of, const, load, mul, transform, var
+from tensorscript.dialects.te.expr import Expr, all_of, const, load, mul, var
 from tensorscript.dialects.te.lists import BindOp, InvokeOp, layout
 from tensorscript.dialects.te.ops import (
     AllocOp,
@@ -24,6 +24,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
+from tensorscript.dialects.te.rewriting import transform
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType

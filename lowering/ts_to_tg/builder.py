@@ -14,7 +14,8 @@ from xdsl.ir import Block, SSAValue
 from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, complex_dtype, float32, float64, result_type
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
+from tensorscript.dialects.te.expr import Expr, binary, const, select, var
+from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import TensorType, tensor
 

@@ -17,18 +17,8 @@ from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float64, i
 from tensorscript.base.errors import NotCompilable, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 from tensorscript.base.source import Span
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    cast,
-    const,
-    load,
-    select,
-    substitute,
-    transform,
-    var,
-    walk,
-)
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
+from tensorscript.dialects.te.rewriting import substitute, transform, walk
 from tensorscript.dialects.te.simplify import simplify as simplify_literals
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import SizeOp

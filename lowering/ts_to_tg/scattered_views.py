@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select, substitute, var
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select, var
+from tensorscript.dialects.te.rewriting import substitute
 
 from .builder import Builder, Rows
 from .dims import sizes_of

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, binary, const, select, substitute, var
+from tensorscript.dialects.te.expr import Expr, binary, const, select, var
+from tensorscript.dialects.te.rewriting import substitute
 
 from .builder import Builder, Rows
 from .dims import dimension, size_of, sizes_of

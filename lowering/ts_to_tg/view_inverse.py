@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, substitute, var
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, var
+from tensorscript.dialects.te.rewriting import substitute
 
 from .sizes import same_size, simplify
 from .values import Tensor

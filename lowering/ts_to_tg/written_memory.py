@@ -11,7 +11,8 @@ from functools import reduce
 
 from tensorscript.base import overlap
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, substitute, unary
+from tensorscript.dialects.te.expr import Expr, all_of, binary, const, unary
+from tensorscript.dialects.te.rewriting import substitute
 
 from .builder import Builder, repeated_if
 from .sizes import product, same_size, simplify

@@ -12,7 +12,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tensorscript.base.dtypes import float32, int64
 from tensorscript.dialects.te.buffers import Buffer, Scalar, make_buffer
-from tensorscript.dialects.te.expr import const, load, parse, var
+from tensorscript.dialects.te.expr import const, load, var
+from tensorscript.dialects.te.expr_parse import parse
 from tensorscript.dialects.te.ops import (
     AllocOp,
     CallOp,

@@ -9,20 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorscript.base.dtypes import bool_, float32, int32, int64
-from tensorscript.dialects.te.expr import (
-    Expr,
-    binary,
-    cast,
-    const,
-    load,
-    parse,
-    select,
-    substitute,
-    text,
-    unary,
-    var,
-)
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, text, unary, var
+from tensorscript.dialects.te.expr_parse import parse
 from tensorscript.dialects.te.ranges import SIZE, Interval, inside_loop, loop_interval, prove
+from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.te.simplify import simplify
 
 RANGES = {

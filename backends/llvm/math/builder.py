@@ -8,19 +8,14 @@ fast-math flags: the formulas rely on exact rounding steps.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
-
-from . import reduction
 
 Kind = Literal["f", "i", "m"]
 
 MANTISSA = {"f32": 23, "f64": 52}
-_LIMIT = 1.0e10
 BIAS = {"f32": 127, "f64": 1023}
-TABLE_BITS = 512
-"""Of the registers that `Builder.lookup` takes tables from."""
 _FLOAT = {"f32": "float", "f64": "double"}
 
 
@@ -34,12 +29,6 @@ def float_literal(value: float, dtype: str) -> str:
 def round_to_f32(value: float) -> float:
     """The float32 nearest to `value`, as a Python float."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
-
-
-def _picks(lanes: Iterable[int]) -> str:
-    """The mask of a shufflevector."""
-    numbers = [f"i32 {lane}" for lane in lanes]
-    return f"<{len(numbers)} x i32> <{', '.join(numbers)}>"
 
 
 @dataclass(frozen=True)
@@ -272,81 +261,6 @@ class Builder:
         """2^n for n in the normal exponent range."""
         return self.float_of((n + self.bias) << self.mantissa)
 
-    def scale(self, x: Value, n: Value, whole: Value) -> Value:
-        """x * 2^n with n rounded down, which is given as a float and `whole` as an integer. Two
-        steps where no instruction does it, so that results may overflow or become subnormal
-        properly; both ways round once."""
-        if self.scale_bits and self.lanes * self.bits % self.scale_bits == 0:
-            return self._scale_vectors(x, n)
-        half = whole.sar(1)
-        return x * self.power_of_two(half) * self.power_of_two(whole - half)
-
-    def _scale_vectors(self, x: Value, n: Value) -> Value:
-        """AVX-512's vscalefps and vscalefpd, a register at a time."""
-        width = self.scale_bits // self.bits
-        ty, mask = f"<{width} x {self.scalar}>", f"i{max(width, 8)}"
-        symbol = f"@llvm.x86.avx512.mask.scalef.p{'s' if self.dtype == 'f32' else 'd'}.512"
-        self.declarations[f"declare {ty} {symbol}({ty}, {ty}, {ty}, {mask}, i32)"] = None
-        parts = []
-        for first in range(0, self.lanes, width):
-            a, b = (self._part(v, first, width) for v in (x, n))
-            parts.append(
-                self.emit(f"call {ty} {symbol}({ty} {a}, {ty} {b}, {ty} zeroinitializer, "
-                          f"{mask} -1, i32 4)", "f").name
-            )  # fmt: skip
-        return self._joined(parts, width)
-
-    @property
-    def has_tables(self) -> bool:
-        """Whether `lookup` is cheap."""
-        return self.scale_bits == TABLE_BITS
-
-    def lookup(self, kept: str, table: tuple[float, ...], index: Value) -> Value:
-        """The entry of a table, which fills a register of `TABLE_BITS`, at the low bits of an
-        integer: by AVX-512's vpermps or vpermpd, a register at a time; of one lane from memory,
-        where the table is `kept` under that name."""
-        width = len(table)
-        numbers = ", ".join(f"{self.scalar} {float_literal(v, self.dtype)}" for v in table)
-        if self.lanes == 1:
-            name = f"@ts_{kept}_{self.dtype}"
-            array = f"[{width} x {self.scalar}]"
-            self.declarations[f"{name} = internal unnamed_addr constant {array} [{numbers}]"] = None
-            low = index & (width - 1)
-            at = self.emit(f"getelementptr {array}, ptr {name}, i{self.bits} 0, "
-                           f"i{self.bits} {low.name}", "i")  # fmt: skip
-            return self.emit(f"load {self.scalar}, ptr {at.name}", "f")
-        ty, places = f"<{width} x {self.scalar}>", f"<{width} x i{self.bits}>"
-        symbol = f"@llvm.x86.avx512.permvar.{'s' if self.dtype == 'f32' else 'd'}f.512"
-        self.declarations[f"declare {ty} {symbol}({ty}, {places})"] = None
-        parts = []
-        for first in range(0, self.lanes, width):
-            at_lanes = self._part(index, first, width)
-            call = f"call {ty} {symbol}({ty} <{numbers}>, {places} {at_lanes})"
-            parts.append(self.emit(call, "f").name)
-        return self._joined(parts, width)
-
-    def _joined(self, parts: list[str], width: int) -> Value:
-        """The vector of parts of `width` lanes, or the first lanes of the only part."""
-        if width > self.lanes:
-            kind, picks = f"<{width} x {self.scalar}>", _picks(range(self.lanes))
-            return self.emit(f"shufflevector {kind} {parts[0]}, {kind} poison, {picks}", "f")
-        while len(parts) > 1:
-            kind, picks = f"<{width} x {self.scalar}>", _picks(range(2 * width))
-            parts = [
-                self.emit(f"shufflevector {kind} {a}, {kind} {b}, {picks}", "f").name
-                for a, b in zip(parts[::2], parts[1::2], strict=True)
-            ]
-            width *= 2
-        return Value(self, parts[0], "f")
-
-    def _part(self, x: Value, first: int, width: int) -> str:
-        """`width` lanes of a vector, those beyond a shorter one undefined."""
-        if width == self.lanes:
-            return x.name
-        kind = self.type_of(x.kind)
-        picks = _picks(min(k, self.lanes) for k in range(first, first + width))
-        return self.emit(f"shufflevector {kind} {x.name}, {kind} poison, {picks}", "f").name
-
     def widened(self, fn: str, *operands: Value) -> Value:
         """Compute `fn` in float64 and round; for an f32 builder."""
         wide = self._wide()
@@ -379,7 +293,7 @@ class Builder:
         bits = self.emit(f"bitcast {self.type_of('m')} {mask.name} to i{self.lanes}", "i")
         return self.emit(f"icmp ne i{self.lanes} {bits.name}, 0", "m").name
 
-    def _label(self, text: str) -> str:
+    def start_block(self, text: str) -> str:
         """Start a basic block; the numbering of values counts its line too."""
         self.lines.append(f"{text}:")
         self.block = text
@@ -392,84 +306,26 @@ class Builder:
         serial = len(self.lines)
         head, inside, after = (f"{word}{serial}" for word in ("head", "body", "done"))
         self.lines.append(f"  br label %{head}")
-        self._label(head)
+        self.start_block(head)
         slot = len(self.lines)
         r = self.emit("", "f")
         more = self.any(r >= step)
         self.lines.append(f"  br i1 {more}, label %{inside}, label %{after}")
-        self._label(inside)
+        self.start_block(inside)
         following = body(self, r, step)
         self.lines[slot] = (
             f"  {r.name} = phi {ty} [ {start.name}, %{before} ], [ {following.name}, %{inside} ]"
         )
         self.lines.append(f"  br label %{head}")
-        self._label(after)
+        self.start_block(after)
         return r
 
-    def far_reduction(
-        self, x: Value, far: Value, r: Value, low: Value, n: Value
-    ) -> tuple[Value, Value, Value]:
-        """Replace (r, low, n) in the lanes marked `far` by Payne and Hanek's, if there are any."""
-        self.has_loops = True
-        self.declarations.update(dict.fromkeys(reduction.DECLARATIONS))
-        self.declarations[reduction.TABLE] = None
-        self.declarations[reduction.FUNCTION] = None
-        before, serial = self.block, len(self.lines)
-        inside, after = f"far{serial}", f"near{serial}"
-        self.lines.append(f"  br i1 {self.any(far)}, label %{inside}, label %{after}")
-        self._label(inside)
-        values = [r, low, n]
-        pair = self.emit("alloca [2 x double]", "f").name
-        # The window of bits exists for large operands only; other lanes are not used.
-        x = self.select(far, x, _LIMIT)
-        for lane in range(self.lanes):
-            values = self._far_lane(lane, pair, x, far, values)
-        self.lines.append(f"  br label %{after}")
-        self._label(after)
-        merged = [
-            self.emit(
-                f"phi {self.type_of(old.kind)} "
-                f"[ {old.name}, %{before} ], [ {new.name}, %{inside} ]",
-                old.kind,
-            )
-            for old, new in zip((r, low, n), values, strict=True)
-        ]
-        return merged[0], merged[1], merged[2]
-
-    def _far_lane(
-        self, lane: int, pair: str, x: Value, far: Value, values: list[Value]
-    ) -> list[Value]:
-        """One lane of `far_reduction`, by selection: the call is made for every lane."""
-        element, integer = self.scalar, f"i{self.bits}"
-        xs = self._extract(x, lane, "f")
-        if self.dtype == "f32":
-            xs = self.emit(f"fpext float {xs} to double", "f").name
-        n = self.emit(f"call i64 @ts_reduce_far(double {xs}, ptr {pair})", "i").name
-        if self.dtype == "f32":
-            n = self.emit(f"trunc i64 {n} to i32", "i").name
-        high = self.emit(f"load double, ptr {pair}", "f").name
-        place = self.emit(f"getelementptr double, ptr {pair}, i64 1", "i").name
-        low = self.emit(f"load double, ptr {place}", "f").name
-        if self.dtype == "f32":
-            total = self.emit(f"fadd double {high}, {low}", "f").name
-            high = self.emit(f"fptrunc double {total} to float", "f").name
-            back = self.emit(f"fpext float {high} to double", "f").name
-            rest = self.emit(f"fsub double {total}, {back}", "f").name
-            low = self.emit(f"fptrunc double {rest} to float", "f").name
-        chosen = self._extract(far, lane, "m")
-        out = []
-        for old, new, ty in zip(values, (high, low, n), (element, element, integer), strict=True):
-            current = self._extract(old, lane, old.kind)
-            pick = self.emit(f"select i1 {chosen}, {ty} {new}, {ty} {current}", old.kind).name
-            out.append(self._insert(old, pick, lane))
-        return out
-
-    def _extract(self, x: Value, lane: int, kind: Kind) -> str:
+    def extract(self, x: Value, lane: int, kind: Kind) -> str:
         if self.lanes == 1:
             return x.name
         return self.emit(f"extractelement {self.type_of(kind)} {x.name}, i32 {lane}", kind).name
 
-    def _insert(self, x: Value, element: str, lane: int) -> Value:
+    def insert(self, x: Value, element: str, lane: int) -> Value:
         if self.lanes == 1:
             return Value(self, element, x.kind)
         ty = {"f": self.scalar, "i": f"i{self.bits}", "m": "i1"}[x.kind]

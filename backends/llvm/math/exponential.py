@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from .builder import Builder, Value
 from .coefficients import EXP, EXP2, EXP2_STEP, ROOTS
+from .registers import has_tables, lookup, scale
 
 LN2 = 0.6931471805599453
 LOG2E = 1.4426950408889634
@@ -36,19 +37,19 @@ def reduce_ln2(b: Builder, x: Value) -> tuple[Value, Value, Value]:
 
 
 def power_of_two(b: Builder, x: Value, factor: float = 1.0, factor_low: float = 0.0) -> Value:
-    """2^(x (factor + factor_low)), where that is in the range of `Builder.scale`."""
-    roots = ROOTS[b.dtype] if b.has_tables else (1.0,)
+    """2^(x (factor + factor_low)), where that is in the range of `scale`."""
+    roots = ROOTS[b.dtype] if has_tables(b) else (1.0,)
     n, sum_bits = b.round_to_step(x, factor, len(roots))
     f = x - n if factor == 1.0 else b.fma(x, factor, -n)
     if factor_low:
         f = b.fma(x, factor_low, f)
     steps = b.steps_in(sum_bits, len(roots))
-    if not b.has_tables:
+    if not has_tables(b):
         power = b.fma(f, b.polynomial(f, (LN2, *EXP2[b.dtype])), b.constant(1.0))
-        return b.scale(power, n, steps)
-    root = b.lookup("roots", roots, sum_bits)
+        return scale(b, power, n, steps)
+    root = lookup(b, "roots", roots, sum_bits)
     power = b.fma(root, f * b.polynomial(f, (LN2, *EXP2_STEP[b.dtype])), root)
-    return b.scale(power, n, steps.sar(len(roots).bit_length() - 1))
+    return scale(b, power, n, steps.sar(len(roots).bit_length() - 1))
 
 
 def bounded_exp(b: Builder, x: Value) -> Value:

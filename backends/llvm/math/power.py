@@ -6,6 +6,7 @@ from .builder import Builder, Value
 from .coefficients import EXP, POWLOG
 from .exponential import LOG2E, clamp
 from .logarithm import decompose
+from .registers import scale
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
 _THIRD_LOW = 1.850371707708594e-17
@@ -52,7 +53,7 @@ def _exp_two_words(b: Builder, high: Value, low: Value) -> Value:
     total, rest = _fast_two_sum(r, r_low)
     rest = b.select(b.abs(r) > b.abs(r_low), rest, 0.0)
     tail = b.fma(total * total, b.polynomial(total, EXP["f64"]), rest)
-    return b.scale((total + tail) + 1.0, n, whole)
+    return scale(b, (total + tail) + 1.0, n, whole)
 
 
 def _special(b: Builder, x: Value, y: Value, ax: Value, result: Value) -> Value:

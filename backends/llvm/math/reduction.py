@@ -1,4 +1,4 @@
-"""Payne and Hanek's reduction of a large float64 modulo pi/2, as a scalar LLVM function.
+"""Payne and Hanek's reduction of a large float64 modulo pi/2: an LLVM function, and its calls.
 
 x = m 2^e with m of 53 bits. Of 2/pi only the bits that m 2^e lifts to weights below 4 matter:
 a window of 192 bits, so that the product's top two bits are n mod 4 and 137 bits of the fraction
@@ -6,6 +6,10 @@ are right; a float64 comes no nearer to a multiple of pi/2 than 2^-61 of it.
 """
 
 from __future__ import annotations
+
+from .builder import Builder, Value
+
+_LIMIT = 1.0e10
 
 # 2/pi, 1216 bits after the point, behind one word of zeros; most significant word first.
 _TWO_OVER_PI_BITS = 1216
@@ -155,3 +159,62 @@ DECLARATIONS = (
     "declare i128 @llvm.ctlz.i128(i128, i1 immarg)",
     "declare double @llvm.fma.f64(double, double, double)",
 )
+
+
+def far_reduction(
+    b: Builder, x: Value, far: Value, r: Value, low: Value, n: Value
+) -> tuple[Value, Value, Value]:
+    """Replace (r, low, n) in the lanes marked `far` by Payne and Hanek's, if there are any."""
+    b.has_loops = True
+    b.declarations.update(dict.fromkeys(DECLARATIONS))
+    b.declarations[TABLE] = None
+    b.declarations[FUNCTION] = None
+    before, serial = b.block, len(b.lines)
+    inside, after = f"far{serial}", f"near{serial}"
+    b.lines.append(f"  br i1 {b.any(far)}, label %{inside}, label %{after}")
+    b.start_block(inside)
+    values = [r, low, n]
+    pair = b.emit("alloca [2 x double]", "f").name
+    # The window of bits exists for large operands only; other lanes are not used.
+    x = b.select(far, x, _LIMIT)
+    for lane in range(b.lanes):
+        values = _far_lane(b, lane, pair, x, far, values)
+    b.lines.append(f"  br label %{after}")
+    b.start_block(after)
+    merged = [
+        b.emit(
+            f"phi {b.type_of(old.kind)} [ {old.name}, %{before} ], [ {new.name}, %{inside} ]",
+            old.kind,
+        )
+        for old, new in zip((r, low, n), values, strict=True)
+    ]
+    return merged[0], merged[1], merged[2]
+
+
+def _far_lane(
+    b: Builder, lane: int, pair: str, x: Value, far: Value, values: list[Value]
+) -> list[Value]:
+    """One lane of `far_reduction`, by selection: the call is made for every lane."""
+    element, integer = b.scalar, f"i{b.bits}"
+    xs = b.extract(x, lane, "f")
+    if b.dtype == "f32":
+        xs = b.emit(f"fpext float {xs} to double", "f").name
+    n = b.emit(f"call i64 @ts_reduce_far(double {xs}, ptr {pair})", "i").name
+    if b.dtype == "f32":
+        n = b.emit(f"trunc i64 {n} to i32", "i").name
+    high = b.emit(f"load double, ptr {pair}", "f").name
+    place = b.emit(f"getelementptr double, ptr {pair}, i64 1", "i").name
+    low = b.emit(f"load double, ptr {place}", "f").name
+    if b.dtype == "f32":
+        total = b.emit(f"fadd double {high}, {low}", "f").name
+        high = b.emit(f"fptrunc double {total} to float", "f").name
+        back = b.emit(f"fpext float {high} to double", "f").name
+        rest = b.emit(f"fsub double {total}, {back}", "f").name
+        low = b.emit(f"fptrunc double {rest} to float", "f").name
+    chosen = b.extract(far, lane, "m")
+    out = []
+    for old, new, ty in zip(values, (high, low, n), (element, element, integer), strict=True):
+        current = b.extract(old, lane, old.kind)
+        pick = b.emit(f"select i1 {chosen}, {ty} {new}, {ty} {current}", old.kind).name
+        out.append(b.insert(old, pick, lane))
+    return out

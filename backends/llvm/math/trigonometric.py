@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .builder import Builder, Value
 from .coefficients import COS, SIN
+from .reduction import far_reduction
 
 _HALF_PI = {
     "f32": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512e-15),
@@ -26,7 +27,7 @@ def _reduce(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     first = b.fma(n, -p1, near)
     r = b.fma(n, -p2, first)
     low = b.fma(n, -p3, b.fma(n, -p2, first - r))
-    return b.far_reduction(x, far, r, low, whole)
+    return far_reduction(b, x, far, r, low, whole)
 
 
 def _sine(b: Builder, r: Value, low: Value, z: Value) -> Value:

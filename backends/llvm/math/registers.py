@@ -1,0 +1,96 @@
+"""Vectors of whole AVX-512 registers: scaling by powers of two, and tables that fill a register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .builder import Builder, Value, float_literal
+
+TABLE_BITS = 512
+"""Of the registers that `lookup` takes tables from."""
+
+
+def _picks(lanes: Iterable[int]) -> str:
+    """The mask of a shufflevector."""
+    numbers = [f"i32 {lane}" for lane in lanes]
+    return f"<{len(numbers)} x i32> <{', '.join(numbers)}>"
+
+
+def has_tables(b: Builder) -> bool:
+    """Whether `lookup` is cheap."""
+    return b.scale_bits == TABLE_BITS
+
+
+def scale(b: Builder, x: Value, n: Value, whole: Value) -> Value:
+    """x * 2^n with n rounded down, which is given as a float and `whole` as an integer. Two
+    steps where no instruction does it, so that results may overflow or become subnormal
+    properly; both ways round once."""
+    if b.scale_bits and b.lanes * b.bits % b.scale_bits == 0:
+        return _scale_vectors(b, x, n)
+    half = whole.sar(1)
+    return x * b.power_of_two(half) * b.power_of_two(whole - half)
+
+
+def _scale_vectors(b: Builder, x: Value, n: Value) -> Value:
+    """AVX-512's vscalefps and vscalefpd, a register at a time."""
+    width = b.scale_bits // b.bits
+    ty, mask = f"<{width} x {b.scalar}>", f"i{max(width, 8)}"
+    symbol = f"@llvm.x86.avx512.mask.scalef.p{'s' if b.dtype == 'f32' else 'd'}.512"
+    b.declarations[f"declare {ty} {symbol}({ty}, {ty}, {ty}, {mask}, i32)"] = None
+    parts = []
+    for first in range(0, b.lanes, width):
+        of_x, of_n = (_part(b, v, first, width) for v in (x, n))
+        parts.append(
+            b.emit(f"call {ty} {symbol}({ty} {of_x}, {ty} {of_n}, {ty} zeroinitializer, "
+                   f"{mask} -1, i32 4)", "f").name
+        )  # fmt: skip
+    return _joined(b, parts, width)
+
+
+def lookup(b: Builder, kept: str, table: tuple[float, ...], index: Value) -> Value:
+    """The entry of a table, which fills a register of `TABLE_BITS`, at the low bits of an
+    integer: by AVX-512's vpermps or vpermpd, a register at a time; of one lane from memory,
+    where the table is `kept` under that name."""
+    width = len(table)
+    numbers = ", ".join(f"{b.scalar} {float_literal(v, b.dtype)}" for v in table)
+    if b.lanes == 1:
+        name = f"@ts_{kept}_{b.dtype}"
+        array = f"[{width} x {b.scalar}]"
+        b.declarations[f"{name} = internal unnamed_addr constant {array} [{numbers}]"] = None
+        low = index & (width - 1)
+        at = b.emit(f"getelementptr {array}, ptr {name}, i{b.bits} 0, "
+                    f"i{b.bits} {low.name}", "i")  # fmt: skip
+        return b.emit(f"load {b.scalar}, ptr {at.name}", "f")
+    ty, places = f"<{width} x {b.scalar}>", f"<{width} x i{b.bits}>"
+    symbol = f"@llvm.x86.avx512.permvar.{'s' if b.dtype == 'f32' else 'd'}f.512"
+    b.declarations[f"declare {ty} {symbol}({ty}, {places})"] = None
+    parts = []
+    for first in range(0, b.lanes, width):
+        at_lanes = _part(b, index, first, width)
+        call = f"call {ty} {symbol}({ty} <{numbers}>, {places} {at_lanes})"
+        parts.append(b.emit(call, "f").name)
+    return _joined(b, parts, width)
+
+
+def _joined(b: Builder, parts: list[str], width: int) -> Value:
+    """The vector of parts of `width` lanes, or the first lanes of the only part."""
+    if width > b.lanes:
+        kind, picks = f"<{width} x {b.scalar}>", _picks(range(b.lanes))
+        return b.emit(f"shufflevector {kind} {parts[0]}, {kind} poison, {picks}", "f")
+    while len(parts) > 1:
+        kind, picks = f"<{width} x {b.scalar}>", _picks(range(2 * width))
+        parts = [
+            b.emit(f"shufflevector {kind} {left}, {kind} {right}, {picks}", "f").name
+            for left, right in zip(parts[::2], parts[1::2], strict=True)
+        ]
+        width *= 2
+    return Value(b, parts[0], "f")
+
+
+def _part(b: Builder, x: Value, first: int, width: int) -> str:
+    """`width` lanes of a vector, those beyond a shorter one undefined."""
+    if width == b.lanes:
+        return x.name
+    kind = b.type_of(x.kind)
+    picks = _picks(min(k, b.lanes) for k in range(first, first + width))
+    return b.emit(f"shufflevector {kind} {x.name}, {kind} poison, {picks}", "f").name
