@@ -11,7 +11,6 @@ from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.modules import is_module
 
-from .cli_progress import bar_on_terminal
 from .examples import prepare
 from .function import CompiledFunction
 from .identity import identity_of
@@ -20,6 +19,7 @@ from .jit.script import function_entry, script_module
 from .kept_starts import keep_start
 from .options import CompileOptions
 from .program import Program
+from .progress import bar_on_terminal
 from .specs import TensorSpec
 from .stages import parse_module
 from .starts import Kind, StartedProgram, started_program

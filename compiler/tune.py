@@ -25,10 +25,10 @@ from tensorscript.dialects.te.schedule import Schedule, rows_of, schedule_of
 
 from . import late
 from .cache import DiskCache, cache_key, compiler_identity
-from .cli_inputs import values_of
 from .examples import argument_specs, prepare
 from .function import CompiledFunction
 from .options import BUDGET, CompileOptions
+from .spec_values import values_of
 
 GAIN = 0.97
 """A candidate wins below this part of the time of the best so far: less is noise."""

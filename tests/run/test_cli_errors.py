@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tensorscript.base.errors import UserError
-from tensorscript.compiler import cli_progress
+from tensorscript.compiler import progress as signs
 from tensorscript.compiler.cli import main
 
 PROGRAMS = """
@@ -238,11 +238,11 @@ def test_damaged_constants(
 
 def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What takes long says so; what does not is silent."""
-    with cli_progress.progress("short"):
+    with signs.progress("short"):
         pass
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(cli_progress, "QUIET_SECONDS", 0.01)
-    with cli_progress.progress("long"):
+    monkeypatch.setattr(signs, "QUIET_SECONDS", 0.01)
+    with signs.progress("long"):
         time.sleep(0.05)
     lines = capsys.readouterr().err.splitlines()
     assert lines[0].startswith("long ... ")

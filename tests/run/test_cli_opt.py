@@ -9,7 +9,7 @@ import pytest
 
 from tensorscript.base.errors import UserError
 from tensorscript.compiler.cli import main
-from tensorscript.compiler.cli_opt import Invocation, parse_pipeline
+from tensorscript.compiler.cli.opt import Invocation, parse_pipeline
 
 SCALE = """
 builtin.module {

@@ -15,12 +15,12 @@ from typing import Any
 
 from tensorscript.base.errors import UserError
 
-from .entry import Entered, enter
-from .function import CompiledFunction
-from .jit.load import load
-from .options import CompileOptions, options_from_environment
-from .programs import program_of
-from .stages import STAGES, stage_of
+from ..entry import Entered, enter
+from ..function import CompiledFunction
+from ..jit.load import load
+from ..options import CompileOptions, options_from_environment
+from ..programs import program_of
+from ..stages import STAGES, stage_of
 
 _FORMS = "file.py:function, file.py:Module, model.pt, or a dumped stage's text"
 

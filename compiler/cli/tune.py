@@ -7,14 +7,15 @@ from argparse import Namespace
 
 from tensorscript.base.errors import UserError
 
-from .cli_inputs import parse_input, parse_sizes, values_of
-from .cli_programs import open_program
-from .cli_progress import Bar
-from .function import CompiledFunction
-from .observe import Report
-from .options import CompileOptions
-from .schedule_file import write_schedules
-from .tune import tune
+from ..function import CompiledFunction
+from ..observe import Report
+from ..options import CompileOptions
+from ..progress import Bar
+from ..schedule_file import write_schedules
+from ..spec_values import values_of
+from ..tune import tune
+from .inputs import parse_input, parse_sizes
+from .programs import open_program
 
 
 def run_tune(arguments: Namespace, options: CompileOptions) -> Report:

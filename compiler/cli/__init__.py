@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 from tensorscript.backends.cpu.runtime import set_num_threads
 from tensorscript.base.errors import InternalError, UserError
 
-from .cli_bench import run_bench
-from .cli_build import run_build
-from .cli_dump import run_dump
-from .cli_opt import run_opt
-from .cli_run import run_run
-from .cli_tune import run_tune
-from .observe import Report
-from .options import BUDGET, CompileOptions
-from .schedule_file import chosen_schedules
+from ..observe import Report
+from ..options import BUDGET, CompileOptions
+from ..schedule_file import chosen_schedules
+from .bench import run_bench
+from .build import run_build
+from .dump import run_dump
+from .opt import run_opt
+from .run import run_run
+from .tune import run_tune
 
 Command = Callable[[argparse.Namespace, CompileOptions], Report]
 

@@ -6,13 +6,14 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from .cli_inputs import parse_input, parse_sizes, values_of
-from .cli_programs import open_program
-from .cli_progress import progress
-from .cli_results import result_text, write_results
-from .function import CompiledFunction
-from .observe import Report
-from .options import CompileOptions
+from ..function import CompiledFunction
+from ..observe import Report
+from ..options import CompileOptions
+from ..progress import progress
+from ..spec_values import values_of
+from .inputs import parse_input, parse_sizes
+from .programs import open_program
+from .results import result_text, write_results
 
 
 def run_run(arguments: Namespace, options: CompileOptions) -> Report:

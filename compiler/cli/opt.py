@@ -30,10 +30,10 @@ from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.te.verify import verify_function
 
-from .observe import Report, run_passes
-from .options import CompileOptions
-from .pipeline import PASSES
-from .stages import load_constants, load_module, print_module, save_constants, save_module
+from ..observe import Report, run_passes
+from ..options import CompileOptions
+from ..pipeline import PASSES
+from ..stages import load_constants, load_module, print_module, save_constants, save_module
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,15 @@ from tensorscript.base.dtypes import from_numpy
 from tensorscript.base.errors import UserError
 from tensorscript.eager.tensor import Tensor
 
-from .cli_inputs import parse_input, parse_sizes, values_of
-from .cli_programs import open_program, python_object
-from .cli_progress import progress
-from .cli_run import report_of
-from .entry import Entered
-from .function import CompiledFunction
-from .observe import Report
-from .options import CompileOptions
+from ..entry import Entered
+from ..function import CompiledFunction
+from ..observe import Report
+from ..options import CompileOptions
+from ..progress import progress
+from ..spec_values import values_of
+from .inputs import parse_input, parse_sizes
+from .programs import open_program, python_object
+from .run import report_of
 
 ROUNDS = 7
 ROUND_SECONDS = 0.05

@@ -14,19 +14,19 @@ from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.dialects.ts.graph_text import graph_text
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 
-from .cli_inputs import parse_input
-from .cli_programs import open_program
-from .cli_progress import progress
-from .entry import Entered, code_of, entry_module, save_program, stage_modules
-from .entry_llvm import LLVMFunction, llvm_text, save_llvm
-from .examples import argument_specs
-from .function import CompiledFunction
-from .gpu import GPUModule
-from .native_module import NativeModule
-from .observe import Report
-from .options import CompileOptions
-from .schedule_file import schedules_text
-from .stages import BY_NAME, print_module, save_module
+from ..entry import Entered, code_of, entry_module, save_program, stage_modules
+from ..entry_llvm import LLVMFunction, llvm_text, save_llvm
+from ..examples import argument_specs
+from ..function import CompiledFunction
+from ..gpu import GPUModule
+from ..native_module import NativeModule
+from ..observe import Report
+from ..options import CompileOptions
+from ..progress import progress
+from ..schedule_file import schedules_text
+from ..stages import BY_NAME, print_module, save_module
+from .inputs import parse_input
+from .programs import open_program
 
 Make = Callable[[], str | bytes]
 Save = Callable[[Path], None]

@@ -10,17 +10,17 @@ from pathlib import Path
 from tensorscript.backends import target as targets
 from tensorscript.base.errors import UserError
 
-from .cli_inputs import parse_input
-from .cli_programs import open_program
-from .cli_progress import progress
-from .entry import code_of
-from .entry_llvm import LLVMFunction
-from .examples import argument_specs
-from .export import export_library, export_object
-from .function import CompiledFunction
-from .gpu import GPUModule
-from .observe import Report
-from .options import CompileOptions
+from ..entry import code_of
+from ..entry_llvm import LLVMFunction
+from ..examples import argument_specs
+from ..export import export_library, export_object
+from ..function import CompiledFunction
+from ..gpu import GPUModule
+from ..observe import Report
+from ..options import CompileOptions
+from ..progress import progress
+from .inputs import parse_input
+from .programs import open_program
 
 _SUFFIXES = (".o", ".so", ".a", ".ptx")
 
