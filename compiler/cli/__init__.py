@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tensorscript.backends.cpu.runtime import set_num_threads
 from tensorscript.base.errors import InternalError, UserError
+from tensorscript.base.release import VERSION
 
 from ..observe import Report
 from ..options import BUDGET, CompileOptions
@@ -125,6 +126,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Comma
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tensorscript", description="A tensor compiler.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (what, add, _) in _COMMANDS.items():
         command = commands.add_parser(name, help=what, description=what.capitalize() + ".")
@@ -154,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
 
     Raises:
-        SystemExit: wrong usage (code 2) or `--help` (code 0).
+        SystemExit: wrong usage (code 2), `--help` or `--version` (code 0).
         BrokenPipeError: nobody reads what is printed.
     """
     arguments = _parser().parse_args(argv)

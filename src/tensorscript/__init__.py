@@ -9,7 +9,9 @@ import math
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+from tensorscript.base.release import VERSION
+
+__version__ = VERSION
 
 _MODULES = frozenset(
     {

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tensorscript
 from tensorscript.compiler.cli import main
 
 PROGRAMS = """
@@ -65,6 +66,13 @@ def array(folder: Path, name: str, *shape: int) -> Path:
     path = folder / f"{name}.npy"
     np.save(path, np.random.default_rng(len(name)).standard_normal(shape).astype(np.float32))
     return path
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"tensorscript {tensorscript.__version__}\n"
 
 
 def test_run_prints(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
