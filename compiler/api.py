@@ -38,7 +38,7 @@ def compile(  # the name users know from torch.compile
     the convolutions and linear layers before them, unless `strict`.
 
     Args:
-        program: what to compile.
+        program: what to compile; what PyTorch scripted or traced is copied with its weights.
         example_inputs: arrays, numbers or specs to compile for at once; without them the first
             call of each kind compiles.
         cpu: the CPU to make code for (LLVM's name, e.g. `x86-64-v3`); this machine's by default.

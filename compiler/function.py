@@ -299,7 +299,6 @@ class CompiledFunction:
         """
         start = time.perf_counter()
         specs = self._specialiser.fitted(specs)
-        self.latest_specs = tuple(specs)
         if self._known.too_many(specs):
             self._note("the numbers that code is compiled for keep changing")
             return None
@@ -312,6 +311,7 @@ class CompiledFunction:
             found = self._known.refuse(specs, refusal)
         finally:
             self.stats.compile_seconds += time.perf_counter() - start
+        self.latest_specs = tuple(specs)  # not of arguments that the program itself refuses
         if isinstance(found, Refused):
             if not (flexible and self._take_otherwise(specs)):
                 self._leave(specs, found)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
+from io import BytesIO
 from typing import Any
 
 from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.base.errors import UserError
-from tensorscript.frontends.script.modules import is_module
+from tensorscript.frontends.script.modules import is_compiled_by_torch, is_module
 
 from .examples import prepare
 from .function import CompiledFunction
@@ -29,11 +30,16 @@ from .tune import tune, with_schedules
 def program_of(target: Any) -> tuple[Program, str]:
     """The program and name of a function, a module, either of them scripted, or an archive's path.
 
+    What PyTorch scripted or traced comes over as the archive that PyTorch writes of it: with its
+    own copy of the weights.
+
     Raises:
         UserError: not something that can be compiled; errors of the script frontend.
     """
     if isinstance(target, str | os.PathLike):
         target = load(target)
+    if is_compiled_by_torch(target):
+        return _from_torch(target)
     if not hasattr(target, "__tensorscript_program__") and is_module(target):
         target = script_module(target)
     if (program := getattr(target, "__tensorscript_program__", None)) is not None:
@@ -46,6 +52,16 @@ def program_of(target: Any) -> tuple[Program, str]:
         f"cannot compile {target!r}: expected a function, a scripted function or module, "
         "or the path of a .pt archive"
     )
+
+
+def _from_torch(target: Any) -> tuple[Program, str]:
+    name = getattr(target, "__name__", None)  # of functions, whose archives have no name
+    if name is not None and any(
+        argument.has_default_value() for argument in target.schema.arguments
+    ):
+        return program_of(target._torchdynamo_inline)  # nor have they default values
+    loaded, module_name = program_of(load(BytesIO(target.save_to_buffer())))
+    return loaded, name or module_name
 
 
 def compiled(

@@ -116,7 +116,7 @@ class ModuleTypes:
 
     def _link_first(self, module: object) -> None:
         """Take in the compiled modules below one before its own classes take their names."""
-        for _, child in self.children(module):
+        for _, child in self.children(self.original(module)):
             if is_compiled(child):
                 self.info(child)
             else:
@@ -215,13 +215,21 @@ def _class_forward(module: object) -> object:
 def _original(module: object) -> object:
     if is_compiled(module):
         return module
-    if type(module).__module__.startswith("torch.jit"):
+    if is_compiled_by_torch(module):
         raise CompileError(
             "a module that PyTorch compiled cannot be part of one that tensorscript compiles; "
-            "script the whole Python module"
+            "script the whole Python module, or load the archive that PyTorch saves of it"
         )
     hook = getattr(module, "__prepare_scriptable__", None)
     return hook() if hook is not None else module
+
+
+def is_compiled_by_torch(value: object) -> bool:
+    """Whether PyTorch scripted or traced this function or module."""
+    kind = type(value)
+    return kind.__module__.startswith("torch.jit") or (
+        kind.__name__ == "ScriptFunction" and hasattr(value, "_torchdynamo_inline")
+    )
 
 
 def _refuse_lazy(module: object) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.backends.cpu.signature import ArraySpec
 from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.compiler.export import export_library, export_object
 from tensorscript.compiler.function import CompiledFunction
@@ -194,6 +195,19 @@ def test_shared_library(tmp_path: Path) -> None:
         '#include "rows.h"\nint main(void) { float x[12] = {1}, y[4]; return rows_raw(x, y); }'
     )
     build_and_run(tmp_path, program, "./librows.so")
+
+
+def test_what_the_program_refuses_is_not_exported(tmp_path: Path) -> None:
+    def product(a, b):  # type: ignore[no-untyped-def]
+        return a @ b
+
+    f = ts.compile(product, cache=False)
+    f(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32))
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        f(np.ones((2, 3), np.float32), np.ones((2, 4), np.float32))
+    made = export_object(f, tmp_path / "m.o")
+    shapes = [given.shape for given in made.inputs if isinstance(given, ArraySpec)]
+    assert str(shapes) == "[(2, 3), (3, 4)]"
 
 
 def test_refusals(tmp_path: Path) -> None:
