@@ -15,10 +15,11 @@ from enum import IntEnum
 
 from tensorscript.base.dtypes import Category, DType, bfloat16, bool_, float64
 from tensorscript.dialects.te.buffers import contiguous_strides
-from tensorscript.dialects.te.expr import Expr, text
+from tensorscript.dialects.te.expr import Expr
 
 from .kept_state import KeptState
 from .signature import ArraySpec, ScalarSpec, Signature, ValueSpec
+from .size_values import size_value
 
 DATA, DEVICE, NDIM, CODE, BITS, LANES, SHAPE, STRIDES, OFFSET = 0, 8, 16, 20, 21, 22, 24, 32, 40
 """Byte offsets in DLTensor on 64-bit machines."""
@@ -114,15 +115,8 @@ class _Writer:
         self.lines.append(f"ok{number}:")
 
     def size(self, e: Expr) -> str:
-        if e.is_const:
-            return text(e)
-        if e.op == "var":
-            return self.sizes[str(e.value)]
-        left, right = (self.size(a) for a in e.args)
-        if e.op in ("min", "max"):
-            return self.new(f"call i64 @llvm.s{e.op}.i64(i64 {left}, i64 {right})")
-        names = {"add": "add", "sub": "sub", "mul": "mul", "floordiv": "sdiv", "mod": "srem"}
-        return self.new(f"{names[e.op]} i64 {left}, {right}")
+        """An i64 size expression over the symbols read so far."""
+        return size_value(e, self.sizes, self.new)
 
     def tensor(self, spec: ArraySpec) -> str:
         """Check a DLTensor argument; its data pointer."""

@@ -19,6 +19,7 @@ from tensorscript.dialects.te.expr import Expr, const, text
 
 from .runtime.arrays import LEAST_BYTES
 from .signature import ArraySpec, ScalarSpec, Signature
+from .size_values import size_value
 
 DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 """Byte offsets in PyArrayObject_fields of a 64-bit CPython (numpy/ndarraytypes.h)."""
@@ -122,15 +123,7 @@ class _Writer:
 
     def size(self, e: Expr) -> str:
         """An i64 size expression over the symbols read so far."""
-        if e.is_const:
-            return text(e)
-        if e.op == "var":
-            return self.sizes[str(e.value)]
-        names = {"add": "add", "sub": "sub", "mul": "mul", "floordiv": "sdiv", "mod": "srem"}
-        left, right = (self.size(a) for a in e.args)
-        if e.op in ("min", "max"):
-            return self.new(f"call i64 @llvm.s{e.op}.i64(i64 {left}, i64 {right})")
-        return self.new(f"{names[e.op]} i64 {left}, {right}")
+        return size_value(e, self.sizes, self.new)
 
     def array(self, argument: str, spec: ArraySpec) -> str:
         """Check an array argument; its data pointer."""

@@ -65,10 +65,7 @@ def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool)
         )
     if x.dtype is not w.dtype:
         b.error(f"expected scalar type {x.dtype.word} but found {w.dtype.word}")
-    if not isinstance(groups, int):
-        b.cannot("the number of a convolution's groups must be known")
-    if groups <= 0:
-        b.error("non-positive groups is not supported")
+    b.check(known(binary("gt", as_expr(groups), 0)), "non-positive groups is not supported")
     divisible = simplify(w.shape[0] % groups)
     if divisible.op == "const" and not divisible.is_int(0):
         b.error(

@@ -16,13 +16,15 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
 from .builder import Builder, Rows
-from .dims import literal
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .linalg import with_bias
 from .normalization import per_channel
 from .sizes import simplify
 from .values import Tensor, Value
+
+Length = int | Expr
+"""A size of a kernel, known or not."""
 
 
 def spread(value: Value, count: int) -> list[int]:
@@ -46,7 +48,7 @@ def convolve(
     stride: Value,
     padding: Value,
     dilation: Value,
-    groups: int,
+    groups: Length,
 ) -> Tensor:
     """Convolution of (N, C, ...) by (O, C / groups, ...) in any number of dimensions."""
     spatial = weight.rank - 2
@@ -56,7 +58,7 @@ def convolve(
         )
         return b.apply("aten::squeeze", out, 0)
     steps, dilations = spread(stride, spatial), spread(dilation, spatial)
-    kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
+    kernel: list[Length] = [known(s) for s in weight.shape[2:]]
     low, high = _padding(padding, kernel, dilations)
     b.require_same(
         x.shape[1],
@@ -75,13 +77,13 @@ def convolve(
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         group = const(0) if groups == 1 else i[1] // per_group
         at = [
-            i[2 + d] * steps[d] + (r[1 + d] * dilations[d] - low[d]) if low[d] else
+            i[2 + d] * steps[d] + (r[1 + d] * dilations[d] - low[d]) if low[d] != 0 else
             i[2 + d] * steps[d] + r[1 + d] * dilations[d]
             for d in range(spatial)
         ]  # fmt: skip
         guards: list[Expr] = []
         for d, e in enumerate(at):
-            guards += inside(e, x.shape[2 + d], bool(low[d]), bool(high[d]))
+            guards += inside(e, x.shape[2 + d], low[d] != 0, high[d] != 0)
         channel = r[0] if groups == 1 else simplify(group * weight.shape[1] + r[0])
         element = body.read(x, [i[0], channel, *at], wide)
         guarded = select(all_of(guards), element, const(0, wide)) if guards else element
@@ -97,14 +99,16 @@ def _with_bias(b: Builder, out: Tensor, bias: Tensor | None, dtype: DType) -> Te
     return with_bias(b, out, spread_out, dtype)
 
 
-def _padding(padding: Value, kernel: list[int], dilation: list[int]) -> tuple[list[int], list[int]]:
+def _padding(
+    padding: Value, kernel: list[Length], dilation: list[int]
+) -> tuple[list[Length], list[Length]]:
     """Padding before and after each dimension; "same" puts the odd one behind."""
     if padding == "valid":
         return [0] * len(kernel), [0] * len(kernel)
     if padding == "same":
         totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return [t // 2 for t in totals], [t - t // 2 for t in totals]
-    both = spread(padding, len(kernel))
+    both: list[Length] = list(spread(padding, len(kernel)))
     return both, both
 
 
@@ -116,7 +120,7 @@ def transposed(
     stride: Value,
     padding: Value,
     output_padding: Value,
-    groups: int,
+    groups: Length,
     dilation: Value,
 ) -> Tensor:
     """Transposed convolution by a weight of (C, O / groups, ...)."""
@@ -129,7 +133,7 @@ def transposed(
         return b.apply("aten::squeeze", out, 0)
     steps, pads = spread(stride, spatial), spread(padding, spatial)
     extra, dilations = spread(output_padding, spatial), spread(dilation, spatial)
-    kernel = [literal(b, s, "the size of a convolution kernel") for s in weight.shape[2:]]
+    kernel: list[Length] = [known(s) for s in weight.shape[2:]]
     sizes = []
     for d in range(spatial):
         reach = dilations[d] * (kernel[d] - 1) + 1
@@ -170,8 +174,8 @@ def _phased(
     sizes: list[Expr],
     steps: list[int],
     pads: list[int],
-    kernel: list[int],
-    groups: int,
+    kernel: list[Length],
+    groups: Length,
 ) -> Tensor:
     """The transposed convolution by phases: output y is phase p = (y + pad) % stride at place
     a = (y + pad) // stride, and sums w[p + stride*u] * in[a - u] over u."""
@@ -194,8 +198,8 @@ def _phased(
             back = taps[d] - 1 - r[1 + d]  # the last tap first, so that positions rise with it
             position = simplify(i[2 + len(split) + d] - back)
             tap = simplify(phases.get(d, const(0)) + back * steps[d])
-            in_image += inside(position, x.shape[2 + d], taps[d] > 1, True)
-            in_kernel += inside(tap, const(kernel[d]), False, bool(kernel[d] % steps[d]))
+            in_image += inside(position, x.shape[2 + d], taps[d] != 1, True)
+            in_kernel += inside(tap, as_expr(kernel[d]), False, kernel[d] % steps[d] != 0)
             at.append(position)
             chosen.append(tap)
         element = select(all_of(in_image), body.read(x, [i[0], channel, *at], wide), const(0, wide))
@@ -207,7 +211,7 @@ def _phased(
 
     channels = simplify(per_group * groups)
     shape = (x.shape[0], channels, *(const(steps[d]) for d in split), *places)
-    phased = b.contract(shape, [inner, *map(const, taps)], wide, make)
+    phased = b.contract(shape, [inner, *map(as_expr, taps)], wide, make)
 
     def joined(body: Body, i: list[Expr]) -> Expr:
         moved = [i[2 + d] + pads[d] for d in range(spatial)]
@@ -226,7 +230,7 @@ def _conv(
     stride: Value = 1,
     padding: Value = 0,
     dilation: Value = 1,
-    groups: int = 1,
+    groups: Length = 1,
     *_: Value,
 ) -> Tensor:
     return convolve(b, x, w, bias, stride, padding, dilation, groups)
@@ -240,7 +244,7 @@ def _transpose(
     stride: Value = 1,
     padding: Value = 0,
     output_padding: Value = 0,
-    groups: int = 1,
+    groups: Length = 1,
     dilation: Value = 1,
     *_: Value,
 ) -> Tensor:
@@ -257,7 +261,7 @@ def _general(
     dilation: Value,
     is_transposed: bool,
     output_padding: Value,
-    groups: int,
+    groups: Length,
     *_: Value,
 ) -> Tensor:
     if is_transposed:

@@ -1,8 +1,9 @@
-"""Discrete Fourier transforms along one dimension of known length, of sums of products.
+"""Discrete Fourier transforms along one dimension, those of known length by sums of products.
 
 Short lengths are a product with the matrix of roots of unity. Others split as n = p q into
 transforms of p and of q with factors between them (Cooley and Tukey, 1965), prime ones become a
 convolution of a power of two (Bluestein, 1970). Roots are computed in float64 from exact phases.
+Lengths that the program finds are the subject of `fourier_found.py`.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ from functools import lru_cache
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType
-from tensorscript.dialects.te.expr import Expr, binary, select
+from tensorscript.base.dtypes import DType, float64
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder
 from .complex_numbers import conj, mul
 from .complex_pointwise import complex_pointwise
 from .complex_product import multilinear
 from .complex_tensors import AnyTensor
+from .elements import as_expr
 from .emission import Body
+from .fourier_found import transform_found
 from .linalg import linear
 from .slicing import narrow
 from .values import ComplexTensor, Tensor
@@ -31,6 +34,7 @@ DIRECT = 64
 DIRECT_REAL = 512
 """The same of real numbers, where half of the matrix does; of primes, where splitting does not."""
 
+Length = int | Expr
 Table = tuple[np.ndarray, np.ndarray]
 """Real and imaginary parts."""
 
@@ -95,7 +99,7 @@ def _product(b: Builder, x: AnyTensor, weights: ComplexTensor) -> ComplexTensor:
 
 
 def transform(
-    b: Builder, x: AnyTensor, n: int, sign: int, dtype: DType, count: int | None = None
+    b: Builder, x: AnyTensor, n: Length, sign: int, dtype: DType, count: Length | None = None
 ) -> ComplexTensor:
     """Sums of x[.., j] exp(sign 2 pi i j k / n), unscaled, along the last dimension of size n.
 
@@ -105,9 +109,12 @@ def transform(
         count: how many frequencies (default: n).
     """
     kept = n if count is None else count
+    if isinstance(n, Expr):
+        return transform_found(b, x, n, sign, dtype, as_expr(kept))
     is_real, p = isinstance(x, Tensor), _split(n)
     if n <= (DIRECT_REAL if is_real or p == 1 else DIRECT):
         return _product(b, x, constant(b, roots(n, kept, sign, dtype), dtype))
+    assert isinstance(kept, int)  # as n is
     out = _convolved(b, x, n, sign, dtype) if p == 1 else _factored(b, x, p, n // p, sign, dtype)
     return out if kept == n else _first(b, out, kept)
 
@@ -142,17 +149,17 @@ def _convolved(b: Builder, x: AnyTensor, n: int, sign: int, dtype: DType) -> Com
     return complex_pointwise(b, mul, _first(b, transform(b, found, m, 1, dtype), n), chirp)
 
 
-def real_inverse(b: Builder, x: ComplexTensor, n: int, dtype: DType) -> Tensor:
+def real_inverse(b: Builder, x: ComplexTensor, n: Length, dtype: DType) -> Tensor:
     """The real signal of n samples whose spectrum begins with the n // 2 + 1 numbers of `x`; it is
     not scaled, and imaginary parts that such a spectrum does not have are not read."""
-    if n <= DIRECT_REAL:
+    if isinstance(n, int) and n <= DIRECT_REAL:
         table = constant(b, inverse_real_roots(n, dtype), dtype)
         parts = zip(x.elements, table.elements, strict=True)
         return b.apply("aten::add", *(linear(b, part, weights) for part, weights in parts))
     return transform(b, hermitian(b, x, n), n, 1, dtype).real
 
 
-def hermitian(b: Builder, x: ComplexTensor, n: int) -> ComplexTensor:
+def hermitian(b: Builder, x: ComplexTensor, n: Length) -> ComplexTensor:
     """All of a spectrum of which `x` is the first half: the rest mirrors it."""
     half = n // 2 + 1
 
@@ -163,7 +170,7 @@ def hermitian(b: Builder, x: ComplexTensor, n: int) -> ComplexTensor:
             e = body.read(t, [*i[:-1], at], t.dtype)
             return select(inside, e, -e) if is_imaginary else e
 
-        return b.compute([*x.shape[:-1], n], t.dtype, make)
+        return b.compute([*x.shape[:-1], as_expr(n)], t.dtype, make)
 
     return ComplexTensor(part(x.real, False), part(x.imag, True))
 
@@ -172,13 +179,16 @@ def conjugated(b: Builder, x: ComplexTensor) -> ComplexTensor:
     return complex_pointwise(b, conj, x)
 
 
-def scaled(b: Builder, x: AnyTensor, factor: float) -> AnyTensor:
+def scaled(b: Builder, x: AnyTensor, factor: float | Expr) -> AnyTensor:
     return x if factor == 1 else b.apply("aten::mul", x, factor)
 
 
-def scale_of(norm: str | None, lengths: Sequence[int], is_inverse: bool) -> float:
+def scale_of(norm: str | None, lengths: Sequence[Length], is_inverse: bool) -> float | Expr:
     """What a transform is multiplied by; `norm` says which way the whole factor goes."""
+    if norm != "ortho" and (norm == "forward") == is_inverse:
+        return 1
     total = math.prod(lengths)
-    if norm == "ortho":
-        return 1 / math.sqrt(total)
-    return 1 / total if (norm == "forward") != is_inverse else 1
+    if isinstance(total, int):
+        return 1 / math.sqrt(total) if norm == "ortho" else 1 / total
+    count = cast(total, float64)
+    return const(1.0, float64) / (call("sqrt", count) if norm == "ortho" else count)

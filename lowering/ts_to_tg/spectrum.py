@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import complex_dtype, float64, real_dtype
-from tensorscript.dialects.te.expr import Expr, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, complex_of
-from .dims import dimension, dtype_of, literal, sizes_of
+from .dims import dimension, dtype_of, sizes_of
+from .elements import as_expr, known
 from .emission import Body
-from .fourier import conjugated, real_inverse, scale_of, scaled, transform
+from .fourier import Length, conjugated, real_inverse, scale_of, scaled, transform
 from .pointwise import float_type
+from .sizes import same_size
 from .values import ComplexTensor, Tensor, Value
 
 Row = Callable[..., Value]
@@ -43,25 +45,41 @@ def _complex(b: Builder, x: AnyTensor) -> ComplexTensor:
     return complex_of(b, found, complex_dtype(found.dtype))
 
 
-def _known_length(b: Builder, n: Value) -> int:
-    if not isinstance(n, int):
-        b.cannot("a transform's length that is not known")
-    if n < 1:
-        b.error(f"Invalid number of data points ({n}) specified")
-    return n
+def _checked_length(b: Builder, n: Value) -> Length:
+    """A transform's length, at least 1; a number, or a size that the program finds."""
+    message = f"Invalid number of data points ({n}) specified"
+    b.check(known(binary("ge", as_expr(n), 1)), message)
+    length: Length = known(b.size(as_expr(n)))
+    return length
 
 
-def _size(b: Builder, x: AnyTensor, d: int) -> int:
-    return literal(b, x.shape[d], "a transform's length")
+def _size(x: AnyTensor, d: int) -> Length:
+    size: Length = known(x.shape[d])
+    return size
 
 
-def fitted(b: Builder, x: AnyTensor, d: int, n: int) -> AnyTensor:
+def fitted(b: Builder, x: AnyTensor, d: int, n: Length) -> AnyTensor:
     """`x` cut, or filled up with zeros, to n along d."""
-    size = _size(b, x, d)
-    if size >= n:
-        return x if size == n else b.apply("aten::narrow", x, d, 0, n)
+    size = _size(x, d)
+    if same_size(as_expr(size), as_expr(n)):
+        return x
+    if isinstance(size, Expr) or isinstance(n, Expr):
+        parts = x.elements if isinstance(x, ComplexTensor) else (x,)
+        found = [_fitted_found(b, part, d, as_expr(n)) for part in parts]
+        return ComplexTensor(*found) if len(found) == 2 else found[0]
+    if size > n:
+        return b.apply("aten::narrow", x, d, 0, n)
     behind = [0, 0] * (x.rank - 1 - d)
     return b.apply("aten::constant_pad_nd", x, [*behind, 0, n - size], 0)
+
+
+def _fitted_found(b: Builder, x: Tensor, d: int, n: Expr) -> Tensor:
+    """Where it is not known which of the two is longer."""
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        return select(i[d] < x.shape[d], body.read(x, i, x.dtype), const(0, x.dtype))
+
+    return b.compute([*x.shape[:d], n, *x.shape[d + 1 :]], x.dtype, make)
 
 
 def _along(b: Builder, x: AnyTensor, d: int, run: Callable[[AnyTensor], AnyTensor]) -> AnyTensor:
@@ -72,7 +90,7 @@ def _along(b: Builder, x: AnyTensor, d: int, run: Callable[[AnyTensor], AnyTenso
 
 
 def _forward(
-    b: Builder, x: AnyTensor, n: int, d: int, inverse: bool, half: bool = False
+    b: Builder, x: AnyTensor, n: Length, d: int, inverse: bool, half: bool = False
 ) -> AnyTensor:
     """Unscaled, along d; with `half` the frequencies up to n // 2 only."""
     dtype, count = real_dtype(x.dtype), n // 2 + 1 if half else n
@@ -80,7 +98,7 @@ def _forward(
     return _along(b, fitted(b, x, d, n), d, lambda t: transform(b, t, n, sign, dtype, count))
 
 
-def _to_real(b: Builder, x: ComplexTensor, n: int, d: int) -> AnyTensor:
+def _to_real(b: Builder, x: ComplexTensor, n: Length, d: int) -> AnyTensor:
     """The unscaled real signal of n samples along d, of half of its spectrum."""
     dtype = real_dtype(x.dtype)
 
@@ -105,7 +123,7 @@ def _transform(inverse: bool) -> Row:
         b: Builder, x: AnyTensor, n: Value = None, dim: Value = -1, norm: Value = None, *_: Value
     ) -> AnyTensor:
         d = _place(b, x, dim)
-        length = _known_length(b, _size(b, x, d) if n is None else n)
+        length = _checked_length(b, _size(x, d) if n is None else n)
         out = _forward(b, floating(b, x), length, d, inverse)
         return scaled(b, out, scale_of(norm, [length], inverse))
 
@@ -116,7 +134,7 @@ def _rfft(
     b: Builder, x: AnyTensor, n: Value = None, dim: Value = -1, norm: Value = None, *_: Value
 ) -> AnyTensor:
     d = _place(b, x, dim)
-    length = _known_length(b, _size(b, x, d) if n is None else n)
+    length = _checked_length(b, _size(x, d) if n is None else n)
     out = _forward(b, _real(b, "rfft", x), length, d, False, half=True)
     return scaled(b, out, scale_of(norm, [length], False))
 
@@ -125,7 +143,7 @@ def _irfft(
     b: Builder, x: AnyTensor, n: Value = None, dim: Value = -1, norm: Value = None, *_: Value
 ) -> AnyTensor:
     d = _place(b, x, dim)
-    length = _known_length(b, 2 * (_size(b, x, d) - 1) if n is None else n)
+    length = _checked_length(b, 2 * (_size(x, d) - 1) if n is None else n)
     out = _to_real(b, _complex(b, x), length, d)
     return scaled(b, out, scale_of(norm, [length], True))
 
@@ -150,7 +168,7 @@ def _ihfft(
 
 def _places(
     b: Builder, x: AnyTensor, sizes: Value, dims: Value, real_length: bool
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, Length]]:
     """(dimension, length) of each; the last of half a spectrum has twice its size less 2.
 
     Args:
@@ -170,8 +188,8 @@ def _places(
     for k, d in enumerate(found):
         if lengths[k] == -1:
             is_half = real_length and k == len(found) - 1
-            lengths[k] = 2 * (_size(b, x, d) - 1) if is_half else _size(b, x, d)
-    return [(d, _known_length(b, n)) for d, n in zip(found, lengths, strict=True)]
+            lengths[k] = 2 * (_size(x, d) - 1) if is_half else _size(x, d)
+    return [(d, _checked_length(b, n)) for d, n in zip(found, lengths, strict=True)]
 
 
 def _transform_all(inverse: bool) -> Row:
@@ -234,12 +252,12 @@ def _frequencies(half: bool) -> Row:
 
     def row(b: Builder, n: Value, d: Value = 1.0, dtype: Value = None, *_: Value) -> AnyTensor:
         kind = dtype_of(dtype, b.default_dtype)
-        count = _known_length(b, n)
+        count = _checked_length(b, n)
 
         def make(body: Body, i: list[Expr]) -> Expr:
             above = i[0] * 2 >= count + count % 2
             at = i[0] if half else select(above, i[0] - count, i[0])
-            return cast(at, float64) / (body.scalar(d, float64) * const(count, float64))
+            return cast(at, float64) / (body.scalar(d, float64) * body.scalar(count, float64))
 
         return b.compute(sizes_of(b, [count // 2 + 1 if half else count]), kind, make)
 

@@ -7,59 +7,69 @@ of unity, so that the transform of all frames is one product, of a constant wind
 from __future__ import annotations
 
 from tensorscript.base.dtypes import complex_dtype, float64, real_dtype
-from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
+from tensorscript.dialects.te.expr import Expr, all_of, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_product import multilinear
 from .complex_tensors import AnyTensor, as_real, complex_of
-from .dims import literal
-from .elements import known
+from .elements import as_expr, known
 from .emission import Body
-from .fourier import DIRECT_REAL, constant, real_inverse, roots, scaled, transform
+from .fourier import DIRECT_REAL, Length, constant, real_inverse, roots, scaled, transform
 from .linalg import linear
-from .sizes import simplify
+from .sizes import same_size, simplify
 from .spectrum import fitted, floating
 from .values import ComplexTensor, Tensor, Value
 
 
-def _lengths(b: Builder, n: Value, hop: Value, win: Value) -> tuple[int, int, int]:
+def _lengths(b: Builder, n: Value, hop: Value, win: Value) -> tuple[Length, Length, Length]:
     """Samples of a transform, of a step, of the window."""
-    if not all(v is None or isinstance(v, int) for v in (n, hop, win)):
-        b.cannot("a transform's length that is not known")
     step, length = n // 4 if hop is None else hop, n if win is None else win
-    if step <= 0:
-        b.error(f"stft(...): expected hop_length > 0, but got hop_length={step}")
-    if not 0 < length <= n:
-        b.error(f"stft(...): expected 0 < win_length <= n_fft, but got win_length={length}")
-    return n, step, length
+    b.check(
+        known(binary("gt", as_expr(step), 0)),
+        f"stft(...): expected hop_length > 0, but got hop_length={step}",
+    )
+    fits = all_of([binary("gt", as_expr(length), 0), binary("le", as_expr(length), as_expr(n))])
+    message = f"stft(...): expected 0 < win_length <= n_fft, but got win_length={length}"
+    b.check(known(fits), message)
+    samples, step, length = (known(b.size(as_expr(v))) for v in (n, step, length))
+    return samples, step, length
 
 
-def _window(b: Builder, window: Value, length: int, n: int, like: AnyTensor) -> Tensor | None:
+def _window(b: Builder, window: Value, length: Length, n: Length, like: AnyTensor) -> Tensor | None:
     """The window in the middle of n samples; None if it is 1 everywhere."""
+    is_whole = same_size(as_expr(length), as_expr(n))
     if window is None:
-        if length == n:
+        if is_whole:
             return None
-        window = b.full([length], 1, real_dtype(like.dtype))
+        window = b.full([as_expr(length)], 1, real_dtype(like.dtype))
     if isinstance(window, ComplexTensor):
         b.cannot("a complex window")
-    if window.rank != 1 or literal(b, window.shape[0], "the window's length") != length:
-        b.error(
-            f"expected a 1D window tensor of size equal to win_length={length}, but got window"
-            f" with size [{', '.join(map(str, window.shape))}]"
-        )
+    message = (
+        f"expected a 1D window tensor of size equal to win_length={length}, but got window"
+        f" with size [{', '.join(map(str, window.shape))}]"
+    )
+    if window.rank != 1:
+        b.error(message)
+    b.require_same(window.shape[0], as_expr(length), message)
     left = (n - length) // 2
     found = b.cast(window, real_dtype(like.dtype))
-    if length == n:
+    if is_whole:
         return found
     return b.apply("aten::constant_pad_nd", found, [left, n - length - left], 0)
 
 
+def _root(n: Length, power: float) -> float | Expr:
+    if isinstance(n, int):
+        return float(n**power)
+    return binary("pow", cast(n, float64), const(power, float64))
+
+
 def _spectra(
-    b: Builder, frames: AnyTensor, window: Tensor | None, n: int, count: int
+    b: Builder, frames: AnyTensor, window: Tensor | None, n: Length, count: Length
 ) -> ComplexTensor:
     """Of frames (.., n) in the rows, `count` frequencies each."""
     dtype = real_dtype(frames.dtype)
-    if n > DIRECT_REAL:
+    if isinstance(n, Expr) or isinstance(count, Expr) or n > DIRECT_REAL:
         shaped = frames if window is None else b.apply("aten::mul", frames, window)
         return transform(b, shaped, n, -1, dtype, count)
     table = constant(b, roots(n, count, -1, dtype), dtype)
@@ -89,7 +99,7 @@ def _stft(
         b.error("stft requires the return_complex parameter be given for real inputs")
     samples = x.shape[-1]
     b.check(
-        known(all_of([binary("le", n, samples), binary("gt", const(n), 0)])),
+        known(all_of([binary("le", n, samples), binary("gt", as_expr(n), 0)])),
         f"stft(...): expected 0 < n_fft < {samples}, but got n_fft={n}",
     )
     signal = floating(b, x)
@@ -100,7 +110,7 @@ def _stft(
     shape = _window(b, window, length, n, signal)
     out = _spectra(b, frames, shape, n, n // 2 + 1 if half else n)
     turned: AnyTensor = b.apply("aten::transpose", out, -1, -2)
-    turned = scaled(b, turned, n**-0.5 if normalized else 1)
+    turned = scaled(b, turned, _root(n, -0.5) if normalized else 1)
     if return_complex or return_complex is None:
         return turned
     assert isinstance(turned, ComplexTensor)
@@ -128,11 +138,11 @@ def _stft_centred(
     return _stft(b, x, n_fft, hop_length, win_length, window, *rest)
 
 
-def _overlapped(b: Builder, frames: Tensor, n: int, hop: int) -> Tensor:
+def _overlapped(b: Builder, frames: Tensor, n: Length, hop: Length) -> Tensor:
     """Frames (.., T, n) added up, each `hop` samples after the one before."""
     count = frames.shape[-2]
     total = simplify((count - 1) * hop + n)
-    reach = -(-n // hop)
+    reach = simplify(as_expr((n + hop - 1) // hop))
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         frame = i[-1] // hop - r[0]
@@ -141,7 +151,7 @@ def _overlapped(b: Builder, frames: Tensor, n: int, hop: int) -> Tensor:
         value = body.read(frames, [*i[:-1], frame, at], frames.dtype)
         return select(inside, value, const(0, frames.dtype))
 
-    return b.reduce([*frames.shape[:-2], total], [const(reach)], frames.dtype, "add", make)
+    return b.reduce([*frames.shape[:-2], total], [reach], frames.dtype, "add", make)
 
 
 def _istft(
@@ -167,9 +177,9 @@ def _istft(
     dtype = real_dtype(x.dtype)
     shape = _window(b, window, win, n, x)
     if shape is None:
-        shape = b.full([n], 1, dtype)
+        shape = b.full([as_expr(n)], 1, dtype)
     spectrum = b.apply("aten::transpose", x, -1, -2)
-    factor = (n**0.5 if normalized else 1) / n
+    factor = _root(n, -0.5 if normalized else -1.0)
     if return_complex:
         frames: AnyTensor = transform(b, fitted(b, spectrum, x.rank - 1, n), n, 1, dtype)
     else:

@@ -1,0 +1,99 @@
+"""Operators over named sizes: compiled once, called with several shapes, against eager mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import Tensor
+
+F = ts.nn.functional
+
+
+def spectra(x: Tensor):
+    real = ts.fft.rfft(x)
+    return (
+        real,
+        ts.fft.fft(x, norm="ortho"),
+        ts.fft.irfft(real, n=x.size(1)),
+    )
+
+
+def correlated(x: Tensor, y: Tensor):
+    """By the spectra of both, as signals of unlike lengths are convolved."""
+    n = x.size(1) + y.size(1) - 1
+    return ts.fft.irfft(ts.fft.rfft(x, n=n) * ts.fft.rfft(y, n=n), n=n)
+
+
+def there_and_back(x: Tensor, window: Tensor):
+    frames = ts.stft(x, window.size(0), window=window + 0.1, return_complex=True)
+    return frames, ts.istft(frames, window.size(0), window=window + 0.1)
+
+
+def filtered(x: Tensor, w: Tensor):
+    """A filter a channel, as many as there are."""
+    return F.conv1d(x, w, groups=x.size(1), padding=w.size(2) - 1)
+
+
+def enlarged(x: Tensor, w: Tensor):
+    return F.conv_transpose2d(x, w, stride=2, padding=1), F.conv2d(x, w, padding="same")
+
+
+def pooled_beyond_the_edge(x: Tensor):
+    return F.max_pool1d(x, 3, 2, 1, ceil_mode=True), F.avg_pool1d(x, 4, 3, 2, ceil_mode=True)
+
+
+Shapes = tuple[tuple[int, ...], ...]
+Specs = tuple[tuple[int | str, ...], ...]
+ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
+    (spectra, ((2, "N"),), (((2, 2),), ((2, 7),), ((2, 16),), ((2, 65),))),
+    (correlated, ((2, "N"), (2, "K")), (((2, 30), (2, 5)), ((2, 60), (2, 5)), ((2, 9), (2, 14)))),
+    (there_and_back, (("B", "L"), ("K",)), (((2, 64), (16,)), ((3, 90), (15,)))),
+    (filtered, ((1, "C", "L"), ("C", 1, "K")), (((1, 3, 20), (3, 1, 5)), ((1, 5, 8), (5, 1, 4)))),
+    (enlarged, ((2, "C", "H", "W"), ("C", "C", "K", "J")),
+     (((2, 3, 6, 5), (3, 3, 3, 4)), ((2, 2, 4, 9), (2, 2, 5, 2)))),
+    (pooled_beyond_the_edge, ((1, "C", "L"),), (((1, 2, 6),), ((1, 2, 7),), ((1, 3, 8),))),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "specs", "calls"), ROWS, ids=lambda v: getattr(v, "__name__", "")
+)
+def test_compiled_once(
+    program: Callable[..., Any], specs: Specs, calls: tuple[Shapes, ...]
+) -> None:
+    taken = tuple(ts.TensorSpec(shape, ts.float32) for shape in specs)
+    compiled = ts.compile(program, taken, cache=False, fallback="error")
+    kernels = len(compiled.stats.native)
+    for shapes in calls:
+        rng = np.random.default_rng(len(calls))
+        given = [rng.standard_normal(s, np.float32) for s in shapes]
+        wanted = _arrays(program(*map(ts.from_numpy, given)))
+        found = _arrays(compiled(*given))
+        for w, f in zip(wanted, found, strict=True):
+            assert f.shape == w.shape
+            np.testing.assert_allclose(f, w, rtol=2e-5, atol=2e-5 * max(1.0, abs(w).max(initial=0)))
+    assert compiled.stats.is_native and len(compiled.stats.native) == kernels
+
+
+def _arrays(value: Any) -> list[np.ndarray]:
+    if isinstance(value, tuple | list):
+        return [a for v in value for a in _arrays(v)]
+    return [np.asarray(value)]
+
+
+def test_lengths_are_checked() -> None:
+    taken = (ts.TensorSpec((2, "L"), ts.float32), ts.TensorSpec(("K",), ts.float32))
+    compiled = ts.compile(framed, taken, cache=False, fallback="error")
+    x = np.ones((2, 40), np.float32)
+    compiled(x, np.ones(8, np.float32))
+    with pytest.raises(RuntimeError, match="expected a 1D window tensor of size equal to"):
+        compiled(x, np.ones(7, np.float32))
+
+
+def framed(x: Tensor, window: Tensor):
+    return ts.stft(x, 8, window=window, return_complex=True)
