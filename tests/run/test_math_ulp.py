@@ -38,9 +38,10 @@ DOMAIN: dict[str, tuple[float, float]] = {
     "cos": (-1e4, 1e4), "tan": (-1e3, 1e3), "asin": (-1, 1), "acos": (-1, 1), "atan": (-20, 20),
     "erf": (-4.5, 4.5), "erfc": (-4, 9), "gelu": (-1, 9),
 }  # fmt: skip
-LIMIT = {"gelu": 6.0, "sigmoid": 3.0, "tanh": 2.5, "tan": 2.5, "sinh": 2.5, "cosh": 2.0,
-         "erfc": 4.5, "atan2": 2.5, "pow": 2.0, "acos": 2.0, "asin": 2.0, "atan": 2.0,
-         "log1p": 2.0}  # fmt: skip
+LIMIT = {"gelu": 6.0, "sigmoid": 3.0, "rsqrt": 1.5, "erfc": 4.5, "atan": 1.5, "atan2": 1.5,
+         "expm1": 1.4, "log2": 1.25, "log10": 1.25, "tan": 1.2}  # fmt: skip
+USUAL_LIMIT = 1.1
+TABLED = ("exp", "exp2", "sigmoid", "tanh", "erf", "gelu")
 
 
 def samples(fn: str, dtype: str, count: int) -> NDArray[np.floating]:
@@ -79,19 +80,49 @@ def measure_binary(fn: str, dtype: str, count: int = 20000) -> float:
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("fn", sorted(REFERENCE))
 def test_ulps(fn: str, dtype: str) -> None:
-    assert measure(fn, dtype) <= LIMIT.get(fn, 1.5)
+    assert measure(fn, dtype) <= LIMIT.get(fn, USUAL_LIMIT)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
-@pytest.mark.parametrize("fn", ["exp", "exp2", "sigmoid", "erf", "gelu"])
+@pytest.mark.parametrize("fn", TABLED)
 def test_ulps_by_the_instructions_of_this_machine(fn: str, dtype: str) -> None:
-    assert measure(fn, dtype, target=host()) <= LIMIT.get(fn, 1.5)
+    assert measure(fn, dtype, target=host()) <= LIMIT.get(fn, USUAL_LIMIT)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 @pytest.mark.parametrize("fn", ["pow", "atan2"])
 def test_ulps_of_two_operands(fn: str, dtype: str) -> None:
-    assert measure_binary(fn, dtype) <= LIMIT[fn]
+    assert measure_binary(fn, dtype) <= LIMIT.get(fn, USUAL_LIMIT)
+
+
+def theirs(torch: Any, fn: str, x: NDArray[np.floating]) -> NDArray[np.floating]:
+    f = torch.nn.functional.gelu if fn == "gelu" else getattr(torch, fn)
+    result: NDArray[np.floating] = f(torch.from_numpy(x)).numpy()
+    return result
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("fn", sorted(REFERENCE))
+def test_error_is_at_most_twice_that_of_pytorch(fn: str, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = samples(fn, dtype, 20000)
+    wanted = REFERENCE[fn](x.astype(LONG))
+    ours = ulps(evaluate(fn, dtype, x, lanes=16 if dtype == "f32" else 8, target=host()),
+                wanted, dtype)  # fmt: skip
+    # Random samples find a maximum only nearly: a tenth of an ulp of room.
+    assert ours <= 2 * ulps(theirs(torch, fn, x), wanted, dtype) + 0.1
+
+
+def multiples_of_half_pi(dtype: str) -> NDArray[np.floating]:
+    return (np.arange(1, 60000, 7) * np.pi / 2).astype(np.float32 if dtype == "f32" else np.float64)
+
+
+@pytest.mark.parametrize("fn", ["sin", "cos"])
+def test_ulps_where_little_is_left_of_a_large_argument(fn: str) -> None:
+    x = multiples_of_half_pi("f32")
+    wanted = REFERENCE[fn](x.astype(LONG))
+    assert ulps(evaluate(fn, "f32", x), wanted, "f32") <= USUAL_LIMIT
 
 
 def table() -> str:
@@ -99,17 +130,21 @@ def table() -> str:
         "# The math library",
         "",
         "Largest error in units in the last place over random samples against 64-bit-mantissa",
-        "references (float64 for erf and erfc), without tables (with AVX-512 exp, sigmoid and gelu",
-        "use them, within 3 units). Written by `python tests/run/test_math_ulp.py docs/math.md`.",
+        "references (float64 for erf and erfc): by plain instructions, and by those of AVX-512,",
+        "where registers serve as tables. None is more than twice PyTorch's own. Written by",
+        "`python tests/run/test_math_ulp.py docs/math.md`.",
         "",
-        "| function | float32 | float64 |",
-        "|---|---|---|",
+        "| function | float32 | float64 | float32, AVX-512 | float64, AVX-512 |",
+        "|---|---|---|---|---|",
     ]
     for fn in sorted(REFERENCE):
-        lines.append(f"| {fn} | {measure(fn, 'f32'):.2f} | {measure(fn, 'f64'):.2f} |")
+        plain = [measure(fn, dtype) for dtype in ("f32", "f64")]
+        tabled = [measure(fn, dtype, target=host()) for dtype in ("f32", "f64")]
+        row = [f"{error:.2f}" for error in (*plain, *(tabled if fn in TABLED else ()))]
+        lines.append(f"| {fn} | {' | '.join((*row, *('same',) * (4 - len(row))))} |")
     for fn in ("atan2", "pow"):
-        row = [measure_binary(fn, dtype) for dtype in ("f32", "f64")]
-        lines.append(f"| {fn} | {row[0]:.2f} | {row[1]:.2f} |")
+        errors = [measure_binary(fn, dtype) for dtype in ("f32", "f64")]
+        lines.append(f"| {fn} | {errors[0]:.2f} | {errors[1]:.2f} | same | same |")
     return "\n".join(lines) + "\n"
 
 

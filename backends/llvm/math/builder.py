@@ -8,7 +8,7 @@ fast-math flags: the formulas rely on exact rounding steps.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -223,9 +223,10 @@ class Builder:
     def copysign(self, x: Value | float, sign: Value) -> Value:
         return self.intrinsic("copysign", x, sign)
 
-    def polynomial(self, x: Value, coefficients: tuple[float, ...]) -> Value:
+    def polynomial(self, x: Value, coefficients: Sequence[Value | float]) -> Value:
         """Horner's scheme, lowest coefficient first."""
-        result: Value = self.constant(coefficients[-1])
+        last = coefficients[-1]
+        result = last if isinstance(last, Value) else self.constant(last)
         for c in reversed(coefficients[:-1]):
             result = self.fma(result, x, c)
         return result
@@ -242,7 +243,7 @@ class Builder:
         n, sum_bits = self.round_to_step(x, factor)
         return n, self.steps_in(sum_bits)
 
-    def round_to_step(self, x: Value, factor: float, steps: int = 1) -> tuple[Value, Value]:
+    def round_to_step(self, x: Value, factor: Value | float, steps: int = 1) -> tuple[Value, Value]:
         """Nearest multiple of 1/steps (a power of two) of |x factor| < 2^(mantissa-2)/steps, and
         the bits of a number that has it in steps as its lowest ones.
 

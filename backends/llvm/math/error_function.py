@@ -6,7 +6,10 @@ import math
 
 from .builder import Builder, Value
 from .coefficients import ERF, ERFCX, LOG2ERFC, LOG2TAIL
-from .exponential import power_of_two
+from .exponential import at_most, power_of_two
+
+# Where erf turns from a polynomial to 1 - erfc.
+_NEAR = {"f32": 1.0, "f64": 0.9277}
 
 
 def _near_zero(b: Builder, x: Value) -> Value:
@@ -16,7 +19,7 @@ def _near_zero(b: Builder, x: Value) -> Value:
 
 def _tail(b: Builder, magnitude: Value) -> Value:
     """erfc(x) for 0.25 <= x as e^(-x^2) P(q)/(1+2x), q = (x-4)/(x+4); x^2 in two parts."""
-    x = b.select(magnitude > 28.0, 28.0, magnitude)
+    x = at_most(b, magnitude, 28.0)
     square = x * x
     rest = b.fma(x, x, -square)
     q = (x - 4.0) / (x + 4.0)
@@ -25,18 +28,17 @@ def _tail(b: Builder, magnitude: Value) -> Value:
 
 
 def _short_tail(b: Builder, magnitude: Value) -> Value:
-    """erfc(t) for 0.9277 <= t in float32, absolutely precise to an ulp of 1 - erfc(t): as 2^p with
-    a polynomial p, whose whole part goes into the exponent directly (no result is subnormal)."""
-    return power_of_two(
-        b, b.polynomial(b.select(magnitude > 3.93, 3.93, magnitude), LOG2ERFC["f32"])
-    )
+    """erfc(t) for 1 <= t in float32, absolutely precise to an ulp of 1 - erfc(t): as 2^(t q) with
+    a polynomial q; t q is not rounded before its whole part is taken off."""
+    t = at_most(b, magnitude, 3.93)
+    return power_of_two(b, t, b.polynomial(t, LOG2ERFC["f32"]))
 
 
 def erf(b: Builder, x: Value) -> Value:
     """Polynomial in x^2 near 0 (and for NaN); elsewhere 1 - erfc."""
     magnitude = b.abs(x)
     far = 1.0 - (_short_tail(b, magnitude) if b.dtype == "f32" else _tail(b, magnitude))
-    return b.select(magnitude >= 0.9277, b.copysign(far, x), _near_zero(b, x))
+    return b.select(magnitude >= _NEAR[b.dtype], b.copysign(far, x), _near_zero(b, x))
 
 
 def erfc(b: Builder, x: Value) -> Value:

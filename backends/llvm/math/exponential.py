@@ -1,4 +1,4 @@
-"""exp, exp2, expm1, sigmoid, tanh, sinh, cosh.
+"""exp, exp2, sigmoid.
 
 Argument reduction x = n ln2 + r with |r| <= ln2/2 and ln2 in two parts (Cody and Waite), or
 x log2(e) = n + f in the same way, a polynomial in r or f, then scaling by 2^n. Where registers are
@@ -9,7 +9,7 @@ tables n goes in steps of a 16th or an 8th, and a shorter polynomial is multipli
 from __future__ import annotations
 
 from .builder import Builder, Value
-from .coefficients import EXP, EXP2, EXP2_STEP, ROOTS
+from .coefficients import EXP2, EXP2_STEP, ROOTS
 from .registers import has_tables, lookup, scale
 
 LN2 = 0.6931471805599453
@@ -23,20 +23,19 @@ _EXP_RANGE = {"f32": (-104.0, 89.0), "f64": (-746.0, 710.0)}
 _EXP2_RANGE = {"f32": (-151.0, 129.0), "f64": (-1076.0, 1025.0)}
 
 
-def clamp(b: Builder, x: Value, low: float, high: float) -> Value:
-    """x within [low, high]; NaN passes through."""
-    x = b.select(x < low, low, x)
+def at_most(b: Builder, x: Value, high: float) -> Value:
+    """The lesser of the two; NaN passes through."""
     return b.select(x > high, high, x)
 
 
-def reduce_ln2(b: Builder, x: Value) -> tuple[Value, Value, Value]:
-    """(r, n as float, n as integer) with x = n ln2 + r."""
-    n, whole = b.round_magic(x, LOG2E)
-    r = b.fma(n, -LN2_HIGH[b.dtype], x)
-    return b.fma(n, -LN2_LOW[b.dtype], r), n, whole
+def clamp(b: Builder, x: Value, low: float, high: float) -> Value:
+    """x within [low, high]; NaN passes through."""
+    return at_most(b, b.select(x < low, low, x), high)
 
 
-def power_of_two(b: Builder, x: Value, factor: float = 1.0, factor_low: float = 0.0) -> Value:
+def power_of_two(
+    b: Builder, x: Value, factor: Value | float = 1.0, factor_low: float = 0.0
+) -> Value:
     """2^(x (factor + factor_low)), where that is in the range of `scale`."""
     roots = ROOTS[b.dtype] if has_tables(b) else (1.0,)
     n, sum_bits = b.round_to_step(x, factor, len(roots))
@@ -67,52 +66,7 @@ def exp2(b: Builder, x: Value) -> Value:
     return power_of_two(b, clamp(b, x, low, high))
 
 
-def expm1(b: Builder, x: Value) -> Value:
-    """2^n (e^r - 1) + (2^n - 1), the sum kept in two parts; all scaled by 1/2 against overflow."""
-    low, high = (-18.0, 89.0) if b.dtype == "f32" else (-38.0, 710.0)
-    y = clamp(b, x, low, high)
-    r, _, n = reduce_ln2(b, y)
-    half = b.power_of_two(n - 1)
-    base = half - 0.5
-    top = b.fma(half, r, base)
-    rest = b.fma(half, r, base - top)
-    result = (top + b.fma(half, r * r * b.polynomial(r, EXP[b.dtype]), rest)) * 2.0
-    tiny = b.abs(x) < 2.0 ** -(b.mantissa + 2)
-    return b.select(tiny, x, result)
-
-
 def sigmoid(b: Builder, x: Value) -> Value:
     """1/(1 + e^-x), 0 where e^-x overflows; conditions would cost as much as multiply-adds."""
     low, high = _EXP_RANGE[b.dtype]
     return 1.0 / (bounded_exp(b, -clamp(b, x, -high, -low)) + 1.0)
-
-
-def tanh(b: Builder, x: Value) -> Value:
-    """t/(t + 2) with t = e^2|x| - 1 as 2^n (e^r - 1) + (2^n - 1): near 0 n is 0 and r exact."""
-    magnitude = b.abs(x)
-    limit = 10.0 if b.dtype == "f32" else 20.0
-    bounded = b.select(magnitude > limit, limit, magnitude)
-    r, _, n = reduce_ln2(b, bounded + bounded)
-    less_one = b.fma(r * r, b.polynomial(r, EXP[b.dtype]), r)
-    power = b.power_of_two(n)
-    t = b.fma(power, less_one, power - 1.0)
-    return b.copysign(t / (t + 2.0), x)
-
-
-def sinh(b: Builder, x: Value) -> Value:
-    """(t + t/(t+1))/2 with t = e^|x| - 1; past e^|x|'s range (e^(|x|/2)/2) e^(|x|/2)."""
-    magnitude = b.abs(x)
-    t = b.call("expm1", magnitude)
-    middle = 0.5 * (t + t / (t + 1.0))
-    limit = 88.0 if b.dtype == "f32" else 709.0
-    half = b.call("exp", magnitude * 0.5)
-    result = b.select(magnitude > limit, (half * 0.5) * half, middle)
-    return b.copysign(b.select(magnitude < 2.0 ** -(b.mantissa // 2 + 2), magnitude, result), x)
-
-
-def cosh(b: Builder, x: Value) -> Value:
-    magnitude = b.abs(x)
-    e = b.call("exp", magnitude)
-    limit = 88.0 if b.dtype == "f32" else 709.0
-    half = b.call("exp", magnitude * 0.5)
-    return b.select(magnitude > limit, (half * 0.5) * half, b.fma(0.5, e, 0.5 / e))

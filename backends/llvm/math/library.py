@@ -16,7 +16,7 @@ from functools import lru_cache
 from tensorscript.backends.target import Target
 from tensorscript.base.errors import InternalError
 
-from . import exponential, inverse, logarithm, power, rounding, trigonometric
+from . import exponential, hyperbolic, inverse, logarithm, power, rounding, trigonometric
 from .builder import Builder, Value
 from .error_function import erf, erfc, gelu
 
@@ -27,11 +27,11 @@ Key = tuple[str, str, int]
 UNARY: dict[str, Unary] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
-    "expm1": exponential.expm1,
+    "expm1": hyperbolic.expm1,
     "sigmoid": exponential.sigmoid,
-    "tanh": exponential.tanh,
-    "sinh": exponential.sinh,
-    "cosh": exponential.cosh,
+    "tanh": hyperbolic.tanh,
+    "sinh": hyperbolic.sinh,
+    "cosh": hyperbolic.cosh,
     "log": logarithm.log,
     "log2": logarithm.log2,
     "log10": logarithm.log10,

@@ -7,20 +7,16 @@ from .coefficients import EXP, POWLOG
 from .exponential import LOG2E, clamp
 from .logarithm import decompose
 from .registers import scale
+from .words import fast_two_sum
 
 _LN2 = (0.6931471805599453, 2.3190468138462996e-17)
 _THIRD_LOW = 1.850371707708594e-17
 
 
-def _fast_two_sum(a: Value, c: Value) -> tuple[Value, Value]:
-    total = a + c
-    return total, c - (total - a)
-
-
 def _log_two_words(b: Builder, x: Value) -> tuple[Value, Value]:
     """log(x) of a positive finite x, to about 2^-65: 2s(1 + z/3 + z^2 P(z)), s = f/(2+f)."""
     e, f = decompose(b, x)
-    g, g_low = _fast_two_sum(b.constant(2.0), f)
+    g, g_low = fast_two_sum(b.constant(2.0), f)
     s = f / g
     s_low = b.fma(-s, g_low, b.fma(-s, g, f)) / g
     z = s * s
@@ -35,7 +31,7 @@ def _log_two_words(b: Builder, x: Value) -> tuple[Value, Value]:
     cubic_low = b.fma(double, w, -cubic) + b.fma(double, w_low, (s_low + s_low) * w)
     top = e * _LN2[0]
     top_low = b.fma(e, _LN2[0], -top) + e * _LN2[1]
-    high, low = _fast_two_sum(double, cubic)
+    high, low = fast_two_sum(double, cubic)
     low = low + (cubic_low + (s_low + s_low))
     # |top| is 0 or larger than |high|; with top = 0 the fast sum is exact the other way round.
     total = top + high
@@ -50,7 +46,7 @@ def _exp_two_words(b: Builder, high: Value, low: Value) -> Value:
     n, whole = b.round_magic(bounded * LOG2E)
     r = b.fma(n, -_LN2[0], bounded)
     r_low = b.fma(n, -_LN2[1], low)
-    total, rest = _fast_two_sum(r, r_low)
+    total, rest = fast_two_sum(r, r_low)
     rest = b.select(b.abs(r) > b.abs(r_low), rest, 0.0)
     tail = b.fma(total * total, b.polynomial(total, EXP["f64"]), rest)
     return scale(b, (total + tail) + 1.0, n, whole)
