@@ -18,6 +18,7 @@ from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.constants import Device, EnumRef
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.paths import below
 from tensorscript.lowering.ts_to_tg.specs import (
@@ -63,7 +64,10 @@ def tensor_of(value: Any) -> Tensor:
 def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
     if isinstance(value, Tensor):
-        return value._array, value.dtype
+        array = shown(value)
+        if value._sign is not None:  # writes would miss the tensor's own memory
+            array.setflags(write=False)
+        return array, value.dtype
     if is_foreign_tensor(value):
         if value.device.type != "cpu":
             raise GuardError(f"argument {name!r} is on {value.device}; expected a CPU tensor")

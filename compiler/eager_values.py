@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
 from .arguments import is_array, tensor_of
@@ -33,7 +34,7 @@ def from_tensors(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:
     """A value with its eager tensors, inside containers too, wrapped as the caller's kind."""
 
     def unpacked(leaf: Any) -> Any:
-        return wrap(leaf._array, leaf.dtype) if isinstance(leaf, Tensor) else leaf
+        return wrap(shown(leaf), leaf.dtype) if isinstance(leaf, Tensor) else leaf
 
     return _mapped(value, unpacked)
 

@@ -17,6 +17,7 @@ import numpy as np
 from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.base.errors import NotCompilable, UserError
 from tensorscript.dialects.te.data import ConstantData
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.runtime.values import ScriptObject
 
@@ -57,8 +58,9 @@ class _Writer:
         raise NotCompilable(f"an attribute of type {type(value).__name__} cannot be dumped")
 
     def tensor(self, value: Tensor) -> Any:
-        data = ConstantData(value._array)
-        self.arrays[data.digest] = np.ascontiguousarray(value._array)
+        array = shown(value)
+        data = ConstantData(array)
+        self.arrays[data.digest] = np.ascontiguousarray(array)
         shape = list(value._array.shape)
         grad = bool(value.requires_grad)
         return {"tensor": data.digest, "dtype": value.dtype.short, "shape": shape, "grad": grad}

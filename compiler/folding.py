@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.constants import (
     TensorLiteral,
 )
 from tensorscript.eager.device import device
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
@@ -127,7 +128,7 @@ def _constant(value: Any) -> object:
     """A run-time value as a constant of the dialect."""
     match value:
         case Tensor() if not value.is_quantized:
-            return TensorLiteral(value._array, value.dtype)
+            return TensorLiteral(shown(value), value.dtype)
         case device():
             return Device(str(value))
         case EnumValue():

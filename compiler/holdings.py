@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.eager.device import device
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
@@ -100,7 +101,7 @@ class _Walk:
         return is_known
 
     def _tensor(self, value: Tensor) -> None:
-        array = value._array
+        array = shown(value)
         self._word("tensor", value.dtype.short, array.shape, array.strides, value.requires_grad)
         if self._again((array.ctypes.data, array.shape, array.strides, array.dtype.str)):
             return

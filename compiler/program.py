@@ -15,6 +15,7 @@ from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral, V
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
 from tensorscript.eager.device import device
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
@@ -100,7 +101,7 @@ def object_value(target: ScriptObject, memo: dict[int, ObjectValue] | None = Non
 def _constant(value: Any, memo: dict[int, ObjectValue]) -> object:
     match value:
         case Tensor():
-            return TensorLiteral(value._array, value.dtype, value.requires_grad)
+            return TensorLiteral(shown(value), value.dtype, value.requires_grad)
         case ScriptObject():
             return object_value(value, memo)
         case list():

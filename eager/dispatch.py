@@ -9,7 +9,7 @@ and tell the listeners.
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import compress
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bool_
+from tensorscript.base.dtypes import QUANTIZED, DType, bool_
 from tensorscript.base.errors import (
     DimensionError,
     LinearAlgebraError,
@@ -40,7 +40,8 @@ from .kernels.strided import resize_
 from .layouts import laid_out_kernel
 from .memory_sharing import kept_apart
 from .modes import MODES
-from .storage import TensorBase, make, to_storage, value
+from .signs import has_sign, kernel_of_signed
+from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
 
@@ -97,16 +98,20 @@ def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
     return result
 
 
+def _kernel_for(found: Schema, bound: tuple[Any, ...]) -> Kernel:
+    """The kernel of an overload for values among which some are not read as they are stored."""
+    if any(map(is_quantized, bound)):
+        return kernel_of_quantized(found, _find(found.full_name))
+    plain = kernel_of(found.full_name)
+    return kernel_of_signed(found, plain) if any(map(has_sign, bound)) else plain
+
+
 def _cast(tensor: Any, dtype: DType) -> Any:
     return call_overload("aten::to.dtype", (tensor, dtype, False, False, None))
 
 
 def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
-    name = found.full_name
-    if any(map(is_quantized, bound)):
-        run = kernel_of_quantized(found, _find(name))
-    else:
-        run = kernel_of(name)
+    run = _kernel_for(found, bound) if MODES.has_readings else kernel_of(found.full_name)
     try:
         with np.errstate(all="ignore"):
             result = run(*bound)
@@ -174,12 +179,19 @@ def _checked(full_name: str, run: Kernel) -> Kernel:
     if (asks := DEMANDS.get(full_name)) is not None:
         run = _asked(asks, run)
     arguments = declared.arguments
-    at = next((k for k, a in enumerate(arguments) if _is_device(a)), None)
-    return _checked_dtypes(full_name, run if at is None else _on_cpu(at, run))
+    if (at := _first(arguments, "device", "Device")) is not None:
+        run = _on_cpu(at, run)
+    run = _checked_dtypes(full_name, run)
+    at = _first(arguments, "dtype", "ScalarType")
+    return run if at is None else _takes_quantized(at, declared, run)
 
 
-def _is_device(argument: Argument) -> bool:
-    return argument.name == "device" and argument.type.without_optional().kind == "Device"
+def _first(arguments: Sequence[Argument], name: str, kind: str) -> int | None:
+    """Where the argument of that name is, if it is of that kind."""
+    return next(
+        (k for k, a in enumerate(arguments)
+         if a.name == name and a.type.without_optional().kind == kind), None
+    )  # fmt: skip
 
 
 def _on_cpu(at: int, run: Kernel) -> Kernel:
@@ -195,6 +207,17 @@ def _on_cpu(at: int, run: Kernel) -> Kernel:
 def _asked(asks: Callable[..., None], run: Kernel) -> Kernel:
     def checked(*bound: Any) -> Any:
         asks(*bound)
+        return run(*bound)
+
+    return checked
+
+
+def _takes_quantized(at: int, declared: Schema, run: Kernel) -> Kernel:
+    """The kernel, unless the dtype that argument `at` names is a quantized one."""
+
+    def checked(*bound: Any) -> Any:
+        if bound[at] in QUANTIZED:
+            return kernel_of_quantized(declared, _find(declared.full_name))(*bound)
         return run(*bound)
 
     return checked
@@ -349,7 +372,7 @@ def _copied(view: Kernel) -> Kernel:
 
     def fresh(found: Any) -> Any:
         if isinstance(found, TensorBase):
-            return make(np.array(found._array, order="C"), found.dtype)
+            return make(np.array(shown(found), order="C"), found.dtype)
         return [fresh(x) for x in found]
 
     return lambda *bound: fresh(view(*bound))

@@ -13,7 +13,12 @@ from tensorscript.base.errors import ArgumentError
 
 @dataclass
 class Modes:
-    """The process's eager settings. Nothing below the eager folder reads them."""
+    """The process's eager settings. Nothing below the eager folder reads them.
+
+    Attributes:
+        has_readings: some tensor was made whose elements are not read as they are stored
+            (`storage.Reading`); until then no operator looks for one among its arguments.
+    """
 
     default_dtype: DType = float32
     grad_enabled: bool = True
@@ -24,6 +29,7 @@ class Modes:
     deterministic_warns: bool = False
     matmul_precision: str = "highest"
     warns_always: bool = False
+    has_readings: bool = False
 
 
 MODES = Modes()

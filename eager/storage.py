@@ -3,7 +3,7 @@
 `TensorBase` holds the data; `tensorscript.eager.tensor.Tensor` adds the operators. Kernels see
 tensors only through the functions here, so they need no import of the class with the operators:
 
-    array(t)          the stored NumPy array (bfloat16: its bits)
+    array(t)          the stored NumPy array (bfloat16: its bits), whatever the sign of `t`
     compute(t)        an array to calculate with: float16 and bfloat16 widened to float32
     wrap(a, dtype)    a tensor of `dtype` from an array, rounded to nearest even where it narrows
 """
@@ -37,8 +37,23 @@ Array = NDArray[Any]
 Number = bool | int | float | complex
 
 
+class Reading:
+    """How stored elements are read where they do not stand for themselves."""
+
+    def __post_init__(self) -> None:
+        MODES.has_readings = True
+
+
+@dataclass(frozen=True)
+class Sign(Reading):
+    """A view that shows the conjugates of what is stored, the negatives, or both."""
+
+    conjugated: bool = False
+    negated: bool = False
+
+
 @dataclass(frozen=True, eq=False)
-class Quantizer:
+class Quantizer(Reading):
     """What the integers of a quantized tensor stand for: (integer - zero_point) * scale.
 
     Attributes:
@@ -63,11 +78,12 @@ class TensorBase:
         _writes: how often the memory was written to, shared with views; None before the first.
         _lengths: of a nested tensor, how many rows each entry has (`kernels/nested.py`).
         _quantizer: of a quantized tensor, what its integers stand for (`quantization.py`).
+        _sign: of a conjugate or a negative that is a view, what it shows (`signs.py`).
     """
 
     __slots__ = (
         "__weakref__", "_array", "_base", "_computed", "_lengths", "_quantizer", "_requires_grad",
-        "_writes", "dtype",
+        "_sign", "_writes", "dtype",
     )  # fmt: skip
 
     _array: Array
@@ -78,12 +94,13 @@ class TensorBase:
     _writes: list[int] | None
     _lengths: Array | None
     _quantizer: Quantizer | None
+    _sign: Sign | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array if array.size else with_steps(array)
         self.dtype = dtype
         self._requires_grad = self._computed = False
-        self._base = self._writes = self._lengths = self._quantizer = None
+        self._base = self._writes = self._lengths = self._quantizer = self._sign = None
 
     @property
     def requires_grad(self) -> bool:
@@ -138,9 +155,22 @@ def array(t: TensorBase) -> Array:
     return t._array
 
 
+def shown(t: TensorBase) -> Array:
+    """What `t` shows, in its storage dtype: its array, or a copy where a sign changes it."""
+    return t._array if (sign := t._sign) is None else signed(t._array, sign, t.dtype)
+
+
+def signed(stored: Array, sign: Sign, dtype: DType) -> Array:
+    """Conjugates, negatives or both of stored elements, in the same strides."""
+    found = np.conj(stored) if sign.conjugated else stored
+    if not sign.negated:
+        return found
+    return to_storage(np.negative(numbers(found, dtype)), dtype)
+
+
 def value(t: TensorBase) -> Array:
-    """The numbers of `t`: its array, or float32 for bfloat16 (a copy)."""
-    return numbers(t._array, t.dtype)
+    """The numbers of `t`: its array, or a copy: float32 for bfloat16, what a sign changes."""
+    return numbers(t._array if t._sign is None else shown(t), t.dtype)
 
 
 def compute(t: TensorBase) -> Array:

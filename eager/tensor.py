@@ -25,7 +25,7 @@ from .index_demands import check_put
 from .indexing import gather, kinds_of, split
 from .memory_sharing import check_apart, check_partial, check_repeats
 from .modes import MODES
-from .storage import TENSOR_CLASS, Array, TensorBase, to_storage, value
+from .storage import TENSOR_CLASS, Array, TensorBase, shown, signed, to_storage, value
 from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
 from .tensor_operators import TensorOperators
@@ -93,7 +93,7 @@ def _assigned(source: Any, target: Tensor) -> Array:
     """
     if isinstance(source, TensorBase):
         same = source.dtype is target.dtype
-        found = source._array if same else to_storage(value(source), target.dtype)
+        found = shown(source) if same else to_storage(value(source), target.dtype)
         while found.ndim and found.shape[0] == 1:
             found = found[0]
         return found
@@ -135,7 +135,7 @@ class Tensor(
 
     # -- indexing -----------------------------------------------------------------------------
     def __getitem__(self, index: Any) -> Tensor:
-        if active_tracer() is not None or self._quantizer is not None:
+        if active_tracer() is not None or self._quantizer is not None or self._sign is not None:
             return subscript.get(self, index)  # type: ignore[no-any-return]  # always a Tensor
         view, advanced = split(self._array, index)
         made = Tensor(view if advanced is None else gather(view, advanced), self.dtype)
@@ -146,7 +146,7 @@ class Tensor(
         return made
 
     def __setitem__(self, index: Any, source: Any) -> None:
-        if active_tracer() is not None:
+        if active_tracer() is not None or self._sign is not None:
             subscript.put(self, index, source)
             return
         check_leaf(self)
@@ -203,7 +203,10 @@ class Tensor(
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:
         """Put a Python function of each element in its place."""
         found = [function(x) for x in value(self).reshape(-1).tolist()]
-        self._array[...] = to_storage(np.asarray(found), self.dtype).reshape(self._array.shape)
+        stored = to_storage(np.asarray(found), self.dtype)
+        if self._sign is not None:
+            stored = signed(stored, self._sign, self.dtype)
+        self._array[...] = stored.reshape(self._array.shape)
         return self
 
     def map_(self, other: Tensor, function: Callable[[Any, Any], Any]) -> Tensor:
@@ -276,7 +279,7 @@ def _old_constructor(data: Any, more: tuple[Any, ...]) -> tuple[Array, DType]:
     """`Tensor(sizes...)`: elements that are not initialised; `Tensor(data)`: a copy."""
     dtype = MODES.default_dtype
     if isinstance(data, TensorBase):
-        return data._array, data.dtype
+        return shown(data), data.dtype
     if isinstance(data, int) or (isinstance(data, tuple) and type(data) is not tuple):
         sizes = (data, *more) if isinstance(data, int) else data
         return np.zeros(sizes, dtype.numpy), dtype

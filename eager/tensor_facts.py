@@ -66,11 +66,13 @@ class TensorFacts(TensorBase):
     @property
     def data(self) -> Any:
         """The same memory without the gradient flag; assigning replaces the memory."""
-        return make(self._array, self.dtype)
+        made = make(self._array, self.dtype)
+        made._sign = self._sign
+        return made
 
     @data.setter
     def data(self, source: TensorBase) -> None:
-        self._array, self.dtype = source._array, source.dtype
+        self._array, self.dtype, self._sign = source._array, source.dtype, source._sign
 
     @property
     def T(self) -> Any:

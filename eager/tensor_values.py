@@ -18,7 +18,7 @@ from .dispatch import call
 from .dlpack import exported
 from .memory_format import element_strides, is_dense, laid_out
 from .printing import tensor_text
-from .storage import Array, TensorBase, make, value
+from .storage import Array, Sign, TensorBase, make, shown, value
 from .tracing import active_tracer
 
 
@@ -67,7 +67,8 @@ class TensorValues(TensorBase):
         recorded that could be lost.
 
         Raises:
-            OperatorError: the program asked for the gradient of this tensor, and not `force`.
+            OperatorError: the program asked for the gradient of this tensor, or it is a conjugate
+                that is a view, and not `force`.
             ArgumentError: the dtype is bfloat16, or a quantized one.
         """
         self._leaves("NumPy array")
@@ -78,11 +79,27 @@ class TensorValues(TensorBase):
             )
         if self.dtype is bfloat16 or self._quantizer is not None:
             raise ArgumentError(f"Got unsupported ScalarType {self.dtype.word}")
-        return self._array
+        if not force:
+            self._check_sign()
+        return shown(self)
+
+    def _check_sign(self) -> None:
+        """Refuse to show NumPy memory that holds other numbers than the tensor.
+
+        Raises:
+            OperatorError: the tensor is a conjugate or a negative that is a view.
+        """
+        if self._sign is not None:
+            kind = "conj" if self._sign.conjugated else "neg"
+            bit = "conjugate" if kind == "conj" else "negative"
+            raise OperatorError(
+                f"Can't call numpy() on Tensor that has {bit} bit set. Use "
+                f"tensor.resolve_{kind}().numpy() instead."
+            )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The numbers for NumPy's functions, bfloat16 as float32; also where a gradient is asked
-        for, as none is recorded."""
+        for, as none is recorded, and of a conjugate that is a view."""
         self._leaves("NumPy array")
         return np.array(value(self), dtype=dtype, copy=copy)
 
@@ -94,10 +111,13 @@ class TensorValues(TensorBase):
         """A capsule for other libraries, sharing memory.
 
         Raises:
-            DLPackError: a gradient is asked for, or NumPy cannot export the memory.
+            DLPackError: a gradient is asked for, the tensor is a conjugate that is a view, or
+                NumPy cannot export the memory.
         """
         if self._requires_grad:
             raise DLPackError("Can't export tensors that require gradient, use tensor.detach()")
+        if self._sign is not None and self._sign.conjugated:
+            raise DLPackError("Can't export tensors with the conjugate bit set")
         if self.dtype is bfloat16:
             return exported(self._array, **options)
         return self.numpy().__dlpack__(**options)
@@ -175,7 +195,7 @@ class TensorValues(TensorBase):
     def __reduce_ex__(self, protocol: Any) -> Any:
         a = self._array
         state = (type(self), np.ascontiguousarray(a).reshape(a.shape), element_strides(a),
-                 self.dtype, self._requires_grad, dict(self.__dict__))  # fmt: skip
+                 self.dtype, self._requires_grad, dict(self.__dict__), self._sign)  # fmt: skip
         return _rebuilt, state
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -190,7 +210,7 @@ class TensorValues(TensorBase):
                 "protocol at the moment."
             )
         made = _rebuilt(
-            type(self), self._array.copy(order="K"), None, self.dtype, self._requires_grad, {}
+            type(self), shown(self).copy(order="K"), None, self.dtype, self._requires_grad, {}
         )
         memo[id(self)] = made
         made.__dict__.update(deepcopy(self.__dict__, memo))
@@ -199,12 +219,12 @@ class TensorValues(TensorBase):
 
 def _rebuilt(
     kind: type[TensorBase], array: Array, strides: tuple[int, ...] | None, dtype: DType,
-    requires_grad: bool, attributes: dict[str, Any],
+    requires_grad: bool, attributes: dict[str, Any], sign: Sign | None = None,
 ) -> Any:  # fmt: skip
     """A tensor of class `kind` over `array`, in dense strides if they are given."""
     made: Any = kind.__new__(kind)
     dense = strides is not None and is_dense(array.shape, strides)
     TensorBase.__init__(made, laid_out(array, strides) if dense and strides else array, dtype)
-    made._requires_grad = requires_grad
+    made._requires_grad, made._sign = requires_grad, sign
     made.__dict__.update(attributes)
     return made

@@ -60,7 +60,7 @@ def written(target: TensorBase) -> None:
 def depends(made: Any, operands: Sequence[Any]) -> None:
     """`made` is computed from `operands`: it requires a gradient if one of them does."""
     if MODES.grad_enabled and _any_requires(operands):
-        for result in _tensors(made):
+        for result in tensors_in(made):
             if result.dtype.is_floating_point or result.dtype.is_complex:
                 result._requires_grad = result._computed = True
 
@@ -75,12 +75,13 @@ def _any_requires(operands: Sequence[Any]) -> bool:
     return False
 
 
-def _tensors(values: Any) -> Iterator[TensorBase]:
+def tensors_in(values: Any) -> Iterator[TensorBase]:
+    """The tensors among values, in lists and tuples too."""
     if isinstance(values, TensorBase):
         yield values
     elif isinstance(values, (list, tuple)):
         for x in values:
-            yield from _tensors(x)
+            yield from tensors_in(x)
 
 
 def check_leaf(target: TensorBase) -> None:
@@ -98,6 +99,15 @@ def check_leaf(target: TensorBase) -> None:
         )
 
 
+def _check_out(declared: Schema, bound: Sequence[Any]) -> None:
+    """Raise if a gradient would have to go through an `out=`."""
+    if MODES.grad_enabled and _any_requires(bound):
+        raise OperatorError(
+            f"{declared.base_name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad."
+        )
+
+
 def tracked(declared: Schema, run: Kernel) -> Kernel:
     """The kernel of an overload, with what its results remember."""
     if declared.is_mutable:
@@ -112,8 +122,8 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
     def with_views(*bound: Any) -> Any:
         made = run(*bound)
         base = bound[viewed]
-        for view in _tensors(made):
-            if view is not base and _same_memory(view, base):
+        for view in tensors_in(made):
+            if view is not base and same_memory(view, base):
                 shares(view, base)
                 if not carries:
                     view._base = None
@@ -129,12 +139,13 @@ def _viewing_any(run: Kernel) -> Kernel:
 
     def viewing(*bound: Any) -> Any:
         made = run(*bound)
-        for view in _tensors(made):
-            operands = [x for x in _tensors(bound) if x is not view]
-            if (base := next((x for x in operands if _same_memory(view, x)), None)) is not None:
+        operands = list(tensors_in(bound))
+        for view in tensors_in(made):
+            if any(view is x for x in operands):
+                continue
+            if (base := next((x for x in operands if same_memory(view, x)), None)) is not None:
                 shares(view, base)
-            if all(view is not x for x in _tensors(bound)):
-                depends(view, bound)
+            depends(view, bound)
         return made
 
     return viewing
@@ -156,7 +167,9 @@ def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
     checks = counts and declared.base_name not in _HIDDEN
 
     def with_writes(*bound: Any) -> Any:
-        targets = [t for k in places for t in _tensors(bound[k])]
+        targets = [t for k in places for t in tensors_in(bound[k])]
+        if declared.is_out:
+            _check_out(declared, bound)
         if checks:
             for target in targets:
                 check_leaf(target)
@@ -171,8 +184,13 @@ def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
     return with_writes
 
 
-def _same_memory(view: TensorBase, base: Any) -> bool:
-    if not isinstance(base, TensorBase) or view._array.base is None:
+def same_memory(view: TensorBase, base: Any) -> bool:
+    """Whether `view` shows memory of `base`."""
+    if not isinstance(base, TensorBase):
+        return False
+    if view._array is base._array:
+        return True
+    if view._array.base is None and base._array.base is None:
         return False
     if view._array.size == 0:
         return owner(view._array) is owner(base._array)
@@ -187,6 +205,11 @@ def _viewed(declared: Schema) -> int | None:
     return next(
         (k for k, a in enumerate(declared.arguments) if a.alias and a.type.kind == "Tensor"), None
     )
+
+
+def gives_views(declared: Schema) -> bool:
+    """Whether results may be views of arguments."""
+    return declared.base_name in _COMPOSED or _viewed(declared) is not None
 
 
 def _gives_tensors(declared: Schema) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import ArchiveError, ArgumentError
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
 MAX_HEADER = 100_000_000
@@ -117,7 +118,7 @@ def save(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = Non
     body = bytearray()
     for name, tensor in sorted(tensors.items(), key=_place):
         start = len(body)
-        array = np.ascontiguousarray(tensor._array)
+        array = np.ascontiguousarray(shown(tensor))
         body += array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         offsets = [start, len(body)]
         header[name] = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.errors import UserError
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
 ROOT = "result"
@@ -27,7 +28,7 @@ def flatten(value: Any, path: str = ROOT) -> Iterator[tuple[str, Any]]:
             for key, item in value.items():
                 yield from flatten(item, f"{path}.{key}")
         case Tensor():
-            yield path, value._array
+            yield path, shown(value)
         case _:
             yield path, value
 

@@ -155,7 +155,7 @@ class Capturer:
         raise ArchiveError(f"Cannot serialize a value of type {value.__class__.__name__}")
 
     def _tensor(self, value: Tensor) -> pickled.TensorRef:
-        made = self.storages.ref(value._array, value.dtype, value.requires_grad)
+        made = self.storages.ref_of(value)
         if (held := value._quantizer) is None:
             return made
         if held.axis is None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.dtypes import (
     BY_CODE,
@@ -15,7 +14,6 @@ from tensorscript.base.dtypes import (
     DType,
     bfloat16,
     complex_dtype,
-    real_dtype,
 )
 from tensorscript.base.errors import OperatorError
 
@@ -65,25 +63,6 @@ def to_layout(
     return to(self, dtype, copy, memory_format)
 
 
-def _parts(name: str) -> Kernel:
-    def run(self: Any) -> Any:
-        a = array(self)
-        if not self.dtype.is_complex and name == "imag":
-            raise OperatorError("imag is not implemented for tensors with non-complex dtypes.")
-        return make(a.real if name == "real" else a.imag, real_dtype(self.dtype))
-
-    return run
-
-
-def view_as_real(self: Any) -> Any:
-    """A view: the parts along a new last dimension."""
-    if not self.dtype.is_complex:
-        raise OperatorError("view_as_real is only supported for complex tensors")
-    a = array(self)
-    dtype = real_dtype(self.dtype)
-    return make(as_strided(a.real, (*a.shape, 2), (*a.strides, dtype.itemsize)), dtype)
-
-
 def view_as_complex(self: Any) -> Any:
     """A view: pairs along the last dimension as numbers."""
     a = array(self)
@@ -122,8 +101,5 @@ KERNELS: dict[str, Kernel] = {
     "aten::type_as": lambda self, other: to(self, other.dtype),
     **{f"aten::_cast_{word}": _cast(BY_WORD[word]) for word in CAST_WORDS},
     "aten::cpu": lambda self: self,
-    "aten::real": _parts("real"),
-    "aten::imag": _parts("imag"),
-    "aten::view_as_real": view_as_real,
     "aten::view_as_complex": view_as_complex,
 }

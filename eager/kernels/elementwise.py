@@ -61,11 +61,6 @@ def unary(fn: Callable[[Array], Any]) -> Kernel:
     return lambda self: wrap(fn(compute(self)), self.dtype)
 
 
-def conjugate(self: Any) -> Any:
-    """The conjugate; a real tensor itself."""
-    return wrap(np.conj(compute(self)), self.dtype) if self.dtype.is_complex else self
-
-
 def float_unary(fn: Callable[[Array], Any]) -> Kernel:
     """A kernel that answers in floating point."""
 
@@ -535,9 +530,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
     "complex": make_complex, "polar": polar, "frexp.Tensor": frexp, "angle": angle,
-    "conj": conjugate, "_conj": unary(np.conj), "conj_physical": unary(np.conj),
-    "resolve_conj": lambda self: self,
-    "resolve_neg": lambda self: self,
+    "conj_physical": unary(np.conj), "_conj_physical": unary(np.conj),
     "float_power.Tensor_Tensor": float_power, "float_power.Tensor_Scalar": float_power,
     "float_power.Scalar": float_power,
 }  # fmt: skip

@@ -368,39 +368,7 @@ def matrix_power(self: Any, n: int) -> Any:
     return wrap(np.linalg.matrix_power(compute(self), n), self.dtype)
 
 
-def matrix_transpose(name: str, conjugated: bool) -> Kernel:
-    """The last two dimensions exchanged: `mT`, and `mH` with the conjugate; scalars stay."""
-
-    def run(self: Any) -> Any:
-        a = array(self)
-        if a.ndim == 1:
-            raise OperatorError(
-                f"tensor.{name} is only supported on matrices or batches of matrices. Got "
-                f"{a.ndim}-D tensor."
-            )
-        swapped = a.swapaxes(-1, -2) if a.ndim else a[...]
-        is_changed = conjugated and self.dtype.is_complex
-        return make(swapped.conj() if is_changed else swapped, self.dtype)
-
-    return run
-
-
-def matrix_h(self: Any) -> Any:
-    """The conjugate transpose of one matrix; of a scalar its conjugate."""
-    a = array(self)
-    if a.ndim not in (0, 2):
-        more = " For batches of matrices, consider using tensor.mH" if a.ndim > 2 else ""
-        raise OperatorError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {a.ndim}-D tensor.{more}"
-        )
-    return make(a.T.conj() if self.dtype.is_complex else a.T, self.dtype)
-
-
 KERNELS: dict[str, Kernel] = {
-    "aten::mT": matrix_transpose("mT", conjugated=False),
-    "aten::mH": matrix_transpose("mH", conjugated=True),
-    "aten::adjoint": matrix_transpose("adjoint()", conjugated=True),
-    "aten::matrix_H": matrix_h,
     "aten::mm": mm,
     "aten::_int_mm": int_mm,
     "aten::bmm": bmm,

@@ -126,8 +126,6 @@ KERNELS: dict[str, Kernel] = {
         number_to_tensor(a), number_to_tensor(b)
     ),
     "aten::is_signed": lambda self: self.dtype is not bool_ and self.dtype.signed,
-    "aten::is_conj": _NEVER,  # conjugates are computed at once
-    "aten::is_neg": _NEVER,
     "aten::is_inference": _NEVER,
     "aten::is_distributed": _NEVER,
     "aten::is_pinned": lambda self, device=None: False,

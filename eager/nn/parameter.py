@@ -19,6 +19,7 @@ class Parameter(Tensor):
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
         super().__init__(source._array, source.dtype)
+        self._sign = source._sign
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:
@@ -38,5 +39,6 @@ class Buffer(Tensor):
     def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         source = lookup("empty")(0) if data is None else data
         super().__init__(source._array, source.dtype)
+        self._sign = source._sign
         self._requires_grad = source.requires_grad
         self.persistent = persistent

@@ -25,7 +25,7 @@ from tensorscript.dialects.ts.constants import (
 )
 from tensorscript.eager.foreign import converted, is_foreign_tensor
 from tensorscript.eager.packets import Packet
-from tensorscript.eager.storage import TensorBase
+from tensorscript.eager.storage import TensorBase, shown
 
 from .callables import Builtin, Form, Repeat
 from .calls import BUILTINS
@@ -150,7 +150,7 @@ def default_value(value: object) -> object:
     """
     if isinstance(value, TensorBase) or is_foreign_tensor(value):
         tensor = converted(value)
-        return TensorLiteral(tensor._array, tensor.dtype, tensor.requires_grad)
+        return TensorLiteral(shown(tensor), tensor.dtype, tensor.requires_grad)
     return python_constant(value)
 
 

@@ -181,7 +181,7 @@ class _Values:
 
     def _shared(self, obj: Any) -> pickled.Value:
         if isinstance(obj, Tensor):
-            ref = self._storages.ref(obj._array, obj.dtype, obj.requires_grad)
+            ref = self._storages.ref_of(obj)
             if isinstance(obj, Parameter):
                 return pickled.ParameterRef(ref, obj.requires_grad)
             return ref

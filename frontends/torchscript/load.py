@@ -15,6 +15,7 @@ from tensorscript.base.errors import ArchiveError, CompileError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
+from tensorscript.eager.storage import shown
 from tensorscript.frontends.script.callables import Function, Overloads
 from tensorscript.frontends.script.contexts import CUSTOM_CLASSES, context_library
 from tensorscript.frontends.script.function import FunctionEmitter
@@ -97,7 +98,7 @@ class ConstantTable(Sequence[object]):
                         "quantized tensors in the code's constants are not supported"
                     )
                 made = self._tensors.tensor(value)
-                return TensorLiteral(made._array, made.dtype, made.requires_grad)
+                return TensorLiteral(shown(made), made.dtype, made.requires_grad)
             case pickled.ObjectState():
                 return quantized_operators.packed_weights(value, self._tensors)
             case pickled.DeviceRef():

@@ -221,8 +221,17 @@ class PickleWriter:
         self.out += b")R"
         if over_bytes:
             self.global_("torch", value.storage.dtype.name)
+        if value.sign:
+            self.sign(value.sign)
         self.out += b"tR"
         self.memoize_same(value)
+
+    def sign(self, bits: frozenset[str]) -> None:
+        """The dict of what else is said of a tensor."""
+        self.out += b"}"
+        for bit in sorted(bits):
+            self.text(bit)
+            self.out += b"\x88s"
 
     def is_over_bytes(self, ref: StorageRef) -> bool:
         """Whether the storage is written as bytes, with the dtype beside it."""

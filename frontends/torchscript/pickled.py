@@ -68,7 +68,11 @@ class QuantizerRef:
 
 @dataclass(frozen=True, eq=False)
 class TensorRef:
-    """A tensor: a strided view of a storage, in elements; inside the storage's bounds."""
+    """A tensor: a strided view of a storage, in elements; inside the storage's bounds.
+
+    Attributes:
+        sign: whether it shows conjugates ("conj"), negatives ("neg") or both of what is stored.
+    """
 
     storage: StorageRef
     offset: int
@@ -76,6 +80,7 @@ class TensorRef:
     stride: tuple[int, ...]
     requires_grad: bool
     quantizer: QuantizerRef | None = None
+    sign: frozenset[str] = frozenset()
 
     @property
     def numel(self) -> int:

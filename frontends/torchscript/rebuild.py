@@ -184,6 +184,7 @@ def _tensor(args: Item, limits: PickleLimits) -> TensorRef:
 
 def _strided(args: Item, limits: PickleLimits) -> TensorRef:
     items = args.items if isinstance(args, Arguments) else ()
+    sign: frozenset[str] = frozenset()
     match items:
         case (StorageRef() as storage, int(offset), tuple(size), tuple(stride), bool(grad), hooks):
             pass
@@ -195,15 +196,26 @@ def _strided(args: Item, limits: PickleLimits) -> TensorRef:
             bool(grad),
             hooks,
             TaggedDict(items=metadata),
-        ) if not metadata:
-            pass
+        ):
+            sign = _sign(metadata)
         case _:
             raise ArchiveError("the archive holds a malformed tensor")
     if not isinstance(hooks, TaggedDict) or hooks.items:
         raise ArchiveError("the archive holds a tensor with backward hooks")
-    tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad)
+    tensor = TensorRef(storage, offset, _extents(size), _extents(stride), grad, sign=sign)
     check_bounds(tensor, limits)
     return tensor
+
+
+def _sign(metadata: Mapping[Value, Value]) -> frozenset[str]:
+    """Which of the two bits of a tensor are set.
+
+    Raises:
+        ArchiveError: something else is said of the tensor.
+    """
+    if not metadata.keys() <= {"conj", "neg"} or not all(v is True for v in metadata.values()):
+        raise ArchiveError("the archive holds a malformed tensor")
+    return frozenset(str(bit) for bit in metadata)
 
 
 def _quantized_tensor(args: Item, limits: PickleLimits) -> TensorRef:

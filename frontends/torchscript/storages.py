@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.storage import TensorBase
 
 from .archive import Array
 from .pickled import StorageRef, TensorRef
@@ -67,6 +68,18 @@ class StorageTable:
                 found.setdefault(dtype, []).append(_Storage(*byte_bounds(owner), [owner]))
         self._storages = {dtype: _merged(storages) for dtype, storages in found.items()}
         self._used: list[_Storage] = []
+
+    def ref_of(self, tensor: TensorBase) -> TensorRef:
+        """The reference to a tensor.
+
+        Raises:
+            ArchiveError: its strides cannot be held.
+        """
+        made = self.ref(tensor._array, tensor.dtype, tensor.requires_grad)
+        if (sign := tensor._sign) is None:
+            return made
+        bits = {"conj": sign.conjugated, "neg": sign.negated}
+        return replace(made, sign=frozenset(bit for bit, is_set in bits.items() if is_set))
 
     def ref(self, array: Array, dtype: DType, requires_grad: bool = False) -> TensorRef:
         """The reference to an array; its storage gets the next key if it has none yet.

@@ -13,7 +13,7 @@ from typing import IO
 import numpy as np
 
 from tensorscript.base.errors import ArchiveError
-from tensorscript.eager.storage import Quantizer
+from tensorscript.eager.storage import Quantizer, Sign
 from tensorscript.eager.tensor import Tensor
 
 from .archive import Array, Records, Source, load_storage, load_tensor
@@ -89,6 +89,8 @@ class TensorStore:
         made = Tensor(load_tensor(ref, self._storage(ref.storage)), ref.storage.dtype)
         if ref.quantizer is not None:
             made._quantizer = self._quantizer(ref.quantizer)
+        if ref.sign:
+            made._sign = Sign("conj" in ref.sign, "neg" in ref.sign)
         made.requires_grad = ref.requires_grad
         self._tensors[id(ref)] = (ref, made)
         return made

@@ -38,7 +38,7 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.eager.device import CPU, Layout, MemoryFormat, device
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.modes import is_grad_enabled
-from tensorscript.eager.storage import TensorBase, wrap
+from tensorscript.eager.storage import TensorBase, shown, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
 from tensorscript.frontends.script.link import Linker
@@ -153,7 +153,7 @@ class Tracer:
                 "Cannot insert a Tensor that requires grad as a constant. Consider making it a "
                 f"parameter or input, or detaching the gradient\nTensor:\n{_shown(tensor)}"
             )
-        literal = TensorLiteral(tensor._array, tensor.dtype)
+        literal = TensorLiteral(shown(tensor), tensor.dtype)
         made = self.constant(literal, type_of(tensor), here())
         self.know(tensor, made)
         return made
@@ -408,4 +408,4 @@ def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
 
 def _shown(tensor: TensorBase) -> str:
     """A tensor in a message."""
-    return tensor_text(numbers(tensor._array, tensor.dtype), f"torch.{tensor.dtype.word}Tensor")
+    return tensor_text(numbers(shown(tensor), tensor.dtype), f"torch.{tensor.dtype.word}Tensor")

@@ -24,6 +24,7 @@ import pytest
 
 import tensorscript as ts
 from tensorscript.base.dtypes import DTYPES
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
 torch = pytest.importorskip("torch")
@@ -161,8 +162,8 @@ def to_torch(v: Any) -> Any:
     """Our value as PyTorch's."""
     if isinstance(v, Tensor):
         if v.dtype.name == "bfloat16":
-            return torch.from_numpy(v._array.view(np.int16).copy()).view(torch.bfloat16)
-        return torch.from_numpy(np.array(v._array))
+            return torch.from_numpy(shown(v).view(np.int16).copy()).view(torch.bfloat16)
+        return torch.from_numpy(np.array(shown(v)))
     if isinstance(v, type(ts.float32)):
         return getattr(torch, v.name)
     if isinstance(v, (list, tuple)):
