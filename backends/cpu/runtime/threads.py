@@ -7,8 +7,10 @@ job runs at a time: a nested call, or a call while another thread's job runs, is
 its caller.
 
 A job is announced by one word, `sequence << 8 | participants`, so that a worker learns in one load
-whether a job is new and whether it takes part. It comes in through a gate: one word again, a bit
-that says open and the number of workers inside. The caller, out of indices, shuts the gate and
+whether a job is new and whether it takes part. What describes the job lies in the same cache line:
+each line that crosses from one core to another costs 25 to 50 ns, and a worker has the others
+fetched while it waits for the gate. It comes in through that gate: one word again, a bit that says
+open and the number of workers inside. The caller, out of indices, shuts the gate and
 waits for those inside only: a worker that the system has not run yet finds it shut and keeps out,
 so that a busy machine costs the help of a worker but never the wait for one. What describes the job
 is written while the gate is shut and nobody is inside.
@@ -31,6 +33,11 @@ _OPEN = 1 << 30
 _NUMBERS = {"MOST": 256, "SPINS": 20000, "OPEN": _OPEN, "SHUT": _OPEN - 1}
 """What the words in capitals stand for. MOST: threads. SPINS: pauses before a thread sleeps, about
 half a millisecond, because waking costs 30 us."""
+_FIELDS = {
+    name: f"getelementptr (i64, ptr @ts_job, i64 {1 + place})"
+    for place, name in enumerate(("JOB_FN", "JOB_ENV", "JOB_TOTAL", "JOB_SHARES"))
+}
+"""The description of a job, behind the word that announces it."""
 
 # Intrinsics: inline assembly needs an assembly parser, which llvmlite has for its host alone.
 _HINT = "call void @llvm.aarch64.hint(i32 1)"
@@ -47,15 +54,11 @@ _PAUSE_DECLARATIONS = {
 
 GLOBALS = """
 @ts_lock = LINKAGE global i32 0, align 64
-@ts_job = LINKAGE global i32 0, align 64
+@ts_job = LINKAGE global [8 x i64] zeroinitializer, align 64
 @ts_next = LINKAGE global [MOST x [8 x i64]] zeroinitializer, align 64
-@ts_shares = LINKAGE global i64 0
 @ts_gate = LINKAGE global i32 0, align 64
 @ts_waiting = LINKAGE global i32 0, align 64
 @ts_sleepers = LINKAGE global i32 0, align 64
-@ts_fn = LINKAGE global ptr null
-@ts_env = LINKAGE global ptr null
-@ts_total = LINKAGE global i64 0
 @ts_workers = LINKAGE global i32 0
 @ts_stopping = LINKAGE global i32 0
 @ts_threads = LINKAGE global i32 0
@@ -68,6 +71,7 @@ DECLARATIONS = """
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(ptr, ptr)
 declare i32 @getpid()
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 """
 
 _POOL = """
@@ -86,7 +90,8 @@ share:
   %end = udiv i64 %high, %shares
   %count = sub i64 %end, %first
   %next = getelementptr [8 x i64], ptr @ts_next, i64 %v
-  br label %head
+  %first.own = icmp eq i64 %k, 0
+  br i1 %first.own, label %claim, label %head
 head:
   %done = load atomic i64, ptr %next monotonic, align 8
   %left = icmp slt i64 %done, %count
@@ -145,6 +150,14 @@ called:
   %mine = icmp ult i32 %id, %members
   br i1 %mine, label %look, label %wait
 look:
+  %share = add i64 %id64, 1
+  %counter = getelementptr [8 x i64], ptr @ts_next, i64 %share
+  call void @llvm.prefetch.p0(ptr %counter, i32 1, i32 3, i32 1)
+  ; of a job that is over by now, if it comes to that: a hint may name any address
+  %hint = load ptr, ptr JOB_ENV
+  %hint1 = getelementptr i8, ptr %hint, i64 64
+  call void @llvm.prefetch.p0(ptr %hint, i32 0, i32 3, i32 1)
+  call void @llvm.prefetch.p0(ptr %hint1, i32 0, i32 3, i32 1)
   %seen.gate = load atomic i32, ptr @ts_gate monotonic, align 4
   br label %enter
 enter:
@@ -159,11 +172,10 @@ come:
   %in = extractvalue { i32, i1 } %swap, 1
   br i1 %in, label %work, label %enter
 work:
-  %fn = load ptr, ptr @ts_fn
-  %env = load ptr, ptr @ts_env
-  %total = load i64, ptr @ts_total
-  %shares = load i64, ptr @ts_shares
-  %share = add i64 %id64, 1
+  %fn = load ptr, ptr JOB_FN
+  %env = load ptr, ptr JOB_ENV
+  %total = load i64, ptr JOB_TOTAL
+  %shares = load i64, ptr JOB_SHARES
   call void @ts_claim(ptr %fn, ptr %env, i64 %total, i64 %share, i64 %shares)
   %left = atomicrmw sub ptr @ts_gate, i32 1 seq_cst
   %last = icmp eq i32 %left, 1 ; inside a gate that is shut
@@ -241,7 +253,7 @@ entry:
   %any = icmp sgt i32 %have, 0
   br i1 %any, label %process, label %done
 process:
-  %pid = call i32 @getpid()
+  %pid = call i32 @ts_process()
   %own = load atomic i32, ptr @ts_pid monotonic, align 4
   %same = icmp eq i32 %pid, %own
   br i1 %same, label %take, label %done
@@ -320,7 +332,7 @@ count:
   %alone = or i1 %single, %few
   br i1 %alone, label %serial, label %process
 process:
-  %pid = call i32 @getpid()
+  %pid = call i32 @ts_process()
   %before = load atomic i32, ptr @ts_pid monotonic, align 4
   %forked = icmp ne i32 %pid, %before
   br i1 %forked, label %reset, label %take
@@ -360,12 +372,12 @@ serial:
   call void @ts_serial(ptr %fn, ptr %env, i64 %n)
   ret void
 post:
-  store ptr %fn, ptr @ts_fn
-  store ptr %env, ptr @ts_env
-  store i64 %n, ptr @ts_total
+  store ptr %fn, ptr JOB_FN
+  store ptr %env, ptr JOB_ENV
+  store i64 %n, ptr JOB_TOTAL
   %members64 = zext i32 %members to i64
   %all = add i64 %members64, 1
-  store i64 %all, ptr @ts_shares
+  store i64 %all, ptr JOB_SHARES
   br label %reset.share
 reset.share:
   %r = phi i64 [ 0, %post ], [ %r1, %reset.share ]
@@ -425,6 +437,6 @@ def threads_text(target: Target) -> str:
     pool = _POOL.replace("PAUSE", _PAUSE.get(machine, "fence seq_cst"))
     declarations = DECLARATIONS + _PAUSE_DECLARATIONS.get(machine, "")
     text = GLOBALS + declarations + system_text(target) + pool
-    for name, number in _NUMBERS.items():
-        text = text.replace(name, str(number))
+    for name, meaning in (*_NUMBERS.items(), *_FIELDS.items()):
+        text = text.replace(name, str(meaning))
     return text
