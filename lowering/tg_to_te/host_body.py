@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tensorscript.base.dtypes import DType, bool_, int64
+from tensorscript.base.dtypes import DType, int64
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, all_of, const, load, mul, var
+from tensorscript.dialects.te.expr import Expr, const, load, mul, var
 from tensorscript.dialects.te.lists import BindOp, InvokeOp, layout
 from tensorscript.dialects.te.ops import (
     AllocOp,
@@ -22,20 +22,17 @@ from tensorscript.dialects.te.ops import (
     StoreOp,
     UpdateOp,
     VarOp,
-    WhileOp,
 )
 from tensorscript.dialects.te.rewriting import transform
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
+from .host_loops import lower_loop
 from .kernel import scatter_base
 from .lists import lower_list, release, retain
-from .liveness import Order, ends, origin, read_once
+from .liveness import Order, ends, origin
 from .module_parts import ModuleParts, identifier, tensor_type
-
-FOREVER = 2**63 - 1
-"""TorchScript's trip count of a while loop."""
 
 
 @dataclass
@@ -153,7 +150,7 @@ class HostBody:
             return None
         base = op.inputs[number]
         alone = sum(v is base for v in op.inputs) == 1 and base.type == op.outputs[0].type
-        if not alone or not self._reusable(base, op):
+        if not alone or not self.reusable(base, op):
             return None
         self.buffers[op.outputs[0]] = self.buffers[base]
         return number
@@ -216,12 +213,12 @@ class HostBody:
         out = self.block(block, wanted)
         for value, place in zip(last.values, places, strict=True):
             if isinstance(place, str):
-                out += self._assign(place, value)
+                out += self.begin(place, value)
             elif self.buffers[value] is not place:
                 out += self.copy(self.buffers[value], place)
         return [*out, *self.close()]
 
-    def _assign(self, place: str, value: SSAValue) -> list[Operation]:
+    def begin(self, place: str, value: SSAValue) -> list[Operation]:
         """Give a te.var its first value; it holds a reference to a list."""
         held = [retain(self.scalars[value])] if isinstance(value.type, ListType) else []
         return [*held, AssignOp(place, self.scalars[value])]
@@ -234,19 +231,11 @@ class HostBody:
         otherwise = self.branch(op.false_region.block, places, shared)
         return [*declared, IfOp(self.scalars[op.condition], then, otherwise)]
 
-    def _reusable(self, value: SSAValue, op: Operation) -> bool:
+    def reusable(self, value: SSAValue, op: Operation) -> bool:
         """The storage of a tensor is free for the results of `op`."""
         if not isinstance(value.type, TensorType) or value not in self.buffers:
             return False  # not in reach: made inside of `op`
         return self.buffers[value].name in self.writable and self.order.dies_at(value, op)
-
-    def _share_carried(self, op: tg.LoopOp) -> None:
-        """What a loop carries stays where it is, if only the loop reads it."""
-        for value, result in zip(op.carried, op.outputs, strict=True):
-            if result in self.buffers or not self._reusable(value, op):
-                continue
-            if value.type == result.type and read_once(value, op):
-                self.buffers[result] = self.buffers[value]
 
     def _share_branches(self, op: tg.IfOp) -> list[Buffer]:
         """A tensor that branches leave as it is, or write elements of, stays where it is; the
@@ -259,82 +248,20 @@ class HostBody:
                 if result in self.buffers or value.type != result.type:
                     continue
                 alone = all(sum(v is value for v in s) == (s[number] is value) for s in origins)
-                if alone and self._reusable(value, op):
+                if alone and self.reusable(value, op):
                     self.buffers[result] = self.buffers[value]
                     shared.append(self.buffers[value])
         return shared
 
     def loop(self, op: Operation) -> list[Operation]:
         assert isinstance(op, tg.LoopOp)
-        body = op.body.block
-        last = body.last_op
-        assert isinstance(last, tg.YieldOp)
-        self._share_carried(op)
-        declared, places = self.results(op.outputs)
-        before: list[Operation] = list(declared)
-        for value, place in zip(op.carried, places, strict=True):
-            if isinstance(place, str):
-                before += self._assign(place, value)
-            elif self.buffers[value] is not place:
-                before += self.copy(self.buffers[value], place)
-        counter, going = self.fresh("v0"), self.fresh("v0")
-        before.append(VarOp(counter, const(0)))
-        before.append(VarOp(going, self.scalars[op.condition]))
-        self.scalars[body.args[0]] = var(counter)
-        for argument, place, result in zip(body.args[1:], places, op.outputs, strict=True):
-            if isinstance(place, str):
-                self.scalars[argument] = self.scalars[result]
-            else:
-                self.buffers[argument] = place
-        self.scopes.append([])
-        inside = self.block(body, {})
-        carry = self._carry(last, places, going)
-        inside = [*self.scopes.pop(), *inside, *self.flush(), *carry, *self.close()]
-        inside.append(AssignOp(counter, var(counter) + 1))
-        return [*before, WhileOp(self._condition(op, last, counter, going), inside)]
-
-    def _condition(self, op: tg.LoopOp, last: tg.YieldOp, counter: str, going: str) -> Expr:
-        parts = []
-        trip = self.scalars[op.max_trip]
-        if not trip.is_int(FOREVER):
-            parts.append(var(counter) < trip)
-        if not all(_holds(self.scalars[v]) for v in (op.condition, last.values[0])):
-            parts.append(var(going, bool_))
-        return all_of(parts)
-
-    def _carry(
-        self, last: tg.YieldOp, places: Sequence[Buffer | str], going: str
-    ) -> list[Operation]:
-        """Assign all carried values at once: first read every new value, then write."""
-        reads: list[Operation] = []
-        proceed = self.scalars[last.values[0]]
-        writes: list[Operation] = []
-        if not _holds(proceed):
-            writes.append(AssignOp(going, proceed))
-        for value, place in zip(last.values[1:], places, strict=True):
-            if isinstance(place, str):
-                fresh = self.scalars[value]
-                if fresh is var(place, fresh.dtype):
-                    continue
-                name = self.fresh("c0")
-                reads.append(LetOp(name, fresh))
-                if isinstance(value.type, ListType):
-                    reads.append(retain(var(name)))
-                    writes.append(release(var(place)))
-                writes.append(AssignOp(place, var(name, fresh.dtype)))
-            elif (source := self.buffers[value]) is not place:
-                if any(source is p for p in places):  # a swap: the source is overwritten as well
-                    spare = self.new_buffer(tensor_type(value))
-                    reads += self.copy(source, spare)
-                    source = spare
-                writes += self.copy(source, place)
-        return [*reads, *writes]
+        return lower_loop(self, op)
 
     def point(self, op: Operation) -> list[Operation]:
         """One element of a tensor written: where it lies if nothing else reads the old tensor."""
         assert isinstance(op, tg.ScatterOp)
         made: list[Operation] = []
-        if op.result not in self.buffers and self._reusable(op.base, op):
+        if op.result not in self.buffers and self.reusable(op.base, op):
             self.buffers[op.result] = self.buffers[op.base]
         target, inputs = self.place(op.result), list(op.inputs)
         if target is not self.buffers[op.base]:
@@ -380,8 +307,3 @@ _LOWERINGS: dict[type[Operation], Callable[[HostBody, Operation], list[Operation
     tg.YieldOp: HostBody.nothing,
     tg.ReturnOp: HostBody.nothing,
 }
-
-
-def _holds(condition: Expr) -> bool:
-    """A condition that is known to be true."""
-    return bool(condition.is_const and condition.value)
