@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.host_signature import signature_of
@@ -28,6 +29,7 @@ from tensorscript.dialects.te.ops import (
     AssignOp,
     CallOp,
     FuncOp,
+    IfOp,
     WhileOp,
     constants,
     functions,
@@ -65,9 +67,12 @@ def kernels_of(module: ModuleOp) -> tuple[Kernel, ...]:
     )
 
 
-def _only_calls(loop: WhileOp) -> bool:
-    """Nothing but calls of kernels, and a counter."""
-    return all(isinstance(op, AllocOp | AssignOp | CallOp) for op in statements(loop))
+def _only_calls(block: Operation) -> bool:
+    """Nothing but calls of kernels, a counter, and the same under a condition."""
+    return all(
+        _only_calls(op) if isinstance(op, IfOp) else isinstance(op, AllocOp | AssignOp | CallOp)
+        for op in statements(block)
+    )
 
 
 class ScheduledModule:
