@@ -24,7 +24,6 @@ tile by tile: rows a power of two apart would push each other out of the caches.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
 from xdsl.ir import Operation
 
@@ -54,7 +53,9 @@ from .contraction_tile import (
     ceil_div,
     divides,
     loops_around,
+    many,
     part,
+    repays_threads,
     takes_threads,
 )
 
@@ -62,8 +63,6 @@ DEPTH_STEP = 16
 """Depth blocks are whole squares of a transposing packer."""
 FETCHING = 8
 """Multiply-adds that hide the fetching of a line."""
-LEAST_SHARED_WORK = 1 << 18
-"""Multiply-adds that repay threads, about 5 us."""
 LEAST_SHARED_PACKING = 1 << 16
 """Elements whose packing repays threads."""
 
@@ -97,8 +96,8 @@ class BlockedProduct:
         self.columns = ColumnPacker(
             product.y, product.columns, product.depth, self.buffers, dtype, tile
         )
-        many = self._many(self.m, self.n, self.k, least=LEAST_SHARED_WORK)
-        self.tasks = TASKS if many and not takes_threads(product.batch) else 1
+        shared = repays_threads(self.m, self.n, self.k) and not takes_threads(product.batch)
+        self.tasks = TASKS if shared else 1
         self.plan = self._plan(whole)
         self.blocks = const(self.plan.blocks) if self.plan.blocks else self._unknown_blocks()
         self.chunks = self.plan.chunks
@@ -138,15 +137,11 @@ class BlockedProduct:
         block = binary("max", ceil_div(self.panels_m, TASKS), 1)
         return ceil_div(self.panels_m, block)
 
-    def _many(self, *sizes: Expr, least: int) -> bool:
-        """Sizes whose product is not known to be less than that."""
-        return prod(known(size) or least for size in sizes) >= least
-
     def shared_packing(
         self, name: str, extent: Expr, body: list[Operation], side: Expr, grain: int
     ) -> ForOp:
         """A loop that packs a factor with that many rows or columns for all tasks."""
-        if self.tasks == 1 or not self._many(side, self.k, least=LEAST_SHARED_PACKING):
+        if self.tasks == 1 or not many(side, self.k, least=LEAST_SHARED_PACKING):
             return ForOp(name, extent, body)
         return ForOp(name, extent, body, "parallel", grain=grain)
 

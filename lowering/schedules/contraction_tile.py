@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, prod
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType
-from tensorscript.dialects.te.expr import Expr, binary
+from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.te.ops import ForOp
 
 from ..te.affine import known
@@ -31,6 +31,12 @@ MOST_PANELS = 20
 """Row panels of a block, so that they stay in the L2 cache."""
 TASKS = 8
 """Blocks a product is cut into for the threads."""
+LEAST_SHARED_WORK = 1 << 17
+"""Multiply-adds that repay threads, about 2.5 us: handing them out takes 0.2 us, and what they have
+read and written crosses to other cores."""
+LEAST_ROWS = 2
+"""Rows that a product counts as having: to read an element of the columns from the second cache
+takes as long as two multiply-adds."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,18 @@ def part(number: Expr, size: Expr, parts: Expr) -> Expr:
     if whole is not None and count is not None and whole % count == 0:
         return number * (whole // count)
     return (number * size) // parts
+
+
+def many(*sizes: Expr, least: int) -> bool:
+    """Sizes whose product is not known to be less than that."""
+    return prod(known(size) or least for size in sizes) >= least
+
+
+def repays_threads(rows: Expr, columns: Expr, depth: Expr) -> bool:
+    """Whether a product of these sizes is worth handing to other threads."""
+    size = known(rows)
+    counted = rows if size is None else const(max(size, LEAST_ROWS))
+    return many(counted, columns, depth, least=LEAST_SHARED_WORK)
 
 
 def takes_threads(axis: Axis, least: int = BATCH_TASKS) -> bool:

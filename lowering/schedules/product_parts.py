@@ -35,7 +35,7 @@ from tensorscript.dialects.te.ops import (
 from tensorscript.dialects.te.rewriting import loads, replace_loads, substitute
 
 from ..te.affine import all_buffers, coefficient, known
-from .contraction import FETCHING, LEAST_SHARED_WORK
+from .contraction import FETCHING
 from .contraction_columns import ColumnPacker
 from .contraction_pack import RowPacker
 from .contraction_plan import LINE, plain_factors
@@ -47,6 +47,7 @@ from .contraction_tile import (
     Tile,
     ceil_div,
     divides,
+    repays_threads,
     tile_for,
 )
 
@@ -189,8 +190,7 @@ def _cost(form: ProductInParts, tile: Tile, columns: int, together: int) -> floa
 
 
 def _is_shared(product: Product) -> bool:
-    sizes = [known(axis.size) or 1 for axis in (product.rows, product.columns, product.depth)]
-    return sizes[0] * sizes[1] * sizes[2] >= LEAST_SHARED_WORK
+    return repays_threads(product.rows.size, product.columns.size, product.depth.size)
 
 
 class _Parts:

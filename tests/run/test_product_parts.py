@@ -179,8 +179,10 @@ def test_tiles_compute_what_the_loops_do(blocking: tuple[int, ...]) -> None:
     [
         ((8, 128, 128, 4), 64, (8, 32, 1, 16, 256)),
         # Eight vectors of sums hide the latency of one row's multiply-adds.
-        ((1, 128, 128, 4), 64, (1, 128, 1, 16, 256)),
+        ((1, 64, 128, 4), 64, (1, 128, 1, 16, 256)),
         ((1, 128, 32, 4), 64, (1, 32, 4, 16, 256)),
+        # From here on several threads have panels.
+        ((1, 128, 128, 4), 64, (1, 32, 4, 16, 256)),
         ((8, 128, 128, 4), 32, (4, 16, 1, 8, 256)),
     ],
 )
