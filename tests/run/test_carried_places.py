@@ -76,7 +76,9 @@ def test_iterations_come_in_pairs(program, n: int) -> None:
     assert not any("@copy" in loop for loop in copies(te))
     if n > 2:
         assert te.count("te.while") == 1
-        assert len(re.findall(r"te\.if .*\n(.*\n)*?      } else {\n        te\.call @copy", te)) == 1
+        assert (
+            len(re.findall(r"te\.if .*\n(.*\n)*?      } else {\n        te\.call @copy", te)) == 1
+        )
 
 
 @pytest.mark.parametrize("limit", [0.0, 3.0, 40.0, 900.0])
