@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C co
 LIBC = {
     "malloc", "free", "posix_memalign", "memcpy", "memset", "memmove", "syscall", "sysconf",
     "sched_getaffinity", "sched_setaffinity", "sched_getcpu", "getpid", "sched_yield", "nanosleep",
-    "sigfillset", "abort", "__errno_location", "usleep",
+    "sigfillset", "abort", "__errno_location", "usleep", "mmap", "munmap", "madvise",
 }  # fmt: skip
 
 
