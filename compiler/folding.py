@@ -115,17 +115,21 @@ def evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:
     """The results of an op on constants as constants; None where a result cannot be one."""
     operands = [interpreter.constant(constant_of(operand)) for operand in op.operands]
     try:
-        return [_constant(value) for value in interpreter.evaluate(op, operands)]
-    except _NotConstant:
+        return [literal_of(value) for value in interpreter.evaluate(op, operands)]
+    except NotConstant:
         return None
 
 
-class _NotConstant(Exception):
+class NotConstant(Exception):
     """A run-time value that is no constant of the dialect."""
 
 
-def _constant(value: Any) -> object:
-    """A run-time value as a constant of the dialect."""
+def literal_of(value: Any) -> object:
+    """A run-time value as a constant of the dialect.
+
+    Raises:
+        NotConstant: it is none.
+    """
     match value:
         case Tensor() if not value.is_quantized:
             return TensorLiteral(shown(value), value.dtype)
@@ -134,11 +138,11 @@ def _constant(value: Any) -> object:
         case EnumValue():
             return EnumRef(value.class_name, value.name)
         case list():
-            return ListLiteral(tuple(map(_constant, value)))
+            return ListLiteral(tuple(map(literal_of, value)))
         case dict():
-            return DictLiteral(tuple((k, _constant(v)) for k, v in value.items()))
+            return DictLiteral(tuple((k, literal_of(v)) for k, v in value.items()))
         case tuple() if not hasattr(value, "_fields"):
-            return tuple(map(_constant, value))
+            return tuple(map(literal_of, value))
         case bool() | int() | float() | complex() | str() | None:
             return value
-    raise _NotConstant
+    raise NotConstant

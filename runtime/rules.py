@@ -8,9 +8,11 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.base.schema import overloads
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.autocast import is_autocast
 from tensorscript.dialects.ts.locations import span_of
+from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import FLOAT, ClassType, InterfaceType
 
 from .instances import is_instance
@@ -226,6 +228,21 @@ def _fork(i: Machine, op: Operation, env: Environment) -> None:
     env[op.result] = i.fork(op.callee.data, _inputs(op.arguments, env))
 
 
+def _unknown(i: Machine, op: Operation, env: Environment) -> None:
+    """A node that is no op: nothing is called so, or nothing takes its inputs.
+
+    Raises:
+        PrimitiveError: always.
+    """
+    assert isinstance(op, ts.NodeOp)
+    given = ", ".join(ir_text(value.type) for value in op.arguments)
+    candidates = "".join(f"\n\t{found}" for found in overloads(op.node_kind))
+    raise PrimitiveError(
+        f"We don't have an op for {op.node_kind} but it isn't a special case.  "
+        f"Argument types: {given}\n\nCandidates:{candidates}"
+    )
+
+
 def _nothing(i: Machine, op: Operation, env: Environment) -> None:
     pass
 
@@ -257,6 +274,7 @@ RULES: dict[type[Operation], Callable[[Machine, Operation, Environment], None]] 
     ts.EnterOp: enter,
     ts.ExitOp: exit_,
     ts.ForkOp: _fork,
+    ts.NodeOp: _unknown,
     ts.ReturnOp: _nothing,
     ts.YieldOp: _nothing,
 }

@@ -30,7 +30,8 @@ from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, match_arguments, to_python
 from .failure import script_failure
-from .graph import FunctionSchema, Graph
+from .function_schema import FunctionSchema
+from .graph import Graph
 from .held_state import State, differing, held_state
 from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
 
@@ -98,6 +99,7 @@ class Entry:
     origin: Origin | None = None
     _native: tuple[State, CompiledFunction] | None = field(default=None, repr=False)
     _changed: set[str] = field(default_factory=set, repr=False)
+    _graph: Graph | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
@@ -115,9 +117,11 @@ class Entry:
         return self.interpreter.functions[self.symbol]
 
     def graph(self) -> Graph:
-        """TorchScript's view of the function."""
+        """TorchScript's view of the function; one as long as the function stays the same op."""
         op = self.op
-        return Graph(op, self.interpreter)
+        if self._graph is None or self._graph.op is not op:
+            self._graph = Graph(op, self.interpreter, self.classes, self.flush)
+        return self._graph
 
     def program(self) -> Program:
         """What `tensorscript.compile` compiles."""
@@ -135,6 +139,8 @@ class Entry:
             UserError: an operator failed; the text has the script call stack.
         """
         _last.set(self)
+        if self._graph is not None and self._graph.is_edited:
+            self._graph.require_one_output()
         own = () if self.receiver is None else (self.receiver,)
         values = match_arguments(self.short, self._default, (*own, *args), kwargs, self.classes)
         given = values[len(own) :]

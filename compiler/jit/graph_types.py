@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import BY_CODE, DType
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import types as ts
 from tensorscript.dialects.ts.type_text import annotation_text, ir_text
-from tensorscript.dialects.ts.typing import is_subtype, members_of
+from tensorscript.dialects.ts.typing import is_subtype, make_optional, make_union, members_of
 from tensorscript.eager.device import device as Device
+from tensorscript.frontends.script.python_names import python_constant
+from tensorscript.frontends.trace.facts import type_of
 
 _KINDS: dict[type[Attribute], str] = {ts.DeviceType: "DeviceObjType"}
 """Kinds that TorchScript calls otherwise than our class of the type."""
 
 
 class Type:
-    """A type as graphs print it; `annotation_str` is its annotation."""
+    """A type as graphs print it; `annotation_str` is its annotation.
 
-    def __init__(self, type: Attribute) -> None:
-        self.attribute = type
+    Attributes:
+        attribute: the type of the dialect.
+    """
+
+    attribute: Attribute
 
     @property
     def annotation_str(self) -> str:
@@ -37,20 +48,20 @@ class Type:
         """The types that this one is made of."""
         match self.attribute:
             case ts.ListType() | ts.OptionalType() | ts.FutureType() as holder:
-                return [Type(holder.element)]
+                return [shown_type(holder.element)]
             case ts.DictType() as mapping:
-                return [Type(mapping.key), Type(mapping.value)]
+                return [shown_type(mapping.key), shown_type(mapping.value)]
             case ts.TupleType() as parts:
-                return list(map(Type, parts.elements))
+                return list(map(shown_type, parts.elements))
             case ts.UnionType() as union:
-                return list(map(Type, members_of(union)))
+                return list(map(shown_type, members_of(union)))
         return []
 
     def getElementType(self) -> Type:
         """What a list, an optional or a future holds."""
         if not isinstance(self.attribute, ts.ListType | ts.OptionalType | ts.FutureType):
             raise AttributeError(f"{self.kind()} has no element type")
-        return Type(self.attribute.element)
+        return shown_type(self.attribute.element)
 
     def getKeyType(self) -> Type:
         return self._of_dict()[0]
@@ -119,13 +130,218 @@ class Type:
             raise GuardError(f"{self.kind()} is not the type of a tensor")
         return self.attribute.info
 
-    def __str__(self) -> str:
-        return ir_text(self.attribute)
+    def symbolic_sizes(self) -> list[int | None] | None:
+        """A size for each dimension, None where it is not known."""
+        known = self._info().sizes
+        return None if known is None else [s if isinstance(s, int) else None for s in known]
 
-    __repr__ = str = __str__
+    varyingSizes = symbolic_sizes
+
+    def undefined(self) -> bool:
+        """Whether a tensor is known to be none; never the case here."""
+        self._info()
+        return False
+
+    def with_dtype(self, dtype: Any) -> Type:
+        """The type with a dtype, ours or PyTorch's."""
+        code = python_constant(dtype)
+        assert isinstance(code, int)
+        return self._with(dtype=BY_CODE[code])
+
+    def with_device(self, device: Any) -> Type:
+        return self._with(device=str(device))
+
+    def with_sizes(self, sizes: Sequence[int]) -> Type:
+        """The type with sizes, without gaps between the elements."""
+        return self._with(sizes=tuple(sizes), strides=_dense(sizes))
+
+    def contiguous(self) -> Type:
+        """The type without gaps between the elements."""
+        return self.with_sizes(self.sizes() or [])
+
+    def _with(self, **known: Any) -> Type:
+        return shown_type(ts.TensorType(replace(self._info(), **known)))
+
+    def is_interface_type(self) -> bool:
+        return isinstance(self.attribute, ts.InterfaceType)
+
+    def __repr__(self) -> str:
+        return self.annotation_str
+
+    def str(self) -> str:
+        """The type as graphs print it."""
+        return ir_text(self.attribute)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Type) and other.attribute == self.attribute
 
     def __hash__(self) -> int:
         return hash(self.attribute)
+
+
+def _dense(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Strides of elements that lie one behind the other."""
+    return tuple(math.prod(sizes[at + 1 :]) for at in range(len(sizes)))
+
+
+class _Single(Type):
+    """A type of which there is one."""
+
+    ONLY: ClassVar[Attribute]
+
+    def __init__(self) -> None:
+        self.attribute = self.ONLY
+
+    @classmethod
+    def get(cls) -> Self:
+        """The type."""
+        return cls()
+
+
+def _single(name: str, only: Attribute) -> type[Type]:
+    return type(name, (_Single,), {"ONLY": only, "__doc__": f"The type `{ir_text(only)}`."})
+
+
+AnyType = _single("AnyType", ts.ANY)
+BoolType = _single("BoolType", ts.BOOL)
+ComplexType = _single("ComplexType", ts.COMPLEX)
+DeviceObjType = _single("DeviceObjType", ts.DEVICE)
+FloatType = _single("FloatType", ts.FLOAT)
+IntType = _single("IntType", ts.INT)
+NoneType = _single("NoneType", ts.NONE)
+NumberType = _single("NumberType", ts.NUMBER)
+StringType = _single("StringType", ts.STRING)
+
+
+class TensorType(_Single):
+    """The type of a tensor."""
+
+    ONLY: ClassVar[Attribute] = ts.TENSOR
+
+    @staticmethod
+    def getInferred() -> Type:
+        """The type of an argument that is not annotated."""
+        return shown_type(ts.INFERRED_TENSOR)
+
+    @staticmethod
+    def create_from_tensor(tensor: Any) -> Type:
+        """The type of a tensor, with sizes and strides."""
+        return shown_type(type_of(tensor))
+
+
+class ListType(Type):
+    def __init__(self, element: Type) -> None:
+        self.attribute = ts.ListType(element.attribute)
+
+    @staticmethod
+    def ofInts() -> Type:
+        return shown_type(ts.ListType(ts.INT))
+
+    @staticmethod
+    def ofFloats() -> Type:
+        return shown_type(ts.ListType(ts.FLOAT))
+
+    @staticmethod
+    def ofComplexDoubles() -> Type:
+        return shown_type(ts.ListType(ts.COMPLEX))
+
+    @staticmethod
+    def ofBools() -> Type:
+        return shown_type(ts.ListType(ts.BOOL))
+
+    @staticmethod
+    def ofStrings() -> Type:
+        return shown_type(ts.ListType(ts.STRING))
+
+    @staticmethod
+    def ofTensors() -> Type:
+        return shown_type(ts.ListType(ts.TENSOR))
+
+
+class OptionalType(Type):
+    def __init__(self, element: Type) -> None:
+        self.attribute = make_optional(element.attribute)
+
+    @staticmethod
+    def ofTensor() -> Type:
+        return shown_type(ts.OptionalType(ts.TENSOR))
+
+
+class FutureType(Type):
+    def __init__(self, element: Type) -> None:
+        self.attribute = ts.FutureType(element.attribute)
+
+
+class DictType(Type):
+    def __init__(self, key: Type, value: Type) -> None:
+        self.attribute = ts.DictType(key.attribute, value.attribute)
+
+
+class TupleType(Type):
+    def __init__(self, elements: Sequence[Type]) -> None:
+        self.attribute = ts.TupleType.of(each.attribute for each in elements)
+
+
+class UnionType(Type):
+    def __init__(self, members: Sequence[Type]) -> None:
+        self.attribute = make_union(each.attribute for each in members)
+
+
+class _Nominal(Type):
+    """A type known by its name."""
+
+    def qualified_name(self) -> str:
+        return self._name().data
+
+    def name(self) -> str:
+        """The last part of its name."""
+        return self.qualified_name().rpartition(".")[2]
+
+    def _name(self) -> StringAttr:
+        assert isinstance(self.attribute, ts.ClassType | ts.InterfaceType | ts.EnumType)
+        return self.attribute.class_name
+
+
+class ClassType(_Nominal):
+    def __init__(self, name: str) -> None:
+        self.attribute = ts.ClassType(StringAttr(name))
+
+
+class InterfaceType(_Nominal):
+    def __init__(self, name: str) -> None:
+        self.attribute = ts.InterfaceType(StringAttr(name))
+
+
+class EnumType(_Nominal):
+    """The type of an enum's members."""
+
+
+_FACES: dict[type[Attribute], type[Type]] = {
+    ts.AnyType: AnyType,
+    ts.BoolType: BoolType,
+    ts.ComplexType: ComplexType,
+    ts.DeviceType: DeviceObjType,
+    ts.FloatType: FloatType,
+    ts.IntType: IntType,
+    ts.NoneType: NoneType,
+    ts.NumberType: NumberType,
+    ts.StringType: StringType,
+    ts.TensorType: TensorType,
+    ts.ListType: ListType,
+    ts.OptionalType: OptionalType,
+    ts.FutureType: FutureType,
+    ts.DictType: DictType,
+    ts.TupleType: TupleType,
+    ts.UnionType: UnionType,
+    ts.ClassType: ClassType,
+    ts.InterfaceType: InterfaceType,
+    ts.EnumType: EnumType,
+}
+
+
+def shown_type(attribute: Attribute) -> Type:
+    """A type of the dialect as Python sees it."""
+    kind = _FACES.get(type(attribute), Type)
+    made = kind.__new__(kind)
+    made.attribute = attribute
+    return made

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from xdsl.ir import Attribute
 
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
-from .graph_text import float_text
 from .type_text import annotation_text
 from .types import DictType, ListType, OptionalType, TupleType
 from .typing import without_none
+from .value_text import float_text
 
 
 @dataclass

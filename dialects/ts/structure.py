@@ -5,10 +5,10 @@ The grammar is in `ops.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -20,6 +20,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_region_def,
     var_result_def,
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator
@@ -255,3 +256,40 @@ class RaiseOp(TSOp):
 
     def __init__(self, message: SSAValue, exception: SSAValue) -> None:
         super().__init__(operands=[message, exception])
+
+
+@irdl_op_definition
+class NodeOp(TSOp):
+    """A node that is none of the other ops: of a kind that no operator has, or without what its
+    kind asks for. A graph that is being edited or was read from text may have some; they print,
+    and do not run.
+
+    `fields` are its attributes under TorchScript's names: a `ts.value` or a type, or an array of
+    them. Each of its blocks ends in ts.yield.
+    """
+
+    name = "ts.node"
+    kind = prop_def(StringAttr)
+    fields = prop_def(DictionaryAttr)
+    arguments = var_operand_def()
+    outputs = var_result_def()
+    inner = var_region_def("single_block")
+
+    def __init__(
+        self,
+        kind: str,
+        arguments: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        fields: Mapping[str, Attribute] | None = None,
+        inner: Sequence[Region] = (),
+    ) -> None:
+        super().__init__(
+            operands=[arguments],
+            result_types=[result_types],
+            properties={"kind": StringAttr(kind), "fields": DictionaryAttr(dict(fields or {}))},
+            regions=[inner],
+        )
+
+    @property
+    def node_kind(self) -> str:
+        return self.kind.data

@@ -233,7 +233,7 @@ def unify_all(types: Sequence[Attribute]) -> Attribute | None:
     return found
 
 
-_SCHEMA_WORDS: dict[str, Attribute] = {
+SCHEMA_WORDS: dict[str, Attribute] = {
     "Tensor": TENSOR,
     "int": INT,
     "float": FLOAT,
@@ -281,8 +281,8 @@ def schema_type(type: SchemaType) -> Attribute:
             return VarType(StringAttr(type.name))
         case "class":
             return ClassType(StringAttr(type.name))
-    if type.kind in _SCHEMA_WORDS:
-        return _SCHEMA_WORDS[type.kind]
+    if type.kind in SCHEMA_WORDS:
+        return SCHEMA_WORDS[type.kind]
     if re.fullmatch(r"t\d+", type.kind):
         return VarType(StringAttr(type.kind))
     return ClassType(StringAttr(type.kind))
@@ -321,7 +321,7 @@ def types_inside(type: Attribute) -> tuple[Attribute, ...]:
 
 
 OPEN_NOMINAL: tuple[Attribute, ...] = (
-    _SCHEMA_WORDS["AnyEnumType"],
-    _SCHEMA_WORDS["AnyClassType"],
+    SCHEMA_WORDS["AnyEnumType"],
+    SCHEMA_WORDS["AnyClassType"],
 )
 """The schema words that admit every enum, and every class."""

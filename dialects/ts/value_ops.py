@@ -60,7 +60,7 @@ class OperatorOp(TSOp):
         return self.schema.data.partition(".")[0]
 
 
-class _Gather(TSOp):
+class Gather(TSOp):
     """Base: any operands to one result."""
 
     arguments = var_operand_def()
@@ -71,19 +71,19 @@ class _Gather(TSOp):
 
 
 @irdl_op_definition
-class ListConstructOp(_Gather):
+class ListConstructOp(Gather):
     name = "ts.list"
     KIND: ClassVar[str] = "prim::ListConstruct"
 
 
 @irdl_op_definition
-class TupleConstructOp(_Gather):
+class TupleConstructOp(Gather):
     name = "ts.tuple"
     KIND: ClassVar[str] = "prim::TupleConstruct"
 
 
 @irdl_op_definition
-class DictConstructOp(_Gather):
+class DictConstructOp(Gather):
     """Operands alternate key, value."""
 
     name = "ts.dict"
@@ -116,7 +116,7 @@ class TupleUnpackOp(TSOp):
         super().__init__(operands=[argument], result_types=[types])
 
 
-class _Convert(TSOp):
+class Convert(TSOp):
     """Base: one operand to one result."""
 
     argument = operand_def()
@@ -127,7 +127,7 @@ class _Convert(TSOp):
 
 
 @irdl_op_definition
-class UncheckedCastOp(_Convert):
+class UncheckedCastOp(Convert):
     """A refinement the compiler has proved (`x is not None`, `isinstance`)."""
 
     name = "ts.unchecked_cast"
@@ -135,13 +135,13 @@ class UncheckedCastOp(_Convert):
 
 
 @irdl_op_definition
-class EnterOp(_Convert):
+class EnterOp(Convert):
     name = "ts.enter"
     KIND: ClassVar[str] = "prim::Enter"
 
 
 @irdl_op_definition
-class ExitOp(_Convert):
+class ExitOp(Convert):
     name = "ts.exit"
     KIND: ClassVar[str] = "prim::Exit"
 

@@ -147,6 +147,12 @@ _STATE = ("grad_enabled", "autocast", "deterministic", "num_threads", "manual_se
           "record_function", "warn", "time", "rng")  # fmt: skip
 
 
+def is_random(op: ts.OperatorOp) -> bool:
+    """Whether an operator draws random numbers."""
+    name = op.node_kind.partition("::")[2]
+    return any(word in name for word in _RANDOM)
+
+
 def is_pure(op: Operation) -> bool:
     """Whether an op's results depend on its operands alone and it does nothing else."""
     if isinstance(op, ts.OperatorOp):

@@ -1,5 +1,31 @@
 """The names of PyTorch's binary module that libraries of models ask for; no others are here."""
 
+from tensorscript.compiler.jit.graph import Graph
+from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
+from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
+from tensorscript.compiler.jit.graph_nodes import Node, Use, Value
+from tensorscript.compiler.jit.graph_types import (
+    AnyType,
+    BoolType,
+    ClassType,
+    ComplexType,
+    DeviceObjType,
+    DictType,
+    EnumType,
+    FloatType,
+    FutureType,
+    InterfaceType,
+    IntType,
+    ListType,
+    NoneType,
+    NumberType,
+    OptionalType,
+    StringType,
+    TensorType,
+    TupleType,
+    Type,
+    UnionType,
+)
 from tensorscript.eager import executor_flags as flags
 
 _are_functorch_transforms_active = flags.are_functorch_transforms_active
@@ -36,3 +62,34 @@ _jit_set_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS.exchange
 _jit_texpr_dynamic_shape_enabled = flags.TEXPR_DYNAMIC_SHAPES
 _jit_texpr_fuser_enabled = flags.TEXPR_FUSER
 _jit_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS
+
+_create_function_from_graph = create_function_from_graph
+
+__all__ = [
+    "AnyType",
+    "Block",
+    "BoolType",
+    "ClassType",
+    "ComplexType",
+    "DeviceObjType",
+    "DictType",
+    "EnumType",
+    "FloatType",
+    "FutureType",
+    "Graph",
+    "IntType",
+    "InterfaceType",
+    "ListType",
+    "Node",
+    "NoneType",
+    "NumberType",
+    "OptionalType",
+    "StringType",
+    "TensorType",
+    "TupleType",
+    "Type",
+    "UnionType",
+    "Use",
+    "Value",
+    "parse_ir",
+]

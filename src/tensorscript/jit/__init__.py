@@ -15,7 +15,8 @@ from tensorscript.compiler.jit.freeze import (
     optimize_for_inference,
     run_frozen_optimizations,
 )
-from tensorscript.compiler.jit.graph import Graph, hide_source_ranges
+from tensorscript.compiler.jit.graph import Graph
+from tensorscript.compiler.jit.graph_ranges import hide_source_ranges
 from tensorscript.compiler.jit.language import (
     Attribute,
     Error,

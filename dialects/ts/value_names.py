@@ -1,0 +1,122 @@
+"""Unique names of a graph's values: `x.1`, `x.3`, ... for the hint `x`, numbers without a hint.
+
+Of a trace the last value of a hint has the bare name: each gave it up to the next. A name once
+given stays, also when the graph is edited; only a value that is asked to take a name that is in use
+makes its owner take another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+
+from xdsl.ir import SSAValue
+
+from tensorscript.base.errors import GuardError
+
+from .ops import FuncOp
+
+
+class ValueNames:
+    """The names of the values of one function.
+
+    Attributes:
+        names: what is named so far.
+    """
+
+    def __init__(self, function: FuncOp) -> None:
+        self.names: dict[SSAValue, str] = {}
+        self._owners: dict[str, SSAValue] = {}
+        self._suffixes: dict[str, int] = {}
+        self._held: dict[object, str] = {}
+        self._number = 0
+        self._last = _last_of_hint(function) if function.is_traced is not None else {}
+
+    def define(self, value: SSAValue) -> str:
+        """The name of a value, given to it if it has none."""
+        if value in self.names:
+            return self.names[value]
+        hint = value.name_hint
+        if hint is None or hint.isdigit():
+            name = self._unused_number()
+        else:
+            name = self._hinted(hint, value)
+            self._number += 1
+        self._give(value, name)
+        return name
+
+    def held(self, key: object) -> str:
+        """The name of a value that the graph shows and no op of the function makes."""
+        if key not in self._held:
+            self._held[key] = self._unused_number()
+        return self._held[key]
+
+    def rename(self, value: SSAValue, name: str) -> None:
+        """Name a value as `Value.setDebugName` does; "" takes its name away.
+
+        Raises:
+            GuardError: the name is a number.
+        """
+        if name.isdigit():
+            raise GuardError(f"Invalid name: '{name}'")
+        if self.names.get(value) == name:
+            return
+        self._owners.pop(self.names.pop(value, ""), None)
+        if not name:
+            self._give(value, self._unused_number())
+            return
+        if (owner := self._owners.get(name)) is not None:
+            self._give(owner, self._replacement(name))
+        self._give(value, name)
+
+    def replace(self, old: SSAValue, new: SSAValue) -> None:
+        """Let `new` have the name of `old`, which goes."""
+        if old in self.names:
+            self._give(new, self.names.pop(old))
+
+    def copied(self, values: Mapping[SSAValue, SSAValue]) -> ValueNames:
+        """The same names for the values of a copy, which `values` maps to."""
+        made = copy(self)
+        made.names = {values[old]: name for old, name in self.names.items() if old in values}
+        made._owners = {name: value for value, name in made.names.items()}
+        made._suffixes = dict(self._suffixes)
+        made._held = dict(self._held)
+        return made
+
+    def _give(self, value: SSAValue, name: str) -> None:
+        self.names[value] = name
+        self._owners[name] = value
+
+    def _unused_number(self) -> str:
+        self._number += 1
+        return str(self._number - 1)
+
+    def _hinted(self, hint: str, value: SSAValue) -> str:
+        suffix = self._suffixes.get(hint, 1)
+        is_bare = self._last.get(hint) is value or (hint == "self" and suffix == 1)
+        self._suffixes[hint] = suffix + 2
+        if is_bare and hint not in self._owners:
+            return hint
+        return self._free(hint, suffix)
+
+    def _free(self, base: str, suffix: int) -> str:
+        while f"{base}.{suffix}" in self._owners:
+            suffix += 1
+        self._suffixes[base] = suffix + 2
+        return f"{base}.{suffix}"
+
+    def _replacement(self, name: str) -> str:
+        base, dot, number = name.rpartition(".")
+        if not dot or not number.isdigit():
+            base, number = name, "1"
+        return self._free(base, max(int(number), self._suffixes.get(base, 1)))
+
+
+def _last_of_hint(function: FuncOp) -> dict[str, SSAValue]:
+    """The last value that has a hint."""
+    out: dict[str, SSAValue] = {}
+    values = [*function.block.args, *(r for op in function.block.ops for r in op.results)]
+    for value in values:
+        if value.name_hint is not None:
+            out[value.name_hint] = value
+    return out
