@@ -18,6 +18,7 @@ import numpy as np
 
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.base.errors import NotCompilable, OperatorError, ScriptError, UserError
+from tensorscript.eager.modes import MODES
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
 from tensorscript.eager.tracking import written
@@ -126,6 +127,8 @@ class CompiledFunction:
             GuardError: arguments that do not fit the function's signature.
             NotCompilable: no native form, with `fallback="error"`.
         """
+        if self.program.asks_gradients:
+            self._known.gradients = MODES.grad_enabled
         values = list(args)
         if kwargs or len(args) != len(self._names):
             values = fill_defaults(
@@ -322,7 +325,7 @@ class CompiledFunction:
         self._known.add(specs, found)
         self._latest = found
         found.fast_class = self._builtin_class(found)
-        if self.keep is not None:
+        if self.keep is not None and not self.program.asks_gradients:
             self.keep(found)
         return found
 
@@ -348,7 +351,7 @@ class CompiledFunction:
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
-        if self._on_gpu or not is_flat(found.specs, found.plan):
+        if self._on_gpu or not is_flat(found.specs, found.plan) or self.program.asks_gradients:
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}

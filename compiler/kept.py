@@ -9,7 +9,7 @@ layers find by its text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from .memory import aligned
 from .native import NativeCode
 from .options import CompileOptions
 from .program import Program
+from .specialisations import Specialisations
 from .stored import from_metadata, to_metadata
 
 if TYPE_CHECKING:  # importing it takes long
@@ -49,13 +50,13 @@ def place_of(
     options: CompileOptions,
     specs: Sequence[ArgumentSpec],
     fold: bool,
-    changing: Collection[str],
+    known: Specialisations,
 ) -> Place | None:
     """Where the specialisation for `specs` is kept; None if it is not.
 
     Args:
         fold: batch norms are folded.
-        changing: paths of attributes that are no constants.
+        known: tells which attributes are no constants, and the mode of gradients.
     """
     if not options.cache:
         return None
@@ -64,7 +65,9 @@ def place_of(
         return None
     target = targets.parse(options.target, options.cpu)
     parts = [compiler_identity(), program.digest, program.entry, repr(tuple(specs))]
-    parts += [options.key, target.key, repr((fold, *changing)), held.digest if held else ""]
+    parts += [options.key, target.key, repr((fold, *known.changing)), held.digest if held else ""]
+    if not known.gradients:
+        parts.append("no_grad")
     return Place(cache_key(*parts), held)
 
 

@@ -73,7 +73,7 @@ class Maker:
         if receiver is not None:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
-        wanted = Options(lists=not self._on_gpu, alone=alone)
+        wanted = Options(lists=not self._on_gpu, alone=alone, gradients=self._known.gradients)
         source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
         self._known.learn(own.plan.state_inputs)

@@ -11,7 +11,14 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tensorscript.dialects.ts.constants import Device, EnumRef, TensorLiteral, ValueAttr
+from tensorscript.base.dtypes import QUANTIZED
+from tensorscript.dialects.ts.constants import (
+    Device,
+    EnumRef,
+    QuantizedLiteral,
+    TensorLiteral,
+    ValueAttr,
+)
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
 from tensorscript.eager.device import device
@@ -28,6 +35,13 @@ from .stages import print_module
 
 def _warns(op: Operation) -> bool:
     return isinstance(op, OperatorOp) and op.schema.data == "aten::warn"
+
+
+_GRAD_MODES = "__torch__.torch.autograd.grad_mode."
+
+
+def _asks_gradients(op: Operation) -> bool:
+    return isinstance(op, OperatorOp) and op.schema.data == "aten::is_grad_enabled"
 
 
 @dataclass
@@ -59,6 +73,13 @@ class Program:
         """A hash of the module's text, and of the places that its warnings show."""
         told = [place_of(op) for op in self.module.walk() if _warns(op)]
         return hashlib.sha256(f"{print_module(self.module)}{told}".encode()).hexdigest()
+
+    @cached_property
+    def asks_gradients(self) -> bool:
+        """Whether `is_grad_enabled()` decides something here; `with no_grad():` asks in vain."""
+        functions = self.interpreter.functions.values()
+        asked = (f for f in functions if not f.sym_name.data.startswith(_GRAD_MODES))
+        return any(_asks_gradients(op) for function in asked for op in function.walk())
 
     @property
     def function(self) -> FuncOp:
@@ -98,10 +119,20 @@ def object_value(target: ScriptObject, memo: dict[int, ObjectValue] | None = Non
     return made
 
 
+def _tensor(value: Tensor) -> TensorLiteral | QuantizedLiteral:
+    if (grid := value._quantizer) is None:
+        return TensorLiteral(shown(value), value.dtype, value.requires_grad)
+    integers = TensorLiteral(value._array, QUANTIZED[value.dtype])
+    if grid.axis is None:
+        return QuantizedLiteral(integers, value.dtype, float(grid.scale), int(grid.zero_point))
+    scale, zero = map(TensorLiteral, (grid.scale, grid.zero_point), grid.dtypes)
+    return QuantizedLiteral(integers, value.dtype, scale, zero, grid.axis)
+
+
 def _constant(value: Any, memo: dict[int, ObjectValue]) -> object:
     match value:
         case Tensor():
-            return TensorLiteral(shown(value), value.dtype, value.requires_grad)
+            return _tensor(value)
         case ScriptObject():
             return object_value(value, memo)
         case list():

@@ -68,16 +68,22 @@ class Specialisations:
     Attributes:
         changing: paths of the attributes that some specialisation changes, as keys in the order in
             which that was learned: constants of none.
+        gradients: what `is_grad_enabled()` says to the program, if it asks: part of what tells
+            specialisations apart.
     """
 
     def __init__(self) -> None:
+        self.gradients = True
         self.changing: dict[str, None] = {}
         self._known: dict[tuple[object, ...], list[Specialisation] | Refused] = {}
-        self._symbolic: list[tuple[tuple[ArgumentSpec, ...], list[Specialisation]]] = []
+        self._symbolic: list[tuple[bool, tuple[ArgumentSpec, ...], list[Specialisation]]] = []
         self._numbers = 0
 
     def __contains__(self, key: tuple[object, ...]) -> bool:
-        return key in self._known
+        return (self.gradients, *key) in self._known
+
+    def _key(self, specs: Sequence[ArgumentSpec]) -> tuple[object, ...]:
+        return (self.gradients, *specs)
 
     def learn(self, paths: Sequence[str]) -> None:
         """Attributes that a specialisation changes: forget those that hold one as a constant."""
@@ -88,9 +94,13 @@ class Specialisations:
 
     def of(self, specs: Sequence[ArgumentSpec]) -> list[Specialisation] | Refused:
         """The forms for arguments of these specs, or why there are none."""
-        key = tuple(specs)
+        key = self._key(specs)
         if key not in self._known:
-            found = (forms for symbolic, forms in self._symbolic if _admits(symbolic, specs))
+            found = (
+                forms
+                for gradients, symbolic, forms in self._symbolic
+                if gradients == self.gradients and _admits(symbolic, specs)
+            )
             if (forms := next(found, None)) is None:
                 return []
             self._known[key] = forms
@@ -98,19 +108,19 @@ class Specialisations:
 
     def add(self, specs: Sequence[ArgumentSpec], made: Specialisation) -> None:
         """A new form for arguments of these specs."""
-        key = tuple(specs)
+        key = self._key(specs)
         forms = self._known.get(key)
         if not isinstance(forms, list):
             forms = self._known[key] = []
-            self._numbers += _has(NumberSpec, key)
+            self._numbers += _has(NumberSpec, specs)
             if made.plan.sizes:
-                self._symbolic.append((key, forms))
+                self._symbolic.append((self.gradients, tuple(specs), forms))
         forms.append(made)
 
     def refuse(self, specs: Sequence[ArgumentSpec], error: NotCompilable) -> Refused:
         """Leave arguments of these specs to the interpreter."""
         why = Refused(error.message, error.span, error.notes)
-        self._known[tuple(specs)] = why
+        self._known[self._key(specs)] = why
         return why
 
     @property

@@ -99,7 +99,7 @@ class Specialiser:
     ) -> tuple[NativeCode, CallPlan, dict[str, np.ndarray], Report | None]:
         """The code, how it is called, its weights, and how it was made if it was not kept."""
         known = self._known
-        place = kept.place_of(self._program, self._options, specs, self._fold, known.changing)
+        place = kept.place_of(self._program, self._options, specs, self._fold, known)
         if place is not None and (hit := kept.load(self.cache, place)) is not None:
             return *hit, None
         lowered, native = with_room(lambda: self._maker.native(specs))

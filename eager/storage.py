@@ -23,6 +23,7 @@ from tensorscript.base.dtypes import (
     bool_,
     float16,
     float32,
+    float64,
     from_numpy,
     int64,
     numbers,
@@ -58,12 +59,22 @@ class Quantizer(Reading):
 
     Attributes:
         scale: float64, of no dimension, or one for each index along `axis`.
-        zero_point: int64, of the same shape.
+        zero_point: int64, of the same shape; along an axis both may be float32 instead.
     """
 
     scale: Array
     zero_point: Array
     axis: int | None = None
+
+    @property
+    def dtypes(self) -> tuple[DType, DType]:
+        """Those of scale and zero point."""
+        return (float32, float32) if self.has_float_zeros else (float64, int64)
+
+    @property
+    def has_float_zeros(self) -> bool:
+        """Whether zero points are no integers, as those of embeddings."""
+        return self.zero_point.dtype.kind == "f"
 
 
 class TensorBase:

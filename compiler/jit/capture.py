@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import DType, float64, int64
+from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import annotation_text
@@ -69,8 +69,7 @@ class Capturer:
         for tensor in self._survey(root):
             yield tensor._array, tensor.dtype
             if (held := tensor._quantizer) is not None and held.axis is not None:
-                yield held.scale, float64
-                yield held.zero_point, int64
+                yield from zip((held.scale, held.zero_point), held.dtypes, strict=True)
 
     def _survey(self, root: ScriptObject) -> list[Tensor]:
         """Every tensor below `root`; calls each `__getstate__` once on the way."""
@@ -161,8 +160,8 @@ class Capturer:
         if held.axis is None:
             numbers = pickled.QuantizerRef(float(held.scale), int(held.zero_point))
             return replace(made, quantizer=numbers)
-        scales = self.storages.ref(held.scale, float64)
-        zeros = self.storages.ref(held.zero_point, int64)
+        parts = zip((held.scale, held.zero_point), held.dtypes, strict=True)
+        scales, zeros = (self.storages.ref(part, dtype) for part, dtype in parts)
         return replace(made, quantizer=pickled.QuantizerRef(scales, zeros, held.axis))
 
 

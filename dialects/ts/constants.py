@@ -70,6 +70,21 @@ class TensorLiteral:
         return id(self.array)
 
 
+@dataclass(frozen=True, eq=False)
+class QuantizedLiteral:
+    """A quantized tensor of the caller: integers, and the grid that they lie on.
+
+    Scale and zero point are numbers, or tensors with one for each index along `axis`. It is no
+    constant of a program's text.
+    """
+
+    integers: TensorLiteral
+    dtype: DType
+    scale: float | TensorLiteral
+    zero_point: int | TensorLiteral
+    axis: int | None = None
+
+
 @dataclass(frozen=True)
 class ListLiteral:
     """A constant list; the program copies it where it is used."""

@@ -18,10 +18,8 @@ from tensorscript.base.dtypes import (
     QUANTIZED,
     DType,
     float32,
-    float64,
     int8,
     int32,
-    int64,
     quint8,
     uint8,
 )
@@ -190,7 +188,10 @@ def _integers(numbers: Any, quantizer: Quantizer, dtype: DType) -> Array:
     found = np.asarray(numbers, np.float32)
     scale = _across(quantizer.scale, quantizer, found.ndim).astype(np.float32)
     zero = _across(quantizer.zero_point, quantizer, found.ndim)
-    return _clipped(found * (np.float32(1) / scale), zero, dtype)
+    steps = found * (np.float32(1) / scale)
+    if quantizer.has_float_zeros:  # such a grid is moved before what lies on it is rounded
+        return _clipped(steps + zero, np.zeros((), np.int64), dtype)
+    return _clipped(steps, zero, dtype)
 
 
 def dequantize(self: Any) -> Any:
@@ -242,7 +243,10 @@ def quantize_per_channel(self: Any, scales: Any, zero_points: Any, axis: int, dt
 
 
 def _channels(scales: Any, zero_points: Any, axis: int) -> Quantizer:
-    parts = value(scales).astype(np.float64), value(zero_points).astype(np.int64)
+    if zero_points.dtype.is_floating_point:
+        parts = value(scales).astype(np.float32), value(zero_points).astype(np.float32)
+    else:
+        parts = value(scales).astype(np.float64), value(zero_points).astype(np.int64)
     if parts[0].shape != parts[1].shape or parts[0].ndim != 1:
         raise OperatorError("scale and zero_point need to have the same dimensions")
     return Quantizer(*parts, axis)
@@ -290,6 +294,17 @@ def _of_channels(self: Any) -> Quantizer:
     return held
 
 
+def _part(held: Quantizer, at: int) -> Any:
+    return wrap((held.scale, held.zero_point)[at], held.dtypes[at])
+
+
+def _scheme(held: Quantizer) -> int:
+    """PyTorch's number of the kind of a quantizer."""
+    if held.axis is None:
+        return 0
+    return 4 if held.has_float_zeros else 1
+
+
 _OWN: dict[str, Kernel] = {
     "aten::quantize_per_tensor": quantize,
     "aten::quantize_per_tensor.tensors": lambda ts, scales, zeros, dtype: [
@@ -302,10 +317,10 @@ _OWN: dict[str, Kernel] = {
     "aten::int_repr": lambda self: make(self._array.copy(), QUANTIZED[self.dtype]),
     "aten::q_scale": lambda self: float(_one_grid(self).scale),
     "aten::q_zero_point": lambda self: int(_one_grid(self).zero_point),
-    "aten::q_per_channel_scales": lambda self: wrap(_of_channels(self).scale, float64),
-    "aten::q_per_channel_zero_points": lambda self: wrap(_of_channels(self).zero_point, int64),
+    "aten::q_per_channel_scales": lambda self: _part(_of_channels(self), 0),
+    "aten::q_per_channel_zero_points": lambda self: _part(_of_channels(self), 1),
     "aten::q_per_channel_axis": lambda self: _of_channels(self).axis,
-    "aten::qscheme": lambda self: 0 if self._quantizer.axis is None else 1,
+    "aten::qscheme": lambda self: _scheme(self._quantizer),
     "aten::cat": _cat,
     "aten::pad": _pad,
     "aten::equal": _equal,

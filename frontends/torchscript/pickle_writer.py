@@ -238,9 +238,8 @@ class PickleWriter:
         return False
 
     def quantizer(self, value: QuantizerRef) -> None:
-        kind = "per_tensor_affine" if value.axis is None else "per_channel_affine"
         self.out += b"("
-        self.global_("torch", kind)
+        self.global_("torch", _scheme(value))
         self.value(value.scale)
         self.value(value.zero_point)
         if value.axis is not None:
@@ -278,3 +277,12 @@ KINDS: dict[type, Callable[[PickleWriter, Any], None]] = {
     ObjectState: PickleWriter.object,
     TensorRef: PickleWriter.tensor,
 }
+
+
+def _scheme(quantizer: QuantizerRef) -> str:
+    """PyTorch's name of a kind of quantizer."""
+    if quantizer.axis is None:
+        return "per_tensor_affine"
+    zeros = quantizer.zero_point
+    is_float = isinstance(zeros, TensorRef) and zeros.storage.dtype.is_floating_point
+    return "per_channel_affine_float_qparams" if is_float else "per_channel_affine"

@@ -59,7 +59,7 @@ class StorageRef:
 @dataclass(frozen=True, eq=False)
 class QuantizerRef:
     """What the integers of a quantized tensor stand for: one scale and zero point, or tensors of
-    them (float64 and int64) with one for each index along `axis`."""
+    them (float64 and int64, or float32 both) with one for each index along `axis`."""
 
     scale: float | TensorRef
     zero_point: int | TensorRef

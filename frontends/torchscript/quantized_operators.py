@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tensorscript.base.dtypes import QUANTIZED, float64, int64
+from tensorscript.base.dtypes import QUANTIZED
 from tensorscript.base.errors import ArchiveError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import ListLiteral, TensorLiteral
@@ -98,9 +98,9 @@ class PackedWeights:
         if held.axis is None:
             parts = [em.constant(v, span) for v in (float(held.scale), int(held.zero_point))]
             return em.builtin("aten::_make_per_tensor_quantized_tensor", [integers, *parts], span)
-        scale = em.constant(TensorLiteral(held.scale, float64), span)
-        zero = em.constant(TensorLiteral(held.zero_point, int64), span)
-        parts = [scale, zero, em.constant(held.axis, span)]
+        grid = zip((held.scale, held.zero_point), held.dtypes, strict=True)
+        parts = [em.constant(TensorLiteral(part, dtype), span) for part, dtype in grid]
+        parts.append(em.constant(held.axis, span))
         return em.builtin("aten::_make_per_channel_quantized_tensor", [integers, *parts], span)
 
 

@@ -11,7 +11,16 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tensorscript.base.dtypes import BY_NAME, BY_WORD, QUANTIZED, DType, float64, int64, uint8
+from tensorscript.base.dtypes import (
+    BY_NAME,
+    BY_WORD,
+    QUANTIZED,
+    DType,
+    float32,
+    float64,
+    int64,
+    uint8,
+)
 from tensorscript.base.errors import ArchiveError
 
 from .pickled import (
@@ -60,7 +69,12 @@ _KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 _MAX_RANK = 64
 _STORAGES: dict[str, DType] = {f"torch.{word}Storage": dtype for word, dtype in BY_WORD.items()}
 _QUANTIZED_STORAGES = {f"torch.{dtype.word}Storage": dtype for dtype in QUANTIZED}
-_SCHEMES = {"torch.per_tensor_affine", "torch.per_channel_affine"}
+_CHANNEL_SCHEMES = {
+    "torch.per_channel_affine": (float64, int64),
+    "torch.per_channel_affine_float_qparams": (float32, float32),
+}
+"""Kinds of quantizers along an axis, and the dtypes of their scales and zero points."""
+_SCHEMES = {"torch.per_tensor_affine", *_CHANNEL_SCHEMES}
 _BYTES = "torch.storage.UntypedStorage"
 """A storage of bytes: what checkpoints have of dtypes without a storage class in Python."""
 _CLASSES = {**_STORAGES, **_QUANTIZED_STORAGES, _BYTES: uint8}
@@ -73,7 +87,6 @@ _LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
 _UNSUPPORTED = {
     "torch._utils._rebuild_sparse_tensor": "sparse tensors",
     "torch._utils._rebuild_meta_tensor_no_storage": "meta tensors",
-    "torch.per_channel_affine_float_qparams": "tensors quantized with zero points of floats",
     "torch.QUInt4x2Storage": "quantized tensors of 4 bits",
     "torch.QUInt2x4Storage": "quantized tensors of 2 bits",
     "torch.ComplexHalfStorage": "tensors of complex32",
@@ -232,10 +245,11 @@ def _quantizer(item: Item, size: tuple[int, ...]) -> QuantizerRef:
     match item.items if isinstance(item, Arguments) else ():
         case (Global("torch.per_tensor_affine"), int() | float() as scale, int(zero_point)):
             return QuantizerRef(float(scale), zero_point)
-        case (Global("torch.per_channel_affine"), TensorRef() as steps, TensorRef() as zeros,
-              int(axis)) if 0 <= axis < len(size):  # fmt: skip
+        case (Global(kind), TensorRef() as steps, TensorRef() as zeros, int(axis)) if (
+            kind in _CHANNEL_SCHEMES and 0 <= axis < len(size)
+        ):
             dtypes = steps.storage.dtype, zeros.storage.dtype
-            if steps.size == zeros.size == (size[axis],) and dtypes == (float64, int64):
+            if steps.size == zeros.size == (size[axis],) and dtypes == _CHANNEL_SCHEMES[kind]:
                 return QuantizerRef(steps, zeros, axis)
     raise ArchiveError("the archive holds a malformed quantizer")
 

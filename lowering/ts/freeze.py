@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from xdsl.ir import BlockArgument, SSAValue
 
-from tensorscript.base.dtypes import QUANTIZED
 from tensorscript.dialects.ts import ops as ts
-from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral, TensorLiteral
+from tensorscript.dialects.ts.constants import (
+    DictLiteral,
+    ListLiteral,
+    QuantizedLiteral,
+    TensorLiteral,
+)
 from tensorscript.dialects.ts.types import (
     BoolType,
     ComplexType,
@@ -214,10 +218,8 @@ def _path(op: ts.GetAttrOp) -> str:
 
 def _is_foldable(value: object) -> bool:
     match value:
-        case ObjectValue():
+        case ObjectValue() | QuantizedLiteral():  # a constant has no scale
             return False
-        case TensorLiteral():
-            return value.dtype not in QUANTIZED  # a constant has no scale
         case list() | tuple():
             return not hasattr(value, "_fields") and all(map(_is_foldable, value))
         case dict():
@@ -252,6 +254,8 @@ def _tensors(root: ObjectValue) -> Iterator[tuple[Place, TensorLiteral]]:
             for held in _leaves(value):
                 if isinstance(held, ObjectValue):
                     objects.append(held)
+                elif isinstance(held, QuantizedLiteral):
+                    yield (id(target), name), held.integers
                 elif isinstance(held, TensorLiteral):
                     yield (id(target), name), held
 

@@ -12,9 +12,8 @@ from .builder import Builder, Rows
 from .elements import as_expr, compute_dtype
 from .emission import Body
 from .linalg import product_of
-from .sizes import same_size
 from .values import Tensor, Value
-from .view import transpose, unsqueeze
+from .view import transpose
 
 
 def attention(
@@ -158,8 +157,19 @@ def _multi_head_attention(
     return out, b.call("aten::mean.dim", found, [1]) if averaged else found
 
 
-def _encoder_layer(b: Builder, x: Tensor, embed_dim: int, heads: int, *rest: Value) -> Tensor:
-    """Self-attention and a feed-forward block, each with its residual and layer norm."""
+def encoder_layer(
+    b: Builder,
+    x: Tensor,
+    embed_dim: int,
+    heads: int,
+    *rest: Value,
+    shown: Tensor | None = None,
+) -> Tensor:
+    """Self-attention and a feed-forward block, each with its residual and layer norm.
+
+    Args:
+        shown: what is attended, where no argument says it.
+    """
     by = _Projections(heads, rest[0], rest[1], rest[2], rest[3])
     use_gelu, norm_first, eps = rest[4:7]
     weight_1, bias_1, weight_2, bias_2, up, up_bias, down, down_bias = rest[7:15]
@@ -170,8 +180,7 @@ def _encoder_layer(b: Builder, x: Tensor, embed_dim: int, heads: int, *rest: Val
         return out
 
     given = norm(x, weight_1, bias_1) if norm_first else x
-    shown = b.nested.get(x)
-    attended = _attended(mask, mask_type, b) if shown is None else _rows_attended(b, shown)
+    attended = _attended(mask, mask_type, b) if shown is None else shown
     mixed, _ = _attend(b, given, given, given, by, attended)
     x = b.call("aten::add", x, mixed)
     if norm_first:
@@ -181,35 +190,7 @@ def _encoder_layer(b: Builder, x: Tensor, embed_dim: int, heads: int, *rest: Val
     inner = b.call("aten::linear", given, up, up_bias)
     inner = b.call("aten::gelu", inner) if use_gelu else b.call("aten::relu", inner)
     x = b.call("aten::add", x, b.call("aten::linear", inner, down, down_bias))
-    out = x if norm_first else norm(x, weight_2, bias_2)
-    if shown is not None:
-        b.nested[out] = shown
-    return out
-
-
-def _rows_attended(b: Builder, shown: Tensor) -> Tensor:
-    """(B, T) -> (B, 1, 1, T)."""
-    return unsqueeze(b, unsqueeze(b, shown, 1), 1)
-
-
-def _nested_from_mask(
-    b: Builder, x: Tensor, mask: Tensor, check: Value = True, *_: Value
-) -> Tensor:
-    """The padded form of a nested tensor, with what is known of it in `Builder.nested`."""
-    if check:
-        b.cannot("a mask of a nested tensor that has to be checked")
-    made = b.copied(x)
-    b.nested[made] = mask
-    return made
-
-
-def _padded(b: Builder, x: Tensor, padding: Value, size: Value = None, *_: Value) -> Tensor:
-    if (shown := b.nested.get(x)) is None or size is None:
-        b.cannot("padding of a nested tensor whose form is not known")
-    if not all(map(same_size, x.shape, map(as_expr, size))):
-        b.cannot("padding of a nested tensor to another size")
-    kept = unsqueeze(b, shown, 2)
-    return b.apply("aten::where", kept, x, b.full((), padding, x.dtype))
+    return x if norm_first else norm(x, weight_2, bias_2)
 
 
 _SOURCE_MASK, _PADDING_MASK = 0, 1
@@ -219,7 +200,5 @@ _NO_MASK: tuple[Value, ...] = (None, True, True, None)
 ATTENTION: Rows = {
     "aten::scaled_dot_product_attention": attention,
     "aten::_native_multi_head_attention": _multi_head_attention,
-    "aten::_transformer_encoder_layer_fwd": _encoder_layer,
-    "aten::_nested_tensor_from_mask": _nested_from_mask,
-    "aten::to_padded_tensor": _padded,
+    "aten::_transformer_encoder_layer_fwd": encoder_layer,
 }

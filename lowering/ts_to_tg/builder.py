@@ -48,26 +48,33 @@ def repeated_if(x: Tensor) -> list[Expr]:
     ]
 
 
+def _told_strides(array: np.ndarray) -> tuple[Expr, ...] | None:
+    """What a program is told of the strides of a constant, whose elements are kept in order."""
+    if array.flags.c_contiguous or not array.size:
+        return None
+    return tuple(const(step // array.itemsize) for step in array.strides)
+
+
 class Builder(Emitter):
     """Builds tensors and writes them; holds what the specialised function assumes.
 
     Attributes:
         generator: the state of the random generator, where it is an argument.
         batches: how many sequences were packed, by the storage of the sizes of their steps.
+        gradients: what `is_grad_enabled()` says; None if that is not known.
     """
 
     def __init__(self, block: Block) -> None:
         super().__init__(block)
         self.written: set[Storage] = set()
         self.default_dtype = float32
+        self.gradients: bool | None = True
         self.table: Rows = {}
         self.constants: dict[int, Tensor] = {}
         self.bounds: dict[str, Expr] = {}
         self.batches: dict[Storage, Expr] = {}
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
-        self.nested: dict[Tensor, Tensor] = {}
-        """Padded forms of nested tensors, and which of their rows (B, T) there are."""
 
     # --- tensors ----------------------------------------------------------------------------------
 
@@ -280,9 +287,10 @@ class Builder(Emitter):
         type_ = tensor(dtype, tuple(const(s) for s in array.shape))
         op = tg.ConstantOp(DataAttr.of(array), type_)
         self.prologue.append(op)
-        storage = Storage(dtype, type_.shape, origin)
+        strides = _told_strides(array)
+        storage = Storage(dtype, type_.shape, origin, strides)
         self.heap.imported[storage] = op.result
-        made = Tensor(storage, type_.shape)
+        made = Tensor(storage, type_.shape, None, strides)
         self.constants[id(array)] = made
         return made
 

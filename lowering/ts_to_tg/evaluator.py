@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tensorscript.base.dtypes import QUANTIZED, float64, int64
 from tensorscript.base.dtypes import bool_ as tt_bool
+from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.constants import (
     DictLiteral,
     EnumRef,
     ListLiteral,
+    QuantizedLiteral,
     TensorLiteral,
 )
 from tensorscript.dialects.ts.locations import span_of
@@ -39,6 +40,7 @@ from .values import (
     DictRef,
     Grown,
     ListRef,
+    NestedTensor,
     ObjectRef,
     ObjectValue,
     QuantizedTensor,
@@ -107,8 +109,6 @@ class Evaluator:
         if path in self.state:
             return self.state[path]
         if isinstance(value, TensorLiteral):
-            if value.dtype in QUANTIZED:
-                self.b.cannot(f"the quantized tensor {path or 'of a constant'}")
             made: Tensor | ComplexTensor
             if value.dtype.is_complex:
                 made = complex_literal(self.b, value.array, value.dtype, path)
@@ -117,6 +117,10 @@ class Evaluator:
             if value.requires_grad:
                 self.requiring_grad.add(made.storage)
             return made
+        if isinstance(value, QuantizedLiteral):
+            scale, zero = self.import_value(value.scale), self.import_value(value.zero_point)
+            integers = self.import_value(value.integers, path)
+            return QuantizedTensor(integers, value.dtype, scale, zero, value.axis)
         if isinstance(value, ListLiteral | list):
             items = value.elements if isinstance(value, ListLiteral) else value
             elements = [self.import_value(v, below(path, i)) for i, v in enumerate(items)]
@@ -395,7 +399,7 @@ def _scalar_test(dtype: object) -> Callable[[Value], bool]:
 
 
 _TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
-    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor | QuantizedTensor),
+    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor | QuantizedTensor | NestedTensor),
     tt.IntType: _scalar_test(int64),
     tt.FloatType: _scalar_test(float64),
     tt.BoolType: _scalar_test(tt_bool),

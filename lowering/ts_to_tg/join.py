@@ -38,6 +38,7 @@ from .values import (
     DictRef,
     Grown,
     ListRef,
+    NestedTensor,
     ObjectRef,
     QuantizedTensor,
     Site,
@@ -144,7 +145,7 @@ class Join:
                 return self._tensor(yes, no)
             case UnknownString() if other is not UNINITIALIZED:
                 return self._messages(yes, no)
-            case TupleValue() | ComplexTensor() | QuantizedTensor():
+            case TupleValue() | ComplexTensor() | QuantizedTensor() | NestedTensor():
                 return self._tuple(present, yes, no)
             case ListRef():
                 return self._list(yes, no)

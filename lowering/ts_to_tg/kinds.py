@@ -18,6 +18,7 @@ from .values import (
     DictRef,
     FutureValue,
     ListRef,
+    NestedTensor,
     ObjectRef,
     QuantizedTensor,
     Tensor,
@@ -43,6 +44,8 @@ def kind_of(value: Value) -> Kind:
             return "a complex tensor", value.dtype, value.rank
         case QuantizedTensor():
             return "a quantized tensor", value.dtype, value.rank
+        case NestedTensor():
+            return "a nested tensor", value.dtype, value.rank
         case TupleValue():
             return "a tuple", value.class_name, len(value.elements)
         case ListRef():
@@ -71,7 +74,7 @@ def is_constant(value: Value) -> bool:
     """Known as a whole, and no number: None, a string, a member of an enum, ..."""
     held = (
         Tensor | ComplexTensor | TupleValue | ListRef | DictRef | ObjectRef | Variant | Chosen
-        | UnknownString | Text | FutureValue | QuantizedTensor
+        | UnknownString | Text | FutureValue | QuantizedTensor | NestedTensor
     )  # fmt: skip
     return value is not UNINITIALIZED and not is_scalar(value) and not isinstance(value, held)
 

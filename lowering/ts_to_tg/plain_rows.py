@@ -20,6 +20,7 @@ from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
+from .nested import call_nested, has_nested
 from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
 from .sizes import same_size
@@ -88,6 +89,8 @@ class PlainRows:
             return self._with_out(name, base, arguments)
         if has_quantized(arguments):
             return call_quantized(b, name, arguments, self.tensors)
+        if has_nested(arguments):
+            return call_nested(b, name, arguments, self.tensors)
         tensors = has_tensor(arguments)
         if tensors:
             self._check_dtypes(name, arguments)

@@ -10,11 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import QUANTIZED, DType, float32, float64, int64, qint32, quint8
+from tensorscript.base.dtypes import (
+    QUANTIZED,
+    DType,
+    float32,
+    float64,
+    int64,
+    qint8,
+    qint32,
+    quint8,
+)
 from tensorscript.base.quantization import ASKED, BOUNDS, INTO, KEPT, SCALED
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const
 
 from .builder import Builder, Rows
+from .dims import dimension
 from .elements import as_expr
 from .values import QuantizedTensor, Tensor, Value
 
@@ -78,34 +88,54 @@ def _like(x: QuantizedTensor, found: Value) -> Value:
     return x.with_elements((found, x.scale, x.zero_point)) if same else found
 
 
-def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
-    if dtype is qint32:
-        b.cannot("quantized integers of 32 bits")
-    return (0.0, 255.0) if dtype is quint8 else (-128.0, 127.0)
+_LIMITS: dict[DType, tuple[float, float]] = {
+    quint8: (0.0, 255.0),
+    qint8: (-128.0, 127.0),
+    qint32: (-(2.0**31), 2.0**31 - 1),
+}
+"""The integers of a quantized dtype."""
 
 
-def _clipped(b: Builder, steps: Expr, zero: Expr, dtype: DType) -> Expr:
-    low, high = _limits(b, dtype)
+def _clipped(steps: Expr, zero: Expr, dtype: DType) -> Expr:
+    low, high = _LIMITS[dtype]
     moved = zero + call("round", steps)
     return binary("min", binary("max", moved, const(low, moved.dtype)), const(high, moved.dtype))
 
 
 def _on_grid(b: Builder, x: Tensor, zero: Value, dtype: DType, steps: Callable[..., Expr],
              *scales: Value) -> Tensor:  # fmt: skip
-    def fn(e: Expr, origin: Expr, *given: Expr) -> Expr:
-        return _clipped(b, steps(e, *given), origin, dtype)
+    wide = float64 if dtype is qint32 else float32  # what holds all its integers
 
-    return b.pointwise(fn, x, zero, *scales, dtype=QUANTIZED[dtype], compute=float32)
+    def fn(e: Expr, origin: Expr, *given: Expr) -> Expr:
+        narrow = steps(*(cast(v, float32) for v in (e, *given)))
+        return _clipped(cast(narrow, wide), origin, dtype)
+
+    return b.pointwise(fn, x, zero, *scales, dtype=QUANTIZED[dtype], compute=wide)
 
 
 def quantize(
     b: Builder, x: Tensor, scale: Value, zero_point: Value, dtype: DType
 ) -> QuantizedTensor:
     """The numbers of `x` on one grid."""
+    _check_numbers(b, x)
+    integers = _on_grid(b, x, zero_point, dtype, _steps, scale)
+    return QuantizedTensor(integers, dtype, scale, zero_point)
+
+
+def _check_numbers(b: Builder, x: Tensor) -> None:
     if x.dtype is not float32:
         b.error(f"Quantize only works on Float Tensor, got {x.dtype.word}")
-    integers = _on_grid(b, x, zero_point, dtype, lambda e, s: e * (const(1, s.dtype) / s), scale)
-    return QuantizedTensor(integers, dtype, scale, zero_point)
+
+
+def _steps(e: Expr, scale: Expr) -> Expr:
+    return e * (const(1, scale.dtype) / scale)
+
+
+def _across(b: Builder, numbers: Value, x: QuantizedTensor) -> Value:
+    """Scales or zero points in the shape in which they meet the integers."""
+    if x.axis is None:
+        return numbers
+    return b.call("aten::reshape", numbers, [-1 if k == x.axis else 1 for k in range(x.rank)])
 
 
 def dequantize(b: Builder, x: Value) -> Tensor:
@@ -114,8 +144,8 @@ def dequantize(b: Builder, x: Value) -> Tensor:
     return b.pointwise(
         lambda e, s, z: (e - z) * s,
         x.integers,
-        x.scale,
-        x.zero_point,
+        _across(b, x.scale, x),
+        _across(b, x.zero_point, x),
         dtype=float32,
         compute=float32,
     )
@@ -134,9 +164,11 @@ def _bounded(
     b: Builder, x: QuantizedTensor, low: Value = None, high: Value = None
 ) -> QuantizedTensor:
     """The bounds are rounded to the grid first."""
+    if x.dtype is qint32:
+        b.cannot("bounds of quantized integers of 32 bits")
 
     def fn(e: Expr, s: Expr, z: Expr, *bounds: Expr) -> Expr:
-        on_grid = [_clipped(b, v * (const(1, s.dtype) / s), z, x.dtype) for v in bounds]
+        on_grid = [_clipped(v * (const(1, s.dtype) / s), z, x.dtype) for v in bounds]
         if low is not None:
             e = binary("max", e, on_grid.pop(0))
         return e if high is None else binary("min", e, on_grid.pop(0))
@@ -184,8 +216,31 @@ def _make_of_channels(b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: 
     if scale.rank != 1 or zero.rank != 1:
         b.error(message)
     b.require_same(scale.shape[0], zero.shape[0], message)
-    parts = b.cast(scale, float64), b.cast(zero, int64)
-    return QuantizedTensor(x, _of_integers(b, x), *parts, axis)
+    return QuantizedTensor(x, _of_integers(b, x), *_grid(b, scale, zero), axis)
+
+
+def _grid(b: Builder, scale: Tensor, zero: Tensor) -> tuple[Tensor, Tensor]:
+    """Scales and zero points in the dtypes that they are kept in."""
+    if zero.dtype.is_floating_point:
+        return b.cast(scale, float32), b.cast(zero, float32)
+    return b.cast(scale, float64), b.cast(zero, int64)
+
+
+def _quantize_channels(
+    b: Builder, x: Tensor, scale: Tensor, zero: Tensor, axis: Value, code: Value
+) -> Value:
+    dtype = _BY_CODE.get(code)
+    if not isinstance(axis, int) or dtype is None or scale.rank != 1 or zero.rank != 1:
+        return b.cannot("has no native form of these arguments")
+    _check_numbers(b, x)
+    steps, zeros = _grid(b, scale, zero)
+    made = QuantizedTensor(x, dtype, steps, zeros, dimension(b, axis, x.rank))
+    factors, shifts = (_across(b, part, made) for part in (steps, zeros))
+    if zeros.dtype is float32:  # such a grid is moved before what lies on it is rounded
+        integers = _on_grid(b, x, 0, dtype, lambda e, s, z: _steps(e, s) + z, factors, shifts)
+    else:
+        integers = _on_grid(b, x, shifts, dtype, _steps, factors)
+    return made.with_elements((integers, steps, zeros))
 
 
 def _cat(b: Builder, tensors: list[QuantizedTensor], dim: Value = 0) -> Value:
@@ -208,7 +263,7 @@ def _pad(
         if not (isinstance(x.scale, float) and isinstance(x.zero_point, int)):
             return b.cannot("padding on a grid that is not known")
         steps = round((number or 0.0) / x.scale) + x.zero_point
-        low, high = _limits(b, x.dtype)
+        low, high = _LIMITS[x.dtype]
         filling = int(min(max(steps, low), high))
     return _like(x, b.call("aten::pad", x.integers, pad, mode, filling))
 
@@ -232,11 +287,13 @@ _OF_CHANNELS: Rows = {
     "aten::q_per_channel_scales": lambda b, x: x.scale,
     "aten::q_per_channel_zero_points": lambda b, x: x.zero_point,
     "aten::q_per_channel_axis": lambda b, x: x.axis,
-    "aten::qscheme": lambda b, x: 1,
+    "aten::qscheme": lambda b, x: 4 if x.zero_point.dtype is float32 else 1,
+    "aten::dequantize": _dequantize_row,
 }
 
 QUANTIZATION: Rows = {
     "aten::_make_per_channel_quantized_tensor": _make_of_channels,
+    "aten::quantize_per_channel": _quantize_channels,
     "aten::quantize_per_tensor": _quantize_row,
     "aten::_make_per_tensor_quantized_tensor": _make_row,
     "aten::dequantize": _dequantize_row,

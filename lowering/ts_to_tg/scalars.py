@@ -50,6 +50,14 @@ def _complex(b: Builder, fn: Callable[..., complex], *parts: Value) -> complex:
     return fn(*parts)
 
 
+def _asked_gradients(b: Builder) -> Value:
+    return b.cannot("a mode of gradients that is not known") if b.gradients is None else b.gradients
+
+
+def _set_gradients(b: Builder, mode: Value, *_: Value) -> None:
+    b.gradients = mode if isinstance(mode, bool) else None
+
+
 SCALAR: Rows = {
     **ARITHMETIC,
     **TRUTH,
@@ -62,8 +70,8 @@ SCALAR: Rows = {
     "aten::ScalarImplicit": lambda b, x: x,
     "aten::polar": lambda b, *parts: _complex(b, cmath.rect, *parts),
     "aten::Complex": lambda b, *parts: _complex(b, complex, *parts),
-    "aten::is_grad_enabled": lambda b: True,
-    "aten::set_grad_enabled": lambda b, *_: None,
+    "aten::is_grad_enabled": _asked_gradients,
+    "aten::set_grad_enabled": _set_gradients,
     "aten::get_autocast_dtype": lambda b, device: (bfloat16 if device == "cpu" else float16).code,
     "aten::is_scripting": lambda b: True,
     "aten::_get_tracing_state": lambda b: False,

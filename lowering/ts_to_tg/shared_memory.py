@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from tensorscript.base.errors import NotCompilable
-from tensorscript.dialects.ts.constants import TensorLiteral
+from tensorscript.dialects.ts.constants import QuantizedLiteral, TensorLiteral
 
 from .builder import Builder
 from .complex_tensors import AnyTensor
@@ -48,6 +48,8 @@ def _tensors(
     match value:
         case TensorLiteral():
             yield path, value
+        case QuantizedLiteral():
+            yield path, value.integers
         case ObjectValue() if id(value) not in above:
             parts = iter(value.attributes.items())
         case list() | tuple():

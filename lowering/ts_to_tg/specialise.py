@@ -54,11 +54,13 @@ class Options:
     lists: whether there is run-time support for lists and for sizes that the program finds.
     alone: the program itself shows what it prints and warns of; else it leaves a record to its
         caller.
+    gradients: what `is_grad_enabled()` says at the start.
     """
 
     default_dtype: DType | None = None
     lists: bool = True
     alone: bool = False
+    gradients: bool = True
 
 
 @dataclass
@@ -87,6 +89,7 @@ def _run(
     if options.default_dtype is not None:
         builder.default_dtype = options.default_dtype
     builder.finds_sizes = options.lists
+    builder.gradients = options.gradients
     evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
     evaluator.record.alone = options.alone

@@ -51,6 +51,7 @@ from .loss import LOSS
 from .maps import MAPS
 from .masked_index import MASKED_INDEX
 from .matrix_norm import MATRIX_NORM
+from .nested import NESTED
 from .normalization import NORMALIZATION
 from .number_programs import NUMBER_PROGRAMS
 from .order import ORDER
@@ -112,6 +113,7 @@ _ROWS: Rows = {
     **REPEATED,
     **MASKED_INDEX,
     **ATTENTION,
+    **NESTED,
     **LOSS,
     **RESIZE,
     **ANTIALIAS,

@@ -49,7 +49,7 @@ def discard(block: Block) -> None:
 
 def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Trial:
     """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
-    outer, heap = b.block, b.heap
+    outer, heap, gradients = b.block, b.heap, b.gradients
     b.block, b.heap = block, heap.branched()
     b.scopes.append({})
     results: list[Value] = []
@@ -63,7 +63,7 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Tr
         raise
     finally:
         trial = Trial(block, b.scopes.pop(), b.heap, results, raised)
-        b.block, b.heap = outer, heap
+        b.block, b.heap, b.gradients = outer, heap, gradients
     return trial
 
 

@@ -151,6 +151,34 @@ class QuantizedTensor:
         return QuantizedTensor(integers, self.dtype, scale, zero_point, self.axis)
 
 
+@dataclass(frozen=True, eq=False)
+class NestedTensor:
+    """A nested tensor of entries (t_b, E): its padded form (B, T, E), and which rows (B, T) there
+    are."""
+
+    padded: Tensor
+    shown: Tensor
+
+    @property
+    def dtype(self) -> DType:
+        return self.padded.dtype
+
+    @property
+    def storage(self) -> Storage:
+        return self.padded.storage
+
+    @property
+    def rank(self) -> int:
+        return self.padded.rank
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return self.padded, self.shown
+
+    def with_elements(self, elements: tuple[Value, ...]) -> NestedTensor:
+        return NestedTensor(*elements)
+
+
 Site = tuple[object, ...]
 """The place in the program that makes a list: its op and the calls that lead to it."""
 
@@ -240,7 +268,7 @@ class FutureValue:
     value: Value
 
 
-Compound = TupleValue | ComplexTensor | QuantizedTensor
+Compound = TupleValue | ComplexTensor | QuantizedTensor | NestedTensor
 """Values that are made of others: `elements`, and `with_elements` for one of the same kind."""
 
 

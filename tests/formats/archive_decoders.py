@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from archive_programs import ArchiveProgram, values
+from archive_program import ArchiveProgram, values
 from torch import Tensor, nn
 
 DECODERS: dict[str, ArchiveProgram] = {}
@@ -247,6 +247,22 @@ def _trace() -> object:
     return torch.jit.trace(ScriptInTrace().eval(), values(2, 4))
 
 
+class PaddedTexts(nn.Module):
+    """An encoder that makes nested tensors, if the mask hides nothing but ends of texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.table = nn.Embedding(9, 8, padding_idx=0)
+        self.encoder = nn.TransformerEncoder(layer, 2)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        hidden = tokens == 0
+        found = self.encoder(self.table(tokens), src_key_padding_mask=hidden)
+        shown = (~hidden).unsqueeze(2)
+        return (found * shown).sum(1) / shown.sum(1)
+
+
 IDS = torch.tensor([[3, 1, 7], [0, 10, 2]])
 PAST = [(values(2, 2, 2, 4), values(2, 2, 2, 4)) for _ in range(2)]
 EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 0, 4, 3, 4]])
@@ -261,3 +277,8 @@ scripted(MessagePassing, (values(5, 4), EDGES, values(6, 1), torch.tensor([0, 0,
 scripted(FakeQuantized, (values(1, 2, 5, 5),))
 scripted(TraceInScript, (values(2, 4), 3), (values(5, 4), 0))
 DECODERS["ScriptInTrace"] = ArchiveProgram(_trace, ((values(2, 4),), (values(2, 4) * 0.01,)))
+scripted(
+    PaddedTexts,
+    (torch.tensor([[3, 4, 0], [5, 0, 0]]),),
+    (torch.tensor([[3, 4, 1], [0, 2, 0]]),),
+)

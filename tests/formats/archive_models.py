@@ -1,5 +1,5 @@
 """Models that PyTorch saves and we load, scripted and traced; smaller programs are in
-`archive_programs`."""
+`archive_program`."""
 
 import warnings
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from archive_programs import ArchiveProgram, values
+from archive_program import ArchiveProgram, values
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 

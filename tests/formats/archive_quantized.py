@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import torch.ao.quantization as ao
 import torch.nn.functional as F
-from archive_programs import ArchiveProgram, values
+from archive_program import ArchiveProgram, values
 from torch import Tensor, nn
 from torch.ao.quantization.quantize_fx import convert_fx, prepare_fx
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -139,6 +139,44 @@ class Padded(nn.Module):
         return self.dequant(self.head(y.reshape(y.shape[0], -1)))
 
 
+class Words(nn.Module):
+    """Rows of embeddings, and sums of them, on grids whose zero points are no integers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.sums = nn.Embedding(10, 8), nn.EmbeddingBag(6, 4, mode="sum")
+
+    def forward(self, tokens: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        return self.rows(tokens), self.sums(tokens.reshape(-1) % 6, starts)
+
+
+class Grids(nn.Module):
+    """Tensors that are quantized when they are seen, in integers of 32 bits and by channels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = torch.quantize_per_tensor(values(8), 0.001, 0, torch.qint32)
+        self.scales, self.zeros = torch.tensor([0.1, 0.2]), torch.tensor([1, 3])
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        wide = torch.quantize_per_tensor(x, 0.001, 5, torch.qint32)
+        rows = torch.quantize_per_channel(x, self.scales, self.zeros, 0, torch.quint8)
+        moved = torch.quantize_per_channel(x, self.scales, self.zeros * 0.3, 0, torch.quint8)
+        total = x + self.wide.dequantize() + wide.dequantize() + moved.dequantize()
+        return total, wide.int_repr(), rows.int_repr(), rows.dequantize()
+
+
+def _words() -> Any:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Words().eval()
+        for layer in model.children():
+            layer.qconfig = ao.float_qparams_weight_only_qconfig
+        ao.prepare(model, inplace=True)
+        return torch.jit.script(ao.convert(model))
+
+
 def _by_hand(engine: str) -> Any:
     torch.manual_seed(0)
     with warnings.catch_warnings():
@@ -170,6 +208,10 @@ static("static", Residual, (IMAGE,), (IMAGE[:1] * 2,))
 static("static_waves", Waves, (values(2, 2, 9),))
 static("static_mlp", _mlp, (values(2, 4),), (values(3, 4),), engine="qnnpack")
 QUANTIZED["by_hand"] = ArchiveProgram(lambda: _by_hand("fbgemm"), ((IMAGE,), (IMAGE[:1],)))
+dynamic("dynamic_half_recurrent", lambda: Recurrent(True), (values(2, 3, 4),), dtype=torch.float16)
+TOKENS = torch.tensor([[3, 1], [9, 0]])
+QUANTIZED["words"] = ArchiveProgram(_words, ((TOKENS, torch.tensor([0, 1])),))
+QUANTIZED["grids"] = ArchiveProgram(lambda: _scripted(Grids), ((values(2, 8),),))
 QUANTIZED["explicit"] = ArchiveProgram(lambda: _scripted(Explicit), ((values(2, 8),),))
 
 

@@ -15,15 +15,16 @@ import pytest
 import tensorscript as ts
 
 torch = pytest.importorskip("torch")
-PROGRAMS = pytest.importorskip("archive_programs").PROGRAMS
+STRUCTURE = pytest.importorskip("archive_structure").STRUCTURE
+STORAGES = pytest.importorskip("archive_storages").STORAGES
+CLASSES = pytest.importorskip("archive_classes").CLASSES
+FUNCTIONS = pytest.importorskip("archive_functions").FUNCTIONS
 MODELS = pytest.importorskip("archive_models").MODELS
 DECODERS = pytest.importorskip("archive_decoders").DECODERS
 QUANTIZED = pytest.importorskip("archive_quantized").QUANTIZED
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-ALL = {**PROGRAMS, **MODELS, **DECODERS, **QUANTIZED}
-PARTLY_NATIVE = {"explicit"}
-"""A quantized buffer takes the interpreter."""
+ALL = {**STRUCTURE, **STORAGES, **CLASSES, **FUNCTIONS, **MODELS, **DECODERS, **QUANTIZED}
 
 
 @functools.cache
@@ -112,7 +113,7 @@ def test_native(name: str) -> None:
     loaded = ts.jit.load(archive_of(name))
     compiled = ts.compile(loaded)
     run(name, compiled, loaded)
-    assert compiled.stats.is_native == (name not in PARTLY_NATIVE), compiled.stats.fallbacks
+    assert compiled.stats.is_native, compiled.stats.fallbacks
 
 
 @pytest.mark.parametrize("name", ALL)
