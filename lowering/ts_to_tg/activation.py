@@ -8,7 +8,9 @@ from collections.abc import Callable
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
+from .dims import dimension
 from .elements import compute_dtype
+from .sizes import simplify
 from .values import Tensor, Value
 
 
@@ -97,7 +99,9 @@ def _relu(e: Expr) -> Expr:
 
 
 def _glu(b: Builder, x: Tensor, dim: int = -1, *_: Value) -> Tensor:
-    first, second = b.call("aten::chunk", x, 2, dim)
+    d = dimension(b, dim, x.rank)
+    half = simplify(x.shape[d] // 2)
+    first, second = (b.call("aten::narrow", x, d, start, half) for start in (0, half))
     return b.pointwise(lambda p, q: p * call("sigmoid", q), first, second)
 
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder
+from .dims import sizes_of
 from .sizes import simplify
 from .values import Value
 
 
 @dataclass(frozen=True)
 class Bins:
-    """The windows of one dimension: `size` elements for `outputs`, which is a number or `size`."""
+    """The windows of one dimension: `size` elements for `outputs` of them."""
 
     size: Expr
     outputs: Expr
@@ -26,6 +27,8 @@ class Bins:
         """Elements of every window, if all have the same number of them."""
         if self.size is self.outputs:
             return const(1)
+        if not self.outputs.is_const:
+            return None
         outputs = int(str(self.outputs.value))
         if outputs == 1:
             return self.size
@@ -38,10 +41,9 @@ class Bins:
         """Elements of the largest window; a bound where the size is not known."""
         if (length := self.length) is not None:
             return length
-        outputs = int(str(self.outputs.value))
-        if not self.size.is_const:
-            return simplify((self.size + (outputs - 1)) // outputs + 1)
-        size = int(str(self.size.value))
+        if not (self.size.is_const and self.outputs.is_const):
+            return simplify((self.size + (self.outputs - 1)) // self.outputs + 1)
+        size, outputs = (int(str(e.value)) for e in (self.size, self.outputs))
         spans = ((o * size // outputs, -(-(o + 1) * size // outputs)) for o in range(outputs))
         return const(max((stop - start for start, stop in spans), default=0))
 
@@ -62,6 +64,4 @@ class Bins:
 
 def adaptive_bins(b: Builder, size: Expr, outputs: Value) -> Bins:
     """The windows for a number of outputs, None for one of every element."""
-    if isinstance(outputs, Expr):
-        b.cannot("a number of windows of adaptive pooling that is not known")
-    return Bins(size, size if outputs is None else const(outputs))
+    return Bins(size, size if outputs is None else sizes_of(b, [outputs])[0])

@@ -81,12 +81,12 @@ def _masked(b: Builder, scores: Tensor, mask: Tensor | None, causal: Value, scal
     shape = scores.shape if mask is None else b.broadcast_shapes(scores.shape, mask.shape)
 
     def make(body: Body, i: list[Expr]) -> Expr:
-        e = body.broadcast(scores, i, dtype) * body.scalar(scale, dtype)
+        e = body.broadcast(scores, i, dtype, shape) * body.scalar(scale, dtype)
         low = const(-math.inf, dtype)
         if mask is not None and mask.dtype is bool_:
-            e = select(body.broadcast(mask, i, bool_), e, low)
+            e = select(body.broadcast(mask, i, bool_, shape), e, low)
         elif mask is not None:
-            e = e + body.broadcast(mask, i, dtype)
+            e = e + body.broadcast(mask, i, dtype, shape)
         if causal is False:
             return e
         seen = select(binary("le", i[-1], i[-2]), e, low)

@@ -196,15 +196,9 @@ class Builder(Emitter):
             scalars.append(complex_dtype(self.default_dtype))
         return result_type(dims, zero, scalars)
 
-    def broadcast_shapes(
-        self, *shapes: tuple[Expr, ...], may_be_one: bool = False
-    ) -> tuple[Expr, ...]:
-        """The shape all broadcast to.
-
-        Args:
-            may_be_one: sizes that the program finds may turn out to be 1 where others are not;
-                who reads the elements tells `Body.broadcast` the shape.
-        """
+    def broadcast_shapes(self, *shapes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        """The shape all broadcast to. Sizes that the program finds may turn out to be 1 where
+        others are not: who reads the elements tells `Body.broadcast` the shape."""
         rank = max((len(s) for s in shapes), default=0)
         out: list[Expr] = []
         for d in range(rank):
@@ -220,10 +214,9 @@ class Builder(Emitter):
                     f"The size of tensor a ({size}) must match the size of tensor b ({shape[at]})"
                     f" at non-singleton dimension {d}"
                 )
-                if may_be_one and (self.is_found(size) or self.is_found(shape[at])):
+                if self.is_found(size) or self.is_found(shape[at]):
                     size = self._common_size(size, shape[at], message)
                     continue
-                self.settle(size, shape[at])
                 self.require_same(size, shape[at], message)
             out.append(size)
         return tuple(out)
@@ -258,7 +251,7 @@ class Builder(Emitter):
         promoted = dtype if dtype and compute else self.result_type(*operands)
         wide = compute or compute_dtype(promoted)
         shapes = (x.shape for x in operands if isinstance(x, Tensor))
-        shape = self.broadcast_shapes(*shapes, may_be_one=True)
+        shape = self.broadcast_shapes(*shapes)
 
         def make(body: Body, i: list[Expr]) -> Expr:
             elements = [

@@ -129,11 +129,11 @@ def _masked_select(b: Builder, x: AnyTensor, mask: Tensor, *_: Value) -> AnyTens
         b.error("masked_select: expected BoolTensor for mask")
     shape = b.broadcast_shapes(x.shape, mask.shape)
     total = (product(shape),)
-    where = b.compute(shape, bool_, lambda body, i: body.broadcast(mask, i, bool_))
+    where = b.compute(shape, bool_, lambda body, i: body.broadcast(mask, i, bool_, shape))
     numbers = places(b, where)
 
     def part(t: Tensor) -> Tensor:
-        wide = b.compute(shape, t.dtype, lambda body, i: body.broadcast(t, i, t.dtype))
+        wide = b.compute(shape, t.dtype, lambda body, i: body.broadcast(t, i, t.dtype, shape))
         return _taken(b, reshaped(b, wide, total), numbers)
 
     return ComplexTensor(*map(part, x.elements)) if isinstance(x, ComplexTensor) else part(x)

@@ -48,7 +48,7 @@ def _logical_not(b: Builder, x: Tensor, *_: Value) -> Tensor:
 def chosen(b: Builder, condition: Tensor, yes: Value, no: Value, dtype: DType) -> Tensor:
     """select(condition, yes, no) broadcast, in `dtype`."""
     tensors = [v for v in (condition, yes, no) if isinstance(v, Tensor)]
-    shape = b.broadcast_shapes(*(t.shape for t in tensors), may_be_one=True)
+    shape = b.broadcast_shapes(*(t.shape for t in tensors))
     wide = compute_dtype(dtype)
 
     def make(body: Body, i: list[Expr]) -> Expr:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tensorscript.base.dtypes import DType, bool_, complex128, real_dtype
-from tensorscript.dialects.te.expr import Expr, binary, call, unary
+from tensorscript.dialects.te.expr import Expr, binary, call, const, unary
 
 from . import complex_numbers as numbers
 from .builder import Builder, Rows
@@ -21,12 +21,14 @@ from .view import strides_of
 Row = Callable[..., Value]
 
 
-def _element(b: Builder, body: Body, x: Value, i: list[Expr], wide: DType) -> Pair:
+def _element(
+    b: Builder, body: Body, x: Value, i: list[Expr], shape: Sequence[Expr], wide: DType
+) -> Pair:
     """An operand's element, real numbers with an imaginary part of 0."""
     if isinstance(x, ComplexTensor):
-        return Pair(body.broadcast(x.real, i, wide), body.broadcast(x.imag, i, wide))
+        return Pair(*(body.broadcast(part, i, wide, shape) for part in x.elements))
     if isinstance(x, Tensor):
-        return Pair(body.broadcast(x, i, wide), body.scalar(0, wide))
+        return Pair(body.broadcast(x, i, wide, shape), body.scalar(0, wide))
     real, imag = parts_of(b, x, wide)
     return Pair(body.scalar(real, wide), body.scalar(imag, wide))
 
@@ -43,7 +45,7 @@ def complex_pointwise(b: Builder, fn: numbers.Function, *operands: Value) -> Com
 
     def part(k: int) -> Tensor:
         def make(body: Body, i: list[Expr]) -> Expr:
-            return fn(*(_element(b, body, x, i, wide) for x in operands))[k]
+            return fn(*(_element(b, body, x, i, shape, wide) for x in operands))[k]
 
         return b.compute(shape, wide, make)
 
@@ -54,12 +56,12 @@ def real_pointwise(
     b: Builder, fn: Callable[..., Expr], *operands: Value, dtype: DType | None = None
 ) -> Tensor:
     """`fn` of each element, which is real: of the parts' dtype, or of `dtype`."""
-    wide = real_dtype(b.result_type(*operands))
+    wide, shape = real_dtype(b.result_type(*operands)), _shape(b, operands)
 
     def make(body: Body, i: list[Expr]) -> Expr:
-        return fn(*(_element(b, body, x, i, wide) for x in operands))
+        return fn(*(_element(b, body, x, i, shape, wide) for x in operands))
 
-    return b.compute(_shape(b, operands), dtype or wide, make)
+    return b.compute(shape, dtype or wide, make)
 
 
 def elementwise(fn: numbers.Function, count: int = 1) -> Row:
@@ -153,8 +155,7 @@ def _view_as_complex(b: Builder, x: Tensor, *_: Value) -> ComplexTensor:
         )
     if not x.rank:
         b.error("Input tensor must have one or more dimensions")
-    if not x.shape[-1].is_int(2):
-        b.error("Tensor must have a last dimension of size 2")
+    b.require_same(x.shape[-1], const(2), "Tensor must have a last dimension of size 2")
     if x.dtype.bits < 32:
         b.cannot("complex numbers of half precision")
     *outer, last = strides_of(x)

@@ -225,7 +225,7 @@ def _masked_scatter(b: Builder, x: Tensor, mask: Tensor, source: Tensor, *_: Val
     def make(body: Body, i: list[Expr]) -> Expr:
         at = binary("max", body.read(order, i, int64), 0)
         new = body.read(values, [binary("min", at, values.shape[0] - 1)], x.dtype)
-        return select(body.read(wide, i), new, body.broadcast(x, i, x.dtype))
+        return select(body.read(wide, i), new, body.broadcast(x, i, x.dtype, shape))
 
     return b.compute(shape, x.dtype, make)
 

@@ -80,8 +80,7 @@ def _cdist(b: Builder, x: Tensor, y: Tensor, p: Value = 2.0, *_: Value) -> Tenso
 
     def gap(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         def lead(t: Tensor) -> list[Expr]:
-            tail = i[len(batch) - (t.rank - 2) : len(batch)]
-            return [const(0) if s.is_int(1) else e for e, s in zip(tail, t.shape, strict=False)]
+            return body.aligned(t.shape[:-2], i[: len(batch)], batch)
 
         left = body.read(x, [*lead(x), i[-2], r[0]], wide)
         return fn(left - body.read(y, [*lead(y), i[-1], r[0]], wide))

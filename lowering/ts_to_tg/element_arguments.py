@@ -12,7 +12,6 @@ from .builder import Builder
 from .dims import dimension, literal
 from .elements import known
 from .linalg import check_types
-from .sizes import same_size, simplify
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -62,9 +61,8 @@ def _halves(b: Builder, x: Tensor, dim: Value = -1, *_: Value) -> None:
     if not x.rank:
         b.error("glu does not support 0-dimensional tensors")
     d = dimension(b, dim, x.rank)
-    odd = simplify(x.shape[d] % 2)
-    if odd.op == "const" and not odd.is_int(0):
-        b.error(f"Halving dimension must be even, but dimension {d} is size {x.shape[d]}")
+    message = f"Halving dimension must be even, but dimension {d} is size {x.shape[d]}"
+    b.check(known(binary("eq", x.shape[d] % 2, 0)), message)
 
 
 def _slopes(b: Builder, x: Tensor, weight: Tensor, *_: Value) -> None:
@@ -130,11 +128,12 @@ def _gradients(b: Builder, x: Tensor, required: Value = True, *_: Value) -> None
 
 def _probabilities(b: Builder, x: Tensor, target: Tensor, *_: Value) -> None:
     """Equal shapes, and inputs in [0, 1] when the program runs."""
-    if x.rank != target.rank or not all(map(same_size, x.shape, target.shape)):
-        b.error(
-            f"Using a target size ({shape_text(target.shape)}) that is different to the input size"
-            f" ({shape_text(x.shape)}) is deprecated. Please ensure they have the same size."
-        )
+    b.require_alike(
+        x.shape,
+        target.shape,
+        f"Using a target size ({shape_text(target.shape)}) that is different to the input size"
+        f" ({shape_text(x.shape)}) is deprecated. Please ensure they have the same size.",
+    )
     above = b.call("aten::ge", x, 0)
     inside = b.call("aten::logical_and", above, b.call("aten::le", x, 1))
     message = "all elements of input should be between 0 and 1"

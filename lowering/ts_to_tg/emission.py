@@ -78,14 +78,24 @@ class Body:
         Args:
             shape: of that space, where a size of `x` that the program finds may turn out to be 1.
         """
-        lead = len(indices) - x.rank
-        at = [const(0) if s.is_int(1) else i for i, s in zip(indices[lead:], x.shape, strict=True)]
-        for d, size in enumerate(x.shape if shape is not None else ()):
+        return self.read(x, self.aligned(x.shape, indices, shape), dtype)
+
+    def aligned(
+        self, sizes: Sequence[Expr], indices: Sequence[Expr], shape: Sequence[Expr] | None = None
+    ) -> list[Expr]:
+        """Where sizes broadcast to an iteration space of `indices`: 0 where there is one element.
+
+        Args:
+            shape: of that space, as for `broadcast`.
+        """
+        lead = len(indices) - len(sizes)
+        at = [const(0) if s.is_int(1) else i for i, s in zip(indices[lead:], sizes, strict=True)]
+        for d, size in enumerate(sizes if shape is not None else ()):
             assert shape is not None
             if self.emitter.is_found(size) and not same_size(size, shape[lead + d]):
                 one = binary("eq", self.scalar(size, int64), 1)
                 at[d] = select(one, const(0), at[d])
-        return self.read(x, at, dtype)
+        return at
 
     def scalar(self, value: Value, dtype: DType) -> Expr:
         """A scalar, known or not, in `dtype`. Size expressions stand in the body as they are."""
@@ -329,6 +339,13 @@ class Emitter:
         """Two sizes must be equal."""
         if not same_size(a, b):
             self.check(simplify(binary("eq", a, b)), message)
+
+    def require_alike(self, shape: Sequence[Expr], other: Sequence[Expr], message: str) -> None:
+        """Two shapes must be equal."""
+        if len(shape) != len(other):
+            self.error(message)
+        for a, b in zip(shape, other, strict=True):
+            self.require_same(a, b, message)
 
     # --- reading ----------------------------------------------------------------------------------
 

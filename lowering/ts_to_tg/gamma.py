@@ -57,7 +57,7 @@ def in_double(fn: Callable[[Builder, Tensor, Tensor], Tensor]) -> Row:
         def wide(v: Value) -> Tensor:
             def make(body: Body, i: list[Expr]) -> Expr:
                 if isinstance(v, Tensor):
-                    return body.broadcast(v, i, float64)
+                    return body.broadcast(v, i, float64, shape)
                 return body.scalar(v, float64)
 
             return b.compute(shape, float64, make)

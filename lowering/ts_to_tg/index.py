@@ -114,18 +114,25 @@ def _layout(b: Builder, x: Tensor, indices: list[Tensor | None]) -> tuple[tuple[
 
 
 def _positions(
-    body: Body, x: Tensor, indices: list[Tensor | None], i: Sequence[Expr], at: int, count: int
+    body: Body,
+    x: Tensor,
+    indices: list[Tensor | None],
+    i: Sequence[Expr],
+    at: int,
+    shape: Sequence[Expr],
 ) -> list[Expr]:
-    """The element of `x` for the result index `i`, whose indexed part is i[at : at + count]."""
-    common = i[at : at + count]
-    rest = iter([*i[:at], *i[at + count :]])
+    """The element of `x` for the result index `i`, of which the part from `at` on indexes what the
+    index tensors broadcast to."""
+    end = at + len(shape)
+    common = i[at:end]
+    rest = iter([*i[:at], *i[end:]])
     out = []
     for d in range(x.rank):
         t = indices[d] if d < len(indices) else None
         if t is None:
             out.append(next(rest))
         else:
-            out.append(wrapped(body.broadcast(t, common, int64), x.shape[d]))
+            out.append(wrapped(body.broadcast(t, common, int64, shape), x.shape[d]))
     return out
 
 
@@ -137,7 +144,7 @@ def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Ten
     return b.compute(
         full,
         x.dtype,
-        lambda body, i: body.read(x, _positions(body, x, indices, i, at, len(shape)), x.dtype),
+        lambda body, i: body.read(x, _positions(body, x, indices, i, at, shape), x.dtype),
         tg.GatherOp,
     )
 
@@ -161,7 +168,7 @@ def index_put(
     full = [*free[:at], *shape, *free[at:]]
 
     def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
-        where = _positions(body, x, indices, d, at, len(shape))
+        where = _positions(body, x, indices, d, at, shape)
         return where, body.broadcast(values, d, x.dtype)
 
     return b.scatter(x, full, make, "add" if accumulate else "set")

@@ -39,8 +39,7 @@ def product_of(b: Builder, x: Tensor, y: Tensor, dtype: DType | None = None) -> 
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         def lead(t: Tensor) -> list[Expr]:
-            tail = i[len(batch) - (t.rank - 2) : len(batch)] if t.rank > 2 else []
-            return [const(0) if s.is_int(1) else e for e, s in zip(tail, t.shape, strict=False)]
+            return body.aligned(t.shape[:-2], i[: len(batch)], batch)
 
         left = body.read(x, [*lead(x), i[-2], r[0]], wide)
         return left * body.read(y, [*lead(y), r[0], i[-1]], wide)

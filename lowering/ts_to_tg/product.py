@@ -123,7 +123,7 @@ def _cross_at(b: Builder, x: Tensor, y: Tensor, dim: int) -> Tensor:
         def at(t: Tensor, step: int) -> Expr:
             index = list(i)
             index[dim] = (i[dim] + step) % 3
-            return body.broadcast(t, index, wide)
+            return body.broadcast(t, index, wide, shape)
 
         return at(x, 1) * at(y, 2) - at(x, 2) * at(y, 1)
 
@@ -134,11 +134,12 @@ def _linalg_cross(b: Builder, x: Tensor, y: Tensor, dim: Value = -1, *_: Value) 
     if x.rank != y.rank:
         b.error("linalg.cross: inputs must have the same number of dimensions.")
     d = dimension(b, dim, x.rank)
-    if not (x.shape[d].is_int(3) and y.shape[d].is_int(3)):
-        b.error(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[d]} and"
-            f" {y.shape[d]}"
-        )
+    message = (
+        f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[d]} and"
+        f" {y.shape[d]}"
+    )
+    for t in (x, y):
+        b.require_same(t.shape[d], const(3), message)
     return _cross_at(b, x, y, d)
 
 

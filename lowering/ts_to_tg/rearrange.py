@@ -28,16 +28,16 @@ def _channel_shuffle(b: Builder, x: Tensor, groups: Value, *_: Value) -> Tensor:
             "channel_shuffle expects input with > 2 dims, but got input with sizes "
             f"[{', '.join(map(str, x.shape))}]"
         )
-    channels = literal(b, x.shape[1], "the number of channels")
+    channels = x.shape[1]
     if not isinstance(groups, int) or groups <= 0:
         b.error(
             f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
         )
-    if channels % groups:
-        b.error(
-            "Number of channels must be divisible by groups. Got "
-            f"{channels} channels and {groups} groups."
-        )
+    message = (
+        f"Number of channels must be divisible by groups. Got {channels} channels and {groups}"
+        " groups."
+    )
+    b.require_same(simplify(channels % groups), const(0), message)
 
     def make(body: Body, i: list[Expr]) -> Expr:
         source = (i[1] % groups) * (channels // groups) + i[1] // groups
@@ -52,15 +52,14 @@ def _pixel_unshuffle(b: Builder, x: Tensor, factor: int, *_: Value) -> Tensor:
             "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
             f"{x.rank} dimension(s)"
         )
-    height, width = (literal(b, s, "the size of an image") for s in x.shape[-2:])
-    for name, size in (("height", height), ("width", width)):
-        if size % factor:
-            b.error(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                f"input.size({-2 if name == 'height' else -1})={size} is not divisible by {factor}"
-            )
+    for name, d in (("height", -2), ("width", -1)):
+        message = (
+            f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+            f"input.size({d})={x.shape[d]} is not divisible by {factor}"
+        )
+        b.require_same(simplify(x.shape[d] % factor), const(0), message)
     area = factor * factor
-    shape = [*x.shape[:-3], x.shape[-3] * area, const(height // factor), const(width // factor)]
+    shape = [*x.shape[:-3], x.shape[-3] * area, x.shape[-2] // factor, x.shape[-1] // factor]
 
     def make(body: Body, i: list[Expr]) -> Expr:
         cell = i[-3] % area
@@ -130,12 +129,9 @@ def tensor_split(b: Builder, x: Tensor, parts: Value, dim: Value = 0, *_: Value)
         ]
     if parts <= 0:
         b.error(f"number of sections must be larger than 0, got {parts}")
-    size = literal(b, x.shape[d], "the size that is split")
-    small, extra = divmod(size, parts)
-    ends = [0]
-    for k in range(parts):
-        ends.append(ends[-1] + small + (k < extra))
-    return [slice_at(b, x, d, p, q) for p, q in pairwise(ends)]
+    small, extra = x.shape[d] // parts, x.shape[d] % parts
+    ends = [simplify(small * k + binary("min", extra, k)) for k in range(parts + 1)]
+    return [b.apply("aten::narrow", x, d, p, simplify(q - p)) for p, q in pairwise(ends)]
 
 
 def _even_split(name: str, axis: int) -> Value:
@@ -150,12 +146,14 @@ def _even_split(name: str, axis: int) -> Value:
             )
         at = 0 if x.rank == 1 else axis
         if isinstance(parts, int):
-            size = literal(b, x.shape[at], "the size that is split")
-            if parts <= 0 or size % parts:
-                b.error(
-                    f"torch.{name} attempted to split along dimension {at}, but the size of the "
-                    f"dimension {size} is not divisible by the split_size {parts}!"
-                )
+            size = x.shape[at]
+            message = (
+                f"torch.{name} attempted to split along dimension {at}, but the size of the "
+                f"dimension {size} is not divisible by the split_size {parts}!"
+            )
+            if parts <= 0:
+                b.error(message)
+            b.require_same(simplify(size % parts), const(0), message)
         return tensor_split(b, x, parts, at)
 
     return row
@@ -296,12 +294,12 @@ def _col2im(
     out, k, gaps, pads, steps = (_pair(b, v) for v in (output, kernel, dilation, padding, stride))
     counts = [(out[d] + 2 * pads[d] - gaps[d] * (k[d] - 1) - 1) // steps[d] + 1 for d in (0, 1)]
     cells, wide = k[0] * k[1], compute_dtype(x.dtype)
-    channels = literal(b, x.shape[-2], "the number of channels")
-    if channels % cells:
-        b.error(
-            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
-            f"but got input.size(1)={channels} and kernel_size=({k[0]}, {k[1]})."
-        )
+    channels = x.shape[-2]
+    message = (
+        "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
+        f"but got input.size(1)={channels} and kernel_size=({k[0]}, {k[1]})."
+    )
+    b.require_same(simplify(channels % cells), const(0), message)
     length = counts[0] * counts[1]
     b.require_same(
         x.shape[-1],
@@ -326,7 +324,7 @@ def _col2im(
         value = body.read(x, [*i[:-3], row, starts[0] * counts[1] + starts[1]], wide)
         return select(all_of(guards), value, const(0, wide))
 
-    shape = [*x.shape[:-2], const(channels // cells), const(out[0]), const(out[1])]
+    shape = [*x.shape[:-2], simplify(channels // cells), const(out[0]), const(out[1])]
     return b.cast(b.reduce(shape, [const(k[0]), const(k[1])], wide, "add", make), x.dtype)
 
 

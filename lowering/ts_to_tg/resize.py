@@ -126,7 +126,8 @@ def target_sizes(
         elif float(factor).is_integer():
             out.append(simplify(old * int(factor)))
         else:
-            b.cannot("a fractional scale of an unknown size")
+            new = cast(cast(b.unsized(old), float64) * factor, int64)
+            out.append(b.size(b.scalar_of(b.scalar_operand(new))))
     return out, list(listed or ())
 
 
@@ -205,9 +206,8 @@ def linear(n: int) -> Callable[..., Tensor]:
     return row
 
 
-def cubic_weight(distance: Expr) -> Expr:
-    """Keys's cubic convolution with a = -0.75: how much a cell at `distance` counts."""
-    a = -0.75
+def cubic_weight(distance: Expr, a: float = -0.75) -> Expr:
+    """Keys's cubic convolution: how much a cell at `distance` < 2 counts."""
     d = absolute(distance)
     near = ((a + 2) * d - (a + 3)) * d * d + 1
     far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a

@@ -75,11 +75,12 @@ def grid_sampler(
             f" input with sizes [{', '.join(map(str, x.shape))}] and grid with sizes"
             f" [{', '.join(map(str, grid.shape))}]"
         )
-    if not grid.shape[-1].is_int(n):
-        b.error(
-            f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with"
-            f" sizes [{', '.join(map(str, grid.shape))}]"
-        )
+    b.require_same(
+        grid.shape[-1],
+        const(n),
+        f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with"
+        f" sizes [{', '.join(map(str, grid.shape))}]",
+    )
     b.require_same(
         x.shape[0],
         grid.shape[0],

@@ -28,12 +28,12 @@ def replaced(part_of: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def row(b: Builder, x: Tensor, source: Tensor, *places: Value) -> Tensor:
         out = b.copied(x)
         part = part_of(b, out, *places)
-        if source.rank != part.rank or not all(map(same_size, source.shape, part.shape)):
-            b.error(
-                "expected src to have a size equal to the slice of self. src size ="
-                f" [{', '.join(map(str, source.shape))}], slice size ="
-                f" [{', '.join(map(str, part.shape))}]"
-            )
+        message = (
+            "expected src to have a size equal to the slice of self. src size ="
+            f" [{', '.join(map(str, source.shape))}], slice size ="
+            f" [{', '.join(map(str, part.shape))}]"
+        )
+        b.require_alike(source.shape, part.shape, message)
         b.write(part, b.cast(expand(b, source, list(part.shape)), x.dtype))
         return out
 

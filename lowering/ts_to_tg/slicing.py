@@ -162,7 +162,9 @@ def _chunk(b: Builder, x: Tensor, chunks: int, dim: Value = 0, *_: Value) -> lis
         if same_size(part * chunks, size):
             return split_sizes(b, x, [part] * chunks, d)
     total = literal(b, size, "the size that is chunked")
-    return _split(b, x, max(-(-total // chunks), 1), d)
+    if not total:  # of nothing there are as many pieces as asked for
+        return split_sizes(b, x, [0] * chunks, d)
+    return _split(b, x, -(-total // chunks), d)
 
 
 def unbind(b: Builder, x: Tensor, dim: Value = 0, *_: Value) -> list[Tensor]:

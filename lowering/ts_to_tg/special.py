@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64
-from tensorscript.dialects.te.expr import Expr, binary, call, const, select
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64, real_dtype
+from tensorscript.dialects.te.expr import Expr, all_of, binary, call, const, select
 
+from .branches import branch
 from .builder import Builder, Rows
-from .complex_tensors import converted
+from .complex_tensors import AnyTensor, complex_of, converted
 from .dims import dimensions, dtype_of
-from .elements import compute_dtype
+from .elements import compute_dtype, known
+from .emission import Body
 from .pointwise import binary_float, math_call, unary_float
 from .reduction import combine
 from .sizes import same_size
@@ -129,16 +131,27 @@ def _nextafter(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     return b.pointwise(lambda p, q: call("nextafter", p, q), x, y, dtype=dtype, compute=dtype)
 
 
-def _equal(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Value:
-    """Whether shapes and elements are equal, as a bool."""
+def _equal(b: Builder, x: AnyTensor, y: AnyTensor, *_: Value) -> Value:
+    """Whether shapes and elements are equal, as a bool. Elements are compared where the shapes,
+    which may have to be found, are the same."""
     if x.rank != y.rank:
         return False
-    for p, q in zip(x.shape, y.shape, strict=True):
-        if p.op == q.op == "const" and not same_size(p, q):
-            return False
-        if not same_size(p, q):
-            b.cannot("a comparison of shapes that are not known")
-    return b.item(b.call("aten::all", b.call("aten::eq.Tensor", x, y)))
+
+    def elements(_: Sequence[Value]) -> list[Value]:
+        def make(body: Body, i: list[Expr]) -> Expr:
+            return all_of(body.read(p, i, dtype).equals(body.read(q, i, dtype)) for p, q in parts)
+
+        return [b.item(b.call("aten::all", b.compute(x.shape, bool_, make)))]
+
+    both = b.result_type(x, y)
+    dtype = compute_dtype(real_dtype(both)) if both.is_complex else compute_dtype(both)
+    sides = [complex_of(b, t, both).elements if both.is_complex else (t,) for t in (x, y)]
+    parts = list(zip(*sides, strict=True))
+    pairs = zip(x.shape, y.shape, strict=True)
+    alike = known(b.unsized(all_of(p.equals(q) for p, q in pairs if not same_size(p, q))))
+    if not isinstance(alike, Expr):
+        return elements(())[0] if alike else False
+    return branch(b, alike, elements, lambda _: [False])[0]
 
 
 def _allclose(b: Builder, x: Tensor, y: Tensor, *tolerances: Value) -> Value:

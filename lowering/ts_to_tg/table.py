@@ -56,6 +56,7 @@ from .normalization import NORMALIZATION
 from .number_programs import NUMBER_PROGRAMS
 from .order import ORDER
 from .packed import PACKED
+from .pieces import PIECES
 from .plain_rows import FOLDS_COMPLEX, functional_name
 from .pointwise import POINTWISE
 from .polynomial import POLYNOMIAL
@@ -162,7 +163,7 @@ _ROWS: Rows = {
 BUILDERS: Rows = checked(with_complex(_ROWS), ARGUMENTS | INDEX_ARGUMENTS | ELEMENT_ARGUMENTS)
 
 TABLES: dict[str, Rows] = {
-    "container": {**STRINGS, **CONTAINER, **PROPERTIES, **SAID, **SHOWN},
+    "container": {**STRINGS, **CONTAINER, **PIECES, **PROPERTIES, **SAID, **SHOWN},
     "grown": GROWN | LIST_JOINING | OF_CONTAINERS,
     "map": MAPS | OF_CONTAINERS,
     "scalar": SCALAR,

@@ -47,6 +47,52 @@ def pooled_beyond_the_edge(x: Tensor):
     return F.max_pool1d(x, 3, 2, 1, ceil_mode=True), F.avg_pool1d(x, 4, 3, 2, ceil_mode=True)
 
 
+def halves(x: Tensor):
+    a, b = x.chunk(2, 1)
+    return a * b.sigmoid(), F.glu(x)
+
+
+def pieces(x: Tensor):
+    """As many as the sizes give."""
+    h = ts.zeros(x.size(0))
+    states: list[Tensor] = []
+    for column in x.unbind(1):
+        h = ts.tanh(column + h)
+        states.append(h)
+    sums = [part.sum() for part in x.split(3, 1)]
+    return x.chunk(3, 1), ts.stack(states, 1), sums, ts.tensor_split(x, 3, 1)
+
+
+def rescaled(x: Tensor):
+    return (
+        F.interpolate(x, scale_factor=1.7),
+        F.interpolate(x, scale_factor=0.6, mode="bilinear"),
+        F.interpolate(x, scale_factor=1.3, mode="area"),
+        F.interpolate(x, size=[7, 3], mode="bilinear", antialias=True),
+        F.adaptive_max_pool2d(x, [x.size(1), 2]),
+    )
+
+
+def shuffled(x: Tensor):
+    return F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 2)
+
+
+def of_kept(x: Tensor, y: Tensor):
+    """What two masks keep: sizes that are found, and the same."""
+    m, n = x[:, 0] > -9.0, y[:, 0] > -9.0
+    p, q = x[m], y[n]
+    return (
+        F.mse_loss(p, q),
+        F.binary_cross_entropy(p.sigmoid(), q.sigmoid()),
+        ts.bmm(p.unsqueeze(1), q.unsqueeze(2)),
+        ts.cdist(p.unsqueeze(0), q.unsqueeze(0)),
+        p[ts.arange(p.size(0)), (q[:, 0] > 0).long()],
+        ts.equal(p, q),
+        ts.equal(p, x.clone()),
+        x.slice_scatter(q, 0),
+    )
+
+
 Shapes = tuple[tuple[int, ...], ...]
 Specs = tuple[tuple[int | str, ...], ...]
 ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
@@ -56,6 +102,11 @@ ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
     (filtered, ((1, "C", "L"), ("C", 1, "K")), (((1, 3, 20), (3, 1, 5)), ((1, 5, 8), (5, 1, 4)))),
     (enlarged, ((2, "C", "H", "W"), ("C", "C", "K", "J")),
      (((2, 3, 6, 5), (3, 3, 3, 4)), ((2, 2, 4, 9), (2, 2, 5, 2)))),
+    (halves, (("N", "C"),), (((3, 4),), ((2, 6),))),
+    (pieces, (("N", "C"),), (((2, 4),), ((3, 7),), ((2, 3),))),
+    (rescaled, ((1, "C", "H", "W"),), (((1, 2, 5, 6),), ((1, 3, 18, 9),))),
+    (shuffled, ((1, "C", "H", "W"),), (((1, 2, 4, 6),), ((1, 4, 2, 8),))),
+    (of_kept, (("N", "C"), ("N", "C")), (((5, 3), (5, 3)), ((9, 2), (9, 2)))),
     (pooled_beyond_the_edge, ((1, "C", "L"),), (((1, 2, 6),), ((1, 2, 7),), ((1, 3, 8),))),
 )  # fmt: skip
 
