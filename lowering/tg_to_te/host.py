@@ -32,12 +32,15 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 
 from .host_body import HostBody, is_grown
 from .lists import list_argument, list_result
+from .liveness import Order
 from .module_parts import ModuleParts, identifier
+from .origins import Origins
 
 
 def host_function(parts: ModuleParts, func: tg.FuncOp) -> FuncOp:
     """The te.func of a tg.func."""
-    body = HostBody(parts)
+    order = Order(func.block)
+    body = HostBody(parts, order, Origins(func.block, order))
     sizes = func.size_names
     body.sizes = frozenset(sizes)
     body.taken |= set(sizes) | {op.symbol for op in func.walk() if isinstance(op, SizeOp)}

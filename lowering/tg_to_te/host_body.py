@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -31,8 +32,9 @@ from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
 from .host_loops import lower_loop
 from .kernel import scatter_base
 from .lists import lower_list, release, retain
-from .liveness import Order, ends, origin
+from .liveness import Order
 from .module_parts import ModuleParts, identifier, tensor_type
+from .origins import Origins, ends
 
 
 @dataclass
@@ -40,6 +42,7 @@ class HostBody:
     """Lowers blocks of one tg.func.
 
     Attributes:
+        order, origins: the liveness and the storage of the function's values.
         sizes: names that stand for sizes from the start.
         owned: for each open block the lists it releases at its end.
         handles: the handle behind a buffer that is the storage of a list.
@@ -48,6 +51,8 @@ class HostBody:
     """
 
     module: ModuleParts
+    order: Order
+    origins: Origins
     scopes: list[list[Operation]] = field(default_factory=lambda: [[]])
     buffers: dict[SSAValue, Buffer] = field(default_factory=dict)
     scalars: dict[SSAValue, Expr] = field(default_factory=dict)
@@ -57,7 +62,6 @@ class HostBody:
     handles: dict[str, Expr] = field(default_factory=dict)
     pending: list[Operation] = field(default_factory=list)
     writable: set[str] = field(default_factory=set)
-    order: Order = field(default_factory=Order)
 
     def fresh(self, stem: str) -> str:
         return identifier(stem, self.taken)
@@ -241,13 +245,16 @@ class HostBody:
         """A tensor that branches leave as it is, or write elements of, stays where it is; the
         places so shared."""
         shared: list[Buffer] = []
-        origins = [[origin(value, op) for value in last.operands] for last in ends(op)]
+        find = self.origins.origin
+        origins = [[find(value, op) for value in last.operands] for last in ends(op)]
+        counts = [Counter(side) for side in origins]
         for number, result in enumerate(op.outputs):
             for side in origins:
                 value = side[number]
                 if result in self.buffers or value.type != result.type:
                     continue
-                alone = all(sum(v is value for v in s) == (s[number] is value) for s in origins)
+                sides = zip(origins, counts, strict=True)
+                alone = all(count[value] == (s[number] is value) for s, count in sides)
                 if alone and self.reusable(value, op):
                     self.buffers[result] = self.buffers[value]
                     shared.append(self.buffers[value])

@@ -30,7 +30,6 @@ from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ListType, TensorType
 
 from .lists import Host, release, retain
-from .liveness import read_once
 from .module_parts import tensor_type
 
 FOREVER = 2**63 - 1
@@ -118,7 +117,7 @@ class _Loop:
         for value, result in zip(self.op.carried, self.op.outputs, strict=True):
             if result in buffers or not self.host.reusable(value, self.op):
                 continue
-            if value.type == result.type and read_once(value, self.op):
+            if value.type == result.type and self.host.order.read_once(value, self.op):
                 buffers[result] = buffers[value]
 
     def _iterations(self) -> list[Operation]:

@@ -1,71 +1,132 @@
 """Who reads a value last: storage of a tensor that nothing reads any more may be written again, and
-a list that its owner holds for long enough needs no reference."""
+a list that its owner holds for long enough needs no reference.
+
+Every question is answered without a walk through the function, so that the lowering of deeply
+nested branches stays linear in their number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tensorscript.dialects.tg.lists import ListOp
-from tensorscript.dialects.tg.ops import IfOp, KernelOp, LoopOp, ScatterOp
+from tensorscript.dialects.tg.ops import IfOp
 from tensorscript.dialects.tg.types import ListType
-
-from .kernel import scatter_base
 
 
 class Order:
-    """Positions of ops in their blocks."""
+    """The order of the ops under a block.
 
-    def __init__(self) -> None:
-        self._known: dict[Block, dict[Operation, int]] = {}
+    Ops are numbered as they are printed, so that an op and what is inside it have the numbers of
+    one interval.
+    """
 
-    def position(self, op: Operation) -> int:
-        block = op.parent_block()
-        assert block is not None
-        if block not in self._known:
-            self._known[block] = {child: number for number, child in enumerate(block.ops)}
-        return self._known[block][op]
+    def __init__(self, block: Block) -> None:
+        self._number: dict[Operation, int] = {}
+        self._end: dict[Operation, int] = {}
+        self._moves: list[int] = []
+        self._readers: dict[SSAValue, dict[Block, Operation]] = {}
+        self._kept: dict[tuple[SSAValue, Block], bool] = {}
+        self._count(block)
+
+    def _count(self, block: Block) -> None:
+        for op in block.ops:
+            number = self._number[op] = len(self._number)
+            if _moves_lists(op):
+                self._moves.append(number)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._count(inner)
+            self._end[op] = len(self._number) - 1
+
+    def is_inside(self, value: SSAValue, op: Operation) -> bool:
+        """Whether a value is made in the regions of `op`."""
+        home = _home(value)
+        return home is not None and self._holds(op, home.parent_op())
+
+    def _holds(self, op: Operation, inner: Operation | None) -> bool:
+        return inner in self._number and self._number[op] <= self._number[inner] <= self._end[op]
 
     def dies_at(self, value: SSAValue, op: Operation) -> bool:
         """Nothing reads `value` after `op`, which stands in its block or in branches inside it.
 
         What `op` itself reads, in its regions too, does not count.
         """
-        home = value.owner.parent_block() if isinstance(value, OpResult) else value.owner
-        here = op
-        while True:
-            block = here.parent_block()
-            assert block is not None
-            for use in value.uses:
-                reader = block.find_ancestor_op_in_block(use.operation)
-                if reader is not None and self.position(reader) > self.position(here):
-                    return False
-            if block is home:
-                return True
-            above = block.parent_op()
-            if not isinstance(above, IfOp):  # the body of a loop runs again
-                return False
-            here = above
+        block = op.parent_block()
+        assert block is not None
+        last = self._last_readers(value).get(block)
+        if last is not None and self._number[last] > self._number[op]:
+            return False
+        return not self._is_kept(value, block)
+
+    def _is_kept(self, value: SSAValue, block: Block) -> bool:
+        """Something may read `value` after a block has ended."""
+        above: list[Block] = []
+        kept = False
+        while block is not _home(value):
+            if (known := self._kept.get((value, block))) is not None:
+                kept = known
+                break
+            above.append(block)
+            parent = block.parent_op()
+            if not isinstance(parent, IfOp):  # the body of a loop runs again
+                kept = True
+                break
+            outer = parent.parent_block()
+            assert outer is not None
+            last = self._last_readers(value).get(outer)
+            if last is not None and self._is_behind(last, parent):
+                kept = True
+                break
+            block = outer
+        self._kept |= {(value, inner): kept for inner in above}
+        return kept
+
+    def _is_behind(self, op: Operation, other: Operation) -> bool:
+        return self._number[op] > self._number[other]
+
+    def _last_readers(self, value: SSAValue) -> dict[Block, Operation]:
+        """For each block that reads a value, its last op that does so, inside it or itself."""
+        if (known := self._readers.get(value)) is not None:
+            return known
+        home, last = _home(value), dict[Block, Operation]()
+        for use in value.uses:
+            reader, block = use.operation, use.operation.parent_block()
+            while block is not None:
+                known_reader = last.get(block)
+                if known_reader is None or self._is_behind(reader, known_reader):
+                    last[block] = reader
+                above = block.parent_op()
+                if known_reader is not None or block is home or above is None:
+                    break  # an op around this block has been seen as a reader already
+                reader, block = above, above.parent_block()
+        self._readers[value] = last
+        return last
+
+    def read_once(self, value: SSAValue, op: Operation) -> bool:
+        """`op` reads `value` as one operand, and nothing in its regions does."""
+        inside = [use.operation for use in value.uses if self._holds(op, use.operation)]
+        return len(inside) == 1 and inside[0] is op
 
     def is_borrowed(self, fetched: ListOp) -> bool:
         """A list fetched from another one needs no reference of its own: it is used in its block
         only, and never stored, and up to the last use nothing takes a list out of another one."""
         (result,) = fetched.outputs
-        last = self.position(fetched)
+        last: Operation = fetched
         for use in result.uses:
             user = use.operation
             if not isinstance(user, ListOp) or use.index != 0 or user.parent is not fetched.parent:
                 return False
-            last = max(last, self.position(user))
-        return not any(map(_moves_lists, self._between(fetched, last)))
+            if self._is_behind(user, last):
+                last = user
+        first = bisect_right(self._moves, self._number[fetched])
+        return first == len(self._moves) or self._moves[first] > self._end[last]
 
-    def _between(self, first: Operation, last: int) -> Iterator[Operation]:
-        """Ops of the block after `first` up to number `last`, and what is in them."""
-        op = first.next_op
-        while op is not None and self.position(op) <= last:
-            yield from op.walk()
-            op = op.next_op
+
+def _home(value: SSAValue) -> Block | None:
+    return value.owner if isinstance(value, BlockArgument) else value.owner.parent_block()
 
 
 def _moves_lists(op: Operation) -> bool:
@@ -74,35 +135,3 @@ def _moves_lists(op: Operation) -> bool:
         return False
     type_ = op.arguments[0].type
     return isinstance(type_, ListType) and type_.depth > 1
-
-
-def read_once(value: SSAValue, op: Operation) -> bool:
-    """`op` reads `value` as one operand, and nothing in its regions does."""
-    inside = [use for use in value.uses if op.is_ancestor(use.operation)]
-    return len(inside) == 1 and inside[0].operation is op
-
-
-def origin(value: SSAValue, inside: Operation) -> SSAValue:
-    """The tensor from outside of `inside` whose storage `value` has if what is written into it in
-    there is written in place."""
-    while isinstance(value, OpResult) and inside.is_ancestor(op := value.owner):
-        if isinstance(op, ScatterOp) and not op.extents.data:
-            value = op.base
-        elif isinstance(op, KernelOp) and (number := scatter_base(op)) is not None:
-            value = op.inputs[number]
-        elif isinstance(op, LoopOp):
-            value = op.carried[value.index]
-        elif isinstance(op, IfOp):
-            found = {origin(last.operands[value.index], inside) for last in ends(op)}
-            if len(found) != 1:
-                return value
-            (value,) = found
-        else:
-            return value
-    return value
-
-
-def ends(op: IfOp) -> list[Operation]:
-    """The terminators of both branches."""
-    found = [region.block.last_op for region in op.regions]
-    return [last for last in found if last is not None]
