@@ -23,6 +23,7 @@ from tensorscript.dialects.te import ops as te
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import ScalarType
 from tensorscript.dialects.ts.ops import FuncOp as TSFuncOp
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specialise import Specialised
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, OutputTree
@@ -134,7 +135,7 @@ def _leaves(tree: OutputTree) -> list[int]:
 
 def _check_schedule(module: ModuleOp, options: CompileOptions, path: Path) -> None:
     """Refuse loops that are scheduled for the other kind of target."""
-    kinds = {op.kind.data for op in module.walk() if isinstance(op, te.ForOp)}
+    kinds = {op.kind.data for op in walk_ops(module) if isinstance(op, te.ForOp)}
     on_gpu = targets.parse(options.target, options.cpu).is_ptx
     if not on_gpu and kinds & GPU_KINDS:
         raise UserError(f"{path} is scheduled for a GPU: give the target cuda or ptx-emulate")

@@ -20,6 +20,7 @@ from tensorscript.dialects.ts.constants import (
     ListLiteral,
     TensorLiteral,
 )
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
@@ -101,14 +102,14 @@ def folded_program(program: Program) -> Program:
 def _has_batch_norm(function: ts.FuncOp) -> bool:
     return any(
         isinstance(op, ts.OperatorOp) and op.schema.data == "aten::batch_norm"
-        for op in function.walk()
+        for op in walk_ops(function)
     )
 
 
 def _calls(method: ts.FuncOp) -> bool:
     """Whether a method still runs other functions of its module."""
     calls = ts.CallOp | ts.CallMethodOp | ts.ForkOp | ts.EnterOp | ts.ExitOp
-    return any(isinstance(op, calls) for op in method.walk())
+    return any(isinstance(op, calls) for op in walk_ops(method))
 
 
 def evaluated(op: Operation, interpreter: Interpreter) -> list[object] | None:

@@ -16,8 +16,8 @@ from xdsl.printer import Printer
 
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.schedule import Argument, Schedule, ScheduleError, Step
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.schedule import Scheduler
-from tensorscript.lowering.te.nest import walk_ops
 
 
 @dataclass(frozen=True)

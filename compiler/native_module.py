@@ -35,6 +35,7 @@ from tensorscript.dialects.te.ops import (
     functions,
     statements,
 )
+from tensorscript.dialects.walks import walk_ops
 
 from .cache import DiskCache
 from .memory import aligned
@@ -115,7 +116,7 @@ class NativeModule(ScheduledModule):
     def optimization(self) -> Optimization:
         """Loops over scalars in host code gain from LLVM's scalar passes (a third on Collatz);
         kernels do not, and the passes cost as much as the rest of code generation."""
-        loops = (op for op in self.entry.walk() if isinstance(op, WhileOp))
+        loops = (op for op in walk_ops(self.entry) if isinstance(op, WhileOp))
         return SCALAR_CODE if not all(map(_only_calls, loops)) else VECTOR_CODE
 
     @property

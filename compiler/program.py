@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.constants import (
 )
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
@@ -71,7 +72,7 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """A hash of the module's text, and of the places that its warnings show."""
-        told = [place_of(op) for op in self.module.walk() if _warns(op)]
+        told = [place_of(op) for op in walk_ops(self.module) if _warns(op)]
         return hashlib.sha256(f"{print_module(self.module)}{told}".encode()).hexdigest()
 
     @cached_property

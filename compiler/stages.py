@@ -41,6 +41,7 @@ from tensorscript.dialects.tg.ops import TG
 from tensorscript.dialects.tg.ops import ConstantOp as TGConstantOp
 from tensorscript.dialects.tg.types import TensorType
 from tensorscript.dialects.ts.ops import TS
+from tensorscript.dialects.walks import walk_ops
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def parse_module(text: str, name: str = "<text>") -> ModuleOp:
 
 
 def _constants(module: ModuleOp) -> list[TEConstantOp | TGConstantOp]:
-    return [op for op in module.walk() if isinstance(op, TEConstantOp | TGConstantOp)]
+    return [op for op in walk_ops(module) if isinstance(op, TEConstantOp | TGConstantOp)]
 
 
 def save_module(module: ModuleOp, path: Path) -> None:

@@ -35,6 +35,7 @@ from tensorscript.dialects.te.ops import (
     constants,
     functions,
 )
+from tensorscript.dialects.walks import walk_ops
 
 from .emit_alloc import allocate, arena_size, emit_alloc
 from .emit_call import INTEGER_POWER
@@ -197,7 +198,7 @@ def _known_bytes(buffer: Buffer) -> int:
 
 
 def _open_arena(context: Context, function: FuncOp) -> None:
-    size = arena_size(op for op in function.walk() if isinstance(op, AllocOp))
+    size = arena_size(op for op in walk_ops(function) if isinstance(op, AllocOp))
     if size is not None:
         context.arena = allocate(context, evaluate_scalar(context, size, "the arena's size"))
 

@@ -14,6 +14,7 @@ from tensorscript.compiler.folding import freeze_methods, optimize
 from tensorscript.compiler.program import object_value
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.frontends.script.contexts import CUSTOM_CLASSES
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
@@ -208,7 +209,7 @@ class _Freezer:
     def _retype(self, method: ts.FuncOp, made: dict[int, ScriptObject]) -> None:
         """Give the objects that a method reads their new classes."""
         values: list[SSAValue] = [method.block.args[0]]
-        values += (op.result for op in method.walk() if isinstance(op, ts.GetAttrOp))
+        values += (op.result for op in walk_ops(method) if isinstance(op, ts.GetAttrOp))
         known = [(value, self._tree.object_of(value)) for value in values]
         for value, seen in known:
             if seen is not None and id(seen) in made:

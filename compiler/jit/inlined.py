@@ -25,6 +25,7 @@ from tensorscript.dialects.ts.types import (
     OptionalType,
     TupleType,
 )
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants
 from tensorscript.lowering.ts.inline import inline_calls
@@ -92,7 +93,7 @@ def _takes_any_number(op: Operation) -> bool:
 def _known_values(function: FuncOp) -> bool:
     """What is known without computing becomes a constant or another value."""
     changed = False
-    for op in list(function.walk()):
+    for op in list(walk_ops(function)):
         if isinstance(op, GetAttrOp) and op.result.type == NONE:
             _become_constant(op, None)
         elif isinstance(op, OperatorOp) and op.node_kind == "aten::dim" and _is_convolved(op):
@@ -137,7 +138,7 @@ def _block_of(op: Operation) -> Block:
 def _remove_dead(function: FuncOp) -> None:
     """Remove dead code, and the results of branches that nobody reads."""
     remove_dead_code(function)
-    while any([_narrowed(op) for op in list(function.walk()) if isinstance(op, IfOp)]):
+    while any([_narrowed(op) for op in list(walk_ops(function)) if isinstance(op, IfOp)]):
         remove_dead_code(function)
 
 

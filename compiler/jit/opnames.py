@@ -6,6 +6,7 @@ from typing import Any
 
 from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ForkOp, FuncOp, OperatorOp
 from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
@@ -48,7 +49,7 @@ def _collect(symbol: str, interpreter: Interpreter, found: set[str], seen: set[s
     if symbol not in interpreter.functions:
         interpreter.refresh()
     function = interpreter.functions.get(symbol)
-    for op in function.walk() if isinstance(function, FuncOp) else ():
+    for op in walk_ops(function) if isinstance(function, FuncOp) else ():
         match op:
             case OperatorOp():
                 found.add(op.schema.data)

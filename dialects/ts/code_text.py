@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
+from tensorscript.dialects.walks import walk_ops
 
 from .code_calls import operator_text, value_list, written_arguments
 from .code_constants import ConstantTable, constant_text, is_named
@@ -281,7 +282,7 @@ class _Printer:
     def _constants(self) -> None:
         """The functions and constants with long texts, in the order in which they are read."""
         seen: set[Operation] = set()
-        for op in self.function.walk():
+        for op in walk_ops(self.function):
             if isinstance(op, CallOp) and op.callee.data not in self.callees:
                 name = op.callee.data
                 is_long = shown_callee(name) == name and self.is_long(name)

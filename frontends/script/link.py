@@ -19,6 +19,7 @@ from xdsl.printer import Printer
 from tensorscript.dialects.ts.constants import EnumRef, FunctionRef, ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.walks import walk_ops
 
 from .program import ClassInfo, Compiled, Program
 from .signature import Signature
@@ -79,7 +80,7 @@ class Renaming:
         made = op.clone()
         if not self.names:
             return made
-        for inner in made.walk():
+        for inner in (made, *walk_ops(made)):
             inner.properties = {k: self.attribute(v) for k, v in inner.properties.items()}
             for result in inner.results:
                 result._type = self.attribute(result.type)

@@ -42,6 +42,7 @@ from tensorscript.dialects.te.ops import (
 )
 from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.tg.ops import identity
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.te.nest import expressions
 
 from ..te.rebuild import copy_all, substituting
@@ -90,7 +91,7 @@ class _Names:
 
     def __init__(self, func: FuncOp) -> None:
         self.taken = {p.name for p in func.params}
-        for op in func.walk():
+        for op in walk_ops(func):
             match op:
                 case LetOp() | VarOp() | ForOp():
                     self.taken.add(op.var)

@@ -21,11 +21,12 @@ from xdsl.dialects.builtin import StringAttr
 from tensorscript.dialects.te.buffers import SCOPES, Buffer, BufferAttr
 from tensorscript.dialects.te.expr import Expr, const
 from tensorscript.dialects.te.ops import AllocOp, CallOp, ForOp
+from tensorscript.dialects.walks import walk_ops
 
 from .bounds import Region
 from .cache import redirect
 from .dependence import Access, body_accesses
-from .nest import Nest, walk_ops
+from .nest import Nest
 
 _LARGEST_REGISTER_BUFFER = 1024
 

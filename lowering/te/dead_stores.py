@@ -28,9 +28,10 @@ from tensorscript.dialects.te.ops import (
     UpdateOp,
     VarOp,
 )
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import loads_of
-from .nest import detach, expressions, walk_ops
+from .nest import detach, expressions
 
 
 def _reads(op: Operation) -> set[str]:

@@ -30,8 +30,9 @@ from tensorscript.dialects.te.polynomial import Polynomial, atoms, combine, poly
 from tensorscript.dialects.te.ranges import Interval, Prover, loop_interval
 from tensorscript.dialects.te.rewriting import loads, substitute, walk
 from tensorscript.dialects.te.simplify import Simplifier
+from tensorscript.dialects.walks import walk_ops
 
-from .nest import Nest, expressions, walk_ops
+from .nest import Nest, expressions
 
 WRITE = "write"
 READ = "read"

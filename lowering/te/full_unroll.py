@@ -18,9 +18,10 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.ops import ForOp
+from tensorscript.dialects.walks import walk_ops
 
 from .affine import known
-from .nest import Nest, copy_fresh, detach, insert_before, substitute_in, walk_ops
+from .nest import Nest, copy_fresh, detach, insert_before, substitute_in
 
 MOST_COPIES = 1024
 """Statements that a loop may become: straight-line code costs more than it gives beyond."""

@@ -18,9 +18,10 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.expr import const
 from tensorscript.dialects.te.ops import AllocOp, AssertOp, AssignOp, CallOp, ForOp, VarOp, WhileOp
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import carried, has_effects
-from .nest import Nest, walk_ops
+from .nest import Nest
 
 AXES = ("bx", "by", "bz", "tx", "ty", "tz")
 

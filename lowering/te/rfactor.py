@@ -30,9 +30,10 @@ from tensorscript.base.dtypes import DType, bool_
 from tensorscript.dialects.te.buffers import Buffer, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, Number, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import accesses, loads_of
-from .nest import Nest, insert_after, insert_before, only_child, walk_ops
+from .nest import Nest, insert_after, insert_before, only_child
 
 
 def identity(combiner: str, dtype: DType) -> Expr:

@@ -29,6 +29,7 @@ from tensorscript.dialects.te.ops import FuncOp, StoreOp
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.types import ListType, ScalarType, TensorType
+from tensorscript.dialects.walks import walk_ops
 
 from .host_body import HostBody, is_grown
 from .lists import list_argument, list_result
@@ -43,7 +44,7 @@ def host_function(parts: ModuleParts, func: tg.FuncOp) -> FuncOp:
     body = HostBody(parts, order, Origins(func.block, order))
     sizes = func.size_names
     body.sizes = frozenset(sizes)
-    body.taken |= set(sizes) | {op.symbol for op in func.walk() if isinstance(op, SizeOp)}
+    body.taken |= set(sizes) | {op.symbol for op in walk_ops(func) if isinstance(op, SizeOp)}
     body.owned.append([])
     parameters, opened = _parameters(func, body)
     wanted, outputs = _outputs(func, body)

@@ -11,15 +11,16 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.walks import walk_ops
 
 from .aliases import is_pure
 
 
 def remove_dead_code(function: ts.FuncOp) -> bool:
     """Remove what has no effect; whether anything was removed."""
-    before = sum(1 for _ in function.walk())
+    before = sum(1 for _ in walk_ops(function))
     _sweep(function.block)
-    return sum(1 for _ in function.walk()) != before
+    return sum(1 for _ in walk_ops(function)) != before
 
 
 def _sweep(block: Block) -> None:

@@ -25,6 +25,7 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import TENSOR
+from tensorscript.dialects.walks import walk_ops
 
 from .fold_constants import is_constant
 
@@ -62,7 +63,7 @@ class _Layer:
 def fold_into_layers(function: ts.FuncOp) -> bool:
     """Fold what follows layers; whether anything was folded."""
     changed = False
-    for op in list(function.walk()):
+    for op in list(walk_ops(function)):
         if not isinstance(op, ts.OperatorOp) or op.parent is None:
             continue
         fold = _FOLDS.get(op.schema.data)

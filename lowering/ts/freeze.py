@@ -33,6 +33,7 @@ from tensorscript.dialects.ts.types import (
     NoneType,
     StringType,
 )
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 
 from .aliases import fate_of
@@ -96,7 +97,7 @@ class ModuleTree:
     def keep_set(self, methods: Iterable[ts.FuncOp]) -> None:
         """Add to `kept` what inlined methods set, and objects that they hand out of sight."""
         for method in methods:
-            for op in method.walk():
+            for op in walk_ops(method):
                 if isinstance(op, ts.SetAttrOp):
                     target = self.object_of(op.object)
                     if target is not None:
@@ -109,7 +110,7 @@ class ModuleTree:
     def keep_written(self, methods: Iterable[ts.FuncOp]) -> None:
         """Add to `kept` the tensors and containers that inlined methods may write."""
         for method in methods:
-            for op in method.walk():
+            for op in walk_ops(method):
                 if not isinstance(op, ts.GetAttrOp) or isinstance(op.result.type, _IMMUTABLE):
                     continue
                 holder = self.object_of(op.object)
@@ -160,7 +161,7 @@ class ModuleTree:
         """The attributes that frozen methods still read or set."""
         out: set[Place] = set()
         for method in methods:
-            for op in method.walk():
+            for op in walk_ops(method):
                 if isinstance(op, ts.GetAttrOp | ts.SetAttrOp):
                     holder = self.object_of(op.object)
                     if holder is not None:
@@ -182,7 +183,7 @@ class ModuleTree:
             only_numbers: and strings and the like: what cannot be written in place.
         """
         made: dict[Place, SSAValue] = {}
-        for op in list(method.walk()):
+        for op in list(walk_ops(method)):
             if not isinstance(op, ts.GetAttrOp):
                 continue
             holder, name = self.object_of(op.object), op.attribute.data

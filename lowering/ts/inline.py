@@ -16,6 +16,7 @@ from xdsl.rewriter import Rewriter
 
 from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncOp, ReturnOp
 from tensorscript.dialects.ts.types import NONE, ClassType
+from tensorscript.dialects.walks import walk_ops
 
 
 def declared_class(value: SSAValue) -> str:
@@ -35,7 +36,7 @@ def inline_calls(
         class_of: the class of the object that a method is called on, "" if that is not known.
     """
     copy = function.clone()
-    todo = list(copy.walk())
+    todo = list(walk_ops(copy))
     while todo:
         op = todo.pop()
         if not isinstance(op, CallOp | CallMethodOp):
@@ -59,7 +60,7 @@ def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
         if not isinstance(op, ReturnOp):
             copied = op.clone(values)
             block.insert_op_before(copied, call)
-            made += copied.walk()
+            made += [copied, *walk_ops(copied)]
     returned = callee.return_op.values
     if returned:
         result = values.get(returned[0], returned[0])

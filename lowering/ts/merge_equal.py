@@ -31,6 +31,7 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+from tensorscript.dialects.walks import walk_ops
 
 from .aliases import fate_of, is_pure, schema_of, writes_statistics
 
@@ -67,7 +68,7 @@ class _Writes:
     @staticmethod
     def of(function: ts.FuncOp) -> _Writes:
         out = _Writes()
-        for op in function.walk():
+        for op in walk_ops(function):
             if op is not function:
                 out.note(op)
         return out

@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import BOOL, NONE, AnyType, NoneType, OptionalType, UnionType
+from tensorscript.dialects.walks import walk_ops
 
 from .aliases import fate_of
 from .fold_constants import is_constant
@@ -30,7 +31,7 @@ def simplify_patterns(function: ts.FuncOp, tuples: bool = True) -> bool:
         tuples: also what takes a tuple apart that was just made.
     """
     changed = False
-    for op in list(function.walk()):
+    for op in list(walk_ops(function)):
         rewrite = _REWRITES.get(type(op))
         if not tuples and isinstance(op, ts.TupleUnpackOp | ts.TupleIndexOp):
             continue

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tensorscript.dialects.ts import ops as ts
+from tensorscript.dialects.walks import walk_ops
 
 from .fold_constants import is_constant
 
@@ -20,7 +21,7 @@ def remove_dropout(function: ts.FuncOp) -> bool:
     """Remove dropout whose `train` is the constant False; whether there was any."""
     found = [
         op
-        for op in function.walk()
+        for op in walk_ops(function)
         if isinstance(op, ts.OperatorOp)
         and op.schema.data in _DROPOUTS
         and is_constant(op.arguments[2], False)

@@ -13,6 +13,7 @@ import numpy as np
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import INT, TENSOR
+from tensorscript.dialects.walks import walk_ops
 
 from .fold_constants import is_constant
 
@@ -21,7 +22,7 @@ def transpose_linear(function: ts.FuncOp) -> bool:
     """Rewrite linear layers of constant weights; whether there were any."""
     found = [
         op
-        for op in function.walk()
+        for op in walk_ops(function)
         if isinstance(op, ts.OperatorOp)
         and op.schema.data == "aten::linear"
         and isinstance(op.arguments[1].owner, ts.ConstantOp)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.errors import OperatorError
 from tensorscript.dialects.te.expr import Expr, unary
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.lists import ListOp
+from tensorscript.dialects.walks import walk_ops
 
 from .builder import Builder
 from .join import Join
@@ -95,6 +96,8 @@ def _emit_if(
 
 
 def _has_effect(block: Block) -> bool:
-    return any(
-        isinstance(op, tg.AssertOp) or (isinstance(op, ListOp) and op.writes) for op in block.walk()
-    )
+    return any(isinstance(op, tg.AssertOp) or _writes(op) for op in walk_ops(block))
+
+
+def _writes(op: Operation) -> bool:
+    return isinstance(op, ListOp) and op.writes

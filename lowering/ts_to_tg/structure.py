@@ -15,6 +15,7 @@ from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.autocast import Autocast, is_autocast
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
+from tensorscript.dialects.walks import walk_ops
 
 from .branches import branch
 from .dicts import dict_of
@@ -279,7 +280,7 @@ def _if(ev: Evaluator, op: ts.IfOp, env: Env) -> None:
 
 def _loop(ev: Evaluator, op: ts.LoopOp, env: Env) -> None:
     block = op.body.block
-    size = sum(1 for _ in block.walk())
+    size = sum(1 for _ in walk_ops(block))
     values = loop(
         ev.b,
         env[op.max_trip],

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation
 
 from tensorscript.base.errors import NotCompilable
+from tensorscript.dialects.walks import walk_ops
 
 from .builder import Builder
 from .grown import ListGrows
@@ -43,7 +44,7 @@ class Trial:
 
 def discard(block: Block) -> None:
     """Drop the ops of a block that will not be used."""
-    for op in list(block.walk()):
+    for op in list(walk_ops(block)):
         op.drop_all_references()
 
 

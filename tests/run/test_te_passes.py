@@ -26,11 +26,11 @@ from tensorscript.dialects.te.ops import (
     statements,
 )
 from tensorscript.dialects.te.schedule import step
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.schedule import apply
 from tensorscript.lowering.te.dead_stores import remove_dead_stores
 from tensorscript.lowering.te.evaluate import EvaluationError, evaluate
 from tensorscript.lowering.te.flatten import flatten
-from tensorscript.lowering.te.nest import walk_ops
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.te.verify import verify_function
