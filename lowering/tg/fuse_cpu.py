@@ -293,10 +293,7 @@ def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> set[SSAValu
         if isinstance(op, KernelOp):
             reads = {value for inner in op.walk() for value in inner.operands}
         else:
-            reads = set(op.operands)
-            for region in op.regions:
-                for inner in region.blocks:
-                    reads |= _fuse_block(inner, counter, by_parts)
+            reads = set(op.operands) | _fuse_regions(op, counter, by_parts)
         fuser.add(op, reads)
         read |= reads
         made.update(op.results)
@@ -309,6 +306,21 @@ def _fuse_block(block: Block, counter: list[int], by_parts: bool) -> set[SSAValu
             item.detach()
             block.add_op(item)
     return read - made
+
+
+def _fuse_regions(op: Operation, counter: list[int], by_parts: bool) -> set[SSAValue]:
+    """Group the ops inside an op; gives the values from outside that they read.
+
+    A region is taken off meanwhile: for every op that is put into a block, xDSL asks all ops around
+    the block whether they are it.
+    """
+    read: set[SSAValue] = set()
+    regions = [op.detach_region(region) for region in list(op.regions)]
+    for region in regions:
+        for block in region.blocks:
+            read |= _fuse_block(block, counter, by_parts)
+        op.add_region(region)
+    return read
 
 
 def fuse_cpu(func: FuncOp, by_parts: bool = True) -> bool:

@@ -69,11 +69,11 @@ def _suits_contraction(producer: ComputeOp, size: int) -> bool:
 
 
 def _may_inline(producer: ComputeOp) -> bool:
-    users = [(use.operation, use.index) for use in producer.result.uses]
-    if not users:
-        return False
-    if any(not is_computing(user) or user.parent is not producer.parent for user, _ in users):
-        return False
+    users: list[tuple[Operation, int]] = []
+    for use in producer.result.uses:
+        if not is_computing(use.operation) or use.operation.parent is not producer.parent:
+            return False
+        users.append((use.operation, use.index))
     body, size = producer.expr, node_count(producer.expr, BODY_LIMIT)
     for user, _ in users:
         if isinstance(user, ContractOp) and not _suits_contraction(producer, size):
@@ -84,8 +84,7 @@ def _may_inline(producer: ComputeOp) -> bool:
             return False
     if _is_cheap(body):
         return True
-    consumers = {id(user): user for user, _ in users}
-    if len(consumers) != 1:
+    if len({id(user) for user, _ in users}) != 1:
         return False
     user, index = users[0]
     assert isinstance(user, ComputeOp | ReductionOp)

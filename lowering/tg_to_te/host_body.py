@@ -211,7 +211,7 @@ class HostBody:
         assert isinstance(last, tg.YieldOp)
         wanted: dict[SSAValue, Buffer] = {}
         for value, place in zip(last.values, places, strict=True):
-            own = isinstance(value.owner, tg.KernelOp) and value.owner.parent is block
+            own = isinstance(value.owner, _PLACED) and value.owner.parent is block
             if isinstance(place, Buffer) and own and value not in wanted and place not in shared:
                 wanted[value] = place
         out = self.block(block, wanted)
@@ -289,6 +289,10 @@ class HostBody:
 
     def nothing(self, op: Operation) -> list[Operation]:
         return []
+
+
+_PLACED = (tg.KernelOp, tg.IfOp, tg.LoopOp)
+"""The ops that put their results where they are wanted."""
 
 
 def _dtype(value: SSAValue) -> DType:

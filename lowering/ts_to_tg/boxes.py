@@ -42,9 +42,7 @@ def unboxed(b: Builder, like: Tensor, free: Sequence[int], leaves: Iterator[SSAV
 def visible(b: Builder, e: Expr) -> bool:
     """The sizes that an expression names are known where the builder stands."""
     unknown = e.free & b.symbols.keys()
-    return not unknown or unknown <= {
-        op.symbol for scope in b.scopes for op in scope.values() if isinstance(op, SizeOp)
-    }
+    return not unknown or unknown <= {op.symbol for op in b.scopes.ops() if isinstance(op, SizeOp)}
 
 
 def differing(b: Builder, left: Tensor, right: Tensor) -> list[int] | None:

@@ -74,25 +74,21 @@ def _emit_if(
         discard(left.block)
         discard(right.block)
         return ()
-    types = []
-    sides: list[list[SSAValue]] = [[], []]
-    for pair in leaves:
-        present = pair[1] if pair[0] is UNINITIALIZED else pair[0]
-        for side, (trial, value) in enumerate(zip((left, right), pair, strict=True)):
-
-            def materialise(value: Value = value, present: Value = present) -> list[Value]:
-                if isinstance(value, SSAValue):
-                    return [value]
-                actual = default_of(b, present) if value is UNINITIALIZED else value
-                return [leaf_ssa(b, actual)]
-
-            sides[side] += within(b, trial, materialise)
-        ssa = sides[1 if pair[0] is UNINITIALIZED else 0][-1]
-        types.append(ssa.type)
-    for trial, values in zip((left, right), sides, strict=True):
-        trial.block.add_op(tg.YieldOp(values))
+    lefts = within(b, left, lambda: [_operand(b, t, f) for t, f in leaves])
+    rights = within(b, right, lambda: [_operand(b, f, t) for t, f in leaves])
+    left.block.add_op(tg.YieldOp(lefts))
+    right.block.add_op(tg.YieldOp(rights))
+    sides = zip(leaves, lefts, rights, strict=True)
+    types = [(f if pair[0] is UNINITIALIZED else t).type for pair, t, f in sides]
     op = tg.IfOp(b.scalar_operand(condition), types, left.block, right.block)
     return b.emit(op).outputs
+
+
+def _operand(b: Builder, value: Value, other: Value) -> SSAValue:
+    """What one side yields; where it has nothing, a default like what the other side has."""
+    if isinstance(value, SSAValue):
+        return value
+    return leaf_ssa(b, default_of(b, other) if value is UNINITIALIZED else value)
 
 
 def _has_effect(block: Block) -> bool:

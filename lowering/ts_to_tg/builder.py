@@ -307,7 +307,7 @@ class Builder(Emitter):
         if repeated_dimensions(x):
             self.error(overlap.MESSAGE)
         # In a loop one element is stored where it lies; elsewhere a selection fuses with others.
-        point = len(self.scopes) > 1 and all(s.is_int(1) for s in x.shape)
+        point = self.scopes.depth > 0 and all(s.is_int(1) for s in x.shape)
         inverse = None if point else inverse_of(x)
         if inverse is not None:
 

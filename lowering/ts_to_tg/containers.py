@@ -69,7 +69,7 @@ def _position(ev: Evaluator, x: Value, index: Value, size: int) -> int:
     if not isinstance(index, int):
         ev.b.cannot("an index that is not known")
     if not -size <= index < size:
-        if isinstance(x, ListRef) and x.sites and len(ev.b.scopes) > 1:
+        if isinstance(x, ListRef) and x.sites and ev.b.scopes.depth > 0:
             grow(ev, x, "a list that is too short")
         ev.b.error("list index out of range")
     return index % size if size else 0

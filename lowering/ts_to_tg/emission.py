@@ -26,6 +26,7 @@ from tensorscript.dialects.tg.types import ScalarType, tensor
 
 from .elements import as_expr, compute_dtype, convert, number
 from .heap import Heap
+from .scopes import Scopes
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 
@@ -130,7 +131,7 @@ class Emitter:
         self.prologue: list[Operation] = []
         self.scalars: dict[str, SSAValue] = {}
         self.heap = Heap({}, {})
-        self.scopes: list[dict[tuple[object, ...], Operation]] = [{}]
+        self.scopes = Scopes()
         self.span: Span | None = None
         self.operator = ""
         self.finds_sizes = True
@@ -166,7 +167,7 @@ class Emitter:
     def at_start(self) -> Iterator[None]:
         """What is emitted inside stands at the start of the function."""
         block, scopes = self.block, self.scopes
-        self.block, self.scopes = Block(), [{}]
+        self.block, self.scopes = Block(), Scopes()
         try:
             yield
         finally:
@@ -178,11 +179,10 @@ class Emitter:
     def once(self, key: tuple[object, ...], make: Callable[[], _Op]) -> _Op:
         """The op already emitted under `key` in this or an enclosing scope, or a new one."""
         key = tuple(id(k) if isinstance(k, SSAValue) else k for k in key)
-        for scope in reversed(self.scopes):
-            if key in scope:
-                return scope[key]  # type: ignore[return-value]  # one key, one kind of op
+        if (known := self.scopes.find(key)) is not None:
+            return known  # type: ignore[return-value]  # one key, one kind of op
         op = self.emit(make())
-        self.scopes[-1][key] = op
+        self.scopes.add(key, op)
         return op
 
     def scalar_of(self, value: SSAValue) -> Expr:

@@ -11,11 +11,20 @@ Ref = Storage | ListRef | DictRef | ObjectRef
 
 class Heap(dict[Ref, Value]):
     """Contents of references. What was imported from outside (constants, objects of the caller)
-    has its first content in `imported`, shared by all copies, wherever it was first met."""
+    has its first content in `imported`, shared by all copies, wherever it was first met.
+
+    A content is never changed, but written anew: `written` are the references for which that was
+    done since the heap was copied, in order.
+    """
 
     def __init__(self, contents: Mapping[Ref, Value], imported: dict[Ref, Value]) -> None:
         super().__init__(contents)
         self.imported = imported
+        self.written: dict[Ref, None] = {}
+
+    def __setitem__(self, ref: Ref, content: Value) -> None:
+        self.written[ref] = None
+        super().__setitem__(ref, content)
 
     def __missing__(self, ref: Ref) -> Value:
         return self.imported[ref]
@@ -25,3 +34,8 @@ class Heap(dict[Ref, Value]):
 
     def branched(self) -> Heap:
         return Heap(self, self.imported)
+
+    def followed_by(self, branch: Heap) -> Heap:
+        """A copy of this heap, now in its place."""
+        branch.written = self.written | branch.written
+        return branch

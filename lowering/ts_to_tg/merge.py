@@ -311,7 +311,6 @@ def content_leaves(
 
 def changed_refs(before: Heap, *after: Heap) -> list[Ref]:
     """References whose content some `after` changed."""
-    refs = dict.fromkeys(before)
-    for heap in after:
-        refs |= dict.fromkeys(r for r in heap if r in before)
-    return [r for r in refs if any(not same_content(before[r], a[r]) for a in after)]
+    refs = [ref for heap in after for ref in heap.written if ref in before]
+    changed = (r for r in refs if any(not same_content(before[r], a[r]) for a in after))
+    return list(dict.fromkeys(changed))

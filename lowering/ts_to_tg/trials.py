@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 
 from tensorscript.base.errors import NotCompilable
 from tensorscript.dialects.walks import walk_ops
@@ -17,6 +17,7 @@ from tensorscript.dialects.walks import walk_ops
 from .builder import Builder
 from .grown import ListGrows
 from .heap import Heap
+from .scopes import Scope
 from .values import Value
 
 Evaluate = Callable[[Sequence[Value]], list[Value]]
@@ -36,7 +37,7 @@ class Trial:
     """Ops, heap and results of an evaluation that is not yet part of the program."""
 
     block: Block
-    scope: dict[tuple[object, ...], Operation]
+    scope: Scope
     heap: Heap
     results: list[Value]
     raised: str | None = None
@@ -52,7 +53,7 @@ def attempt(b: Builder, block: Block, evaluate: Callable[[], list[Value]]) -> Tr
     """Evaluate into `block` on a copy of the heap; leaves the builder as it was."""
     outer, heap, gradients = b.block, b.heap, b.gradients
     b.block, b.heap = block, heap.branched()
-    b.scopes.append({})
+    b.scopes.push({})
     results: list[Value] = []
     raised: str | None = None
     try:
@@ -73,8 +74,8 @@ def adopt(b: Builder, trial: Trial) -> list[Value]:
     for op in list(trial.block.ops):
         op.detach()
         b.block.add_op(op)
-    b.heap = trial.heap
-    b.scopes[-1].update(trial.scope)
+    b.heap = b.heap.followed_by(trial.heap)
+    b.scopes.adopt(trial.scope)
     return trial.results
 
 
@@ -82,7 +83,7 @@ def within(b: Builder, trial: Trial, run: Callable[[], list[Value]]) -> list[Val
     """Emit more ops at the end of a trial."""
     outer, heap = b.block, b.heap
     b.block, b.heap = trial.block, trial.heap
-    b.scopes.append(trial.scope)
+    b.scopes.push(trial.scope)
     try:
         return run()
     finally:
