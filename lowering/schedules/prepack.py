@@ -106,8 +106,10 @@ def _packing(
     size = 1
     for extent in target.shape:
         size *= known(extent) or 0
+    if size < LEAST_ELEMENTS:
+        return None
     writers = [op for op in kernel.block.ops if _writes(op, target.name)]
-    if size < LEAST_ELEMENTS or not all(isinstance(op, ForOp) for op in writers):
+    if not all(isinstance(op, ForOp) for op in writers):
         return None
     sources = _sources(kernel, target, writers)
     if not sources:

@@ -50,6 +50,9 @@ NODES_LIMIT = 2400
 """Nodes of all bodies of a kernel: code in one piece costs more than linear time to compile, and
 what computes that much for an element may as well read it from memory."""
 
+STAGES_LIMIT = 64
+"""Stages of a kernel: each step of its schedule looks through all of them."""
+
 KernelSource = ComputeOp | ReductionOp | ScanOp | SortOp | ScatterOp
 _Alone = ScanOp | SortOp | ScatterOp
 
@@ -146,7 +149,7 @@ def _joins(group: Group, op: KernelSource) -> int | None:
     """The number of shared dimensions if `op` may become a stage of the group, else None."""
     if group.closed or isinstance(op, _Alone | ContractOp):
         return None
-    if group.nodes + _nodes(op) > NODES_LIMIT:
+    if group.nodes + _nodes(op) > NODES_LIMIT or len(group.ops) >= STAGES_LIMIT:
         return None
     shared = _common_prefix(group, op)
     if group.has_contraction:

@@ -84,6 +84,54 @@ def test_a_long_sum_compiles(tmp_path: Path) -> None:
     assert compiled(ts.ones(1), 0).tolist() == [1.0 + CHAIN]
 
 
+def _kept(count: int) -> str:
+    """Returns that write into one tensor and read another."""
+    tests = "".join(
+        f"    if n == {i}:\n        z[0] = {i}\n        return y + z\n" for i in range(count)
+    )
+    return f"    y = x * 2\n    z = x.clone()\n{tests}    return -z\n"
+
+
+def _chosen(count: int) -> str:
+    return (
+        "    y = x * 2\n"
+        + "".join(f"    if n > {i}:\n        y = y + {i}\n" for i in range(count))
+        + "    return y\n"
+    )
+
+
+def _calls(run: Callable[[], object]) -> int:
+    """How many functions are called, in Python and in C."""
+    count = 0
+
+    def seen(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * limit)  # so that all of it runs on this thread, and once
+    sys.setprofile(seen)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+        sys.setrecursionlimit(limit)
+    return count
+
+
+@pytest.mark.parametrize("make", [_returns, _kept, _elifs, _chosen])
+def test_lowering_is_linear(make: Callable[[int], str], tmp_path: Path) -> None:
+    """Twice as many branches are twice the work, and not more, however they are nested."""
+
+    def work(count: int) -> int:
+        compiled = ts.compile(_function(make(count), tmp_path), cache=False, fallback="error")
+        return _calls(lambda: compiled(ts.ones(4), 3))
+
+    work(2)  # what is done once
+    small, large = work(30), work(60)
+    assert large < 2.2 * small, (small, large)
+
+
 def test_no_room_is_one_error() -> None:
     def endless() -> None:
         endless()
