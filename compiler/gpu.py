@@ -29,6 +29,7 @@ from tensorscript.backends.ptx.launchers import DriverLauncher, EmulatorLauncher
 from tensorscript.base.errors import GuardError, UserError
 from tensorscript.dialects.te.ops import AssignOp, FuncOp, StoreOp, UpdateOp, constants, functions
 from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.te.affine import expressions
 
 from .native import Kernel
@@ -65,7 +66,7 @@ def _kernels_only(module: ModuleOp) -> ModuleOp:
 
 def _names_read(function: FuncOp) -> set[str]:
     found: set[str] = set()
-    for op in function.walk():
+    for op in walk_ops(function):
         reads = [e for e in expressions(op)] if not isinstance(op, AssignOp) else [op.value]
         found |= {str(n.value) for e in reads for n in loads(e)}
         if isinstance(op, StoreOp | UpdateOp):

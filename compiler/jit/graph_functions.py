@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from tensorscript.compiler.convert import schema_of
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.graph_parser import parse_graph
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.runtime.interpreter import Interpreter
 
@@ -62,4 +63,4 @@ def create_function_from_graph(qualname: str, graph: Graph) -> ScriptFunction:
 
 
 def _calls(function: ts.FuncOp) -> bool:
-    return any(isinstance(op, _CALLS) for op in function.walk())
+    return any(isinstance(op, _CALLS) for op in walk_ops(function))

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tensorscript.base.dtypes import BY_WORD
+from tensorscript.dialects.walks import walk_ops
 
 from . import ops as ts
 from .constants import DictLiteral, EnumRef, ListLiteral, TensorLiteral, ValueAttr
@@ -350,7 +351,7 @@ _READ: dict[str, Callable[[str], object]] = {
 
 def _values(function: ts.FuncOp) -> Iterator[SSAValue]:
     """All values of a function in the order of its text."""
-    for op in function.walk():
+    for op in walk_ops(function):
         if op is not function:
             yield from op.results
         for region in op.regions:

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from tensorscript.dialects.walks import walk_ops
+
 from .locations import scope_of, span_of
 from .node_fields import fields_text
 from .ops import CallOp, ForkOp, FuncOp, OperatorOp, PythonOp, ReturnOp, TSOp, YieldOp
@@ -35,7 +37,7 @@ class _Printer:
 
     def function_constants(self, function: FuncOp) -> None:
         """A constant for each function that is called; in a trace it stands before the call."""
-        for op in () if self.is_traced else function.walk():
+        for op in () if self.is_traced else walk_ops(function):
             if isinstance(op, CallOp) and op.callee.data not in self.callees:
                 self.callees[op.callee.data] = self.function_constant(op, "  ")
 

@@ -39,6 +39,7 @@ from tensorscript.dialects.ts.ops import (
 )
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType, TupleType
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.frontends.script.contexts import CUSTOM_CLASSES
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.signature import Signature, constant_type
@@ -139,7 +140,7 @@ class CodeFiles:
         """Note what a function refers to: called functions first, then types."""
         bodies = [function]
         for body in bodies:
-            for op in body.walk():
+            for op in walk_ops(body):
                 if isinstance(op, CallOp):
                     self._refer_function(op.callee.data)
                 elif isinstance(op, ForkOp):
@@ -152,7 +153,7 @@ class CodeFiles:
             for arg in body.block.args:
                 self._refer(arg.type)
             self._refer(body.return_type)
-            for op in body.walk():
+            for op in walk_ops(body):
                 for result in op.results:
                     self._refer(result.type)
                 for inner in op.regions:

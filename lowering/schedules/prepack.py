@@ -40,6 +40,7 @@ from tensorscript.dialects.te.ops import (
     functions,
 )
 from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.te.nest import expressions
 
 from ..te.affine import known
@@ -72,7 +73,7 @@ def constant_arguments(module: ModuleOp) -> dict[str, frozenset[str]]:
     data = {c.buffer.name for c in constants(module)}
     found: dict[str, frozenset[str]] = {}
     params = {f.sym_name.data: f.params for f in functions(module)}
-    for op in module.walk():
+    for op in walk_ops(module):
         if not isinstance(op, CallOp) or op.callee not in params:
             continue
         pairs = zip(params[op.callee], op.arguments, strict=True)
@@ -85,7 +86,7 @@ def hoist_packing(module: ModuleOp) -> list[Packing]:
     """Take the packing of constants out of every kernel whose calls all pass constants."""
     known_data = {c.buffer.name for c in constants(module) if c.data.data.array is not None}
     calls: dict[str, list[CallOp]] = {}
-    for op in module.walk():
+    for op in walk_ops(module):
         if isinstance(op, CallOp):
             calls.setdefault(op.callee, []).append(op)
     found = []
@@ -212,7 +213,7 @@ def _drop_unread(module: ModuleOp, kernel: FuncOp) -> None:
     ]
     params = kernel.params
     kernel.properties["parameters"] = ParametersAttr(tuple(params[k] for k in kept))
-    for op in module.walk():
+    for op in walk_ops(module):
         if isinstance(op, CallOp) and op.callee == kernel.sym_name.data:
             arguments = op.arguments
             op.properties["arguments_attr"] = ExprsAttr(tuple(arguments[k] for k in kept))
@@ -221,7 +222,7 @@ def _drop_unread(module: ModuleOp, kernel: FuncOp) -> None:
 def _drop_unpassed(module: ModuleOp) -> None:
     """Erase constants that nothing names any more."""
     named: set[str] = set()
-    for op in module.walk():
+    for op in walk_ops(module):
         if isinstance(op, CallOp):
             named |= {str(a.value) for a in op.arguments if a.op == "var"}
         for e in expressions(op):

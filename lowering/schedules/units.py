@@ -18,6 +18,7 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, load
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from ..te.affine import known
 from ..te.rebuild import copy_all, copy_statement, substituting
@@ -78,7 +79,7 @@ def dissolve_units(func: FuncOp) -> None:
     """Run on a kernel at level logical, in place."""
     _dissolve(func.block)
     units = {
-        op.buffer.name for op in func.walk() if isinstance(op, AllocOp) and _is_unit(op.buffer)
+        op.buffer.name for op in walk_ops(func) if isinstance(op, AllocOp) and _is_unit(op.buffer)
     }
     if units:
         _rewrite(func.block, units)

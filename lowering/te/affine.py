@@ -20,6 +20,7 @@ from tensorscript.dialects.te.ops import (
     VarOp,
 )
 from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.walks import walk_ops
 
 
 def coefficient(e: Expr, name: str) -> Expr | None:
@@ -52,7 +53,7 @@ def flat_index(buffer: Buffer, indices: Iterable[Expr]) -> Expr:
 def all_buffers(func: FuncOp) -> dict[str, Buffer]:
     """Every buffer of a function by name: parameters and allocations."""
     found = {b.name: b for b in func.buffers}
-    for op in func.walk():
+    for op in walk_ops(func):
         if isinstance(op, AllocOp):
             found[op.buffer.name] = op.buffer
     return found

@@ -29,10 +29,11 @@ from tensorscript.dialects.te.expr import Expr, add, all_of, as_expr, const, loa
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.polynomial import expression, polynomial
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from .bounds import Region, rebased, touched_region
 from .dependence import WRITE, Access, body_accesses, has_effects, loads_of
-from .nest import Nest, walk_ops
+from .nest import Nest
 
 
 def _touches(nest: Nest, name: str, loop: ForOp) -> list[Access]:

@@ -23,9 +23,10 @@ from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, Exprs
 from tensorscript.dialects.te.expr import Expr, node, sub, var
 from tensorscript.dialects.te.ops import StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import accesses, fixed_names, loads_of
-from .nest import Nest, detach, insert_before, walk_ops
+from .nest import Nest, detach, insert_before
 
 
 def check(nest: Nest, target: str, at: str) -> str | None:

@@ -19,9 +19,10 @@ from tensorscript.dialects.te.buffers import Buffer, ExprAttr, ExprsAttr
 from tensorscript.dialects.te.expr import Expr, add, const, mul, node
 from tensorscript.dialects.te.ops import FuncOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import loads_of
-from .nest import Nest, walk_ops
+from .nest import Nest
 
 
 def flat_index(buffer: Buffer, indices: Sequence[Expr]) -> Expr:

@@ -19,9 +19,10 @@ from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.te.ops import ForOp, FuncOp, StoreOp
 from tensorscript.dialects.te.polynomial import equal
 from tensorscript.dialects.te.rewriting import replace_loads, substitute
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import Access, accesses, loads_of
-from .nest import Nest, detach, only_child, walk_ops
+from .nest import Nest, detach, only_child
 
 
 def producer(nest: Nest, target: str) -> StoreOp | str:

@@ -16,20 +16,7 @@ from tensorscript.dialects.te.expr import Expr, node, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, VarOp
 from tensorscript.dialects.te.ranges import SIZE, Interval, Prover, inside_loop
 from tensorscript.dialects.te.rewriting import substitute, transform
-
-
-def walk_ops(op: Operation) -> Iterator[Operation]:
-    """The ops inside `op`, outer before inner, in program order."""
-    for region in op.regions:
-        block = region.first_block
-        child = None if block is None else block.first_op
-        while child is not None:
-            # A caller may detach the op it was given.
-            following = child.next_op
-            yield child
-            if child.regions:
-                yield from walk_ops(child)
-            child = following
+from tensorscript.dialects.walks import walk_ops
 
 
 def function_ranges(func: FuncOp) -> dict[str, Interval]:

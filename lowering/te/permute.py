@@ -17,9 +17,10 @@ from tensorscript.dialects.te.buffers import Buffer, BufferAttr, ExprAttr, Exprs
 from tensorscript.dialects.te.expr import Expr, node
 from tensorscript.dialects.te.ops import StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from .dependence import body_accesses, loads_of
-from .nest import Nest, walk_ops
+from .nest import Nest
 
 
 def check(nest: Nest, target: str, *order: int) -> str | None:

@@ -25,10 +25,11 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, mul, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
+from tensorscript.dialects.walks import walk_ops
 
 from .affine import known
 from .dependence import WRITE, accesses, carried, has_effects, private
-from .nest import Nest, copy_fresh, detach, insert_before, walk_ops
+from .nest import Nest, copy_fresh, detach, insert_before
 from .rebuild import copy_all, copy_statement, substituting
 
 
