@@ -10,8 +10,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType
 
+from .data import as_tensor
 from .foreign import converted
-from .namespace import as_tensor
 from .storage import TensorBase
 
 _TOLERANCES = {

@@ -6,7 +6,8 @@ from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, DType
 
-from .namespace import lookup, tensor
+from .data import tensor
+from .namespace import lookup
 from .tensor import Tensor
 
 

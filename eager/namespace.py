@@ -6,7 +6,6 @@ the operator's (they take several shapes of arguments) stand in a table.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,17 +15,9 @@ import numpy as np
 from tensorscript.base.dtypes import (
     BY_NAME,
     DType,
-    bool_,
-    check_held,
-    of_python,
     promote_types,
-    scalar_dtype,
-    uint64,
 )
-from tensorscript.base.dtypes import from_numpy as from_array_dtype
 from tensorscript.base.errors import (
-    ArgumentError,
-    NumberOverflowError,
     OperatorError,
     ValueRangeError,
 )
@@ -36,223 +27,20 @@ from . import caution, composites
 from .absent import absence
 from .autocast import SWITCHES
 from .built_in import BuiltInFunction
-from .device import CPU, require_cpu
-from .dispatch import call, call_overload, write
+from .data import as_tensor, asarray, from_numpy, tensor
+from .dispatch import call, write
 from .dlpack import from_dlpack, to_dlpack
-from .exchange import from_numpy as shared
 from .exchange import frombuffer
 from .kernels.strided import resize_
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
 from .settings import SETTINGS
 from .size import broadcast_shapes
-from .storage import promoted, to_storage, value
+from .storage import promoted, to_storage
 from .tensor import Tensor
-from .tracing import active_tracer, traced_by
 from .tracking import written
 
 Face = Callable[..., Any]
-
-
-def _inferred(found: Any, data: Any) -> DType:
-    """The dtype of Python data: Python floats are the default dtype, arrays keep theirs."""
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (np.ndarray, np.generic)):
-        return from_array_dtype(np.asarray(data).dtype)
-    if found.size == 0:
-        return MODES.default_dtype
-    if found.dtype == bool:
-        return bool_
-    return scalar_dtype(found.reshape(-1)[0].item(), MODES.default_dtype)
-
-
-def _plain(data: Any) -> Any:
-    if isinstance(data, Tensor):
-        return value(data)
-    if isinstance(data, (list, tuple)):
-        return [_plain(x) for x in data]
-    return data
-
-
-def _ragged(data: Any, depth: int = 0) -> str:
-    """Where nested lists have another length than their first neighbour."""
-    rows = [x for x in data if isinstance(x, (list, tuple))]
-    for row in rows:
-        if len(row) != len(rows[0]):
-            return f"expected sequence of length {len(rows[0])} at dim {depth + 1} (got {len(row)})"
-    deeper = next((x for x in rows if any(isinstance(y, (list, tuple)) for y in x)), None)
-    return "expected sequence of equal length" if deeper is None else _ragged(deeper, depth + 1)
-
-
-def tensor(
-    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    """A new tensor with a copy of `data` (number, nested list, array or tensor).
-
-    Raises:
-        ArgumentError: the data is ragged or not numeric.
-        OperatorError: a device other than the CPU, or a number that `dtype` has not.
-    """
-    require_cpu(device)
-    dtype = of_python(dtype) or dtype
-    if dtype is not None:
-        check_held(dtype)
-    if isinstance(data, Tensor):
-        return _copied(data, dtype, requires_grad)
-    try:
-        plain = _plain(data)
-        found = _unsigned_numbers(plain) if dtype is uint64 else np.array(plain)
-    except ValueError as error:
-        raise ValueRangeError(_ragged(data)) from error
-    if found.dtype.kind not in "?biufc" or _is_too_large(found, data, dtype):
-        raise _no_numbers(found, data)
-    out = dtype or _inferred(found, data)
-    _check_fits(found, out, data)
-    made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
-    made.requires_grad = requires_grad
-    return made
-
-
-def _unsigned_numbers(data: Any) -> Any:
-    """Python data for uint64: NumPy has no type for what is above int64 beside what is below.
-
-    Raises:
-        ArgumentError: a number that is no integer.
-        NumberOverflowError: one that uint64 has not.
-    """
-    if isinstance(data, (np.ndarray, np.generic)):
-        return np.array(data)
-    found = np.array(data, dtype=object)
-    numbers = found.reshape(-1).tolist()
-    if not all(isinstance(x, int) for x in numbers):
-        raise ArgumentError("an integer is required")
-    if any(x < 0 for x in numbers):
-        raise NumberOverflowError("can't convert negative int to unsigned")
-    if any(x >> 64 for x in numbers):
-        raise NumberOverflowError("int too big to convert")
-    return found.astype(np.uint64)
-
-
-def _is_too_large(found: Any, data: Any, dtype: DType | None) -> bool:
-    """Whether NumPy found integers above int64 where PyTorch reads a signed number."""
-    if found.dtype != np.uint64 or dtype is uint64 or isinstance(data, (np.ndarray, np.generic)):
-        return False
-    return dtype is None or dtype.is_integral
-
-
-def _copied(source: Tensor, dtype: DType | None, requires_grad: bool) -> Tensor:
-    """A tensor made of a tensor: a trace follows it."""
-    if (tracer := active_tracer()) is not None:
-        tracer.builds("tensor")
-    warnings.warn(_COPY_CONSTRUCTED, UserWarning, stacklevel=3)
-    plain = call_overload("aten::detach", (source,))
-    copy = (plain, CPU, dtype or source.dtype, False, True, None)
-    made: Tensor = call_overload("aten::detach", (call_overload("aten::to.device", copy),))
-    made.requires_grad = requires_grad
-    return made
-
-
-_COPY_CONSTRUCTED = (
-    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-    "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor)."
-)
-
-
-def _no_numbers(found: Any, data: Any) -> Exception:
-    """Why data gives no tensor."""
-    flat = found.reshape(-1)
-    if flat.size and all(isinstance(x, int) for x in flat.tolist()):
-        return ValueRangeError("Overflow when unpacking long long")
-    if found.dtype.kind == "U" and isinstance(data, (list, tuple)):
-        return ValueRangeError("too many dimensions 'str'")
-    return ArgumentError(f"Could not infer dtype of {type(data).__name__}")
-
-
-def _check_fits(found: Any, dtype: DType, data: Any) -> None:
-    """Refuse Python numbers that an integer dtype has no number for; arrays wrap around."""
-    is_array = isinstance(data, (np.ndarray, np.generic, Tensor))
-    if is_array or not found.size or not dtype.is_integral or found.dtype.kind not in "iuf":
-        return
-    is_float = found.dtype.kind == "f"
-    limits = np.iinfo(dtype.numpy)
-    low = limits.min if dtype.signed or is_float else -limits.max
-    if not (found.min() >= low and found.max() <= limits.max):
-        raise OperatorError(f"value cannot be converted to type {dtype.name} without "
-                            "overflow")  # fmt: skip
-
-
-def _entered(function: str, made: Tensor) -> Tensor:
-    """`made` from data by a public function: a trace goes on with a constant."""
-    if (tracer := active_tracer()) is None:
-        return made
-    return tracer.enters(function, made)  # type: ignore[no-any-return]  # a Tensor
-
-
-def from_numpy(array: Any) -> Tensor:
-    """A tensor that shares memory with `array`.
-
-    Raises:
-        ArgumentError: not an array, or no tensor dtype corresponds.
-        ValueRangeError: a negative stride, or bytes in another order than the machine's.
-    """
-    made = shared(array)
-    if not array.flags.writeable:
-        warnings.warn(_NOT_WRITABLE, UserWarning, stacklevel=2)
-    return _entered("from_numpy", made)
-
-
-_NOT_WRITABLE = (
-    "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
-    "This means writing to this tensor will result in undefined behavior. You may want to copy the "
-    "array to protect its data or make it writable before converting it to a tensor. This type of "
-    "warning will be suppressed for the rest of this program."
-)
-
-
-def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """As `tensor`, sharing memory where the data is an array or a tensor of that dtype."""
-    require_cpu(device)
-    dtype = of_python(dtype) or dtype
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    if isinstance(data, np.ndarray):
-        made = shared(data)
-    else:
-        with traced_by(None):
-            made = tensor(data, dtype=dtype)
-    if dtype is not None and made.dtype is not dtype:
-        with traced_by(None):
-            made = made.to(dtype)
-    return _entered("as_tensor", made)
-
-
-def asarray(
-    obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:  # fmt: skip
-    """A tensor of numbers, nested sequences, an array, a tensor, or the bytes of a buffer.
-
-    Arrays, tensors and buffers share memory unless `copy` is True or the dtype differs.
-
-    Raises:
-        ValueRangeError: `copy` is False, and there is nothing to share.
-    """
-    require_cpu(device)
-    held = obj._array if isinstance(obj, Tensor) else obj
-    is_buffer = isinstance(obj, (bytes, bytearray, memoryview))
-    made: Any = (
-        frombuffer(obj, dtype=dtype or MODES.default_dtype) if is_buffer else as_tensor(obj, dtype)
-    )
-    shares = is_buffer or (isinstance(held, np.ndarray) and np.may_share_memory(made._array, held))
-    if copy is False and not shares and made.numel():
-        raise ValueRangeError(f"can't alias {type(obj).__name__} with dtype '{made.dtype}'")
-    if copy and shares:
-        made = made.clone()
-    if made.requires_grad is not requires_grad:
-        made = made.detach()
-        made.requires_grad = requires_grad
-    return made  # type: ignore[no-any-return]  # a Tensor
 
 
 def einsum(*args: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .elementwise import float_unary, in_double
+from .pointwise import float_unary, in_double
 
 Float = NDArray[np.float64]
 Function = Callable[[Float], Float]

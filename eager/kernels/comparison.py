@@ -11,7 +11,7 @@ from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, cast, compute, promoted, value, wrap
-from .elementwise import apply2
+from .pointwise import apply2
 
 Kernel = Callable[..., Any]
 

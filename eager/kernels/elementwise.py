@@ -11,9 +11,6 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import (
     DType,
     bool_,
-    complex128,
-    complex_dtype,
-    float64,
     int32,
     int64,
     real_dtype,
@@ -21,65 +18,23 @@ from tensorscript.base.dtypes import (
 from tensorscript.base.errors import OperatorError, ValueRangeError
 from tensorscript.base.operand_dtypes import unimplemented
 
-from ..storage import Array, cast, compute, floating, is_tensor, promoted, rounded, value, wrap
+from ..storage import Array, cast, compute, floating, promoted, value, wrap
 from . import special
+from .complex_parts import angle, make_complex, polar
+from .division import div, float_power, floor_divide, fmod, power, remainder
+from .pointwise import (
+    apply2,
+    binary,
+    bitwise,
+    float_binary,
+    float_unary,
+    in_double,
+    rounding,
+    unary,
+)
 from .shapes import check_broadcast
 
 Kernel = Callable[..., Any]
-
-
-def apply2(fn: Callable[[Array, Array], Any], a: Any, b: Any, dtype: DType) -> Array:
-    """`fn` of two operands (tensors or numbers) calculated in `dtype`, broadcast together."""
-    x, y = cast(a, dtype), cast(b, dtype)
-    if x.shape != y.shape and x.ndim and y.ndim:
-        check_broadcast(x, y)
-    return np.asarray(fn(x, y))
-
-
-def binary(fn: Callable[[Array, Array], Any]) -> Kernel:
-    """A kernel whose operands and result share the promoted dtype."""
-
-    def run(self: Any, other: Any) -> Any:
-        dtype = promoted(self, other)
-        return wrap(apply2(fn, self, other, dtype), dtype)
-
-    return run
-
-
-def float_binary(fn: Callable[[Array, Array], Any]) -> Kernel:
-    """As `binary`, integers becoming floating point."""
-
-    def run(self: Any, other: Any) -> Any:
-        dtype = floating(promoted(self, other))
-        return wrap(apply2(fn, self, other, dtype), dtype)
-
-    return run
-
-
-def unary(fn: Callable[[Array], Any]) -> Kernel:
-    """A kernel that keeps the dtype."""
-    return lambda self: wrap(fn(compute(self)), self.dtype)
-
-
-def float_unary(fn: Callable[[Array], Any]) -> Kernel:
-    """A kernel that answers in floating point."""
-
-    def run(self: Any) -> Any:
-        dtype = floating(self.dtype)
-        return wrap(fn(cast(self, dtype)), dtype)
-
-    return run
-
-
-def rounding(fn: Callable[[Array], Any]) -> Kernel:
-    """floor and its kind: integers stay as they are."""
-
-    def run(self: Any) -> Any:
-        if self.dtype.is_integral:
-            return wrap(value(self).copy(), self.dtype)
-        return wrap(fn(compute(self)), self.dtype)
-
-    return run
 
 
 def _scaled(other: Any, alpha: Any, dtype: DType) -> Any:
@@ -119,92 +74,6 @@ def rsub(self: Any, other: Any, alpha: Any = 1) -> Any:
     dtype = promoted(self, other)
     _refuse_bool(self, other)
     return wrap(apply2(np.subtract, other, _scaled(self, alpha, dtype), dtype), dtype)
-
-
-def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
-    if rounding_mode is None:
-        dtype = floating(promoted(self, other))
-        return wrap(apply2(np.divide, self, other, dtype), dtype)
-    if rounding_mode == "floor":
-        return floor_divide(self, other)
-    if rounding_mode != "trunc":
-        raise OperatorError(
-            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
-            f"'{rounding_mode}'"
-        )
-    dtype = promoted(self, other)
-    _refuse_complex("div_trunc_cpu", dtype)
-    if dtype.is_floating_point:
-        return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype), dtype)), dtype)
-    check_divisor(other, dtype)
-    return wrap(apply2(_truncated, self, other, dtype), dtype)
-
-
-def _truncated(a: Array, b: Array) -> Array:
-    quotient = a // b
-    return np.where((a % b != 0) & ((a < 0) != (b < 0)), quotient + 1, quotient).astype(a.dtype)
-
-
-def check_divisor(other: Any, dtype: DType) -> None:
-    if bool(np.any(cast(other, dtype) == 0)):
-        raise OperatorError("ZeroDivisionError")
-
-
-def _refuse_complex(kernel: str, dtype: DType) -> None:
-    if dtype.is_complex:
-        raise unimplemented(kernel, dtype)
-
-
-def floor_divide(self: Any, other: Any) -> Any:
-    dtype = promoted(self, other)
-    _refuse_complex("div_floor_cpu", dtype)
-    if dtype.is_floating_point:
-        return wrap(apply2(_floor_divide, self, other, dtype), dtype)
-    check_divisor(other, dtype)
-    return wrap(apply2(np.floor_divide, self, other, dtype), dtype)
-
-
-def _floor_divide(a: Array, b: Array) -> Array:
-    return np.where(b == 0, a / b, np.floor_divide(a, b))
-
-
-def remainder(self: Any, other: Any) -> Any:
-    dtype = promoted(self, other)
-    if not dtype.is_floating_point:
-        check_divisor(other, dtype)
-    return wrap(apply2(_remainder, self, other, dtype), dtype)
-
-
-def _remainder(a: Array, b: Array) -> Array:
-    if a.dtype.kind != "f":
-        return np.remainder(a, b)
-    left = np.fmod(a, b)
-    return np.where((left != 0) & ((b < 0) != (left < 0)), left + b, left)
-
-
-def fmod(self: Any, other: Any) -> Any:
-    dtype = promoted(self, other)
-    if not dtype.is_floating_point:
-        check_divisor(other, dtype)
-    return wrap(apply2(np.fmod, self, other, dtype), dtype)
-
-
-def power(self: Any, exponent: Any) -> Any:
-    """Integers stay integers; a negative integer exponent is refused for a number exponent."""
-    dtype = promoted(self, exponent)
-    if not is_tensor(exponent) and dtype.is_integral and exponent < 0:
-        raise OperatorError("Integers to negative integer powers are not allowed.")
-    if dtype.is_integral or dtype is bool_:
-        return wrap(apply2(_integer_power, self, exponent, dtype), dtype)
-    return wrap(apply2(np.power, self, exponent, dtype), dtype)
-
-
-def _integer_power(a: Array, b: Array) -> Array:
-    if a.dtype == bool:
-        return a | ~b
-    positive = np.power(a, np.maximum(b, 0))
-    inverse = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0))
-    return np.where(b < 0, inverse, positive).astype(a.dtype)
 
 
 def absolute(self: Any) -> Any:
@@ -312,11 +181,6 @@ def log_add_exp(a: Array, b: Array) -> Array:
     return np.asarray(np.where(same, np.log(np.exp(a) + np.exp(b)), grown), a.dtype)
 
 
-def in_double(fn: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Calculate in float64 and come back."""
-    return lambda x: fn(x.astype(np.float64)).astype(x.dtype)
-
-
 def logit(self: Any, eps: float | None = None) -> Any:
     dtype = floating(self.dtype)
     x = cast(self, dtype)
@@ -335,16 +199,6 @@ def where(condition: Any, self: Any, other: Any) -> Any:
     c, a, b = value(condition).astype(bool), cast(self, dtype), cast(other, dtype)
     check_broadcast(c, a, b)
     return wrap(np.where(c, a, b), dtype)
-
-
-def bitwise(fn: Callable[[Array, Array], Any]) -> Kernel:
-    def run(self: Any, other: Any) -> Any:
-        dtype = promoted(self, other)
-        if dtype.is_floating_point or dtype.is_complex:
-            raise unimplemented(f"{fn.__name__}_cpu", dtype)
-        return wrap(apply2(fn, self, other, dtype), dtype)
-
-    return run
 
 
 def bitwise_not(self: Any) -> Any:
@@ -366,38 +220,6 @@ def copysign(self: Any, other: Any) -> Any:
     return wrap(apply2(np.copysign, self, other, dtype), dtype)
 
 
-def make_complex(real: Any, imag: Any) -> Any:
-    _check_parts(real, imag)
-    return wrap(_from_parts(compute(real), compute(imag)), complex_dtype(real.dtype))
-
-
-def polar(abs_: Any, angle: Any) -> Any:
-    _check_parts(abs_, angle)
-    r, a = compute(abs_), compute(angle)
-    return wrap(_from_parts(r * np.cos(a), r * np.sin(a)), complex_dtype(abs_.dtype))
-
-
-def _check_parts(real: Any, imag: Any) -> None:
-    for part in (real, imag):
-        if part.dtype.short not in ("f16", "f32", "f64"):
-            raise OperatorError(
-                "Expected both inputs to be Half, Float or Double tensors but got "
-                f"{real.dtype.word} and {imag.dtype.word}"
-            )
-    if real.dtype is not imag.dtype:
-        raise OperatorError(
-            f"Expected object of scalar type {real.dtype.word} but got scalar type "
-            f"{imag.dtype.word} for second argument"
-        )
-
-
-def _from_parts(real: Array, imag: Array) -> Array:
-    """Not a sum with 1j * imag, which makes NaN of infinities."""
-    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, imag, "c8"))
-    out.real, out.imag = real, imag
-    return out
-
-
 def square(self: Any) -> Any:
     """x ** 2: of bools, as int64."""
     x = compute(self)
@@ -415,20 +237,6 @@ def positive(self: Any) -> Any:
     if self.dtype is bool_:
         raise OperatorError("The `+` operator, on a bool tensor is not supported.")
     return self
-
-
-def float_power(base: Any, exponent: Any) -> Any:
-    """`**` in double precision."""
-    dtype = complex128 if promoted(base, exponent).is_complex else float64
-    return wrap(np.power(cast(base, dtype), cast(exponent, dtype)), dtype)
-
-
-def angle(self: Any) -> Any:
-    dtype = real_dtype(floating(self.dtype))
-    x = cast(self, floating(self.dtype))
-    if x.dtype.kind == "c":
-        return wrap(np.angle(x), dtype)
-    return wrap(np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0)), dtype)
 
 
 def frexp(self: Any) -> Any:

@@ -18,7 +18,7 @@ from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, cast, floating, promoted, wrap
 from .creation import copy_
-from .elementwise import apply2
+from .pointwise import apply2
 from .special import digamma, erfc, lgamma
 
 Float = NDArray[np.float64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .elementwise import float_unary, in_double
+from .pointwise import float_unary, in_double
 from .special import erfc, erfc_scaled_fraction
 
 Float = NDArray[np.float64]

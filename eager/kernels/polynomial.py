@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..storage import Array, floating, promoted, wrap
-from .elementwise import apply2
+from .pointwise import apply2
 
 Float = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from typing import Any
 from tensorscript.base.errors import OperatorError
 
 from .. import namespace as ts
+from ..data import tensor
 from ..tensor import Tensor
 
 
@@ -30,7 +31,7 @@ def get_total_norm(
     """
     found = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not found:
-        none: Tensor = ts.tensor(0.0)
+        none: Tensor = tensor(0.0)
         return none
     parts = [ts.linalg_vector_norm(t, float(norm_type)) for t in found]
     total: Tensor = ts.linalg_vector_norm(ts.stack(parts), float(norm_type))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
+from ..data import as_tensor, tensor
 from ..tensor import Tensor
 
 
@@ -49,7 +50,7 @@ class PackedSequence(_Parts):
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
     def float(self) -> PackedSequence:
-        return self.to(ts.tensor(0.0).dtype)
+        return self.to(tensor(0.0).dtype)
 
     def double(self) -> PackedSequence:
         return PackedSequence(self.data.double(), *self[1:])
@@ -77,7 +78,7 @@ def pack_padded_sequence(
     if isinstance(lengths, Tensor):
         sizes = lengths.to(ts.int64)
     else:
-        sizes = ts.as_tensor(lengths, dtype=ts.int64)
+        sizes = as_tensor(lengths, dtype=ts.int64)
     if enforce_sorted:
         order = None
     else:

@@ -13,10 +13,11 @@ import pytest
 
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
+from tensorscript.eager.data import tensor
 from tensorscript.eager.dispatch import call, has_kernel
 from tensorscript.eager.exchange import from_numpy
 from tensorscript.eager.kernels import KERNELS
-from tensorscript.eager.namespace import lookup, tensor
+from tensorscript.eager.namespace import lookup
 from tensorscript.eager.tensor import Tensor
 
 RNG = np.random.default_rng(7)

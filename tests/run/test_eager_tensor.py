@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from tensorscript.base import dtypes
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
+from tensorscript.eager.data import tensor
 from tensorscript.eager.dispatch import call, call_overload
 from tensorscript.eager.dlpack import from_dlpack
 from tensorscript.eager.exchange import from_numpy
-from tensorscript.eager.namespace import lookup, tensor
+from tensorscript.eager.namespace import lookup
 from tensorscript.eager.tensor import Tensor
 
 FLOATS = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

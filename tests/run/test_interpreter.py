@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tensorscript.base.errors import ScriptError, UserError
-from tensorscript.eager.namespace import tensor
+from tensorscript.eager.data import tensor
 from tensorscript.frontends.script.text import compile_source
 from tensorscript.runtime.interpreter import Interpreter
 

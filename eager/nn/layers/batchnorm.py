@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ... import namespace as ts
+from ...data import tensor
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -43,7 +44,7 @@ class _NormBase(Layer):
         tracked = track_running_stats
         zeros = ts.zeros(num_features, dtype=dtype, device=device) if tracked else None
         ones = ts.ones(num_features, dtype=dtype, device=device) if tracked else None
-        count = ts.tensor(0) if tracked else None
+        count = tensor(0) if tracked else None
         self.register_buffer("running_mean", zeros)
         self.register_buffer("running_var", ones)
         self.register_buffer("num_batches_tracked", count)

@@ -3,27 +3,29 @@
 from tensorscript.eager.nn.layers.loss import (
     BCELoss,
     BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
     CrossEntropyLoss,
     CTCLoss,
     GaussianNLLLoss,
-    HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
-    MarginRankingLoss,
     MSELoss,
-    MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
     NLLLoss,
     PoissonNLLLoss,
     SmoothL1Loss,
     SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
     _Loss,
     _WeightedLoss,
+)
+from tensorscript.eager.nn.layers.margin_loss import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelMarginLoss,
+    MultiMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
 )
 
 __all__ = [
