@@ -13,6 +13,7 @@ from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
+from .demanded import refuse
 from .folding import folded_program
 from .gpu import GPULoaded, GPUModule
 from .lowered import Lowered
@@ -73,7 +74,9 @@ class Maker:
         if receiver is not None:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
-        wanted = Options(lists=not self._on_gpu, alone=alone, gradients=self._known.gradients)
+        wanted = Options(
+            lists=not self._on_gpu, alone=alone, gradients=self._known.gradients, refuse=refuse
+        )
         source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)
         self._known.learn(own.plan.state_inputs)

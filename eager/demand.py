@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import DimensionError, OperatorError
 
+from .kernels.shapes import normal_dim
 from .storage import array
 
 Demand = Callable[..., None]
@@ -22,6 +23,19 @@ def require(holds: bool, message: str) -> None:
 
 def sizes_of(x: Any) -> list[int]:
     return list(array(x).shape)
+
+
+def size_of(x: Any, dim: int) -> int:
+    """How many elements `x` has along a dimension.
+
+    Raises:
+        DimensionError: it has no such dimension.
+    """
+    shape = array(x).shape
+    if not shape:
+        raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+    size: int = shape[normal_dim(dim, len(shape))]
+    return size
 
 
 def each(check: Demand, *names: str) -> dict[str, Demand]:

@@ -16,12 +16,15 @@ from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
+from .class_demands import CLASSES
 from .demand import Demand, Ints, each, require, sizes_of
 from .fill_demands import FILLED
 from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
 from .layer_demands import LAYERS
+from .matrix_demands import MATRICES
+from .spectrum_demands import SPECTRA
 from .storage import array, promoted
 from .window_demands import WINDOWS
 from .written_demands import WRITTEN
@@ -101,19 +104,6 @@ def _rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> None:
     )
     for dim in dims:
         normal_dim(dim, n)
-
-
-def _transform(self: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> None:
-    """An FFT needs a dimension to run along."""
-    if array(self).ndim == 0 and dim is not None:
-        first = dim if isinstance(dim, int) else next(iter(dim), None)
-        if first is not None:
-            raise DimensionError(f"Dimension specified as {first} but tensor has no dimensions")
-
-
-def _roll(self: Any, shifts: Ints, dims: Ints = ()) -> None:
-    if array(self).ndim == 0 and dims:
-        raise DimensionError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
 
 
 def _movedim(self: Any, source: Ints, destination: Ints) -> None:
@@ -271,6 +261,26 @@ def _tensor_split(self: Any, *_: Any) -> None:
 
 def _combinations(self: Any, r: int = 2, with_replacement: bool = False) -> None:
     require(array(self).ndim == 1, f"Expect a 1D vector, but got shape {sizes_of(self)}")
+    require(r >= 0, f"Expect a non-negative number, but got {r}")
+
+
+def _cartesian(tensors: Sequence[Any]) -> None:
+    for x in tensors:
+        require(array(x).ndim == 1, f"Expect a 1D vector, but got shape {sizes_of(x)}")
+
+
+def _chunk(self: Any, chunks: int, dim: int = 0) -> None:
+    require(array(self).ndim > 0, "chunk expects at least a 1-dimensional tensor")
+    require(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+
+
+def _diff(self: Any, n: int = 1, *_: Any) -> None:
+    require(n >= 0, f"order must be non-negative but got {n}")
+
+
+def _triangle(row: int, col: int, *_: Any) -> None:
+    for name, n in (("row", row), ("col", col)):
+        require(n >= 0, f"{name} must be non-negative, got{n}")
 
 
 def _same_kind(grad_output: Any, output: Any, *_: Any) -> None:
@@ -322,17 +332,25 @@ def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -
 DEMANDS: dict[str, Demand] = {
     **WRITTEN,
     **FILLED,
+    **CLASSES,
     **INDEXED,
+    **MATRICES,
+    **SPECTRA,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_combinations, "combinations"),
+    **each(_cartesian, "cartesian_prod"),
+    **each(_chunk, "chunk", "unsafe_chunk"),
+    **each(_diff, "diff"),
+    **each(_triangle, "tril_indices", "triu_indices"),
     **each(same_dtype, "_euclidean_dist"),
     **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),
     **{
         f"aten::{name}_window{overload}": _floating_window(f"{name}_window")
-        for name in ("hann", "hamming", "blackman", "bartlett", "kaiser")
-        for overload in ("", ".periodic", ".periodic_alpha", ".periodic_alpha_beta", ".beta")
+        for name, own in {"hann": [], "blackman": [], "bartlett": [], "kaiser": [".beta"],
+                          "hamming": [".periodic_alpha", ".periodic_alpha_beta"]}.items()
+        for overload in ("", ".periodic", *own)
     },
     **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
            "divide.Scalar_mode"),
@@ -344,13 +362,9 @@ DEMANDS: dict[str, Demand] = {
     **each(_at_least(1), "flipud"),
     **each(_at_least(2), "fliplr"),
     **each(_rot90, "rot90"),
-    **each(_roll, "roll"),
     **each(_movedim, "movedim.intlist", "moveaxis.intlist"),
     **each(_linalg_cross, "linalg_cross"),
     **each(_bucketize, "bucketize.Tensor"),
-    **each(_transform, *(f"fft_{name}" for name in (
-        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2",
-        "hfft2", "ihfft2", "fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"))),
     **each(_some("hstack"), "hstack"),
     **each(_some("vstack"), "vstack"),
     **each(_some("dstack"), "dstack"),

@@ -9,7 +9,8 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import DimensionError
 
-from .demand import Demand, each, require
+from .demand import Demand, each, require, sizes_of
+from .kernels.shapes import normal_dim
 from .storage import array
 
 
@@ -56,18 +57,56 @@ def _index_copy(self: Any, dim: int, index: Any, source: Any) -> None:
     )
 
 
-def _index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any = 1) -> None:
-    require(
-        self.dtype is source.dtype,
-        f"index_add_(): self ({self.dtype.word}) and source ({source.dtype.word}) must have the "
-        "same scalar type",
-    )
+def _added(name: str) -> Demand:
+    """A slice of `self` at each index: of its dtype, and of its sizes but the dimension's own."""
+
+    def check(self: Any, dim: int, index: Any, source: Any, *_: Any) -> None:
+        rank = array(index).ndim
+        if rank > 1:
+            raise DimensionError(
+                f"{name}_(): Index is supposed to be a vector, but got dim: {rank} with type: "
+                f"{index.dtype.word} and size: {sizes_of(index)}"
+            )
+        require(
+            index.dtype in (int32, int64),
+            f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.word}",
+        )
+        require(
+            self.dtype is source.dtype,
+            f"{name}_(): self ({self.dtype.word}) and source ({source.dtype.word}) must have the "
+            "same scalar type",
+        )
+        target, given = sizes_of(self), sizes_of(source)
+        axis = normal_dim(dim, len(target))
+        require(
+            len(target) == len(given) and _beside(target, axis) == _beside(given, axis),
+            "source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {target} source.shape = {given}",
+        )
+        count, wanted = array(index).size, given[axis] if given else 1
+        require(
+            count == wanted,
+            f"{name}_(): Number of indices ({count}) should be equal to source.size(dim): "
+            f"({wanted}), for dim: {dim}",
+        )
+
+    return check
+
+
+def _beside(sizes: list[int], axis: int) -> list[int]:
+    return [*sizes[:axis], *sizes[axis + 1 :]]
+
+
+def _scatter_with(self: Any, dim: int, index: Any, src: Any, *_: Any) -> None:
+    require(self.dtype is src.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
 
 
 INDEXED: dict[str, Demand] = {
     **each(_index_put, "index_put", "index_put_", "_index_put_impl_", "_index_put_impl"),
     **each(_index_select, "index_select"),
     **each(_index_copy, "index_copy", "index_copy_"),
-    **each(_index_add, "index_add", "index_add_"),
+    **each(_added("index_add"), "index_add", "index_add_"),
+    **each(_added("index_reduce"), "index_reduce", "index_reduce_"),
+    **each(_scatter_with, "scatter.reduce", "scatter_.reduce"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

@@ -1,4 +1,4 @@
-"""What the operators of layers ask of sizes: norms, cells, shuffles, folds, losses, embeddings."""
+"""What the operators of layers ask of sizes: norms, cells, shuffles, folds, embeddings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import DimensionError
 
-from .demand import Demand, Ints, each, require, sizes_of
+from .demand import Demand, Ints, each, require, size_of, sizes_of
 from .kernels.shapes import normal_dim
 from .kernels.window import spread
 from .storage import array
@@ -41,11 +41,11 @@ def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, *_: Any) -> None:
     if len(sizes_of(self)) != 2:
         return
     rows, width = sizes_of(self)
-    wanted = sizes_of(w_ih)[1]
+    wanted = size_of(w_ih, 1)
     require(width == wanted, f"input has inconsistent input_size: got {width} expected {wanted}")
-    hidden = sizes_of(w_hh)[1]
+    hidden = size_of(w_hh, 1)
     for at, state in enumerate(hx if isinstance(hx, (list, tuple)) else [hx]):
-        count, size = sizes_of(state)
+        count, size = size_of(state, 0), size_of(state, 1)
         require(
             count == rows, f"Input batch size {rows} doesn't match hidden{at} batch size {count}"
         )
@@ -155,7 +155,7 @@ def _unflatten(self: Any, dim: int, sizes: Ints) -> None:
 
 # -- products -------------------------------------------------------------------------------------
 def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
-    a, b, w = sizes_of(first), sizes_of(second), sizes_of(weight)
+    a, b = sizes_of(first), sizes_of(second)
     require(
         len(a) == len(b), f"bilinear(): input dimensions do not match: got {len(a)} and {len(b)}"
     )
@@ -164,7 +164,8 @@ def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
             n == m,
             f"bilinear(): input batch dimensions do not match at dim {dim}: got {n} and {m}",
         )
-    for at, (have, wanted) in enumerate(((a[-1], w[1]), (b[-1], w[2])), 1):
+    for at, x in enumerate((first, second), 1):
+        have, wanted = size_of(x, -1), size_of(weight, at)
         require(
             have == wanted,
             f"bilinear(): input{at} size does not match weight size: got {have} but expected "
@@ -172,24 +173,7 @@ def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
         )
 
 
-# -- losses and embeddings ------------------------------------------------------------------------
-def _smoothing(
-    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, smoothing: float
-) -> None:
-    require(
-        smoothing <= 1.0,
-        f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}",
-    )
-
-
-def _nll(self: Any, target: Any, *_: Any) -> None:
-    if len(sizes_of(self)) == 2:
-        require(
-            len(sizes_of(target)) < 2,
-            "0D or 1D target tensor expected, multi-target not supported",
-        )
-
-
+# -- embeddings -----------------------------------------------------------------------------------
 def _renormed(self: Any, indices: Any, *_: Any) -> None:
     found, sizes = array(indices), sizes_of(self)
     outside = found[(found < -sizes[0]) | (found >= sizes[0])]
@@ -219,8 +203,6 @@ LAYERS: dict[str, Demand] = {
     **each(_col2im, "col2im"),
     **each(_unflatten, "unflatten.int"),
     **each(_bilinear, "bilinear"),
-    **each(_smoothing, "cross_entropy_loss"),
-    **each(_nll, "nll_loss_nd", "nll_loss"),
     **each(_renormed, "embedding_renorm_"),
     **each(_bags, "embedding_bag", "embedding_bag.padding_idx", "_embedding_bag"),
 }

@@ -98,6 +98,7 @@ def bce_with_logits(
 def _picked(x: Array, at: Array, weight: Any, reduction: int, ignore: int) -> Array:
     """-x at the target class (dimension 1, or 0 of a vector), weighted, reduced."""
     axis = 1 if x.ndim > 1 else 0
+    at = at.reshape(()) if x.ndim == 1 else at
     classes = x.shape[axis]
     valid = at != ignore
     bad = at[valid & ((at < 0) | (at >= classes))]
@@ -130,9 +131,6 @@ def cross_entropy(
     classes = x.shape[axis]
     smooth = label_smoothing
     if target.dtype.is_floating_point:
-        if array(target).shape != x.shape:
-            raise OperatorError("expected target dtype to be Long or Byte, but got "
-                                f"{target.dtype.word}")  # fmt: skip
         y = compute(target) * (1 - smooth) + smooth / classes
         shape = [1] * x.ndim
         shape[axis] = -1

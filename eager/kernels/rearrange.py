@@ -12,7 +12,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, array, make, to_storage
-from .shapes import normal_dims
+from .shapes import normal_dim, normal_dims
 from .view import expand
 
 Kernel = Callable[..., Any]
@@ -105,9 +105,11 @@ def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
         raise OperatorError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
-    axis = normal_dims(dims, array(self).ndim) or None
-    shift = tuple(shifts) if axis else shifts[0]
-    return make(np.roll(array(self), shift, axis), self.dtype)
+    a = array(self)
+    if not a.size:
+        return make(a.copy(), self.dtype)  # its dimensions are not looked at
+    axis = tuple(normal_dim(dim, a.ndim) for dim in dims) or None
+    return make(np.roll(a, tuple(shifts) if axis else shifts[0], axis), self.dtype)
 
 
 def flip(self: Any, dims: Sequence[int]) -> Any:

@@ -88,10 +88,10 @@ def _roll(b: Builder, x: Tensor, shifts: Value, dims: Value = None, *_: Value) -
     if not dims:
         flat = reshaped(b, x, (product(x.shape),))
         return reshaped(b, _roll(b, flat, shifts, [0]), x.shape)
-    moves = {}
+    moves: dict[int, Expr] = {}
     for dim, shift in zip(dims, shifts, strict=True):
         d = dimension(b, dim, x.rank)
-        moves[d] = b.size(as_expr(shift) % x.shape[d])
+        moves[d] = b.size((moves.get(d, const(0)) + as_expr(shift)) % x.shape[d])
 
     def make(body: Body, i: list[Expr]) -> Expr:
         at = [(e - moves[d]) % x.shape[d] if d in moves else e for d, e in enumerate(i)]

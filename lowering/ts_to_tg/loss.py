@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
@@ -64,6 +64,9 @@ def nll(
 ) -> Tensor:
     """Classes in dimension 1 (0 for a vector); `ignore` counts for nothing."""
     axis = 1 if x.rank > 1 else 0
+    target = b.call("tg::view", target, []) if x.rank == 1 else target
+    for d, (n, m) in enumerate(zip(target.shape, _without(x.shape, axis), strict=True)):
+        b.require_same(n, m, f"the target's dimension {d} has {n} elements, the scores have {m}")
     wide = compute_dtype(x.dtype)
     valid = b.pointwise(lambda t: select(t.equals(ignore), const(0), t), target)
     check_bounds(b, valid, x.shape[axis], "Target is out of bounds.", low=False)
@@ -86,6 +89,10 @@ def nll(
         weights = b.call("aten::sum", b.compute(target.shape, wide, term(False)))
         total = b.pointwise(lambda p, q: p / q, total, weights)
     return b.cast(total, x.dtype)
+
+
+def _without(shape: Sequence[Expr], axis: int) -> list[Expr]:
+    return [n for d, n in enumerate(shape) if d != axis]
 
 
 def cross_entropy(

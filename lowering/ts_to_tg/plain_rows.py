@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bool_, float32
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import may_repeat
@@ -20,6 +20,7 @@ from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
 from .complex_tensors import converted, copied, write
 from .dims import dtype_of
+from .facts import Refuse, facts_of
 from .nested import call_nested, has_nested
 from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
@@ -71,11 +72,13 @@ class PlainRows:
         b: what rows emit with.
         tensors: rows by name, with or without the overload.
         scalars: those that are taken when no argument is a tensor.
+        refuse: refuses tensors by their dtypes and sizes.
     """
 
     b: Builder
     tensors: Rows
     scalars: Rows
+    refuse: Refuse | None = None
 
     def call(self, name: str, arguments: list[Value]) -> Value:
         """The result of an operator of the schema table (a tuple for several results).
@@ -84,6 +87,17 @@ class PlainRows:
             NotCompilable: it has no native form, or none for such arguments.
             OperatorError: it refuses the arguments.
         """
+        try:
+            return self._call(name, arguments)
+        except TensorScriptError:
+            raise
+        except (ArithmeticError, IndexError, ValueError) as error:
+            # Ranks and numbers that a row never meets in a program that runs: eager mode, which
+            # the interpreter asks, has the words for what is wrong with them.
+            reason = f"{name}: no native form for such arguments ({error})"
+            raise NotCompilable(reason, self.b.span) from error
+
+    def _call(self, name: str, arguments: list[Value]) -> Value:
         b, base = self.b, name.partition(".")[0]
         if "out" in name.partition(".")[2] and schema(name).is_out:
             return self._with_out(name, base, arguments)
@@ -95,6 +109,7 @@ class PlainRows:
         if tensors:
             self._check_dtypes(name, arguments)
             self._check_flags(name, arguments)
+            self._check_facts(name, arguments)
         if functional_name(base) != base and isinstance(arguments[0], Tensor | ComplexTensor):
             check_written(b, name, arguments[0], arguments[1:])
         if (at := asked_place(name, arguments)) is not None:
@@ -168,6 +183,15 @@ class PlainRows:
         asked = dict(zip(names, arguments, strict=False)).get("dtype")
         try:
             demand.check(_dtypes(arguments), None if asked is None else dtype_of(asked, float32))
+        except OperatorError as refusal:
+            raise self.b.placed(refusal) from None
+
+    def _check_facts(self, name: str, arguments: Sequence[Value]) -> None:
+        """Refuse tensors that the operator does not take."""
+        if self.refuse is None or (facts := facts_of(arguments)) is None:
+            return
+        try:
+            self.refuse(name, facts)
         except OperatorError as refusal:
             raise self.b.placed(refusal) from None
 

@@ -27,6 +27,7 @@ from tensorscript.dialects.tg.types import ScalarType
 from .boundary import Boundary, whole
 from .builder import Builder
 from .evaluator import Evaluator
+from .facts import Refuse
 from .generator import STATE_SIZE, DrawsNumbers
 from .grown import Hints, ListGrows
 from .paths import RANDOM, SELF, is_state, of_receiver
@@ -55,12 +56,15 @@ class Options:
     alone: the program itself shows what it prints and warns of; else it leaves a record to its
         caller.
     gradients: what `is_grad_enabled()` says at the start.
+    refuse: refuses tensors that an operator does not take, by their dtypes and sizes; rows check
+        what they rely on themselves.
     """
 
     default_dtype: DType | None = None
     lists: bool = True
     alone: bool = False
     gradients: bool = True
+    refuse: Refuse | None = None
 
 
 @dataclass
@@ -93,6 +97,7 @@ def _run(
     evaluator = Evaluator(module, builder, TABLES, HANDLERS, hints)
     builder.table = TABLES["tensor"]
     evaluator.record.alone = options.alone
+    evaluator.rows.refuse = options.refuse
     own = Boundary(builder, evaluator)
     if entry not in evaluator.functions:
         builder.cannot(f"no function {entry}")

@@ -1,0 +1,164 @@
+"""What operators refuse by dtypes and sizes, they refuse natively in eager mode's words."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.base.dtypes import bool_, float32, int64
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.schema import schema
+from tensorscript.eager.demands import DEMANDS
+from tensorscript.eager.stand_in import Unknown, stand_in
+
+F = ts.nn.functional
+Program = Callable[..., Any]
+
+
+def ones(*shape: int) -> np.ndarray:
+    return np.ones(shape, np.float32)
+
+
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.int64)
+
+
+def cross_entropy(x, y):  # type: ignore[no-untyped-def]
+    return F.cross_entropy(x, y)
+
+
+def nll(x, y):  # type: ignore[no-untyped-def]
+    return F.nll_loss(x, y)
+
+
+def linear(x, y):  # type: ignore[no-untyped-def]
+    return F.linear(x, y)
+
+
+def bucketize(x, y):  # type: ignore[no-untyped-def]
+    return ts.bucketize(x, y)
+
+
+def addr(x, y):  # type: ignore[no-untyped-def]
+    return ts.addr(x, y, y)
+
+
+def cartesian(x, y):  # type: ignore[no-untyped-def]
+    return ts.cartesian_prod([x, y])
+
+
+def spectrum(x, y):  # type: ignore[no-untyped-def]
+    return ts.fft.fft2(x, dim=(-1, -1)), y
+
+
+def solved(x, y):  # type: ignore[no-untyped-def]
+    return ts.cholesky_solve(x, y)
+
+
+def added(x, y):  # type: ignore[no-untyped-def]
+    return ts.index_add(x, 0, y, ts.ones(2, 4))
+
+
+def halves(x, y):  # type: ignore[no-untyped-def]
+    return ts.chunk(x, 0), y
+
+
+REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
+    (cross_entropy, ones(2, 3), zeros(3),
+     "Expected input batch_size (2) to match target batch_size (3)."),
+    (cross_entropy, ones(2, 3, 4), zeros(2, 5), "Expected target size [2, 4], got [2, 5]"),
+    (cross_entropy, ones(2, 3), zeros(2, 3),
+     "Expected floating point type for target with class probabilities, got Long"),
+    (nll, ones(3), zeros(2), "For 1D input, 1D target must have size 1, but got target size: 2"),
+    (nll, ones(2, 3, 4, 5), zeros(2, 5),
+     "only batches of spatial targets supported (3D tensors) but got targets of dimension: 2"),
+    (linear, ones(), ones(3, 4),
+     "both arguments to linear need to be at least 1D, but they are 0D and 2D"),
+    (bucketize, ones(3), ones(2, 2), "boundaries tensor must be 1 dimension, but got dim(2)"),
+    (addr, ones(4), ones(3),
+     "The expanded size of the tensor (3) must match the existing size (4) at non-singleton "
+     "dimension 1.  Target sizes: [3, 3].  Tensor sizes: [4]"),
+    (cartesian, ones(2, 3), ones(2), "Expect a 1D vector, but got shape [2, 3]"),
+    (spectrum, ones(2, 3), ones(1), "FFT dims must be unique"),
+    (solved, ones(2, 2), ones(3, 3),
+     "Incompatible matrix sizes for cholesky_solve: each A matrix is 3 by 3 but each b matrix is "
+     "2 by 2"),
+    (added, ones(3, 5), zeros(2),
+     "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+     "self.shape = [3, 5] source.shape = [2, 4]"),
+    (halves, ones(3), ones(1), "chunk expects `chunks` to be greater than 0, got: 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "x", "y", "message"),
+    REFUSED,
+    ids=[f"{p.__name__}-{k}" for k, (p, *_) in enumerate(REFUSED)],
+)
+def test_eager_and_native_words(
+    program: Program, x: np.ndarray, y: np.ndarray, message: str
+) -> None:
+    with pytest.raises(OperatorError) as eager:
+        program(ts.from_numpy(x), ts.from_numpy(y))
+    assert eager.value.message == message
+    compiled = ts.compile(program, fallback="error", cache=False)
+    with pytest.raises(OperatorError, match="Traceback of TorchScript") as native:
+        compiled(x, y)
+    assert str(native.value).rstrip().endswith(f"Error: {message}")
+
+
+def test_a_target_of_a_named_size_is_checked_by_the_call() -> None:
+    given = ts.TensorSpec(("N", 3)), ts.TensorSpec(("M",), int64)
+    compiled = ts.compile(cross_entropy, given, fallback="error", cache=False)
+    assert compiled(ones(2, 3), zeros(2)) == pytest.approx(np.log(3))
+    with pytest.raises(RuntimeError, match="Expected input batch_size"):
+        compiled(ones(2, 3), zeros(3))
+
+
+def test_a_vector_of_scores_takes_one_class() -> None:
+    compiled = ts.compile(cross_entropy, fallback="error", cache=False)
+    assert compiled(ones(3), zeros(1)) == pytest.approx(np.log(3))
+    assert float(cross_entropy(ts.ones(3), ts.zeros(1, dtype=ts.int64))) == pytest.approx(np.log(3))
+
+
+def test_rolled_along_one_dimension_twice() -> None:
+    def rolled(x):  # type: ignore[no-untyped-def]
+        return ts.roll(x, (1, 2), (0, 0))
+
+    x = np.arange(5)
+    assert ts.compile(rolled, cache=False)(x).tolist() == np.roll(x, 3).tolist()
+    assert rolled(ts.from_numpy(x)).tolist() == np.roll(x, 3).tolist()
+
+
+SIMPLE = {"int": 1, "float": 0.5, "bool": False, "Scalar": 1}
+KINDS = [(d, rank, known) for d in (float32, int64, bool_) for rank in range(6) for known in (0, 1)]
+
+
+def _kinds(name: str) -> list[str]:
+    return [str(a.type.without_optional()) for a in schema(name).arguments]
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in sorted(DEMANDS) if {*_kinds(n)} <= {*SIMPLE, "Tensor", "Tensor[]"}]
+)
+def test_demands_look_at_stand_ins(name: str) -> None:
+    """Ranks that make no sense end in a refusal, or in what only elements tell."""
+    kinds = _kinds(name)
+    for kind, other in itertools.product(KINDS, KINDS[::5]):
+        made = iter([kind, *[other] * len(kinds)])
+        with contextlib.suppress(OperatorError, Unknown):
+            DEMANDS[name](*[_argument(k, made) for k in kinds])
+
+
+def _argument(kind: str, made: Any) -> Any:
+    if kind in SIMPLE:
+        return SIMPLE[kind]
+    dtype, rank, known = next(made)
+    found = stand_in(dtype, rank, tuple(range(1, rank + 1)) if known else None)
+    return found if kind == "Tensor" else [found]
