@@ -23,6 +23,7 @@ from ..options import CompileOptions
 from ..progress import progress
 from ..spec_values import values_of
 from .inputs import parse_input, parse_sizes
+from .kernels import duration, kernel_table
 from .programs import open_program, python_object
 from .run import report_of
 
@@ -63,11 +64,11 @@ def run_bench(arguments: Namespace, options: CompileOptions) -> Report:
     for name, call in _ways(arguments.program, program, values, interpreted):
         with progress(f"timing {name}"):
             rows.append((name, _time(call)))
-    sys.stdout.write(f"first call: {_time_text(first)}\n" + _table(rows))
+    sys.stdout.write(f"first call: {duration(first)}\n" + _table(rows))
     if arguments.kernels and isinstance(program, CompiledFunction) and not interpreted:
         with progress("timing kernels"):
             sys.stdout.write(
-                _kernel_table(program.with_options(replace(options, timed=True)), values)
+                kernel_table(program.with_options(replace(options, timed=True)), values)
             )
     return report_of(program)
 
@@ -105,39 +106,6 @@ def _time(call: Callable[[], Any]) -> float | str:
         return f"{type(error).__name__}: {error}"
 
 
-def _time_text(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
-
-
-def _kernel_table(program: CompiledFunction, values: Sequence[Any]) -> str:
-    """One line a kernel, the longest first: time in a call of the program, its share, how often it
-    runs, name and category, and what it writes."""
-    program(*values)  # compiles, and fills the caches
-    before = {t.kernel: t for t in program.kernel_times}
-    start = time.perf_counter()
-    count = 0
-    while count == 0 or time.perf_counter() - start < ROUNDS * ROUND_SECONDS:
-        program(*values)
-        count += 1
-    whole = time.perf_counter() - start
-    rows: list[tuple[float, int, str]] = []
-    for now in program.kernel_times:
-        calls = now.calls - before[now.kernel].calls
-        label = f"{now.kernel}  {', '.join(now.kernel.results)}".rstrip()
-        rows.append((now.seconds - before[now.kernel].seconds, calls, label))
-    rows.sort(key=lambda row: row[0], reverse=True)
-    rows.append((whole - sum(seconds for seconds, _, _ in rows), count, "outside of kernels"))
-    lines = [
-        f"{_time_text(seconds / count):>10}  {100 * seconds / whole:5.1f} %"
-        f"  {calls / count:6g} x  {kernel}"
-        for seconds, calls, kernel in rows
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def _table(rows: Sequence[tuple[str, float | str]]) -> str:
     """One line a way: time of a call, and its ratio to the first."""
     base = next((t for _, t in rows if isinstance(t, float)), 0.0)
@@ -146,5 +114,5 @@ def _table(rows: Sequence[tuple[str, float | str]]) -> str:
         if isinstance(taken, str):
             lines.append(f"{name:<12} cannot run: {taken}")
         else:
-            lines.append(f"{name:<12} {_time_text(taken):>10}  {taken / base:8.2f}x")
+            lines.append(f"{name:<12} {duration(taken):>10}  {taken / base:8.2f}x")
     return "\n".join(lines) + "\n"

@@ -189,10 +189,11 @@ def test_bench(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bench_of_kernels(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = "bench", f"{programs}:softmax", "--input", "64x64:f32", "--kernels"
-    *_, kernel, rest = said(capsys, *command).splitlines()
+    *_, kernel, rest, together = said(capsys, *command).splitlines()
     assert kernel.endswith("rows  f32[64, 64]")
-    assert kernel.split("%")[1].startswith("       1 x")
+    assert kernel.split("%")[1].startswith("       1 x      0.0 GFLOP/s  ")
     assert rest.endswith("outside of kernels")
+    assert together.endswith(" GB/s  all kernels")
 
 
 def test_timings(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
