@@ -50,6 +50,15 @@ def test_a_kernel(program, left, right, multiply_adds: int, elements: int) -> No
     assert counted(program, zeros(*left), zeros(*right)) == [Work(multiply_adds, 4 * elements)]
 
 
+def rows_of(table, at):
+    return table[at] * 2.0
+
+
+def test_a_table_is_read_where_it_is_asked() -> None:
+    at = np.zeros(5, np.int64)
+    assert counted(rows_of, zeros(1000, 16), at)[-1] == Work(0, 4 * 2 * 5 * 16 + 8 * 5)
+
+
 def test_sizes_of_the_call_are_not_known() -> None:
     rows = ts.TensorSpec(("N", 7), ts.float32)
     assert counted(product, rows, zeros(7, 33)) == [None]
