@@ -152,6 +152,11 @@ class ConvolutionNest(ABC):
         """Channels, padded to panels, whose sums a task keeps."""
         return mul(const(1) if self.by_panel else self.panels, const(self.packed))
 
+    @property
+    def stores_tiles(self) -> bool:
+        """Whether results are stored from the tiles themselves: there are no sums then."""
+        return False
+
     # --- loops ----------------------------------------------------------------------------------
 
     @abstractmethod
@@ -190,24 +195,29 @@ class ConvolutionNest(ABC):
 
     def _tasks(self) -> Operation:
         size, block = self.image.dims[0].size, const(self.block)
-        task = var("hb")
-        here = task % self.blocks if self.by_panel else task
-        if self.blocks.is_int(1):
-            here = const(0)
-        first, rows = here * self.block, block
+        first, rows = self.first_row, block
         if (count := known(size)) is None or count % self.block:
             rows = binary("min", block, size - first)
         start = const(0) if self.framed else mul(first, self.pitches[0])
         panel = self._over_depth(self.panel_body(start, rows))
         if not self.by_panel:
             panel = [ForOp("iq", self.panels, panel)]
-        body = [AllocOp(self.sums(), "stack"), *panel, *self.results(first, rows)]
+        body = panel
+        if not self.stores_tiles:
+            body = [AllocOp(self.sums(), "stack"), *panel, *self.results(first, rows)]
         if self.framed:
             body = [*self._copy_image(first, rows), *body]
         if self.local:
             body.insert(0, AllocOp(self.weights, "stack"))
         count_ = mul(self.panels, self.blocks) if self.by_panel else self.blocks
         return ForOp("hb", count_, body, "parallel", grain=1)
+
+    @property
+    def first_row(self) -> Expr:
+        """Of the output rows of a task."""
+        if self.blocks.is_int(1):
+            return const(0)
+        return (var("hb") % self.blocks if self.by_panel else var("hb")) * self.block
 
     @property
     def panel(self) -> Expr:
@@ -308,10 +318,12 @@ class ConvolutionNest(ABC):
             AllocOp(tile, "reg"),
             self.over_tile("0", [clear]),
             *self.over_taps([self.over_tile("1", [step])]),
-            *self._keep(row, column),
+            *self.keep(row, column),
         ]
 
-    def _keep(self, row: Expr, column: Expr) -> list[Operation]:
+    def keep(self, row: Expr, column: Expr) -> list[Operation]:
+        """A tile becomes sums, or is added to them."""
+
         def kept(suffix: str, more: bool) -> Operation:
             i, j = var(f"i{suffix}"), var(f"j{suffix}")
             place = [row + i, column + j]

@@ -10,12 +10,14 @@ for each block of output rows (parallel):
     y[m, pixel] = epilogue(sums[pixel][m])                     (by squares, across)
 ```
 A run of pixels lies in one row of the image, or covers whole rows of a narrow one, so that nothing
-between rows is computed. The results pay a transposition.
+between rows is computed. The results pay a transposition; where channels lie last in them too, and
+one block is the whole depth, they are stored from the tile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from xdsl.ir import Operation
 
@@ -31,6 +33,7 @@ from .contraction_shape import Axis, Product, Spots
 from .contraction_tile import TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ConvolutionNest, rows_of_blocks
+from .work import calls
 
 LEAST_RUN = 6
 """Pixels of a run that keep the units busy."""
@@ -123,31 +126,53 @@ class PixelRows(ConvolutionNest):
         value = self.pixel(start + var("i1")) * self.weight(var("j1"))
         return self.micro_kernel(value, pixel, self.slot * self.tile.columns)
 
+    def keep(self, row: Expr, column: Expr) -> list[Operation]:
+        if not self.stores_tiles:
+            return super().keep(row, column)
+        i, j = var("i2"), var("j2")
+        pixel = self.first_row * self._row_pixels() + row + i
+        total = load("tile", [i, j], self.dtype)
+        return [self.over_tile("2", self._stores(pixel, self.first_channel + column + j, total))]
+
+    @cached_property
+    def stores_tiles(self) -> bool:
+        """Where channels lie together in the results and in the tile, each sum is finished by one
+        tile, and what is done to it is a few instructions."""
+        channels = known(self.p.rows.size) or 1
+        if not self.depth_blocks.is_int(1) or channels % self.tile.columns:
+            return False
+        stores = self._stores(var("pixel"), var("channel"), var("total", self.dtype))
+        return self._lies_last(stores) and not any(map(calls, stores))
+
     def results(self, first: Expr, rows: Expr) -> list[Operation]:
         """Across where pixels lie together in the results: in the sums channels do."""
-        per_row = self._row_pixels()
-        columns = Axis([d.column for d in self.image.dims], [d.size for d in self.image.dims])
-        channel = (self.p.rows, self.first_channel + var("channel"))
-        spots = Spots(self.buffers, ((columns, first * per_row + var("pixel")), channel))
+        pixels = rows * self._row_pixels()
         total = load("sums", [var("pixel"), var("channel")], self.dtype)
-        target = self.p.target
-
-        def summed(e: Expr) -> Expr:
-            return replace_loads(e, lambda n: total if n.value == target.buffer else None)
-
-        stores: list[Operation] = [
-            StoreOp(s.buffer, spots.indices(s.buffer, s.indices), summed(spots.expression(s.value)))
-            for s in self.p.epilogue
-        ] or [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
+        pixel = first * self._row_pixels() + var("pixel")
+        stores = self._stores(pixel, self.first_channel + var("channel"), total)
         if self._lies_last(stores):
             vectors = vectorize_map(ForOp("channel", self.channels, stores), self.lanes)
-            return [ForOp("pixel", rows * per_row, vectors)]
-        inner = ForOp("pixel", rows * per_row, stores)
+            return [ForOp("pixel", pixels, vectors)]
+        inner = ForOp("pixel", pixels, stores)
         nest = ForOp("channel", self.channels, [inner])
         squares = transpose_tiles(nest, {**self.buffers, "sums": self.sums()})
         if squares is not None:
             return squares
         return [ForOp("channel", self.channels, vectorize_map(inner, self.lanes))]
+
+    def _stores(self, pixel: Expr, channel: Expr, total: Expr) -> list[Operation]:
+        """What becomes of a sum."""
+        columns = Axis([d.column for d in self.image.dims], [d.size for d in self.image.dims])
+        spots = Spots(self.buffers, ((columns, pixel), (self.p.rows, channel)))
+        target = self.p.target
+
+        def summed(e: Expr) -> Expr:
+            return replace_loads(e, lambda n: total if n.value == target.buffer else None)
+
+        return [
+            StoreOp(s.buffer, spots.indices(s.buffer, s.indices), summed(spots.expression(s.value)))
+            for s in self.p.epilogue
+        ] or [StoreOp(target.buffer, spots.indices(target.buffer, target.indices), total)]
 
     def _lies_last(self, stores: Sequence[Operation]) -> bool:
         """Whether channels lie together in the results."""
