@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
 from tensorscript.base.errors import GuardError
-from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.constants import Device, EnumRef, OpaqueTensor
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.storage import shown
@@ -43,6 +43,13 @@ from .lists import list_leaves, rows, text_of_bytes
 def is_array(value: object) -> bool:
     """What compiled code takes for a tensor."""
     return isinstance(value, np.ndarray | np.generic | Tensor) or is_foreign_tensor(value)
+
+
+def opaque_kind(value: object) -> str:
+    """What a tensor is whose elements compiled code does not take; empty for any other."""
+    if not isinstance(value, Tensor):
+        return ""
+    return "a sparse tensor" if value._sparse else "a quantized tensor" if value._quantizer else ""
 
 
 def tensor_of(value: Any) -> Tensor:
@@ -162,7 +169,8 @@ class Binder:
         if type(value) is str:  # vocabularies have thousands of them
             return ConstantSpec(value)
         if is_array(value):
-            return self._tensor(value, name)
+            opaque = opaque_kind(value)
+            return ConstantSpec(OpaqueTensor(opaque)) if opaque else self._tensor(value, name)
         if (dtype := _SCALARS.get(type(value))) is not None:
             if dtype is int64 and not -(2**63) <= value < 2**63:
                 raise GuardError(f"argument {name!r}: Overflow when unpacking long")

@@ -11,7 +11,7 @@ import numpy as np
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
-from .arguments import is_array, tensor_of
+from .arguments import is_array, opaque_kind, tensor_of
 
 
 def overlap(leaves: Sequence[Any]) -> bool:
@@ -34,7 +34,8 @@ def from_tensors(value: Any, wrap: Callable[[np.ndarray, Any], Any]) -> Any:
     """A value with its eager tensors, inside containers too, wrapped as the caller's kind."""
 
     def unpacked(leaf: Any) -> Any:
-        return wrap(shown(leaf), leaf.dtype) if isinstance(leaf, Tensor) else leaf
+        is_plain = isinstance(leaf, Tensor) and not opaque_kind(leaf)
+        return wrap(shown(leaf), leaf.dtype) if is_plain else leaf
 
     return _mapped(value, unpacked)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.eager.device import device
-from tensorscript.eager.storage import shown
+from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
@@ -100,7 +100,12 @@ class _Walk:
         self._word("met", self._met.setdefault(key, len(self._met)))
         return is_known
 
-    def _tensor(self, value: Tensor) -> None:
+    def _tensor(self, value: TensorBase) -> None:
+        if (held := value._sparse) is not None:
+            self._word("sparse", value._array.shape, held.rows is None, held.coalesced)
+            for part in held.parts:
+                self._tensor(part)
+            return
         array = shown(value)
         self._word("tensor", value.dtype.short, array.shape, array.strides, value.requires_grad)
         if self._again((array.ctypes.data, array.shape, array.strides, array.dtype.str)):

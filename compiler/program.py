@@ -11,11 +11,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import QUANTIZED
+from tensorscript.base.dtypes import QUANTIZED, int64
 from tensorscript.dialects.ts.constants import (
     Device,
     EnumRef,
     QuantizedLiteral,
+    SparseLiteral,
     TensorLiteral,
     ValueAttr,
 )
@@ -23,6 +24,7 @@ from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import FuncOp, OperatorOp
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
+from tensorscript.eager.kernels.sparse import places
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.torchscript.debug_writer import Origin
@@ -120,7 +122,11 @@ def object_value(target: ScriptObject, memo: dict[int, ObjectValue] | None = Non
     return made
 
 
-def _tensor(value: Tensor) -> TensorLiteral | QuantizedLiteral:
+def _tensor(value: Tensor) -> TensorLiteral | QuantizedLiteral | SparseLiteral:
+    if (held := value._sparse) is not None:
+        at = TensorLiteral(places(value), int64)
+        values = TensorLiteral(held.values._array, value.dtype)
+        return SparseLiteral(value._array.shape, at, values, held.coalesced)
     if (grid := value._quantizer) is None:
         return TensorLiteral(shown(value), value.dtype, value.requires_grad)
     integers = TensorLiteral(value._array, QUANTIZED[value.dtype])

@@ -100,6 +100,7 @@ class MemoryFormat:
 
 strided = Layout("strided", 0)
 sparse_coo = Layout("sparse_coo", 1)
+sparse_csr = Layout("sparse_csr", 2)
 contiguous_format = MemoryFormat("contiguous_format", 0)
 legacy_contiguous_format = contiguous_format
 preserve_format = MemoryFormat("preserve_format", 1)

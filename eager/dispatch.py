@@ -36,6 +36,7 @@ from .demands import DEMANDS
 from .device import require_cpu
 from .kernels import KERNELS
 from .kernels.quantization import is_quantized, kernel_of_quantized
+from .kernels.sparse import is_sparse, kernel_of_sparse
 from .kernels.strided import resize_
 from .layouts import laid_out_kernel
 from .memory_sharing import kept_apart
@@ -102,6 +103,8 @@ def _kernel_for(found: Schema, bound: tuple[Any, ...]) -> Kernel:
     """The kernel of an overload for values among which some are not read as they are stored."""
     if any(map(is_quantized, bound)):
         return kernel_of_quantized(found, _find(found.full_name))
+    if any(map(is_sparse, bound)):
+        return kernel_of_sparse(found, _find(found.full_name))
     plain = kernel_of(found.full_name)
     return kernel_of_signed(found, plain) if any(map(has_sign, bound)) else plain
 

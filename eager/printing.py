@@ -18,7 +18,7 @@ from tensorscript.base.dtypes import DType, bool_, complex64, complex128, float1
 
 from .kernels.quantization import dequantize
 from .modes import MODES
-from .storage import Array, Quantizer, TensorBase, value
+from .storage import Array, Quantizer, Sparse, TensorBase, value
 
 
 @dataclass
@@ -218,8 +218,26 @@ def _quantizer_texts(t: TensorBase, held: Quantizer) -> list[str]:
     return texts if held.axis is None else [*texts, f"axis={held.axis}"]
 
 
+def _sparse_text(t: TensorBase, held: Sparse, prefix: str) -> str:
+    """`repr` of a sparse tensor: that of its parts."""
+    names = ("indices", "values") if held.rows is None else ("col_indices", "values")
+    named = dict(zip(names, (held.indices, held.values), strict=True))
+    parts = named if held.rows is None else {"crow_indices": held.rows, **named}
+    pad = " " * len(prefix)
+    leads = (f"{prefix if k == 0 else pad}{name}=tensor(" for k, name in enumerate(parts))
+    lines = [tensor_text(part, lead) for part, lead in zip(parts.values(), leads, strict=True)]
+    layout = "sparse_coo" if held.rows is None else "sparse_csr"
+    told = [f"size={tuple(t._array.shape)}", f"nnz={held.values._array.shape[0]}"]
+    if not _is_implied(t.dtype, False):
+        told.append(f"dtype={t.dtype}")
+    last = [*told, f"layout=torch.{layout}" + (", requires_grad=True" if t.requires_grad else "")]
+    return ",\n".join([*lines, pad + ", ".join(last)]) + ")"
+
+
 def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
     """`repr` of a tensor."""
+    if t._sparse is not None:
+        return _sparse_text(t, t._sparse, prefix)
     numbers = value(t).astype(np.float32) if t.dtype is float16 else value(t)
     suffixes = []
     if t._quantizer is not None:

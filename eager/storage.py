@@ -77,6 +77,29 @@ class Quantizer(Reading):
         return self.zero_point.dtype.kind == "f"
 
 
+@dataclass(frozen=True, eq=False)
+class Sparse(Reading):
+    """What stands at some places of a tensor of zeros.
+
+    Attributes:
+        indices: int64: coordinates (sparse dimensions, n); of a matrix by rows the n columns.
+        values: (n, ...) with what is dense.
+        rows: of a matrix by rows where each starts, int64; None for coordinates.
+        coalesced: each place comes once, in row-major order.
+    """
+
+    indices: TensorBase
+    values: TensorBase
+    rows: TensorBase | None = None
+    coalesced: bool = False
+
+    @property
+    def parts(self) -> tuple[TensorBase, ...]:
+        """Rows, if there are any, indices and values."""
+        rows = () if self.rows is None else (self.rows,)
+        return (*rows, self.indices, self.values)
+
+
 class TensorBase:
     """Data of one tensor: a NumPy array that may be a view, and its dtype.
 
@@ -89,12 +112,13 @@ class TensorBase:
         _writes: how often the memory was written to, shared with views; None before the first.
         _lengths: of a nested tensor, how many rows each entry has (`kernels/nested.py`).
         _quantizer: of a quantized tensor, what its integers stand for (`quantization.py`).
+        _sparse: of a sparse tensor, what stands where (`kernels/sparse.py`); `_array` shows zeros.
         _sign: of a conjugate or a negative that is a view, what it shows (`signs.py`).
     """
 
     __slots__ = (
         "__weakref__", "_array", "_base", "_computed", "_lengths", "_quantizer", "_requires_grad",
-        "_sign", "_writes", "dtype",
+        "_sign", "_sparse", "_writes", "dtype",
     )  # fmt: skip
 
     _array: Array
@@ -106,12 +130,18 @@ class TensorBase:
     _lengths: Array | None
     _quantizer: Quantizer | None
     _sign: Sign | None
+    _sparse: Sparse | None
 
     def __init__(self, array: Array, dtype: DType) -> None:
         self._array = array if array.size else with_steps(array)
         self.dtype = dtype
         self._requires_grad = self._computed = False
-        self._base = self._writes = self._lengths = self._quantizer = self._sign = None
+        self._base = self._writes = self._lengths = self._quantizer = None
+        self._sign = self._sparse = None
+
+    def _reads_otherwise(self) -> bool:
+        """Whether the elements are not those of the array."""
+        return any(r is not None for r in (self._quantizer, self._sign, self._sparse))
 
     @property
     def requires_grad(self) -> bool:

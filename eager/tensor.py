@@ -135,7 +135,7 @@ class Tensor(
 
     # -- indexing -----------------------------------------------------------------------------
     def __getitem__(self, index: Any) -> Tensor:
-        if active_tracer() is not None or self._quantizer is not None or self._sign is not None:
+        if active_tracer() is not None or self._reads_otherwise():
             return subscript.get(self, index)  # type: ignore[no-any-return]  # always a Tensor
         view, advanced = split(self._array, index)
         made = Tensor(view if advanced is None else gather(view, advanced), self.dtype)

@@ -8,7 +8,7 @@ from typing import Any
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
-from .device import CPU, Layout, MemoryFormat, device, strided
+from .device import CPU, Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
 from .dispatch import call
 from .memory_format import element_strides, is_in_format, owner
 from .size import Size
@@ -24,13 +24,21 @@ class TensorFacts(TensorBase):
 
     is_cpu = True
     is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = False
-    is_sparse = is_sparse_csr = is_vulkan = is_xla = is_xpu = is_maia = False
+    is_vulkan = is_xla = is_xpu = is_maia = False
     name = None
     output_nr = 0
 
     @property
     def is_quantized(self) -> bool:
         return self._quantizer is not None
+
+    @property
+    def is_sparse(self) -> bool:
+        return self._sparse is not None and self._sparse.rows is None
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self._sparse is not None and self._sparse.rows is not None
 
     @property
     def is_nested(self) -> bool:
@@ -53,7 +61,9 @@ class TensorFacts(TensorBase):
 
     @property
     def layout(self) -> Layout:
-        return strided
+        if self._sparse is None:
+            return strided
+        return sparse_coo if self._sparse.rows is None else sparse_csr
 
     @property
     def itemsize(self) -> int:
@@ -214,7 +224,9 @@ class TensorFacts(TensorBase):
         return self
 
     def to_dense(self, dtype: DType | None = None, *, masked_grad: bool = True) -> Any:
-        """The tensor itself, in `dtype` if one is given: all are dense."""
+        """The tensor itself, in `dtype` if one is given; a sparse one with all its elements."""
+        if self._sparse is not None:
+            return call("aten::to_dense", (self, dtype))
         return self if dtype is None else call("aten::to", (self, dtype))
 
     def is_inference(self) -> bool:

@@ -79,6 +79,11 @@ class TensorValues(TensorBase):
             )
         if self.dtype is bfloat16 or self._quantizer is not None:
             raise ArgumentError(f"Got unsupported ScalarType {self.dtype.word}")
+        if self._sparse is not None:
+            layout = "Sparse" if self._sparse.rows is None else "SparseCsr"
+            raise ArgumentError(
+                f"can't convert {layout} layout tensor to numpy. Use Tensor.to_dense() first."
+            )
         if not force:
             self._check_sign()
         return shown(self)

@@ -67,6 +67,9 @@ class Capturer:
     def _arrays(self, root: ScriptObject) -> Iterator[tuple[Array, DType]]:
         """What is stored of every tensor below `root`."""
         for tensor in self._survey(root):
+            if tensor._sparse is not None:
+                yield from ((part._array, part.dtype) for part in tensor._sparse.parts)
+                continue
             yield tensor._array, tensor.dtype
             if (held := tensor._quantizer) is not None and held.axis is not None:
                 yield from zip((held.scale, held.zero_point), held.dtypes, strict=True)
@@ -153,7 +156,10 @@ class Capturer:
                 return pickled.TaggedDict(items, annotation_text(inner))
         raise ArchiveError(f"Cannot serialize a value of type {value.__class__.__name__}")
 
-    def _tensor(self, value: Tensor) -> pickled.TensorRef:
+    def _tensor(self, value: Tensor) -> pickled.TensorRef | pickled.SparseRef:
+        if (placed := value._sparse) is not None:
+            held_as = tuple(map(self.storages.ref_of, placed.parts))
+            return pickled.SparseRef(value._array.shape, value.requires_grad, held_as)
         made = self.storages.ref_of(value)
         if (held := value._quantizer) is None:
             return made

@@ -55,6 +55,8 @@ class Restorer:
         match value:
             case pickled.TensorRef():
                 made: Any = self.archive.tensors.tensor(value)
+            case pickled.SparseRef():
+                made = self.archive.tensors.sparse(value)
             case pickled.DeviceRef():
                 made = device(value.text)
             case pickled.EnumRef():

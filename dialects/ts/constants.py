@@ -85,6 +85,23 @@ class QuantizedLiteral:
     axis: int | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class SparseLiteral:
+    """A sparse tensor of the caller, by the coordinates (sparse dimensions, n) of its values."""
+
+    size: tuple[int, ...]
+    indices: TensorLiteral
+    values: TensorLiteral
+    coalesced: bool
+
+
+@dataclass(frozen=True)
+class OpaqueTensor:
+    """A tensor of the caller that native code does not take: `kind` says why."""
+
+    kind: str
+
+
 @dataclass(frozen=True)
 class ListLiteral:
     """A constant list; the program copies it where it is used."""

@@ -17,6 +17,7 @@ from .pickled import (
     EnumRef,
     ObjectState,
     QuantizerRef,
+    SparseRef,
     StorageRef,
     TaggedDict,
     TaggedList,
@@ -226,6 +227,20 @@ class PickleWriter:
         self.out += b"tR"
         self.memoize_same(value)
 
+    def sparse(self, value: SparseRef) -> None:
+        if self.recall_same(value):
+            return
+        self.global_("torch._utils", "_rebuild_sparse_tensor")
+        self.out += b"("
+        self.integer(2 if value.is_by_rows else 1)
+        self.marked(value.size)
+        self.bool_(value.requires_grad)
+        for part in value.parts:
+            self.tensor(part)
+        self.global_("collections", "OrderedDict")
+        self.out += b")RtR"
+        self.memoize_same(value)
+
     def sign(self, bits: frozenset[str]) -> None:
         """The dict of what else is said of a tensor."""
         self.out += b"}"
@@ -276,6 +291,7 @@ KINDS: dict[type, Callable[[PickleWriter, Any], None]] = {
     TaggedDict: PickleWriter.dict_,
     ObjectState: PickleWriter.object,
     TensorRef: PickleWriter.tensor,
+    SparseRef: PickleWriter.sparse,
 }
 
 

@@ -91,6 +91,21 @@ class TensorRef:
 
 
 @dataclass(frozen=True, eq=False)
+class SparseRef:
+    """A sparse tensor: by the coordinates of its values (int64), or a matrix by its rows, of which
+    it has where each starts and the columns of its values (int64)."""
+
+    size: tuple[int, ...]
+    requires_grad: bool
+    parts: tuple[TensorRef, ...]
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether the parts are starts of rows, columns and values; else coordinates and values."""
+        return len(self.parts) == 3
+
+
+@dataclass(frozen=True, eq=False)
 class ParameterRef:
     """An `nn.Parameter` over a tensor; only checkpoints hold one."""
 
@@ -175,6 +190,7 @@ Value: TypeAlias = (
     | SizeRef
     | EnumRef
     | TensorRef
+    | SparseRef
     | ParameterRef
     | TaggedList
     | TaggedDict
@@ -196,6 +212,8 @@ def children(value: Value | dict[str, Value]) -> list[Value]:
             return inner + list(value.attributes.values())
         case ParameterRef():
             return [value.tensor]
+        case SparseRef():
+            return list(value.parts)
         case TensorRef(quantizer=QuantizerRef(scale=scale, zero_point=zero_point)):
             return [scale, zero_point]
         case ObjectState():

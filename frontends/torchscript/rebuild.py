@@ -6,6 +6,7 @@ plain value of `pickled`. A name that is not in it is refused by name when it is
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from .pickled import (
     PickleLimits,
     QuantizerRef,
     SizeRef,
+    SparseRef,
     StorageRef,
     TaggedDict,
     TaggedList,
@@ -82,10 +84,9 @@ _LISTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "torch.jit._pickle.build_intlist": ("List[int]", int),
     "torch.jit._pickle.build_doublelist": ("List[float]", float),
     "torch.jit._pickle.build_boollist": ("List[bool]", bool),
-    "torch.jit._pickle.build_tensorlist": ("List[Tensor]", (TensorRef, type(None))),
+    "torch.jit._pickle.build_tensorlist": ("List[Tensor]", (TensorRef, SparseRef, type(None))),
 }
 _UNSUPPORTED = {
-    "torch._utils._rebuild_sparse_tensor": "sparse tensors",
     "torch._utils._rebuild_meta_tensor_no_storage": "meta tensors",
     "torch.QUInt4x2Storage": "quantized tensors of 4 bits",
     "torch.QUInt2x4Storage": "quantized tensors of 2 bits",
@@ -254,6 +255,25 @@ def _quantizer(item: Item, size: tuple[int, ...]) -> QuantizerRef:
     raise ArchiveError("the archive holds a malformed quantizer")
 
 
+def _sparse_tensor(args: Item, limits: PickleLimits) -> SparseRef:
+    match args.items if isinstance(args, Arguments) else args:
+        case (1, tuple(size), bool(grad), TensorRef() as indices, TensorRef() as values,
+              TaggedDict(items=hooks)) if not hooks:  # fmt: skip
+            parts: tuple[TensorRef, ...] = (indices, values)
+        case (2, tuple(size), bool(grad), TensorRef() as rows, TensorRef() as columns,
+              TensorRef() as values, TaggedDict(items=hooks)) if not hooks:  # fmt: skip
+            parts = (rows, columns, values)
+        case _:
+            raise ArchiveError("the archive holds a malformed sparse tensor")
+    if any(part.storage.dtype is not int64 for part in parts[:-1]):
+        raise ArchiveError("the archive holds a sparse tensor whose indices are not of int64")
+    extents = _extents(size)
+    count = math.prod(extents)
+    if len(extents) > _MAX_RANK or min(extents, default=0) < 0 or count > limits.tensor_elements:
+        raise ArchiveError(f"the archive holds a sparse tensor of size {list(extents)}")
+    return SparseRef(extents, grad, parts)
+
+
 def _tensor_over_bytes(args: Item, limits: PickleLimits) -> Value:
     """A tensor whose dtype stands beside a storage of bytes."""
     match args.items if isinstance(args, Arguments) else ():
@@ -389,6 +409,7 @@ ARCHIVE = Vocabulary(
     {
         **_TENSORS,
         "torch._utils._rebuild_qtensor": _quantized_tensor,
+        "torch._utils._rebuild_sparse_tensor": _sparse_tensor,
         "torch.jit._pickle.restore_type_tag": _restore_tag,
         "collections.OrderedDict": _ordered_dict,
         **{name: _tagged_list(name) for name in _LISTS},

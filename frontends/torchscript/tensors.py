@@ -12,12 +12,13 @@ from typing import IO
 
 import numpy as np
 
-from tensorscript.base.errors import ArchiveError
+from tensorscript.base.errors import ArchiveError, OperatorError
+from tensorscript.eager.kernels.sparse import coo, csr
 from tensorscript.eager.storage import Quantizer, Sign
 from tensorscript.eager.tensor import Tensor
 
 from .archive import Array, Records, Source, load_storage, load_tensor
-from .pickled import QuantizerRef, StorageRef, TensorRef
+from .pickled import QuantizerRef, SparseRef, StorageRef, TensorRef
 
 
 def open_private(source: Source) -> memoryview | bytearray | Source:
@@ -76,6 +77,7 @@ class TensorStore:
         self._device = device
         self._storages: dict[str, tuple[StorageRef, Array]] = {}
         self._tensors: dict[int, tuple[TensorRef, Tensor]] = {}
+        self._sparse: dict[int, tuple[SparseRef, Tensor]] = {}
 
     def tensor(self, ref: TensorRef) -> Tensor:
         """The tensor of `ref`; the same object for the same reference.
@@ -93,6 +95,27 @@ class TensorStore:
             made._sign = Sign("conj" in ref.sign, "neg" in ref.sign)
         made.requires_grad = ref.requires_grad
         self._tensors[id(ref)] = (ref, made)
+        return made
+
+    def sparse(self, ref: SparseRef) -> Tensor:
+        """The sparse tensor of `ref`; the same object for the same reference.
+
+        Raises:
+            ArchiveError: as `tensor`, or parts that do not fit each other.
+        """
+        if (known := self._sparse.get(id(ref))) is not None:
+            return known[1]
+        first, *between, values = map(self.tensor, ref.parts)
+        try:
+            made: Tensor = (
+                csr(first._array, between[0]._array, values, ref.size)
+                if ref.is_by_rows
+                else coo(first._array, values, ref.size)
+            )
+        except OperatorError as error:
+            raise ArchiveError(f"the archive holds a malformed sparse tensor: {error}") from error
+        made.requires_grad = ref.requires_grad
+        self._sparse[id(ref)] = (ref, made)
         return made
 
     def _quantizer(self, ref: QuantizerRef) -> Quantizer:

@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.constants import (
     DictLiteral,
     ListLiteral,
     QuantizedLiteral,
+    SparseLiteral,
     TensorLiteral,
 )
 from tensorscript.dialects.ts.types import (
@@ -219,7 +220,7 @@ def _path(op: ts.GetAttrOp) -> str:
 
 def _is_foldable(value: object) -> bool:
     match value:
-        case ObjectValue() | QuantizedLiteral():  # a constant has no scale
+        case ObjectValue() | QuantizedLiteral() | SparseLiteral():  # constants are plain
             return False
         case list() | tuple():
             return not hasattr(value, "_fields") and all(map(_is_foldable, value))

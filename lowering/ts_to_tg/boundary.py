@@ -28,6 +28,7 @@ from .element_kinds import (
 from .element_kinds import columns as columns_of
 from .elements import as_expr, known
 from .evaluator import Evaluator
+from .kinds import kind_text
 from .list_actions import perform
 from .paths import below
 from .specs import (
@@ -49,7 +50,10 @@ from .values import (
     DictRef,
     Grown,
     ListRef,
+    NestedTensor,
     ObjectRef,
+    QuantizedTensor,
+    SparseTensor,
     Storage,
     Tensor,
     Text,
@@ -167,6 +171,8 @@ class Boundary:
             if (origin := _origin(value)) is not None:
                 self.sources[leaf] = origin
             return OutputTree("tensor", leaf)
+        if isinstance(value, QuantizedTensor | SparseTensor | NestedTensor):
+            self.builder.cannot(f"{kind_text(value)} as a result")
         if isinstance(value, Expr):
             return OutputTree("scalar", self.leaf(value))
         if isinstance(value, TupleValue):

@@ -21,7 +21,9 @@ from tensorscript.dialects.ts.constants import (
     DictLiteral,
     EnumRef,
     ListLiteral,
+    OpaqueTensor,
     QuantizedLiteral,
+    SparseLiteral,
     TensorLiteral,
 )
 from tensorscript.dialects.ts.locations import span_of
@@ -35,6 +37,7 @@ from .kinds import kind_text
 from .paths import SELF, below
 from .plain_rows import PlainRows
 from .record import Record
+from .sparse import call_sparse, has_sparse
 from .values import (
     ComplexTensor,
     DictRef,
@@ -45,6 +48,7 @@ from .values import (
     ObjectValue,
     QuantizedTensor,
     Site,
+    SparseTensor,
     Storage,
     Tensor,
     Text,
@@ -117,6 +121,11 @@ class Evaluator:
             if value.requires_grad:
                 self.requiring_grad.add(made.storage)
             return made
+        if isinstance(value, OpaqueTensor):
+            self.b.cannot(f"{value.kind} as an argument")
+        if isinstance(value, SparseLiteral):
+            at, values = self.import_value(value.indices), self.import_value(value.values)
+            return SparseTensor(value.size, at, values, value.coalesced)
         if isinstance(value, QuantizedLiteral):
             scale, zero = self.import_value(value.scale), self.import_value(value.zero_point)
             integers = self.import_value(value.integers, path)
@@ -298,6 +307,8 @@ class Evaluator:
         b = self.b
         b.operator = name
         base = name.partition(".")[0]
+        if has_sparse(arguments) and not base.startswith("prim::"):
+            return self.boxed(call_sparse(b, name, [self.plain(a) for a in arguments]))
         if any(isinstance(a, UnknownString) for a in arguments) and base not in _OF_MESSAGES:
             b.cannot("computes with a string that depends on unknown values")
         if self.is_map(arguments[0] if arguments else None):
@@ -399,7 +410,9 @@ def _scalar_test(dtype: object) -> Callable[[Value], bool]:
 
 
 _TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
-    tt.TensorType: lambda v: isinstance(v, Tensor | ComplexTensor | QuantizedTensor | NestedTensor),
+    tt.TensorType: lambda v: isinstance(
+        v, Tensor | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
+    ),
     tt.IntType: _scalar_test(int64),
     tt.FloatType: _scalar_test(float64),
     tt.BoolType: _scalar_test(tt_bool),

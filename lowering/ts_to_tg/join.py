@@ -33,18 +33,14 @@ from .text_values import Textual, is_textual
 from .values import (
     ABSENT,
     UNINITIALIZED,
-    ComplexTensor,
     Compound,
     DictRef,
     Grown,
     ListRef,
-    NestedTensor,
     ObjectRef,
-    QuantizedTensor,
     Site,
     Tensor,
     Text,
-    TupleValue,
     UnknownString,
     Value,
     Variant,
@@ -140,13 +136,13 @@ class Join:
             return self._variant(yes, no)
         if is_scalar(present):
             return self._scalar(yes, no)
+        if isinstance(present, Compound):
+            return self._tuple(present, yes, no)
         match present:
             case Tensor():
                 return self._tensor(yes, no)
             case UnknownString() if other is not UNINITIALIZED:
                 return self._messages(yes, no)
-            case TupleValue() | ComplexTensor() | QuantizedTensor() | NestedTensor():
-                return self._tuple(present, yes, no)
             case ListRef():
                 return self._list(yes, no)
             case DictRef() | ObjectRef():

@@ -21,6 +21,7 @@ from .values import (
     NestedTensor,
     ObjectRef,
     QuantizedTensor,
+    SparseTensor,
     Tensor,
     Text,
     TupleValue,
@@ -44,6 +45,8 @@ def kind_of(value: Value) -> Kind:
             return "a complex tensor", value.dtype, value.rank
         case QuantizedTensor():
             return "a quantized tensor", value.dtype, value.rank
+        case SparseTensor():
+            return "a sparse tensor", value.dtype, value.size, value.coalesced
         case NestedTensor():
             return "a nested tensor", value.dtype, value.rank
         case TupleValue():
@@ -74,7 +77,7 @@ def is_constant(value: Value) -> bool:
     """Known as a whole, and no number: None, a string, a member of an enum, ..."""
     held = (
         Tensor | ComplexTensor | TupleValue | ListRef | DictRef | ObjectRef | Variant | Chosen
-        | UnknownString | Text | FutureValue | QuantizedTensor | NestedTensor
+        | UnknownString | Text | FutureValue | QuantizedTensor | NestedTensor | SparseTensor
     )  # fmt: skip
     return value is not UNINITIALIZED and not is_scalar(value) and not isinstance(value, held)
 

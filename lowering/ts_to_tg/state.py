@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.base.errors import NotCompilable
-from tensorscript.dialects.ts.constants import QuantizedLiteral, TensorLiteral
+from tensorscript.dialects.ts.constants import QuantizedLiteral, SparseLiteral, TensorLiteral
 
 from .boundary import Boundary, whole
 from .complex_tensors import AnyTensor
@@ -49,12 +49,14 @@ def state_spec(value: object, known: bool = False) -> ArgumentSpec:
         known: ints, bools and the numbers of lists are part of the specialisation.
 
     Raises:
-        NotCompilable: a quantized tensor.
+        NotCompilable: a quantized or a sparse tensor.
     """
     if isinstance(value, TensorLiteral):
         return _tensor_spec(value)
     if isinstance(value, QuantizedLiteral):
         raise NotCompilable("a quantized tensor of self that changes")
+    if isinstance(value, SparseLiteral):
+        raise NotCompilable("a sparse tensor of self that changes")
     if (dtype := _NUMBERS.get(type(value))) is not None:
         is_constant = known and dtype is not float64
         return NumberSpec(value, dtype) if is_constant else ScalarSpec(dtype)  # type: ignore[arg-type]  # a number

@@ -82,6 +82,7 @@ from .selection import SELECTION
 from .short_programs import SHORT_PROGRAM
 from .shown import OF_CONTAINERS, SHOWN
 from .slicing import SLICING
+from .sparse import SPARSE
 from .special import SPECIAL
 from .spectrum import SPECTRUM
 from .statistic import STATISTIC
@@ -115,6 +116,7 @@ _ROWS: Rows = {
     **MASKED_INDEX,
     **ATTENTION,
     **NESTED,
+    **SPARSE,
     **LOSS,
     **RESIZE,
     **ANTIALIAS,

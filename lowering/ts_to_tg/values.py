@@ -179,6 +179,36 @@ class NestedTensor:
         return NestedTensor(*elements)
 
 
+@dataclass(frozen=True, eq=False)
+class SparseTensor:
+    """A sparse tensor of a known size: coordinates (sparse dimensions, n), values (n, ...)."""
+
+    size: tuple[int, ...]
+    indices: Tensor
+    values: Tensor
+    coalesced: bool
+
+    @property
+    def dtype(self) -> DType:
+        return self.values.dtype
+
+    @property
+    def storage(self) -> Storage:
+        return self.values.storage
+
+    @property
+    def rank(self) -> int:
+        return len(self.size)
+
+    @property
+    def elements(self) -> tuple[Value, ...]:
+        return self.indices, self.values
+
+    def with_elements(self, elements: tuple[Value, ...]) -> SparseTensor:
+        indices, values = elements
+        return SparseTensor(self.size, indices, values, self.coalesced)
+
+
 Site = tuple[object, ...]
 """The place in the program that makes a list: its op and the calls that lead to it."""
 
@@ -268,7 +298,7 @@ class FutureValue:
     value: Value
 
 
-Compound = TupleValue | ComplexTensor | QuantizedTensor | NestedTensor
+Compound = TupleValue | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
 """Values that are made of others: `elements`, and `with_elements` for one of the same kind."""
 
 

@@ -88,7 +88,10 @@ def test_globals_are_refused_by_name(name: tuple[str, str]) -> None:
 def test_unsupported_tensors_are_named() -> None:
     four_bits = storage(cls="QUInt4x2Storage")
     assert "quantized tensors of 4 bits" in refusal(tensor(0, [1], [1], four_bits))
-    assert "sparse tensors" in refusal(b"ctorch._utils\n_rebuild_sparse_tensor\n)R.")
+
+
+def test_sparse_tensors_that_do_not_fit_are_refused() -> None:
+    assert "malformed sparse tensor" in refusal(b"ctorch._utils\n_rebuild_sparse_tensor\n)R.")
 
 
 OPCODES_OF_OTHER_PICKLES = [b"i", b"o", b"P", b"0", b"2", b"\x82", b"\x93", b"\x95"]

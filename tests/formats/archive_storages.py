@@ -107,3 +107,37 @@ class LaidOutByChannels(nn.Module):
         weight = self.conv.weight
         steps = [weight.stride(1), weight.stride(3), self.turned.stride(0)]
         return self.conv(x), (x + 1).stride(1), steps, self.turned.is_contiguous()
+
+
+@case((values(3, 2),))
+class SparseWeights(nn.Module):
+    """By coordinates, of which some come twice, with dense rows, and by rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        at = torch.tensor([[0, 1, 1, 0], [1, 0, 0, 1]])
+        self.register_buffer("twice", torch.sparse_coo_tensor(at, torch.arange(4.0), (2, 3)))
+        self.rows = torch.sparse_coo_tensor(torch.tensor([[0, 2]]), values(2, 3), (4, 3))
+        self.matrix = values(4, 3).to_sparse_csr()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, int, bool, list[int]]:
+        once = self.twice.coalesce()
+        products = torch.sparse.mm(once, x), self.matrix @ x
+        total = products[0].sum() + products[1]
+        known = once.is_coalesced() and once.is_sparse and not x.is_sparse
+        count, size = self.twice._nnz(), list(self.twice.size())
+        return total, once.indices(), once.values(), self.rows.to_dense(), count, known, size
+
+
+@case((values(4, 3), torch.tensor([[0, 1, 2, 0], [1, 2, 3, 1]])))
+class SparseMade(nn.Module):
+    """A graph's neighbours, as a sparse matrix that the program makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        size = [x.size(0), x.size(0)]
+        neighbours = torch.sparse_coo_tensor(edges, torch.ones(edges.size(1)), size)
+        return torch.sparse.mm(neighbours, self.inner(x))
