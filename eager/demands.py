@@ -24,6 +24,8 @@ from .kernels.linalg import same_dtype
 from .kernels.shapes import broadcast, normal_dim
 from .layer_demands import LAYERS
 from .matrix_demands import MATRICES
+from .norm_demands import NORMS
+from .resample_demands import RESAMPLED
 from .spectrum_demands import SPECTRA
 from .storage import array, promoted
 from .window_demands import WINDOWS
@@ -227,6 +229,21 @@ def _multilabel_margin(self: Any, target: Any, reduction: int = 1) -> None:
     require(bool(fits), "argument #2 'target' is out of range")
 
 
+def _kl_div(self: Any, target: Any, *_: Any) -> None:
+    floats = all(x.dtype.is_floating_point for x in (self, target))
+    require(floats, "kl_div: Integral inputs not supported.")
+
+
+def _soft_margin(self: Any, target: Any, *_: Any) -> None:
+    """It is computed in place of a copy of the scores."""
+    sizes, shape = sizes_of(self), list(broadcast(sizes_of(self), sizes_of(target)))
+    require(sizes == shape, f"output with shape {sizes} doesn't match the broadcast shape {shape}")
+
+
+def _smooth_l1(self: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> None:
+    require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
+
+
 def _one_dimensional(x: Any, *_: Any) -> None:
     require(array(x).ndim == 1, "x must be a one-dimensional tensor.")
 
@@ -283,6 +300,16 @@ def _triangle(row: int, col: int, *_: Any) -> None:
         require(n >= 0, f"{name} must be non-negative, got{n}")
 
 
+def _strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None = None) -> None:
+    require(
+        min(stride, default=0) >= 0,
+        "as_strided: Negative strides are not supported at the moment, got strides: "
+        f"{list(stride)}",
+    )
+    offset = storage_offset or 0
+    require(offset >= 0, f"Tensor: invalid storage offset {offset}")
+
+
 def _same_kind(grad_output: Any, output: Any, *_: Any) -> None:
     require(
         sizes_of(grad_output) == sizes_of(output),
@@ -335,9 +362,16 @@ DEMANDS: dict[str, Demand] = {
     **CLASSES,
     **INDEXED,
     **MATRICES,
+    **NORMS,
+    **RESAMPLED,
     **SPECTRA,
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_combinations, "combinations"),
+    **each(_strided, "as_strided", "as_strided_", "as_strided_copy"),
+    **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),
+    **each(_kl_div, "kl_div"),
+    **each(_soft_margin, "soft_margin_loss"),
+    **each(_smooth_l1, "smooth_l1_loss"),
     **each(_cartesian, "cartesian_prod"),
     **each(_chunk, "chunk", "unsafe_chunk"),
     **each(_diff, "diff"),

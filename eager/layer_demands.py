@@ -1,4 +1,4 @@
-"""What the operators of layers ask of sizes: norms, cells, shuffles, folds, embeddings."""
+"""What the operators of layers ask of sizes: cells, shuffles, folds, embeddings."""
 
 from __future__ import annotations
 
@@ -14,26 +14,6 @@ from .demand import Demand, Ints, each, require, size_of, sizes_of
 from .kernels.shapes import normal_dim
 from .kernels.window import spread
 from .storage import array
-
-
-# -- norms ----------------------------------------------------------------------------------------
-def _norm(of_instances: bool) -> Demand:
-    """Weights and statistics are of the channels; of instances each counts, for which PyTorch
-    repeats them."""
-
-    def check(self: Any, weight: Any, bias: Any, mean: Any, var: Any, *_: Any) -> None:
-        sizes = sizes_of(self)
-        if len(sizes) < 2:
-            return
-        times = sizes[0] if of_instances else 1
-        wanted = sizes[1] * times
-        named = {"running_mean": mean, "running_var": var, "weight": weight, "bias": bias}
-        for name, found in named.items():
-            if found is not None:
-                count = array(found).size * times
-                require(count == wanted, f"{name} should contain {wanted} elements not {count}")
-
-    return check
 
 
 # -- cells ----------------------------------------------------------------------------------------
@@ -194,8 +174,6 @@ def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
 
 
 LAYERS: dict[str, Demand] = {
-    **each(_norm(of_instances=False), "batch_norm", "native_batch_norm"),
-    **each(_norm(of_instances=True), "instance_norm"),
     **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     **each(_pixel_shuffle, "pixel_shuffle"),
     **each(_pixel_unshuffle, "pixel_unshuffle"),

@@ -53,10 +53,22 @@ def _addr(self: Any, vec1: Any, vec2: Any, *_: Any) -> None:
 
 # -- distances ------------------------------------------------------------------------------------
 def _cdist(x1: Any, x2: Any, p: float = 2.0, *_: Any) -> None:
+    for at, x in enumerate((x1, x2), 1):
+        require(
+            x.dtype.is_floating_point,
+            f"cdist only supports floating-point dtypes, X{at} got: {x.dtype.word}",
+        )
     _exponent("cdist", p)
-    for x in (x1, x2):
+    for at, x in enumerate((x1, x2), 1):
+        rank = array(x).ndim
+        require(rank >= 2, f"X{at} must have at least two dimensions.")
         if x.dtype in (bfloat16, float16):
             raise unimplemented("cdist", x.dtype)
+    columns = sizes_of(x1)[-1], sizes_of(x2)[-1]
+    require(
+        columns[0] == columns[1],
+        f"X1 and X2 must have the same number of columns. X1: {columns[0]} X2: {columns[1]}",
+    )
 
 
 def _pdist(self: Any, p: float = 2.0) -> None:

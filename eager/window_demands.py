@@ -1,4 +1,4 @@
-"""What convolutions and pools ask of their arguments."""
+"""What convolutions, pools and samplers ask of their arguments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from tensorscript.base.errors import OperatorError
 
-from .demand import Demand, Ints, each, require, sizes_of
+from .demand import Demand, Ints, each, require, size_of, sizes_of
 from .kernels.window import spread
 
 
@@ -75,7 +75,7 @@ def _padding(kernel_size: Ints, padding: Ints, dilation: Ints = (1,)) -> None:
     for k, p in zip(spread(kernel_size, len(padding)), padding, strict=False):
         require(p >= 0, f"pad must be non-negative, but got pad: {p}")
         require(
-            p <= k // 2,
+            p <= ((k - 1) * min(dilation) + 1) // 2,
             f"pad should be at most half of effective kernel size, but got pad={p}, "
             f"kernel_size={k} and dilation={dilation[0]}",
         )
@@ -102,18 +102,21 @@ def _max_pool1d(
     require(outputs > 0, f"max_pool1d() Invalid computed output size: {outputs}")
 
 
-def _pool(n: int, several: str) -> Demand:
+def _pool(n: int, several: str, dilates: bool = True) -> Demand:
     """Two and three dimensions: the positive sizes, and none of the inner sizes 0."""
 
     def check(
-        self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *_: Any
+        self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *rest: Any
     ) -> None:
-        shape = sizes_of(self)
+        shape, dilation = sizes_of(self), rest[0] if dilates and rest else (1,)
         require(
             len(shape) in (n + 1, n + 2),
             f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input",
         )
-        _padding(spread(kernel_size, n), spread(padding, n))
+        _padding(spread(kernel_size, n), spread(padding, n), dilation)
+        apart = zip("THW"[-n:], spread(dilation, n), strict=True)
+        named = " ".join(f"dilation{c}: {d}" for c, d in apart)
+        require(min(dilation) > 0, f"dilation should be greater than zero, but got {named}")
         require(
             all(shape[len(shape) - n - 1 :]),
             several.format(sizes=shape),
@@ -148,6 +151,83 @@ def _line(name: str) -> Demand:
     return check
 
 
+def _avg_pool2d(
+    self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *_: Any
+) -> None:
+    shape = sizes_of(self)
+    for dim in (-3, -2, -1):
+        size_of(self, dim)
+    require(not stride or min(stride) > 0, "stride should not be zero")
+    require(bool(stride) or min(kernel_size) > 0, "stride should not be zero")
+    _padding(spread(kernel_size, 2), spread(padding, 2))
+    require(len(shape) in (3, 4) and all(shape[-3:]), _POOL_2D.format(sizes=shape))
+
+
+# -- windows as columns ---------------------------------------------------------------------------
+def _im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
+    shape = sizes_of(self)
+    kernel, step, pad, apart = (spread(v, 2) for v in (kernel_size, stride, padding, dilation))
+    for what, name, (high, wide), least in (
+        ("kernel size should be greater than zero", "kernel", kernel, 1),
+        ("dilation should be greater than zero", "dilation", apart, 1),
+        ("padding should be non-negative", "pad", pad, 0),
+        ("stride should be greater than zero", "stride", step, 1),
+    ):
+        require(
+            min(high, wide) >= least,
+            f"{what}, but got {name}_height: {high} {name}_width: {wide}",
+        )
+    for dim in (1, 2):
+        size_of(self, dim)
+    require(
+        len(shape) in (3, 4) and all(shape[-3:]),
+        "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero "
+        f"dimensions for input, but got: {shape}",
+    )
+    blocks = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip(shape[-2:], kernel, step, pad, apart, strict=True)
+    )
+    require(
+        min(blocks) > 0,
+        f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={kernel}, "
+        f"dilation={apart}, padding={pad}, calculated shape of the array of sliding blocks as "
+        f"{blocks}, but its components must be at least one.",
+    )
+
+
+# -- samples and alignments -----------------------------------------------------------------------
+def _sampled(input: Any, grid: Any, *_: Any) -> None:
+    require(
+        input.dtype is grid.dtype,
+        f"expected scalar type {input.dtype.word} but found {grid.dtype.word}",
+    )
+
+
+def _aligned(
+    log_probs: Any, targets: Any, input_lengths: Ints, target_lengths: Ints, *_: Any
+) -> None:
+    """Lengths of the steps and of the labels of each entry of a batch, which has both."""
+    if len(sizes_of(log_probs)) != 3:
+        return
+    steps, batch, _classes = sizes_of(log_probs)
+    for name, lengths in (("input", input_lengths), ("target", target_lengths)):
+        require(len(lengths) == batch, f"{name}_lengths must be of size batch_size")
+    by = "(while checking arguments for ctc_loss_allocate_outputs)"
+    longest = max(input_lengths, default=0)
+    require(
+        longest <= steps,
+        f"Expected input_lengths to have value at most {steps}, but got value {longest} {by}",
+    )
+    room, labels = sizes_of(targets), max(target_lengths, default=0)
+    if len(room) == 2:
+        require(
+            room[1] >= labels,
+            f"Expected tensor to have size at least {labels} at dimension 1, but got size "
+            f"{room[1]} for argument #2 'targets' {by}",
+        )
+
+
 WINDOWS: dict[str, Demand] = {
     **each(_line("avg_pool1d"), "avg_pool1d"),
     **{f"aten::conv{n}d{form}": _convolution(n) for n in (1, 2, 3) for form in ("", ".padding")},
@@ -156,5 +236,10 @@ WINDOWS: dict[str, Demand] = {
     **each(_max_pool1d, "max_pool1d", "max_pool1d_with_indices"),
     **each(_pool(2, _POOL_2D), "max_pool2d", "max_pool2d_with_indices"),
     **each(_pool(3, _POOL_3D), "max_pool3d", "max_pool3d_with_indices"),
-    **each(_pool(3, "non-empty 4D or 5D (batch mode) tensor expected for input"), "avg_pool3d"),
+    **each(_pool(3, "non-empty 4D or 5D (batch mode) tensor expected for input", dilates=False),
+           "avg_pool3d"),
+    **each(_avg_pool2d, "avg_pool2d"),
+    **each(_im2col, "im2col"),
+    **each(_sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
+    **each(_aligned, "ctc_loss.IntList"),
 }  # fmt: skip

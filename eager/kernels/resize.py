@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.dtypes import uint8
-from tensorscript.base.errors import OperatorError
 from tensorscript.base.resampling import (
     CUBIC,
     HAT,
@@ -101,12 +100,6 @@ def resample(self: Any, fn: Axis, sizes: Sequence[int], scales: Sequence[float |
              align: bool) -> Any:  # fmt: skip
     n = len(sizes)
     x = compute(self)
-    if x.ndim != n + 2:
-        raise OperatorError(f"It is expected input_size equals to {n + 2}, but got size {x.ndim}")
-    if min(sizes) <= 0:
-        raise OperatorError(
-            f"Input and output sizes should be greater than 0, but got output {list(sizes)}"
-        )
     for k in reversed(range(n)):
         x = fn(x, x.ndim - n + k, sizes[k], scales[k], align)
     return wrap(x, self.dtype)

@@ -69,6 +69,30 @@ def halves(x, y):  # type: ignore[no-untyped-def]
     return ts.chunk(x, 0), y
 
 
+def grouped(x, y):  # type: ignore[no-untyped-def]
+    return F.group_norm(x, 1, y)
+
+
+def normalised(x, y):  # type: ignore[no-untyped-def]
+    return F.layer_norm(x, (3,), y)
+
+
+def enlarged(x, y):  # type: ignore[no-untyped-def]
+    return F.interpolate(x, (0, 3), mode="bilinear"), y
+
+
+def unfolded(x, y):  # type: ignore[no-untyped-def]
+    return F.unfold(x, 7), y
+
+
+def sampled(x, y):  # type: ignore[no-untyped-def]
+    return F.grid_sample(x, y, align_corners=False)
+
+
+def strided(x, y):  # type: ignore[no-untyped-def]
+    return ts.as_strided(x, (2, 2), (1, -1)), y
+
+
 REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
     (cross_entropy, ones(2, 3), zeros(3),
      "Expected input batch_size (2) to match target batch_size (3)."),
@@ -92,6 +116,22 @@ REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
     (added, ones(3, 5), zeros(2),
      "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
      "self.shape = [3, 5] source.shape = [2, 4]"),
+    (grouped, ones(5, 1), ones(5),
+     "Expected weight to be a vector of size equal to the number of channels in input, but got "
+     "weight of shape [5] and input of shape [5, 1]"),
+    (normalised, ones(2, 3), np.ones(3),
+     "mixed dtype (CPU): expect parameter to have scalar type of Float"),
+    (enlarged, ones(2, 3, 4, 4), ones(1),
+     "Input and output sizes should be greater than 0, but got input (H: 4, W: 4) output (H: 0, "
+     "W: 3)"),
+    (unfolded, ones(1, 1, 5, 5), ones(1),
+     "Given input with spatial size (5, 5), kernel_size=(7, 7), dilation=(1, 1), padding=(0, 0), "
+     "calculated shape of the array of sliding blocks as (-1, -1), but its components must be at "
+     "least one."),
+    (sampled, ones(1, 1, 5, 5), np.ones((1, 5, 5, 2)),
+     "expected scalar type Float but found Double"),
+    (strided, ones(9), ones(1),
+     "as_strided: Negative strides are not supported at the moment, got strides: [1, -1]"),
     (halves, ones(3), ones(1), "chunk expects `chunks` to be greater than 0, got: 0"),
 ]  # fmt: skip
 
