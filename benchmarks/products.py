@@ -32,6 +32,14 @@ def linear(x, w, b):
     return F.linear(x, w, b)
 
 
+def integers(x, w):
+    return lib._int_mm(x, w)
+
+
+def integers_jax(x: Any, w: Any) -> Any:
+    return jax.numpy.matmul(x, w, preferred_element_type=jax.numpy.int32)
+
+
 def attention(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
 
@@ -53,6 +61,10 @@ def _product(name: str, left: tuple[int, ...], right: tuple[int, ...], dtype: st
     flops = 2.0 * np.prod(left) * right[-1]
     make = normal(left, right, dtype=dtype)
     return workload(name, product, make, product_jax, None, np.matmul, flops)
+
+
+def _bytes(random: np.random.Generator) -> Arguments:
+    return tuple(random.integers(-127, 128, (512, 512)).astype(np.int8) for _ in range(2))
 
 
 def _attention(heads: int, length: int, width: int) -> Workload:
@@ -79,6 +91,8 @@ PRODUCT: tuple[Workload, ...] = (
     workload("linear 64x512, 512", linear, normal((64, 512), (512, 512), (512,)),
              lambda x, w, b: x @ w.T + b, None, lambda x, w, b: x @ w.T + b, 2.0 * 64 * 512**2),
     _product("12 of 128x64 @ 64x128", (12, 128, 64), (12, 64, 128), "f4"),
+    workload("512 int8 to int32", integers, _bytes, integers_jax, None,
+             lambda x, w: x.astype(np.int32) @ w.astype(np.int32), 2.0 * 512**3),
 )  # fmt: skip
 
 ATTENTION: tuple[Workload, ...] = (
