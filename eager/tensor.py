@@ -180,9 +180,9 @@ class Tensor(
     def reshape(self, *shape: Any) -> Tensor:
         return self._tensor("reshape", *shape)
 
-    def view(self, *shape: Any) -> Tensor:
+    def view(self, *shape: Any, **named: Any) -> Tensor:
         """A view of another shape, or of another dtype (`x.view(ts.int32)`)."""
-        return self._tensor("view", *shape)
+        return self._tensor("view", *shape, **named)
 
     def new_tensor(
         self, data: Any, *, dtype: DType | None = None, device: Any = None,

@@ -64,6 +64,15 @@ def _round_bfloat(code: Code, lanes: int, text: str) -> str:
     return code.let(f"bitcast {site.type} {result} to {kind}")
 
 
+def reinterpret(code: Code, source: DType, target: DType, lanes: int, text: str) -> str:
+    """The bits of `text`, of dtype `source`, read as `target`, which is of the same size."""
+    kinds = [vector_of(memory_type(dtype), lanes) for dtype in (source, target)]
+    bits = to_memory(code, source, lanes, text)
+    if kinds[0] != kinds[1]:
+        bits = code.let(f"bitcast {kinds[0]} {bits} to {kinds[1]}")
+    return from_memory(code, target, lanes, bits)
+
+
 def convert(code: Code, source: DType, target: DType, lanes: int, text: str) -> str:
     """`text` of dtype `source` as `target`, as PyTorch's `.to` converts."""
     if source is target:

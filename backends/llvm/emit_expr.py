@@ -15,7 +15,7 @@ from tensorscript.dialects.te.expr import COMPARISONS, Expr, add, const, sub
 
 from .emit_arith import BINARY, Site, compare
 from .emit_call import emit_call, integer_power, is_predicate
-from .emit_cast import convert, round_result
+from .emit_cast import convert, reinterpret, round_result
 from .emit_context import Context
 from .emit_division import divide
 from .emit_memory import emit_load
@@ -234,6 +234,12 @@ def _emit_cast(context: Context, e: Expr) -> Value:
     return Value(made, operand.lanes)
 
 
+def _emit_bitcast(context: Context, e: Expr) -> Value:
+    operand = context.cache[e.args[0]]
+    made = reinterpret(context.code, e.args[0].dtype, e.dtype, operand.lanes, operand.text)
+    return Value(made, operand.lanes)
+
+
 def _emit_math(context: Context, e: Expr) -> Value:
     operands = [context.cache[a] for a in e.args]
     lanes = max(v.lanes for v in operands)
@@ -349,6 +355,7 @@ _ROWS: dict[str, Callable[[Context, Expr], Value]] = {
     "load": _emit_load,
     "select": _emit_select,
     "cast": _emit_cast,
+    "bitcast": _emit_bitcast,
     "call": _emit_math,
     "not": _emit_not,
     "neg": _emit_neg,

@@ -19,6 +19,7 @@ import numpy as np
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, int32, int64
 from tensorscript.base.errors import InternalError
 from tensorscript.dialects.te.expr import COMPARISONS, Expr
+from tensorscript.dialects.te.folding import reinterpreted
 
 Number = bool | int | float
 STAGE = "gpu-host"
@@ -219,6 +220,11 @@ def _cast(e: Expr) -> Compiled:
     return lambda f: convert(operand(f), e.dtype)
 
 
+def _bitcast(e: Expr) -> Compiled:
+    (operand,) = (compiled(a) for a in e.args)
+    return lambda f: reinterpreted(operand(f), e.args[0].dtype, e.dtype)
+
+
 def _call(e: Expr) -> Compiled:
     operands = [compiled(a) for a in e.args]
     whole = e.args[0].dtype
@@ -246,6 +252,7 @@ def _variable(e: Expr) -> Compiled:
 
 _NODES: dict[str, Callable[[Expr], Compiled]] = {
     "const": _constant, "var": _variable, "load": _load, "select": _select, "cast": _cast,
+    "bitcast": _bitcast,
     "call": _call, "not": _unary, "neg": _unary,
 }  # fmt: skip
 

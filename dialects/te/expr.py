@@ -16,6 +16,7 @@ node kinds:
 | not neg | 1 | - | bitwise/logical complement, negation |
 | select | 3 | - | args[1] if args[0] else args[2]; only the side taken is evaluated |
 | cast | 1 | - | conversion to `dtype` (float to int truncates) |
+| bitcast | 1 | - | the bits of the operand read as `dtype`, of the same size |
 | call | any | function name | math function, see `MATH_FUNCTIONS` |
 
 Both operands of a binary op have one dtype; nothing converts implicitly. Index arithmetic is i64.
@@ -357,6 +358,23 @@ def cast(a: Expr, dtype: DType) -> Expr:
     return node("cast", (a,), None, dtype)
 
 
+def bitcast(a: Expr, dtype: DType) -> Expr:
+    """The bits of `a` read as a number of another dtype.
+
+    Raises:
+        TypeError: the dtypes are not of one size, or one is bool.
+    """
+    if a.dtype is dtype:
+        return a
+    if a.dtype.bits != dtype.bits or bool_ in (a.dtype, dtype):
+        raise TypeError(f"the bits of {a.dtype} as {dtype}")
+    return (
+        a.args[0]
+        if a.op == "bitcast" and a.args[0].dtype is dtype
+        else node("bitcast", (a,), None, dtype)
+    )
+
+
 def call(function: str, *args: Expr) -> Expr:
     """A math function of `MATH_FUNCTIONS`.
 
@@ -385,6 +403,8 @@ _PRECEDENCE = {
     "|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6,
 }  # fmt: skip
 _TIGHT = 9
+BITS = "bits_"
+"""What stands before a dtype in the text of a bitcast."""
 
 
 def _const_text(e: Expr) -> str:
@@ -411,6 +431,8 @@ def _text(e: Expr, outer: int) -> str:
             return f"{e.value}.{e.dtype.short}[{inside}]"
         case "cast":
             return f"{e.dtype.short}({_text(e.args[0], 0)})"
+        case "bitcast":
+            return f"{BITS}{e.dtype.short}({_text(e.args[0], 0)})"
         case "call":
             return f"{e.value}({', '.join(_text(a, 0) for a in e.args)})"
         case "not" | "neg":

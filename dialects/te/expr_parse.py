@@ -7,7 +7,21 @@ from functools import cache
 
 from tensorscript.base.dtypes import BY_SHORT, bool_
 
-from .expr import NAMED_BINARY, Expr, Number, binary, call, const, load, node, select, unary, var
+from .expr import (
+    BITS,
+    NAMED_BINARY,
+    Expr,
+    Number,
+    binary,
+    bitcast,
+    call,
+    const,
+    load,
+    node,
+    select,
+    unary,
+    var,
+)
 
 _BINARY_NODES: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
@@ -47,6 +61,8 @@ def _from_ast(tree: ast.expr) -> Expr:
             return load(name, [_from_ast(i) for i in items], BY_SHORT[short])
         case ast.Call(ast.Name(name), [only]) if name in BY_SHORT:
             return node("cast", (_from_ast(only),), None, BY_SHORT[name])
+        case ast.Call(ast.Name(name), [only]) if name.removeprefix(BITS) in BY_SHORT:
+            return bitcast(_from_ast(only), BY_SHORT[name.removeprefix(BITS)])
         case ast.Call(ast.Name(name), items):
             args = [_from_ast(i) for i in items]
             if name == "select":

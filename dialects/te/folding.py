@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tensorscript.base.dtypes import bool_, float32, float64
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64
 
 from .expr import COMPARISONS, Expr, Number, binary, cast, const, unary
 
@@ -82,6 +82,12 @@ def fold(e: Expr) -> Expr:
     """One node over literal operands, or an identity that holds for every value of the dtype."""
     if e.op == "cast":
         return _fold_cast(e)
+    if e.op == "bitcast":
+        (a,) = e.args
+        if not a.is_const:
+            return e
+        bits = reinterpreted(a.value, a.dtype, e.dtype)  # type: ignore[arg-type]  # a literal
+        return const(bits, e.dtype)
     if e.op == "call":
         return _fold_call(e)
     if len(e.args) != 2:
@@ -118,6 +124,19 @@ def _fold_literals(e: Expr, a: Expr, b: Expr) -> Expr:
         return e
     value = _FOLD[e.op](x, y)  # type: ignore[arg-type]  # literals hold numbers
     return const(value, bool_) if e.dtype is bool_ else _wrapped(int(value), e)
+
+
+def reinterpreted(value: Number, source: DType, target: DType) -> Number:
+    """The bits of a number as another dtype of the same size holds them."""
+    if source is bfloat16:
+        stored = (np.asarray(value, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    else:
+        stored = np.asarray(value, source.numpy)
+    bits = stored.view(target.numpy)
+    if target is bfloat16:
+        bits = (bits.astype(np.uint32) << 16).view(np.float32)
+    number: Number = bits.item()
+    return number
 
 
 def _fold_call(e: Expr) -> Expr:

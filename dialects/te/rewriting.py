@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from .expr import Expr, add, binary, cast, mul, node, select, sub, unary
+from .expr import Expr, add, binary, bitcast, cast, mul, node, select, sub, unary
 
 
 def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
@@ -25,6 +25,8 @@ def rebuild(e: Expr, args: tuple[Expr, ...]) -> Expr:
             return select(*args)
         case "cast":
             return cast(args[0], e.dtype)
+        case "bitcast":
+            return bitcast(args[0], e.dtype)
         case "not" | "neg":
             return unary(e.op, args[0])
         case "load" | "call":

@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided as strided_view
 from tensorscript.base.cpp_names import legacy_name
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.reinterpretation import of_no_dimension, of_size, of_stride
 
 from ..memory_format import unsqueezed
 from ..storage import array, make
@@ -36,7 +37,20 @@ def reshape(self: Any, shape: Sequence[int]) -> Any:
 
 
 def view_dtype(self: Any, dtype: DType) -> Any:
-    return make(array(self).view(dtype.numpy), dtype)
+    """The same memory.
+
+    Raises:
+        OperatorError: of another size of elements, which do not lie side by side or fit.
+    """
+    a, source = array(self), self.dtype
+    if source.itemsize != dtype.itemsize:
+        if not a.ndim:
+            raise OperatorError(of_no_dimension(source, dtype))
+        if (stride := a.strides[-1] // a.itemsize) != 1:
+            raise OperatorError(of_stride(source, dtype, stride))
+        if a.shape[-1] * source.itemsize % dtype.itemsize:
+            raise OperatorError(of_size(source, dtype, a.shape[-1]))
+    return make(a.view(dtype.numpy), dtype)
 
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation
 from tensorscript.base.dtypes import DType, bool_
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.te.folding import reinterpreted
 from tensorscript.dialects.te.lists import BindOp, GiveOp, InvokeOp
 from tensorscript.dialects.te.ops import (
     AllocOp,
@@ -287,6 +288,8 @@ class Evaluator:
         match e.op:
             case "cast":
                 return args[0]
+            case "bitcast":
+                return reinterpreted(args[0], e.args[0].dtype, e.dtype)
             case "neg":
                 return -args[0]
             case "not":

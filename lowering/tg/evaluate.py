@@ -169,6 +169,9 @@ class _Points:
                 return self._select(e, mask)
             case "cast":
                 return self._cast(self.at(e.args[0], mask), e.args[0].dtype, e.dtype)
+            case "bitcast":
+                stored = to_storage(self.at(e.args[0], mask), e.args[0].dtype)
+                return to_wide(stored.view(e.dtype.numpy), e.dtype)
             case "neg":
                 return np.asarray(np.negative(self.at(e.args[0], mask)), dtype=kind)
             case "not":

@@ -85,6 +85,7 @@ MAKERS: dict[str, Maker] = {
         for name in ("rand", "randn", "rand_like", "randn_like")
     },
     "aten::linalg_vector_norm": _operand_first,
+    "aten::view": lambda b, name, arguments, at: b.apply(name, *arguments),
 }  # fmt: skip
 
 

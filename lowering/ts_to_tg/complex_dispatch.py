@@ -18,6 +18,7 @@ from .complex_programs import COMPLEX_PROGRAM
 from .decomposition import DECOMPOSITION
 from .factored import FACTORED
 from .matrix_norm import MATRIX_NORM
+from .reinterpreted import REINTERPRETED
 from .spectrum import SPECTRUM
 from .stft import STFT
 from .systems import SYSTEM
@@ -31,6 +32,7 @@ _ROWS: Rows = {
     **COMPLEX_PROGRAM,
     **SPECTRUM,
     **STFT,
+    **REINTERPRETED,
 }
 
 _ALIKE: Rows = {**DECOMPOSITION, **SYSTEM, **FACTORED, **MATRIX_NORM}

@@ -8,15 +8,15 @@ from tensorscript.base.dtypes import float64, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from . import factors, reflections, rotations
+from .branches import branch
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted, copied
-from .dims import literal
 from .elements import as_expr, known
 from .emission import Body
 from .loops import loop
 from .matrices import Stack, beside, identity_like, matrix, refuse, square
 from .matrix_elements import Number, adjoint, chosen, conjugate, made, only, read, real_part, times
-from .sizes import product
+from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 
 Row = Callable[..., Value]
@@ -141,10 +141,9 @@ def _qr(b: Builder, x: AnyTensor, mode: Value = "reduced", *_: Value) -> Value:
             " or 'complete'"
         )
     q, r = reflections.qr(b, a.data)
-    if mode != "complete" and _known_less(a.columns, a.rows):
-        q, r = (b.apply("aten::narrow", t, d, 0, a.columns) for t, d in ((q, 2), (r, 1)))
-    elif mode != "complete" and not all(s.op == "const" for s in (a.rows, a.columns)):
-        b.cannot("a reduced factorisation of matrices whose sizes are not known")
+    inner = simplify(binary("min", a.rows, a.columns))
+    if mode != "complete" and not same_size(inner, a.rows):
+        q, r = (b.apply("aten::narrow", t, d, 0, inner) for t, d in ((q, 2), (r, 1)))
     first = converted(b, b.full([0], 0, float64), x.dtype) if mode == "r" else a.back(b, q)
     return first, a.back(b, r)
 
@@ -190,10 +189,21 @@ def _eigvalsh(b: Builder, x: AnyTensor, uplo: Value = "L", *_: Value) -> Value:
 
 def singular_parts(b: Builder, a: Stack) -> tuple[AnyTensor, Tensor, AnyTensor]:
     """U (B, m, m), singular values (B, min(m, n)) and V (B, n, n)."""
-    m, n = (literal(b, s, "the size of a matrix") for s in (a.rows, a.columns))
-    if m >= n:
-        return rotations.singular(b, a.data)
-    right, values, left = rotations.singular(b, adjoint(b, a.data))
+    count = simplify(binary("min", a.rows, a.columns))
+
+    def tall(_: Sequence[Value]) -> list[Value]:
+        left, values, right = rotations.singular(b, a.data)
+        return [left, b.apply("aten::narrow", values, 1, 0, count), right]
+
+    def wide(_: Sequence[Value]) -> list[Value]:
+        right, values, left = rotations.singular(b, adjoint(b, a.data))
+        return [left, b.apply("aten::narrow", values, 1, 0, count), right]
+
+    is_tall = known(b.unsized(binary("ge", a.rows, a.columns)))
+    if isinstance(is_tall, Expr):
+        left, values, right = branch(b, is_tall, tall, wide)
+    else:
+        left, values, right = (tall if is_tall else wide)(())
     return left, values, right
 
 

@@ -6,10 +6,14 @@ Where places are given, the weights are those of the parabola through three of t
 
 from __future__ import annotations
 
+from tensorscript.dialects.te.expr import binary
+
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor
-from .dims import dimension, literal
+from .dims import dimension
+from .elements import known
 from .pointwise import float_type
+from .sizes import simplify
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -34,8 +38,10 @@ def _of_spacing(
 
 
 def _slope(b: Builder, x: Tensor, d: int, step: Value, order: int) -> Tensor:
-    if literal(b, x.shape[d], "the size of a gradient's dimension") < order + 1:
-        b.error("torch.gradient expected each dimension size to be at least edge_order+1")
+    b.check(
+        known(binary("gt", x.shape[d], order)),
+        "torch.gradient expected each dimension size to be at least edge_order+1",
+    )
     if isinstance(step, Tensor | ComplexTensor):
         return _between_places(b, x, d, step, order)
     x = float_type(b, x)
@@ -64,13 +70,13 @@ def _between_places(b: Builder, x: Tensor, d: int, places: AnyTensor, order: int
             "torch.gradient expected each element of spacing to have one dimension, but got an "
             f"element with {places.rank} dimensions!"
         )
-    size = literal(b, x.shape[d], "the size of a gradient's dimension")
-    if literal(b, places.shape[0], "the number of a gradient's places") != size:
-        b.error(
-            "torch.gradient expected spacing to be unspecified, a scalar or a list of tensors of"
-            " the sizes of the dimensions"
-        )
-    shape = [size - 1 if k == d else 1 for k in range(x.rank)]
+    b.require_same(
+        places.shape[0],
+        x.shape[d],
+        "torch.gradient expected spacing to be unspecified, a scalar or a list of tensors of"
+        " the sizes of the dimensions",
+    )
+    shape = [simplify(x.shape[d] - 1) if k == d else 1 for k in range(x.rank)]
     gaps = _weighted(b, places, 0, (1, None, 1), (0, -1, -1))
     gaps = b.apply("aten::reshape", gaps, shape)
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import float32, float64, int64, real_dtype
-from tensorscript.dialects.te.expr import Expr, binary, const, select
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted
@@ -17,6 +17,7 @@ from .elements import known
 from .emission import Body
 from .matrices import Stack, matrix, square
 from .matrix_elements import adjoint
+from .sizes import simplify
 from .slicing import select_at
 from .values import Tensor, Value
 
@@ -114,8 +115,8 @@ def _spectrum(b: Builder, a: Stack, hermitian: Value) -> Tensor:
 
 def _cutoff(b: Builder, a: Stack, values: Tensor, atol: Value, rtol: Value) -> Tensor:
     """(B,): the size at and below which a singular value counts as zero."""
-    longest = binary("max", a.rows, a.columns)
-    least = _EPSILON[real_dtype(a.dtype)] * literal(b, longest, "the size of a matrix")
+    longest = cast(simplify(binary("max", a.rows, a.columns)), float64)
+    least = longest * _EPSILON[real_dtype(a.dtype)]
 
     def number(body: Body, value: Value, i: list[Expr]) -> Expr:
         if not isinstance(value, Tensor):
@@ -127,7 +128,7 @@ def _cutoff(b: Builder, a: Stack, values: Tensor, atol: Value, rtol: Value) -> T
         if rtol is not None:
             relative = number(body, rtol, i)
         else:
-            relative = const(least, float64)
+            relative = least
             if atol is not None:
                 relative = select(absolute > 0, const(0.0, float64), relative)
         return binary("max", absolute, relative * body.read(largest, i, float64))

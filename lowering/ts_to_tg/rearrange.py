@@ -11,7 +11,7 @@ from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 from tensorscript.dialects.tg.ops import ViewOp
 
 from .builder import Builder, Rows
-from .dims import dimension, dtype_of, literal
+from .dims import dimension, dtype_of, literal, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat, stack
@@ -231,11 +231,17 @@ def _diff(
     return x
 
 
-def _pair(b: Builder, values: Value) -> list[int]:
+def _two(values: Value) -> list[Value]:
+    """A number, or one for each dimension of an image."""
     items = list(values) if isinstance(values, list | tuple) else [values]
+    return items * 2 if len(items) == 1 else items
+
+
+def _pair(b: Builder, values: Value) -> list[int]:
+    items = _two(values)
     if any(isinstance(v, Expr) for v in items):
         b.cannot("a window that is not known")
-    return items * 2 if len(items) == 1 else items
+    return items
 
 
 def _im2col(
@@ -291,8 +297,10 @@ def _col2im(
     *_: Value,
 ) -> Tensor:
     """(N, C * cells, windows) -> (N, C, *output): each element sums the cells that cover it."""
-    out, k, gaps, pads, steps = (_pair(b, v) for v in (output, kernel, dilation, padding, stride))
-    counts = [(out[d] + 2 * pads[d] - gaps[d] * (k[d] - 1) - 1) // steps[d] + 1 for d in (0, 1)]
+    k, gaps, pads, steps = (_pair(b, v) for v in (kernel, dilation, padding, stride))
+    out = sizes_of(b, _two(output))
+    reach = [2 * pads[d] - gaps[d] * (k[d] - 1) - 1 for d in (0, 1)]
+    counts = [simplify((out[d] + reach[d]) // steps[d] + 1) for d in (0, 1)]
     cells, wide = k[0] * k[1], compute_dtype(x.dtype)
     channels = x.shape[-2]
     message = (
@@ -300,10 +308,10 @@ def _col2im(
         f"but got input.size(1)={channels} and kernel_size=({k[0]}, {k[1]})."
     )
     b.require_same(simplify(channels % cells), const(0), message)
-    length = counts[0] * counts[1]
+    length = simplify(counts[0] * counts[1])
     b.require_same(
         x.shape[-1],
-        const(length),
+        length,
         f"Given output_size=({out[0]}, {out[1]}), kernel_size=({k[0]}, {k[1]}), "
         f"dilation=({gaps[0]}, {gaps[1]}), padding=({pads[0]}, {pads[1]}), stride=({steps[0]}, "
         f"{steps[1]}), expected size of input's dimension 2 to match the calculated number of "
@@ -324,7 +332,7 @@ def _col2im(
         value = body.read(x, [*i[:-3], row, starts[0] * counts[1] + starts[1]], wide)
         return select(all_of(guards), value, const(0, wide))
 
-    shape = [*x.shape[:-2], simplify(channels // cells), const(out[0]), const(out[1])]
+    shape = [*x.shape[:-2], simplify(channels // cells), *out]
     return b.cast(b.reduce(shape, [const(k[0]), const(k[1])], wide, "add", make), x.dtype)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from tensorscript.dialects.te.expr import Expr, binary, const, mul, select, var
 
 from .builder import Builder, Rows
-from .dims import dimension, dtype_of, size_of, sizes_of
+from .dims import dimension, size_of, sizes_of
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
 from .view import is_contiguous, strides_of, view
@@ -164,11 +164,6 @@ def _view(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
     return reshaped(b, x, sizes)
 
 
-def _reinterpreted(b: Builder, x: Tensor, dtype: Value) -> Tensor:
-    """`x.view(dtype)`: the same memory read as another dtype."""
-    return x if dtype_of(dtype, x.dtype) is x.dtype else b.cannot("memory read as another dtype")
-
-
 def _reshape(b: Builder, x: Tensor, shape: Value, *_: Value) -> Tensor:
     sizes = _inferred(b, x, shape)
     out = reshaped(b, x, sizes)
@@ -203,7 +198,6 @@ def atleast(rank: int) -> Callable[..., Tensor]:
 RESHAPE: Rows = {
     "tg::view": _seen_as,
     "aten::view": _view,
-    "aten::view.dtype": _reinterpreted,
     "aten::_unsafe_view": _seen_as,
     "aten::reshape": _reshape,
     "aten::view_as": lambda b, x, y: _view(b, x, list(y.shape)),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64, real_dtype
-from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
+from tensorscript.base.dtypes import bool_, float64, int64, real_dtype
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
+from .compaction import nonzero_by_dimension
 from .complex_tensors import AnyTensor, converted, copied
 from .dims import dimension, literal, sizes_of
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype
 from .emission import Body
 from .functions import elementary
 from .index import check_bounds, wrapped
+from .loops import loop
 from .loss import MEAN, reduced
 from .pointwise import float_type, unary_float
-from .values import Tensor, Value
+from .values import ComplexTensor, Tensor, Value
 
 _UNLIKE = (
     "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'"
@@ -50,6 +53,8 @@ def _running_logsumexp(b: Builder, x: AnyTensor, dim: Value, *_: Value) -> AnyTe
     x = float_type(b, x)
     if not x.rank:
         return copied(b, x)
+    if not x.shape[d].is_const:
+        return _running_found(b, x, d)
     length = literal(b, x.shape[d], "the length of a running sum")
     step = 1
     while step < length:
@@ -61,9 +66,39 @@ def _running_logsumexp(b: Builder, x: AnyTensor, dim: Value, *_: Value) -> AnyTe
     return x if length > 1 else copied(b, x)
 
 
-def _pairs(b: Builder, count: int) -> tuple[Tensor, Tensor]:
-    """Both places of all pairs i < j."""
-    sides = [np.ascontiguousarray(side).astype(np.int64) for side in np.triu_indices(count, 1)]
+def _running_found(b: Builder, x: AnyTensor, d: int) -> AnyTensor:
+    """The same of a length that the program finds: the rounds are a loop's."""
+    rounds = call("ceil", call("log2", cast(binary("max", b.unsized(x.shape[d]), 1), float64)))
+
+    def before(t: Tensor, step: Expr, least: float) -> Tensor:
+        def make(body: Body, i: list[Expr]) -> Expr:
+            at = [e - step if k == d else e for k, e in enumerate(i)]
+            return select(
+                binary("ge", i[d], step), body.read(t, at, t.dtype), const(least, t.dtype)
+            )
+
+        return b.compute(t.shape, t.dtype, make)
+
+    def joined(arguments: Sequence[Value]) -> list[Value]:
+        number, now = arguments
+        step = binary("shl", const(1), as_expr(number))
+        if isinstance(now, ComplexTensor):
+            sides = before(now.real, step, -math.inf), before(now.imag, step, 0.0)
+            return [True, b.apply("aten::logaddexp", ComplexTensor(*sides), now)]
+        return [True, b.apply("aten::logaddexp", before(now, step, -math.inf), now)]
+
+    count = b.scalar_of(b.scalar_operand(cast(rounds, int64)))
+    found: AnyTensor = loop(b, count, True, [copied(b, x)], joined, 64)[0]
+    return found
+
+
+def _pairs(b: Builder, size: Expr, least: int = 1) -> Sequence[Tensor]:
+    """Both places of all pairs i + least <= j, by rows."""
+    if not size.is_const:
+        above = b.compute([size, size], bool_, lambda body, i: binary("ge", i[1], i[0] + least))
+        return nonzero_by_dimension(b, above)
+    count = int(str(size.value))
+    sides = [np.ascontiguousarray(side).astype(np.int64) for side in np.triu_indices(count, least)]
     b.kept.extend(sides)
     return b.literal(sides[0], int64), b.literal(sides[1], int64)
 
@@ -74,10 +109,7 @@ def _pdist(b: Builder, x: Tensor, p: Value = 2.0, *_: Value) -> Value:
         b.error(f"pdist only supports 2D tensors, got: {x.rank}D")
     if isinstance(p, int | float) and p < 0:
         b.error("pdist only supports non-negative p values")
-    left, right = (
-        b.apply("aten::index_select", x, 0, places)
-        for places in _pairs(b, literal(b, x.shape[0], "the number of points"))
-    )
+    left, right = (b.apply("aten::index_select", x, 0, places) for places in _pairs(b, x.shape[0]))
     return b.call("aten::linalg_vector_norm", b.apply("aten::sub", left, right), p, [1])
 
 
@@ -86,6 +118,9 @@ def _combinations(b: Builder, x: Tensor, r: Value = 2, with_replacement: Value =
         b.error(f"Expect a 1D vector, but got shape {[int(str(n)) for n in x.shape]}")
     if not isinstance(r, int):
         b.cannot("a length of combinations that is not known")
+    if r == 2 and not x.shape[0].is_const:
+        places_of_two = _pairs(b, x.shape[0], 0 if with_replacement else 1)
+        return b.call("aten::stack", [b.apply("aten::take", x, at) for at in places_of_two], 1)
     count = literal(b, x.shape[0], "the number of elements that are combined")
     pick = combinations_with_replacement if with_replacement else combinations
     if r == 0:

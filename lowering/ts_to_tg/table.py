@@ -69,6 +69,7 @@ from .random_numbers import RANDOM
 from .rearrange import REARRANGE
 from .recurrent import RECURRENT
 from .reduction import REDUCTION
+from .reinterpreted import REINTERPRETED
 from .repeated import REPEATED
 from .reshape import RESHAPE
 from .reshaped_names import RESHAPES
@@ -102,6 +103,7 @@ _ROWS: Rows = {
     **REDUCTION,
     **VIEW,
     **RESHAPE,
+    **REINTERPRETED,
     **SLICING,
     **JOINING,
     **LINALG,

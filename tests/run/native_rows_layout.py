@@ -117,7 +117,10 @@ LAYOUT: dict[str, list[Row]] = {
         (t(0, 3), [3, 0]),
         (t(4, 3), [5, 2]),
     ],
-    "view.dtype": [(T((4, 3), "f4"), FLOAT)],
+    "view.dtype": [
+        (T((4, 3), "f4"), FLOAT),
+        *((T((3, 16), d), code) for d in ("u1", "i2", "f4", "f8", "c8") for code in (0, 3, 4, 9)),
+    ],
     "view_as reshape_as": [(t(4, 3), t(2, 6))],
     "expand broadcast_to": [(t(4, 1), [4, 3]), (t(3), [2, -1]), (t(4, 2), [4, 3])],
     "expand_as": [(t(4, 1), t(2, 4, 3))],

@@ -77,6 +77,26 @@ def shuffled(x: Tensor):
     return F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 2)
 
 
+def factored(x: Tensor):
+    """Matrices that may be wide or tall."""
+    q, r = ts.linalg.qr(x)
+    return q @ r, ts.linalg.svdvals(x), ts.linalg.pinv(x)
+
+
+def of_pairs(x: Tensor):
+    return F.pdist(x), ts.combinations(x[:, 0], 2), ts.gradient(x, dim=0)[0]
+
+
+def windows(x: Tensor):
+    columns = F.unfold(x, 3, padding=1)
+    return F.fold(columns * 2, [x.size(2), x.size(3)], 3, padding=1), x[0, 0].logcumsumexp(1)
+
+
+def bits(x: Tensor):
+    whole = x.view(dtype=ts.int32)
+    return (whole >> 23) & 255, (whole ^ 1).view(dtype=ts.float32), x.view(dtype=ts.uint8)
+
+
 def of_kept(x: Tensor, y: Tensor):
     """What two masks keep: sizes that are found, and the same."""
     m, n = x[:, 0] > -9.0, y[:, 0] > -9.0
@@ -107,6 +127,10 @@ ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
     (rescaled, ((1, "C", "H", "W"),), (((1, 2, 5, 6),), ((1, 3, 18, 9),))),
     (shuffled, ((1, "C", "H", "W"),), (((1, 2, 4, 6),), ((1, 4, 2, 8),))),
     (of_kept, (("N", "C"), ("N", "C")), (((5, 3), (5, 3)), ((9, 2), (9, 2)))),
+    (factored, (("M", "N"),), (((3, 5),), ((6, 4),), ((4, 4),))),
+    (of_pairs, (("M", "N"),), (((3, 5),), ((6, 4),))),
+    (windows, ((2, 3, "H", "W"),), (((2, 3, 6, 5),), ((2, 3, 4, 19),))),
+    (bits, (("M", "N"),), (((3, 5),), ((6, 40),))),
     (pooled_beyond_the_edge, ((1, "C", "L"),), (((1, 2, 6),), ((1, 2, 7),), ((1, 3, 8),))),
 )  # fmt: skip
 

@@ -9,7 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorscript.base.dtypes import bool_, float32, int32, int64
-from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, text, unary, var
+from tensorscript.dialects.te.expr import (
+    Expr,
+    binary,
+    bitcast,
+    cast,
+    const,
+    load,
+    select,
+    text,
+    unary,
+    var,
+)
 from tensorscript.dialects.te.expr_parse import parse
 from tensorscript.dialects.te.ranges import SIZE, Interval, inside_loop, loop_interval, prove
 from tensorscript.dialects.te.rewriting import substitute
@@ -167,6 +178,16 @@ def test_narrow_integers_wrap() -> None:
     assert (
         simplify(binary("and", unary("not", const(False, bool_)), var("p", bool_)), {}).op == "var"
     )
+
+
+def test_bits_of_another_dtype() -> None:
+    one = bitcast(const(1.0, float32), int32)
+    assert text(one) == "bits_i32((1.0).f32)" and parse(text(one)) is one
+    assert simplify(one, {}) is const(0x3F800000, int32)
+    x = var("x", float32)
+    assert bitcast(bitcast(x, int32), float32) is x
+    with pytest.raises(TypeError, match="the bits of"):
+        bitcast(x, int64)
 
 
 def test_loaded_indices_are_data() -> None:
