@@ -7,6 +7,7 @@ from the frontends to every diagnostic; `highlight` shows one the way TorchScrip
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -113,3 +114,7 @@ class Span:
                 marks = " " * left + "~" * max(1, right - left)
                 out.append(marks + (" <--- HERE" if number == last else ""))
         return "\n".join(out)
+
+
+Origin = Callable[[Span], Span | None]
+"""The place in the original source of a place in the text of a program."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import Any
+
+from tensorscript.base.importing import imported
 
 
 def deferred(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -18,6 +19,6 @@ def deferred(module: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         if (home := homes.get(name)) is None:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        return getattr(import_module(home), name)
+        return getattr(imported(home), name)
 
     return find

@@ -13,9 +13,9 @@ from tensorscript.dialects.te.schedule import schedules_of
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
+from . import late_gpu
 from .demanded import refuse
 from .folding import folded_program
-from .gpu import GPULoaded, GPUModule
 from .lowered import Lowered
 from .native_module import NativeModule
 from .observe import Report, dump, run_passes
@@ -109,9 +109,9 @@ class Maker:
         """
         lowered = self.lower(specs)
         plan = lowered.specialised.plan
-        module = GPUModule(lowered.module, self._options, plan.scalar_leaves)
+        module = late_gpu.GPUModule(lowered.module, self._options, plan.scalar_leaves)
         code = module.compile()
-        loaded = GPULoaded(module, code)
+        loaded = late_gpu.GPULoaded(module, code)
         return Specialisation(tuple(specs), plan, code, loaded, lowered.report)
 
     def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:
@@ -128,7 +128,7 @@ class Maker:
             return print_module(modules[stage])
         if stage == "schedule":
             return schedules_text(schedules_of(lowered.module))
-        make = GPUModule if self._on_gpu else NativeModule
+        make = late_gpu.GPUModule if self._on_gpu else NativeModule
         native = make(lowered.module, self._options, lowered.specialised.plan.scalar_leaves)
         if stage == "ll":
             return native.llvm_text

@@ -12,7 +12,13 @@ import numpy as np
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.builtin import Builtin
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
-from tensorscript.backends.cpu.runtime import Part, part_text, runtime_symbols, take_error
+from tensorscript.backends.cpu.runtime import (
+    PART_OPTIMIZATION,
+    Part,
+    part_text,
+    runtime_symbols,
+    take_error,
+)
 from tensorscript.backends.cpu.signature import Signature
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
 from tensorscript.backends.llvm.symbols import TIMES
@@ -92,19 +98,20 @@ def runtime_object(part: Part, cache: DiskCache | None) -> bytes:
     """The object of a part of the run-time support, from the cache if it has it."""
     target = targets.host()
     text = part_text(part, target)
-    key = cache_key("runtime", text, target.key)
+    optimization = PART_OPTIMIZATION[part]
+    key = cache_key("runtime", text, target.key, optimization.key)
     if cache is not None and (hit := cache.load(key)) is not None:
         return hit.data
-    data = _once_compiled(text, target)
+    data = _once_compiled(text, target, optimization)
     if cache is not None:
         cache.store(key, data)
     return data
 
 
 @lru_cache(maxsize=4)
-def _once_compiled(text: str, target: targets.Target) -> bytes:
+def _once_compiled(text: str, target: targets.Target, optimization: Optimization) -> bytes:
     """One object a process: it takes longer than a small program."""
-    return compile_object(text, target)
+    return compile_object(text, target, optimization)
 
 
 class Loaded:

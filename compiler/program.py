@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import QUANTIZED, int64
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,
     EnumRef,
@@ -27,7 +28,6 @@ from tensorscript.eager.device import device
 from tensorscript.eager.kernels.sparse import places
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import EnumValue, ScriptObject

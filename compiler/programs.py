@@ -12,10 +12,10 @@ from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.base.errors import UserError
 from tensorscript.frontends.script.modules import is_compiled_by_torch, is_module
 
+from . import late_programs
 from .examples import prepare
 from .function import CompiledFunction
 from .identity import identity_of
-from .jit.load import load
 from .jit.script import function_entry, script_module
 from .kept_starts import keep_start
 from .options import CompileOptions
@@ -24,7 +24,6 @@ from .progress import bar_on_terminal
 from .specs import TensorSpec
 from .stages import parse_module
 from .starts import Kind, StartedProgram, started_program
-from .tune import tune, with_schedules
 
 
 def program_of(target: Any) -> tuple[Program, str]:
@@ -37,7 +36,7 @@ def program_of(target: Any) -> tuple[Program, str]:
         UserError: not something that can be compiled; errors of the script frontend.
     """
     if isinstance(target, str | os.PathLike):
-        target = load(target)
+        target = late_programs.load(target)
     if is_compiled_by_torch(target):
         return _from_torch(target)
     if not hasattr(target, "__tensorscript_program__") and is_module(target):
@@ -60,7 +59,7 @@ def _from_torch(target: Any) -> tuple[Program, str]:
         argument.has_default_value() for argument in target.schema.arguments
     ):
         return program_of(target._torchdynamo_inline)  # nor have they default values
-    loaded, module_name = program_of(load(BytesIO(target.save_to_buffer())))
+    loaded, module_name = program_of(late_programs.load(BytesIO(target.save_to_buffer())))
     return loaded, name or module_name
 
 
@@ -87,7 +86,8 @@ def compiled(
         if example_inputs is None:
             raise UserError("autotune needs example_inputs to time")
         with bar_on_terminal() as bar:
-            made = with_schedules(made, tune(made, list(example_inputs), budget, tell=bar))
+            tuned = late_programs.tune(made, list(example_inputs), budget, tell=bar)
+            made = late_programs.with_schedules(made, tuned)
     if example_inputs is not None:
         prepare(made, list(example_inputs))
     return made

@@ -9,9 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pickle import PickleError
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.source import Origin
 from tensorscript.base.stack import with_room
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions, options_from_environment
@@ -22,18 +23,20 @@ from tensorscript.eager.modes import MODES
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.signature import Formal, Signature
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.frontends.trace.calls import Callee, record_call
 from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
+from . import late_save
 from .boundary import Classes, match_arguments, to_python
 from .failure import script_failure
 from .function_schema import FunctionSchema
 from .graph import Graph
 from .held_state import State, differing, held_state
-from .save import Archived, ExtraFiles, archived_function, save_to_bytes, save_to_path
+
+if TYPE_CHECKING:  # importing it takes long
+    from .save import Archived, ExtraFiles
 
 Executor = Literal["interpreter", "native"]
 _executor: ContextVar[Executor] = ContextVar("executor", default="interpreter")
@@ -295,15 +298,15 @@ class ScriptFunction(_Callable):
         Raises:
             CompileError: its code calls Python.
         """
-        save_to_path(self._archived(), f, _extra_files)
+        late_save.save_to_path(self._archived(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: ExtraFiles | None = None) -> bytes:
         """The bytes of a `.pt` archive of the function; errors as `save`."""
-        return save_to_bytes(self._archived(), _extra_files)
+        return late_save.save_to_bytes(self._archived(), _extra_files)
 
     def _archived(self) -> Archived:
         entry = self._entry
-        return archived_function(entry.classes, entry.interpreter, entry.op, entry.origin)
+        return late_save.archived_function(entry.classes, entry.interpreter, entry.op, entry.origin)
 
     def __reduce__(self) -> Any:
         raise PickleError("ScriptFunction cannot be pickled")

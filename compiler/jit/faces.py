@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError, UserError
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tensorscript.base.errors import ScriptError, UserError
-from tensorscript.base.source import Span
-from tensorscript.frontends.torchscript.debug_writer import Origin
+from tensorscript.base.source import Origin, Span
 
 _HEAD = "The following operation failed in the TorchScript interpreter."
 

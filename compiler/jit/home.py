@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import GuardError
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import CallMethodOp
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import ClassType, EnumType, InterfaceType
@@ -18,7 +19,6 @@ from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
 from tensorscript.frontends.script.text import TextWorld
 from tensorscript.frontends.script.text_library import TextLibrary
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.types import InterfaceType
 from tensorscript.eager.device import device, is_device
 from tensorscript.frontends.script.link import Linkable, Linker
@@ -17,7 +18,6 @@ from tensorscript.frontends.script.text_library import TextLibrary
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
 from tensorscript.frontends.torchscript.debug import DebugInfo
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.frontends.torchscript.load import OpenArchive, open_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject

@@ -10,7 +10,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import InterfaceType
@@ -19,14 +19,16 @@ from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import ScriptObject
 
-from . import faces
+from . import faces, late_save
 from .callables import ConstMap, OverloadedMethod, ScriptFunction, ScriptMethod
 from .copying import deep_copy, shallow_copy
 from .faces import Home
 from .graph import Graph
 from .hooked import HOOKED_CALL, hooked_call_text
-from .save import Archived, ExtraFiles, archived_module, save_to_bytes, save_to_path
 from .tables import ModuleTable, TensorTable
+
+if TYPE_CHECKING:  # importing it takes long
+    from .save import Archived, ExtraFiles
 
 _REFUSED = (
     "register_forward_hook", "register_forward_pre_hook", "register_backward_hook",
@@ -253,15 +255,17 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
             CompileError: its code calls Python.
             ArchiveError: an attribute that archives cannot hold.
         """
-        save_to_path(self._archived(), f, _extra_files)
+        late_save.save_to_path(self._archived(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: ExtraFiles | None = None) -> bytes:
         """The bytes of a `.pt` archive of the module; errors as `save`."""
-        return save_to_bytes(self._archived(), _extra_files)
+        return late_save.save_to_bytes(self._archived(), _extra_files)
 
     def _archived(self) -> Archived:
         home = self._home
-        return archived_module(home.classes, home.interpreter, self._script_object, home.origin)
+        return late_save.archived_module(
+            home.classes, home.interpreter, self._script_object, home.origin
+        )
 
     # -- Python's own ----------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ from typing import IO, Any, Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import BOOL
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.frontends.torchscript.debug_writer import Origin
 from tensorscript.frontends.torchscript.save import SavedObject, write_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject

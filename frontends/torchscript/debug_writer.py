@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tensorscript.base.source import Source, Span
+from tensorscript.base.source import Origin, Source, Span
 
 from .code_files import Places
 from .debug import FORMAT
 from .pickled import TaggedList, Value
-
-Origin = Callable[[Span], Span | None]
-"""The place in the original source of a place in the program's text."""
 
 
 class _Strings:

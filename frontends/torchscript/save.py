@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from tensorscript.base.errors import ArchiveError
+from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.constants import (
     Device,
     TensorLiteral,
@@ -21,7 +22,7 @@ from tensorscript.dialects.ts.constants import (
 
 from . import pickled
 from .code_files import CodeFiles, Definitions
-from .debug_writer import Origin, debug_record
+from .debug_writer import debug_record
 from .pickle_writer import pickle
 from .storages import StorageTable
 from .upgrade import CHANGED_IN

@@ -4,11 +4,10 @@
 so importing the package loads neither xDSL nor LLVM.
 """
 
-import gc
 import math
-from importlib import import_module
 from typing import Any
 
+from tensorscript.base.importing import imported
 from tensorscript.base.release import VERSION
 
 __version__ = VERSION
@@ -169,36 +168,22 @@ _CONSTANTS: dict[str, float | None] = {
 }
 
 
-def _imported(name: str) -> Any:
-    """A module. What importing makes stays: to look for garbage in it takes a fifth of the time."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        if collects and not gc.get_freeze_count():
-            gc.freeze()
-            gc.unfreeze()  # all that is there is old now, without having been looked through
-        if collects:
-            gc.enable()
-
-
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return _imported(f"tensorscript.{name}")
+        return imported(f"tensorscript.{name}")
     if name.startswith("__"):
         raise AttributeError(f"module 'tensorscript' has no attribute '{name}'")
     if (module := _NAMES.get(name)) is not None:
-        found = getattr(_imported(module), name)
+        found = getattr(imported(module), name)
     elif name in _CONSTANTS:
         found = _CONSTANTS[name]
     elif name == "dtype":
-        found = _imported(_DTYPE_MODULE).DType
+        found = imported(_DTYPE_MODULE).DType
     else:
-        dtypes = _imported(_DTYPE_MODULE)
+        dtypes = imported(_DTYPE_MODULE)
         found = dtypes.BY_NAME.get(name) or dtypes.NAMED.get(name)
         found = found or next((d for d in dtypes.QUANTIZED if d.name == name), None)
-        found = found or _imported(_OPERATOR_MODULE).lookup(name)
+        found = found or imported(_OPERATOR_MODULE).lookup(name)
     globals()[name] = found
     return found
 

@@ -1,6 +1,7 @@
 """Run-time support of native code: threads, memory, errors."""
 
 from .process import (
+    PART_OPTIMIZATION,
     Part,
     get_num_threads,
     part_text,
@@ -11,6 +12,7 @@ from .process import (
 )
 
 __all__ = [
+    "PART_OPTIMIZATION",
     "Part",
     "get_num_threads",
     "part_text",
