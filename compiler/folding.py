@@ -7,6 +7,7 @@ writes to constants, fold again, and fold batch norms and the like into layers
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -24,6 +25,7 @@ from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.device import device
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
+from tensorscript.lowering.ts.convolution_ranks import fold_convolution_ranks
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants, constant_of
 from tensorscript.lowering.ts.fold_convolution import fold_into_layers
@@ -39,12 +41,19 @@ from .program import Program, object_value
 Rewrite = Callable[[ts.FuncOp], bool]
 
 
-def optimize(function: ts.FuncOp, interpreter: Interpreter, optimize_numerics: bool) -> None:
+def optimize(
+    function: ts.FuncOp,
+    interpreter: Interpreter,
+    optimize_numerics: bool,
+    for_native: bool = False,
+) -> None:
     """Fold until nothing changes.
 
     Args:
         interpreter: evaluates operators on constants.
         optimize_numerics: also fold what changes results by roundings.
+        for_native: fold what native code gains from, and nothing that leaves out a check; else
+            what PyTorch's freezing folds.
     """
     passes: list[Rewrite] = [
         FoldConstants(lambda op: evaluated(op, interpreter)),
@@ -54,8 +63,10 @@ def optimize(function: ts.FuncOp, interpreter: Interpreter, optimize_numerics: b
         # Dead readers of a layer's result would keep it from being folded into.
         remove_dead_code,
     ]
+    if not (for_native or optimize_numerics):
+        passes.insert(0, fold_convolution_ranks)
     if optimize_numerics:
-        passes.append(fold_into_layers)
+        passes.append(partial(fold_into_layers, for_native=for_native))
     while any([run(function) for run in passes]):
         pass
 
@@ -65,17 +76,20 @@ def freeze_methods(
     methods: Collection[ts.FuncOp],
     interpreter: Interpreter,
     optimize_numerics: bool,
+    for_native: bool = False,
 ) -> None:
     """Make attributes of inlined methods constants, in place; `tree.kept` learns which are not."""
     tree.keep_set(methods)
     # What only happens in training is gone before it counts as writing a buffer.
     for method in methods:
         tree.fold_attributes(method, only_numbers=True)
-        optimize(method, interpreter, optimize_numerics=False)
+        optimize(method, interpreter, False, for_native)
     tree.keep_written(methods)
     for method in methods:
         tree.fold_attributes(method)
-        optimize(method, interpreter, optimize_numerics)
+        optimize(method, interpreter, False, for_native)
+        if optimize_numerics:
+            optimize(method, interpreter, True, for_native)
 
 
 def folded_program(program: Program) -> Program:
@@ -89,7 +103,7 @@ def folded_program(program: Program) -> Program:
         return program
     tree = ModuleTree(object_value(program.receiver), functions)
     method = tree.inlined(program.function)
-    freeze_methods(tree, [method], program.interpreter, optimize_numerics=True)
+    freeze_methods(tree, [method], program.interpreter, optimize_numerics=True, for_native=True)
     symbol = f"{program.entry}.folded"
     method.properties["sym_name"] = StringAttr(symbol)
     # Most methods call nothing any more; then only the classes are needed.
@@ -132,7 +146,7 @@ def literal_of(value: Any) -> object:
         NotConstant: it is none.
     """
     match value:
-        case Tensor() if not value.is_quantized:
+        case Tensor() if not (value.is_quantized or value.is_sparse or value.is_sparse_csr):
             return TensorLiteral(shown(value), value.dtype)
         case device():
             return Device(str(value))

@@ -46,13 +46,14 @@ def freeze(
 
     Raises:
         GuardError: not a scripted module, one in training mode, or an unknown name.
+        AttributeError: a frozen one, which has no `training`, unless `eval()` has set it.
     """
     if not isinstance(mod, RecursiveScriptModule):
         raise GuardError(
             "Freezing expects a ScriptModule as input. Please use torch.jit.script or "
             "torch.jit.trace to script your 'nn.Module'."
         )
-    if mod._script_object.attributes.get("training", False):
+    if mod.training:
         raise GuardError(
             "Freezing is currently only implemented for modules in eval mode. Please call .eval() "
             "on your module before freezing."
@@ -67,8 +68,8 @@ def run_frozen_optimizations(
 ) -> None:
     """Optimise the methods of a frozen module in place.
 
-    Dropout that is off is removed; with `optimize_numerics`, batch norms, sums and products with
-    constants are folded into convolutions and linear layers.
+    Dropout that is off is removed; with `optimize_numerics`, batch norms are folded into
+    convolutions and linear layers, and sums and products with constants into convolutions.
 
     Raises:
         AttributeError: the module has no such method.

@@ -60,15 +60,22 @@ class _Layer:
         return factor.reshape(-1, *[1] * (self.weight.ndim - 1))
 
 
-def fold_into_layers(function: ts.FuncOp) -> bool:
-    """Fold what follows layers; whether anything was folded."""
+def fold_into_layers(function: ts.FuncOp, for_native: bool = True) -> bool:
+    """Fold what follows layers; whether anything was folded.
+
+    Args:
+        for_native: also sums and products behind linear layers, and behind a convolution whose
+            shape is asked for elsewhere; else what PyTorch's freezing folds.
+    """
     changed = False
     for op in list(walk_ops(function)):
         if not isinstance(op, ts.OperatorOp) or op.parent is None:
             continue
         fold = _FOLDS.get(op.schema.data)
-        layer = _layer(op.arguments[0]) if fold is not None else None
+        layer = _layer(op.arguments[0], for_native) if fold is not None else None
         if fold is None or layer is None:
+            continue
+        if not for_native and not layer.rank and fold is not _batch_norm:
             continue
         found = fold(op, layer)
         if found is not None:
@@ -77,11 +84,12 @@ def fold_into_layers(function: ts.FuncOp) -> bool:
     return changed
 
 
-def _layer(value: SSAValue) -> _Layer | None:
+def _layer(value: SSAValue, shape_may_be_read: bool) -> _Layer | None:
     op = value.owner
     if not isinstance(op, ts.OperatorOp) or op.schema.data not in _LAYERS:
         return None
-    if sum(not _reads_shape(use.operation) for use in value.uses) != 1:
+    may_read = shape_may_be_read or op.schema.data == "aten::linear"
+    if sum(not (may_read and _reads_shape(use.operation)) for use in value.uses) != 1:
         return None
     if op.schema.data in _TRANSPOSABLE and not is_constant(op.arguments[6], False):
         return None

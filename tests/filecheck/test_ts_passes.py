@@ -59,7 +59,7 @@ def in_order(text: str, *fragments: str) -> None:
 
 def folded(made: ts.FuncOp) -> ts.FuncOp:
     interpreter = Interpreter(made.parent_op())  # type: ignore[arg-type]  # the module
-    optimize(made, interpreter, optimize_numerics=False)
+    optimize(made, interpreter, optimize_numerics=False, for_native=True)
     return made
 
 
