@@ -100,12 +100,17 @@ class VisionTransformer(nn.Module):  # type: ignore[misc, name-defined]  # of on
 
 
 IMAGE_MODELS: tuple[Workload, ...] = (
-    *(model(f"MLP 784-512-512-10, batch {n}", mlp, normal((n, 784))) for n in (1, 8, 64)),
     *(
-        model(f"{name}, batch {n}", build, normal((n, 3, 224, 224)))
-        for name, build in (
-            ("ResNet-18", resnet18), ("MobileNetV2", mobilenet_v2), ("ViT-tiny", VisionTransformer),
+        model(f"MLP 784-512-512-10, batch {n}", mlp, normal((n, 784)), n * 1.337e6)
+        for n in (1, 8, 64)
+    ),
+    *(
+        model(f"{name}, batch {n}", build, normal((n, 3, 224, 224)), n * flops)
+        for name, build, flops in (
+            ("ResNet-18", resnet18, 3.628e9),
+            ("MobileNetV2", mobilenet_v2, 0.602e9),
+            ("ViT-tiny", VisionTransformer, 2.511e9),
         )
         for n in (1, 8)
     ),
-)  # fmt: skip
+)

@@ -47,14 +47,14 @@ def workload(name: str, program: Callable[..., Any], make: Any, *peers: Any) -> 
     return Workload(name, lambda: program, make, *peers)
 
 
-def model(name: str, build: Callable[[], Any], make: Any) -> Workload:
-    """A row of a model with random weights."""
+def model(name: str, build: Callable[[], Any], make: Any, flops: float) -> Workload:
+    """A row of a model with random weights; `kernels.py` counts the operations of a call."""
 
     def seeded() -> Any:
         lib.manual_seed(0)
         return build().eval()
 
-    return Workload(name, seeded, make)
+    return Workload(name, seeded, make, flops=flops)
 
 
 def normal(*shapes: tuple[int, ...], dtype: str = "f4") -> Callable[[np.random.Generator], Any]:
