@@ -31,6 +31,8 @@ NOT_BOOL = {
     "corrcoef": _NO_COVARIANCE,
     "cov": _NO_COVARIANCE,
     "cross": "cross",
+    "cumprod": "cumprod_out_cpu",
+    "cumsum": "cumsum_out_cpu",
     "cumulative_trapezoid.dx": _NO_SAMPLES.format("cumulative_trapezoid", "`y`"),
     "cumulative_trapezoid.x": _NO_SAMPLES.format("cumulative_trapezoid", "`x` or `y`"),
     "dist": _NO_DIFFERENCE,

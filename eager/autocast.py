@@ -52,6 +52,15 @@ _POLICY = {
 """Name of an operator to the dtype it takes; others take what they are given."""
 
 
+_ENDS_SHORT = frozenset(("corrcoef", "cov", "linalg_pinv"))
+"""Operators without a policy that PyTorch composes of others, the last a product of matrices."""
+
+
+def ends_short(found: Schema, bound: tuple[Any, ...]) -> bool:
+    """Whether the result of an operator that takes any dtype comes in the short one."""
+    return found.base_name in _ENDS_SHORT and bool(_dtypes(bound))
+
+
 def _einsum_contracts(equation: str, *_: Any) -> bool:
     """Whether two operands share a label that the result lacks: else it is no product of
     matrices."""

@@ -53,7 +53,8 @@ def refusal(
             value, where = kwargs[argument.name], ""
         elif argument in missing:
             shown = ", ".join(f'"{_shown(a)}"' for a in missing)
-            return f"{name}() missing {len(missing)} required positional arguments: {shown}"
+            ending = "s" if len(missing) == 1 else ""  # the wrong way round in PyTorch, too
+            return f"{name}() missing {len(missing)} required positional argument{ending}: {shown}"
         else:
             continue
         if not takes(argument, value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorscript.base.dtypes import int64, promote_types
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
 from .dispatch import call, call_overload, store
@@ -137,6 +138,7 @@ def unravel_index(indices: Any, shape: Any) -> Any:
         raise ArgumentError(
             f"expected 'shape' to be int or sequence of ints, but got {type(shape)}"
         )
+    promote_types(indices.dtype, int64)
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if (odd := next((n for n in sizes if not isinstance(n, int)), None)) is not None:
         raise ArgumentError(f"expected 'shape' sequence to only contain ints, but got {type(odd)}")

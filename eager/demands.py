@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_
+from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bfloat16, bool_
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
@@ -356,7 +356,47 @@ def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -
         raise unimplemented(_ROUNDED[rounding_mode], dtype)
 
 
+def _addmv(self: Any, mat: Any, vec: Any, *_: Any) -> None:
+    ranks = array(mat).ndim, array(vec).ndim, array(self).ndim
+    require(
+        ranks[:2] == (2, 1) and ranks[2] <= 1,
+        "vector + matrix @ vector expected, got {2}, {0}, {1}".format(*ranks),
+    )
+
+
+def _mv(self: Any, vec: Any) -> None:
+    ranks = array(self).ndim, array(vec).ndim
+    require(ranks == (2, 1), f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}")
+
+
+def _normal(deviation: int) -> Demand:
+    def check(*bound: Any) -> None:
+        require(
+            not bound[deviation].dtype.is_complex,
+            "normal expects standard deviation to be non-complex",
+        )
+
+    return check
+
+
+def _bincount(self: Any, *_: Any) -> None:
+    if self.dtype is bfloat16:
+        raise unimplemented("bincount_cpu", bfloat16)
+
+
+def _reduced_mean(
+    self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+) -> None:
+    if reduce == "mean" and self.dtype is bool_:
+        raise unimplemented("scatter_gather_tensor_cpu_reduce_mean", bool_)
+
+
 DEMANDS: dict[str, Demand] = {
+    **each(_addmv, "addmv", "addmv_"),
+    **each(_mv, "mv"),
+    **each(_normal(1), "normal.Tensor_Tensor", "normal.float_Tensor"),
+    **each(_bincount, "bincount"),
+    **each(_reduced_mean, "scatter_reduce.two", "scatter_reduce_.two"),
     **WRITTEN,
     **FILLED,
     **CLASSES,

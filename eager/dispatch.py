@@ -29,7 +29,7 @@ from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
 
-from .autocast import autocast, cast_arguments
+from .autocast import autocast, cast_arguments, ends_short
 from .binding import resolve
 from .caution import warn
 from .demands import DEMANDS
@@ -88,9 +88,13 @@ def call_overload(full_name: str, bound: tuple[Any, ...]) -> Any:
 
 
 def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
-    if MODES.autocast_enabled and (fit := cast_arguments(found, bound, _cast)) is not None:
-        with autocast("cpu", enabled=False):
-            return _run(found, fit)
+    if MODES.autocast_enabled:
+        if (fit := cast_arguments(found, bound, _cast)) is not None:
+            with autocast("cpu", enabled=False):
+                return _run(found, fit)
+        if ends_short(found, bound):
+            with autocast("cpu", enabled=False):
+                return _cast(_run(found, bound), MODES.autocast_dtype)
     if (tracer := active_tracer()) is None:
         return _computed(found, bound)
     with traced_by(None):

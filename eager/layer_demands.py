@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.errors import DimensionError
+from tensorscript.base.cpp_names import legacy_name
+from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, int32, int64
+from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.operand_dtypes import unimplemented
 
 from .demand import Demand, Ints, each, require, size_of, sizes_of
 from .kernels.shapes import normal_dim
@@ -155,6 +158,11 @@ def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
 
 # -- embeddings -----------------------------------------------------------------------------------
 def _renormed(self: Any, indices: Any, *_: Any) -> None:
+    require(
+        self.dtype.is_floating_point or self.dtype.is_complex,
+        "norm(): input dtype should be either floating point or complex. Got "
+        f"{self.dtype.word} instead.",
+    )
     found, sizes = array(indices), sizes_of(self)
     outside = found[(found < -sizes[0]) | (found >= sizes[0])]
     if outside.size:
@@ -164,7 +172,28 @@ def _renormed(self: Any, indices: Any, *_: Any) -> None:
         )
 
 
+def _places(indices: Any, of: str) -> None:
+    require(
+        indices.dtype in (int32, int64),
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: "
+        f"Long, Int; but got {legacy_name(indices.dtype)} instead (while checking arguments for "
+        f"{of})",
+    )
+
+
+def _embedded(weight: Any, indices: Any, *_: Any) -> None:
+    require(array(weight).ndim == 2, "'weight' must be 2-D")
+    _places(indices, "embedding")
+
+
 def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
+    _places(indices, "embedding_bag")
+    require(
+        weight.dtype.is_floating_point,
+        "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, "
+        f"BFloat16, Float, Double; but got {legacy_name(weight.dtype)} instead (while checking "
+        "arguments for embedding_bag)",
+    )
     starts = array(offsets)
     require(
         not starts.size or starts[0] == 0,
@@ -173,7 +202,31 @@ def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
     )
 
 
+def _dropped(bool_becomes: DType) -> Demand:
+    """Elements are multiplied in place by random numbers of their own dtype, which are divided."""
+
+    def check(input: Any, p: float, train: bool) -> None:
+        if not train or p in (0.0, 1.0) or input.dtype.is_floating_point:
+            return
+        if input.dtype.is_complex or input.dtype in WIDE_UNSIGNED:
+            raise unimplemented("bernoulli_scalar_cpu_", input.dtype)
+        target = bool_becomes if input.dtype is bool_ else input.dtype
+        raise OperatorError(
+            f"result type Float can't be cast to the desired output type {target.word}"
+        )
+
+    return check
+
+
 LAYERS: dict[str, Demand] = {
+    **each(_dropped(bool_), "dropout", "dropout_", "feature_dropout", "feature_dropout_"),
+    **each(
+        _dropped(int64),
+        "alpha_dropout",
+        "alpha_dropout_",
+        "feature_alpha_dropout",
+        "feature_alpha_dropout_",
+    ),
     **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     **each(_pixel_shuffle, "pixel_shuffle"),
     **each(_pixel_unshuffle, "pixel_unshuffle"),
@@ -181,6 +234,7 @@ LAYERS: dict[str, Demand] = {
     **each(_col2im, "col2im"),
     **each(_unflatten, "unflatten.int"),
     **each(_bilinear, "bilinear"),
+    **each(_embedded, "embedding"),
     **each(_renormed, "embedding_renorm_"),
     **each(_bags, "embedding_bag", "embedding_bag.padding_idx", "_embedding_bag"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 
@@ -148,6 +148,3 @@ class TensorOperators(TensorBase):
                 "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
             )
         return self._asked("bitwise_not")
-
-    def __round__(self, digits: SupportsIndex = 0) -> Any:
-        return self._asked("round", decimals=int(digits)) if digits else self._asked("round")

@@ -16,17 +16,7 @@ def _convolution(n: int) -> Demand:
         self: Any, weight: Any, bias: Any = None, stride: Ints = (1,), padding: Any = (0,),
         dilation: Ints = (1,), groups: int = 1,
     ) -> None:  # fmt: skip
-        sizes, given = sizes_of(weight), sizes_of(self)
-        words = {3: "three", 4: "four", 5: "five"}
-        if n == 1:
-            require(len(sizes) >= 3, "weight should have at least three dimensions")
-        if len(sizes) != n + 2:
-            raise OperatorError(
-                f"Expected {len(sizes)}-dimensional input for {len(sizes)}-dimensional weight"
-                f"{sizes}, but got {len(given)}-dimensional input of size {given} instead"
-                if len(sizes) >= 3
-                else f"weight should have at least {words[n + 2]} dimensions"
-            )
+        _convolution_ranks(n, f"conv{n}d", sizes_of(self), sizes := sizes_of(weight), stride)
         require(groups > 0, "non-positive groups is not supported")
         require(
             sizes[0] >= groups,
@@ -46,6 +36,36 @@ def _convolution(n: int) -> Demand:
             )
         else:
             require(min(padding) >= 0, "negative padding is not supported")
+
+    return check
+
+
+def _convolution_ranks(n: int, name: str, given: Ints, sizes: Ints, stride: Ints) -> None:
+    """Of the input and of the weight, in the order in which PyTorch meets them."""
+    require(
+        len(given) in (n + 1, n + 2),
+        f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of "
+        f"size: {given}",
+    )
+    require(len(sizes) >= 3, "weight should have at least three dimensions")
+    if len(sizes) == n + 2:
+        return
+    if n > 1:
+        raise OperatorError(
+            f"expected stride to be a single integer value or a list of {len(sizes) - 2} values to "
+            f"match the convolution dimensions, but got stride={list(stride)}"
+        )
+    batch = [1] * (n + 2 - len(given))
+    raise OperatorError(
+        f"Expected {len(sizes)}-dimensional input for {len(sizes)}-dimensional weight {sizes}, but "
+        f"got {n + 2}-dimensional input of size {[*batch, *given]} instead"
+    )
+
+
+def _transposed_convolution(n: int) -> Demand:
+    def check(self: Any, weight: Any, bias: Any, stride: Ints, *_: Any) -> None:
+        name = f"conv_transpose{n}d"
+        _convolution_ranks(n, name, sizes_of(self), sizes_of(weight), stride)
 
     return check
 
@@ -231,6 +251,8 @@ def _aligned(
 WINDOWS: dict[str, Demand] = {
     **each(_line("avg_pool1d"), "avg_pool1d"),
     **{f"aten::conv{n}d{form}": _convolution(n) for n in (1, 2, 3) for form in ("", ".padding")},
+    **{f"aten::conv_transpose{n}d{'' if n == 1 else '.input'}": _transposed_convolution(n)
+       for n in (1, 2, 3)},
     **{f"aten::{name}": _adaptive(name, n) for n in (1, 2, 3)
        for name in (f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d")},
     **each(_max_pool1d, "max_pool1d", "max_pool1d_with_indices"),

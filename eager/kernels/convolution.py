@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorscript.base.errors import OperatorError
 
-from ..storage import Array, compute, wrap
+from ..storage import Array, array, compute, make, wrap
 from .window import padded, spread, windows
 
 Kernel = Callable[..., Any]
@@ -172,12 +172,31 @@ def col2im(self: Any, output_size: Ints, kernel: Ints, dilation: Ints, padding: 
     return wrap(out[..., p[0] : sizes[0] - p[0], p[1] : sizes[1] - p[1]], self.dtype)
 
 
+def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """Time first, channels last: x (T, B, C), w (K, C, O) -> (T', B, O).
+
+    Raises:
+        OperatorError: an operand has another rank.
+    """
+    for t, role, dims in (
+        (self, "Input", "time, batch, in_channel"),
+        (weight, "Weight tensor", "kernel_width, in_channels, out_channels"),
+    ):
+        if array(t).ndim != 3:
+            raise OperatorError(f"{role} must have 3 dims: {dims}" + "." * (role != "Input"))
+    image = make(array(self).transpose(1, 2, 0), self.dtype)
+    kernel = make(array(weight).transpose(2, 1, 0), weight.dtype)
+    out = conv(image, kernel, bias, [1], [pad], [1], 1)
+    return make(np.ascontiguousarray(array(out).transpose(2, 0, 1)), out.dtype)
+
+
 KERNELS: dict[str, Kernel] = {
     "aten::_convolution": convolution,
     "aten::_convolution.deprecated": convolution,
     "aten::convolution": convolution,
     "aten::_convolution_mode": conv_named,
     "aten::conv1d": conv,
+    "aten::conv_tbc": conv_tbc,
     "aten::conv2d": conv,
     "aten::conv3d": conv,
     "aten::conv1d.padding": conv_named,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.operand_dtypes import demand_of
 
 from ..storage import Array, cast, promoted, sum_dtype, wrap
 
@@ -108,6 +109,12 @@ def _summed_alone(inputs: list[list[int]], output: list[int]) -> bool:
     return any(seen.count(x) == 1 and x not in output for x in seen)
 
 
+def _contracts(inputs: list[list[int]], output: list[int]) -> bool:
+    """Whether operands share a label that is summed, as a product of matrices does it."""
+    seen = [x for labels in inputs for x in set(labels)]
+    return any(seen.count(x) > 1 and x not in output for x in seen)
+
+
 def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
     if not tensors:
         raise OperatorError("einsum(): must provide at least one operand")
@@ -124,6 +131,8 @@ def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
               for k, (term, a) in enumerate(zip(terms, arrays, strict=True))]  # fmt: skip
     output = _output(right if arrow else None, inputs)
     _check_sizes(arrays, inputs)
+    if _contracts(inputs, output) and (demand := demand_of("aten::bmm")):
+        demand.check((dtype,))
     numbers = {label: n for n, label in enumerate(dict.fromkeys(x for t in inputs for x in t))}
     operands: list[Any] = []
     for a, labels in zip(arrays, inputs, strict=True):

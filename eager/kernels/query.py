@@ -105,6 +105,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::sym_size.int": size_at,
     "aten::stride": strides,
     "aten::stride.int": lambda self, dim: strides(self)[normal_dim(dim, array(self).ndim)],
+    "aten::get_device": lambda self: -1,
     "aten::numel": lambda self: array(self).size,
     "aten::element_size": lambda self: self.element_size(),
     "aten::storage_offset": lambda self: self.storage_offset(),

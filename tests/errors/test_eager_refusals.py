@@ -53,6 +53,33 @@ RUNTIME: list[tuple[str, Call]] = [
     ("start must be an 0-dim integral Tensor", lambda: ts.ones(3).narrow(0, ts.ones(()), 1)),
     ("more than one element of the written-to tensor refers to a single memory location",
      lambda: ts.add(ts.ones(3), 1, out=ts.zeros(1).expand(3))),
+    (r"vector \+ matrix @ vector expected, got 1, 2, 2",
+     lambda: ts.mv(ts.ones(2, 2), ts.ones(2, 2))),
+    (r"vector \+ matrix @ vector expected, got 2, 2, 1",
+     lambda: ts.addmv(ts.ones(2, 2), ts.ones(2, 2), ts.ones(2))),
+    (r"Expected 3D \(unbatched\) or 4D \(batched\) input to conv_transpose2d, but got input of "
+     r"size: \[3, 3\]", lambda: F.conv_transpose2d(ts.ones(3, 3), ts.ones(1, 1, 2, 2))),
+    ("a list of 1 values to match the convolution dimensions, but got stride=",
+     lambda: F.conv2d(ts.ones(1, 3, 3), ts.ones(1, 1, 2))),
+    ("Input must have 3 dims: time, batch, in_channel",
+     lambda: ts.conv_tbc(ts.ones(3, 3), ts.ones(1, 1, 2), ts.ones(2))),
+    ("argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+     "torch.FloatTensor", lambda: F.embedding(ts.ones(2), ts.ones(2, 2))),
+    ("argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
+     "Double; but got CPUBoolType",
+     lambda: F.embedding_bag(ts.tensor([[0]]), ts.ones(2, 2, dtype=ts.bool))),
+    ("result type Float can't be cast to the desired output type Long",
+     lambda: F.dropout(ts.tensor([1, 2]))),
+    ("normal expects standard deviation to be non-complex",
+     lambda: ts.normal(0.0, ts.ones(2, dtype=ts.complex64))),
+    ("\"reflection_pad1d\" not implemented for 'Bool'",
+     lambda: F.pad(ts.tensor([[True, False]]), (1, 1), mode="reflect")),
+    ("\"bmm\" not implemented for 'Bool'",
+     lambda: ts.einsum("i,i->", ts.tensor([True]), ts.tensor([True]))),
+    ("\"cumsum_out_cpu\" not implemented for 'Bool'",
+     lambda: ts.ones(2).cumsum(0, dtype=ts.bool)),
+    ("\"scatter_gather_tensor_cpu_reduce_mean\" not implemented for 'Bool'",
+     lambda: ts.tensor([True]).scatter_reduce(0, ts.tensor([0]), ts.tensor([True]), "mean")),
 ]  # fmt: skip
 
 

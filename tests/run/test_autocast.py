@@ -208,3 +208,11 @@ def test_labels() -> None:
             return x + 1
 
     assert run(ts.ones(1)).tolist() == [2]
+
+
+def test_composites_that_end_in_a_product_answer_in_the_short_dtype() -> None:
+    x = ts.tensor([[1.0, 2.0, 4.0], [3.0, 1.0, 0.0]])
+    with ts.autocast("cpu"):
+        found = ts.cov(x), ts.corrcoef(x), ts.linalg.pinv(x), ts.cov(x.double())
+    assert [f.dtype for f in found] == [ts.bfloat16] * 3 + [ts.float64]
+    assert ts.equal(found[0], ts.cov(x).bfloat16())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tensorscript as ts
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.eager.dispatch import call_overload
@@ -210,3 +211,11 @@ def test_weights_are_none_unless_asked_for() -> None:
     )
     assert isinstance(out, TensorBase)
     assert weights is None
+
+
+def test_conv_tbc_is_conv1d_with_time_first() -> None:
+    x, w = from_numpy(np.arange(24.0).reshape(4, 2, 3)), from_numpy(np.ones((2, 3, 2)))
+    bias = from_numpy(np.ones(2))
+    found = ts.conv_tbc(x, w, bias, 1)
+    plain = ts.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=1)
+    assert ts.equal(found, plain.permute(2, 0, 1))

@@ -326,7 +326,8 @@ def gaussian_nll_loss(
             var = ts.unsqueeze(var, -1)
         elif not _is_one_along_one_dimension(input.size(), var.size()):
             raise ValueError("var is of incorrect size")
-    var = ts.clamp(var, min=eps)
+    var = var.clone()
+    var.clamp_(min=eps)
     loss = 0.5 * (ts.log(var) + (input - target) ** 2 / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
