@@ -134,7 +134,7 @@ def keep_mask(shape: tuple[int, ...], p: float) -> Array:
     if not 0 <= p <= 1:
         raise OperatorError(f"dropout probability has to be between 0 and 1, but got {p}")
     count = int(np.prod(shape, dtype=np.int64))
-    return np.asarray(DEFAULT_GENERATOR.uniform(count, True) >= p).reshape(shape)
+    return np.asarray(DEFAULT_GENERATOR.uniform(count, True) < 1 - p).reshape(shape)
 
 
 def _dropped(x: Array, p: float, mask_shape: tuple[int, ...]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.cpp_names import cpp_name
-from tensorscript.base.dtypes import DType, bool_, float64, int64
+from tensorscript.base.dtypes import DType, bool_, float64, int64, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
@@ -19,7 +19,12 @@ Kernel = Callable[..., Any]
 
 
 def _draw(kind: str, shape: Sequence[int], dtype: DType, generator: Generator | None) -> Array:
-    """`kind` is "uniform" or "normal"."""
+    """`kind` is "uniform" or "normal"; complex numbers have a draw for each part, normal ones half
+    of the variance each."""
+    if dtype.is_complex:
+        parts = _draw(kind, (*shape, 2), real_dtype(dtype), generator)
+        scale = np.sqrt(0.5) if kind == "normal" else 1.0
+        return np.asarray((parts[..., 0] + 1j * parts[..., 1]) * scale)
     source = generator or DEFAULT_GENERATOR
     count = int(np.prod(shape, dtype=np.int64))
     found: Array = getattr(source, kind)(count, dtype is float64)
@@ -151,7 +156,7 @@ def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, generator: Any =
 def _geometric(u: Array, p: float) -> Array:
     if not 0 < p < 1:
         raise OperatorError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return np.asarray(np.ceil(np.log1p(-u) / np.log1p(-p)).clip(1))
+    return np.asarray(np.ceil(np.log(u) / np.log1p(-p)).clip(1))
 
 
 def _cauchy(u: Array, median: float, sigma: float) -> Array:
@@ -210,7 +215,7 @@ def bernoulli_p(self: Any, p: float, generator: Any = None) -> Any:
 
 def bernoulli(self: Any, generator: Any = None) -> Any:
     chances = _chances(self)
-    return wrap(_draw("uniform", chances.shape, float64, generator) < chances, self.dtype)
+    return wrap(_draw("uniform", chances.shape, self.dtype, generator) < chances, self.dtype)
 
 
 def _chances(p: Any) -> Array:
@@ -221,8 +226,10 @@ def _chances(p: Any) -> Array:
 
 
 def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
-    chance = _chances(p) if hasattr(p, "dtype") else _chance(p)
-    return _store(self, _draw("uniform", array(self).shape, float64, generator) < chance)
+    is_tensor = hasattr(p, "dtype")
+    chance = _chances(p) if is_tensor else _chance(p)
+    drawn = _draw("uniform", array(self).shape, p.dtype if is_tensor else float64, generator)
+    return _store(self, drawn < chance)
 
 
 def random_(self: Any, low: int, high: int | None, generator: Any = None) -> Any:

@@ -128,7 +128,7 @@ def _checked(row: Row, message: str, test: Callable[..., Expr]) -> Row:
 def _bernoulli(b: Builder, x: Tensor, generator: Value = None, *_: Value) -> Tensor:
     _default(b, generator)
     _check_chances(b, x)
-    drawn = _drawn(b, uniform, x.shape, float64)
+    drawn = _drawn(b, uniform, x.shape, x.dtype)
     return b.pointwise(lambda u, p: binary("lt", u, p), drawn, x, dtype=x.dtype, compute=float64)
 
 
@@ -152,7 +152,7 @@ def _bernoulli_p(
         if isinstance(p, Expr):
             inside = binary("and", binary("ge", p, 0), binary("le", p, 1))
         b.check(inside, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    drawn = _drawn(b, uniform, x.shape, float64)
+    drawn = _drawn(b, uniform, x.shape, p.dtype if isinstance(p, Tensor) else float64)
     return b.pointwise(lambda u, q: binary("lt", u, q), drawn, p, dtype=x.dtype, compute=float64)
 
 
@@ -207,7 +207,7 @@ def _by_channel(x: Tensor) -> list[Expr]:
 
 def _keep_mask(b: Builder, shape: Value, p: float) -> Tensor:
     drawn = _drawn(b, uniform, shape, float64)
-    return b.pointwise(lambda u: binary("ge", u, p), drawn, dtype=bool_, compute=float64)
+    return b.pointwise(lambda u: binary("lt", u, 1 - p), drawn, dtype=bool_, compute=float64)
 
 
 def _dropout(by_channel: bool) -> Row:
@@ -368,7 +368,7 @@ RANDOM: Rows = {
         _with_parameters(
             uniform,
             lambda u, p: binary(
-                "max", call("ceil", call("log1p", -u) / call("log1p", -p)), const(1, u.dtype)
+                "max", call("ceil", call("log", u) / call("log1p", -p)), const(1, u.dtype)
             ),
             1,
         ),
