@@ -299,39 +299,3 @@ def _constant(value: object, enum: Callable[[EnumRef], Any]) -> Any:
         case EnumRef():
             return enum(value)
     return value
-
-
-def fill_defaults(
-    names: Sequence[str],
-    defaults: Mapping[str, Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    declaration: str,
-) -> list[Any]:
-    """Positional and keyword arguments as one value per name.
-
-    Raises:
-        GuardError: too many, missing or unknown arguments, in TorchScript's words.
-    """
-    function = declaration.partition("(")[0]
-    if len(args) > len(names):
-        raise GuardError(
-            f"{function}() expected at most {len(names)} argument(s) but received "
-            f"{len(args) + len(kwargs)} argument(s). Declaration: {declaration}"
-        )
-    values: dict[str, Any] = dict(zip(names, args, strict=False))
-    for name, value in kwargs.items():
-        if name not in names:
-            raise GuardError(f"{function}() has no argument {name!r}. Declaration: {declaration}")
-        if name in values:
-            raise GuardError(f"{function}() got {name!r} twice. Declaration: {declaration}")
-        values[name] = value
-    for name in names:
-        if name not in values:
-            if name not in defaults:
-                raise GuardError(
-                    f"{function}() is missing value for argument {name!r}. "
-                    f"Declaration: {declaration}"
-                )
-            values[name] = defaults[name]
-    return [values[name] for name in names]

@@ -6,11 +6,13 @@ Tensors inside of containers are the specialiser's to judge.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.ir import Attribute
 
+from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -28,21 +30,38 @@ from tensorscript.dialects.ts.types import (
     UnionType,
 )
 from tensorscript.eager.foreign import is_foreign_tensor
-from tensorscript.frontends.script.signature import Formal, Signature
+from tensorscript.frontends.script.signature import NO_DEFAULT, Formal, Signature
 
 from .arguments import is_array, tensor_of
-from .jit.boundary import Classes, match_argument
+from .jit.boundary import Classes, arranged, match_argument
 
 _CLASSES = Classes()
 
 
 def schema_of(function: FuncOp, name: str, skip: int) -> Signature:
     """The signature of a function of `ts`, without its first `skip` arguments (`self`)."""
+    rows = zip(function.argument_names, function.block.args, function.defaults, strict=True)
     formals = [
-        Formal(argument.data, value.type)
-        for argument, value in zip(function.argument_names, function.block.args, strict=True)
+        Formal(
+            name.data,
+            argument.type,
+            default.data if isinstance(default, ValueAttr) else NO_DEFAULT,
+        )
+        for name, argument, default in rows
     ]
     return Signature(name, tuple(formals[skip:]), (function.return_type,))
+
+
+def call_values(
+    schema: Signature, defaults: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[Any]:
+    """One value per argument, as it was given or the default by name.
+
+    Raises:
+        GuardError: too many, missing or unknown arguments, in TorchScript's words.
+    """
+    given = arranged(schema, args, kwargs)
+    return [defaults[formal.name] if v is NO_DEFAULT else v for formal, v in given]
 
 
 def _of_numbers(type_: Attribute) -> bool:

@@ -24,7 +24,8 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ScalarSpec, Seque
 from tensorscript.lowering.ts_to_tg.specs import TensorSpec as LoweredTensorSpec
 
 from . import specs
-from .arguments import Taking, bind, fill_defaults
+from .arguments import Taking, bind
+from .convert import call_values
 from .function import CompiledFunction
 
 _SCALARS = {"int": (INT, int64), "float": (FLOAT, float64), "bool": (BOOL, bool_)}
@@ -97,7 +98,7 @@ def argument_specs(function: CompiledFunction, examples: Sequence[Any]) -> list[
         GuardError: too many or missing inputs, or a spec that is not of the argument's type.
     """
     program = function.program
-    values = fill_defaults(program.names, program.defaults, examples, {}, function.declaration)
+    values = call_values(function.schema, program.defaults, examples, {})
     return [_argument(function, at, v) for at, v in enumerate(values)]
 
 

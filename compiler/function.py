@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorscript.backends.cpu.signature import Signature
-from tensorscript.base.errors import NotCompilable, OperatorError, ScriptError, UserError
+from tensorscript.base.errors import (
+    GuardError,
+    NotCompilable,
+    OperatorError,
+    ScriptError,
+    UserError,
+)
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
@@ -28,9 +34,9 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, ListSpec
 from tensorscript.runtime.values import ScriptObject
 
 from . import late
-from .arguments import Bound, Taking, bind, fill_defaults, rebuild, tensor_of, wrapper
+from .arguments import Bound, Taking, bind, rebuild, tensor_of, wrapper
 from .collecting import uncollected
-from .convert import convert, schema_of
+from .convert import call_values, convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
 from .jit.boundary import to_python
 from .jit.failure import script_failure
@@ -131,15 +137,14 @@ class CompiledFunction:
             self._known.gradients = MODES.grad_enabled
         values = list(args)
         if kwargs or len(args) != len(self._names):
-            values = fill_defaults(
-                self._names, self.program.defaults, args, kwargs, self.declaration
-            )
-        bound = bind(self._names, values, self._taking)
+            values = call_values(self.schema, self.program.defaults, args, kwargs)
+        try:
+            bound = bind(self._names, values, self._taking)
+        except GuardError:
+            self._converted(values)  # tells more, if the type is not the argument's
+            raise
         if bound.key not in self._known:
-            values = [
-                convert(self.schema, at, value, self.program.classes)
-                for at, value in enumerate(values)
-            ]
+            values = self._converted(values)
             bound = bind(self._names, values, self._taking)
         try:
             found = self._found(bound)
@@ -153,6 +158,11 @@ class CompiledFunction:
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch
         return self._run(found, bound, values)
+
+    def _converted(self, values: Sequence[Any]) -> list[Any]:
+        """The values as the schema wants them."""
+        classes = self.program.classes
+        return [convert(self.schema, at, value, classes) for at, value in enumerate(values)]
 
     def _failed(self, error: UserError, *arguments: Any) -> Any:
         """Raise what native code failed with that is called with the program's arguments."""

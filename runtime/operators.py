@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cmp_to_key
+from functools import cmp_to_key
 from typing import Any
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.schema import schema
+from tensorscript.base.given import missing_tensor
 from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.ops import OperatorOp
@@ -27,12 +27,6 @@ from .said import warn
 from .values import ScriptObject
 
 
-@cache
-def _tensors_of(name: str) -> tuple[int, ...]:
-    """The places of an operator's arguments that have to be tensors."""
-    return tuple(at for at, a in enumerate(schema(name).arguments) if a.type.kind == "Tensor")
-
-
 def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any:
     """The result of an operator; a tuple of them if it has several.
 
@@ -44,12 +38,8 @@ def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any
         arguments = _autocast(i.autocast, op, arguments)
     if special := _SPECIAL.get(name.partition(".")[0]):
         return special(i, arguments, op)
-    for at in _tensors_of(name):
-        if arguments[at] is None:
-            raise OperatorError(
-                "Expected a proper Tensor but got None (or an undefined Tensor in C++) for "
-                f"argument #{at} '{schema(name).arguments[at].name}'"
-            )
+    if (message := missing_tensor(name, arguments)) is not None:
+        raise OperatorError(message)
     return encode(call_overload(name, decode(name, arguments)))
 
 

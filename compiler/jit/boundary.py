@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -48,7 +48,7 @@ from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.python_names import python_constant
-from tensorscript.frontends.script.signature import Formal, Signature, signature_text
+from tensorscript.frontends.script.signature import NO_DEFAULT, Formal, Signature, signature_text
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .references import Reference
@@ -384,8 +384,24 @@ def match_arguments(
     Raises:
         GuardError: too many, missing, unknown or mistyped arguments, in TorchScript's words.
     """
+    return [
+        default(formal)
+        if value is NO_DEFAULT
+        else match_argument(value, formal, at, signature, classes)
+        for at, (formal, value) in enumerate(arranged(signature, args, kwargs))
+    ]
+
+
+def arranged(
+    signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[Formal, Any]]:
+    """The arguments of a signature with what a call gives for them; NO_DEFAULT where that is
+    nothing and the argument has a default.
+
+    Raises:
+        GuardError: too many, missing or unknown arguments, in TorchScript's words.
+    """
     _check_count(signature, len(args), len(kwargs))
-    out: list[Any] = []
     for at, formal in enumerate(signature.arguments):
         if at < len(args) and formal.name in kwargs:
             raise GuardError(
@@ -393,11 +409,11 @@ def match_arguments(
                 f"Schema: {signature_text(signature)}"
             )
         if at < len(args):
-            out.append(match_argument(args[at], formal, at, signature, classes))
+            yield formal, args[at]
         elif formal.name in kwargs:
-            out.append(match_argument(kwargs[formal.name], formal, at, signature, classes))
+            yield formal, kwargs[formal.name]
         elif formal.has_default:
-            out.append(default(formal))
+            yield formal, NO_DEFAULT
         else:
             raise GuardError(
                 f"{signature.name}() is missing value for argument '{formal.name}'. "
@@ -410,7 +426,6 @@ def match_arguments(
             f"Unknown keyword argument '{unknown}' for operator '{signature.name}'. "
             f"Schema: {signature_text(signature)}"
         )
-    return out
 
 
 def _check_count(signature: Signature, positional: int, named: int) -> None:

@@ -11,6 +11,7 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.graph_parser import parse_graph
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.frontends.script.link import Linkable
+from tensorscript.frontends.script.signature import NO_DEFAULT
 from tensorscript.runtime.interpreter import Interpreter
 
 from .callables import Entry, ScriptFunction
@@ -55,7 +56,9 @@ def create_function_from_graph(qualname: str, graph: Graph) -> ScriptFunction:
     ]
     module = ModuleOp([*others, copied])
     linked = replace(classes, linkable=lambda: Linkable(module, {}))
-    signature = schema_of(copied, qualname, 0)
+    found = schema_of(copied, qualname, 0)
+    formals = (replace(formal, default=NO_DEFAULT) for formal in found.arguments)
+    signature = replace(found, arguments=tuple(formals))
     entry = Entry(qualname, signature, Interpreter(module, interpreter.python_calls), linked)
     made = ScriptFunction(entry)
     made.graph.state.names = copy.state.names

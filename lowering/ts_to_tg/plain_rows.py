@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
+from tensorscript.base.given import missing_tensor
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import may_repeat
@@ -99,6 +100,8 @@ class PlainRows:
 
     def _call(self, name: str, arguments: list[Value]) -> Value:
         b, base = self.b, name.partition(".")[0]
+        if (message := missing_tensor(name, arguments)) is not None:
+            b.error(message)
         if "out" in name.partition(".")[2] and schema(name).is_out:
             return self._with_out(name, base, arguments)
         if has_quantized(arguments):
