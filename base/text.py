@@ -28,10 +28,13 @@ LONGEST_FLOAT = 512
 
 
 def float_text(x: float) -> str:
-    """A float as C++ streams show it: `1.`, `0.10000000000000001`, `1e+20`, `inf`, `nan`."""
+    """A float as TorchScript shows it: `1.`, `0.10000000000000001`, `1e+20`, `inf`, `nan`.
+
+    A whole number is shown as an integer, so that the sign of a zero is lost.
+    """
     if not math.isfinite(x):
         return str(x)
-    text = f"{x:.17g}"
+    text = f"{x + 0.0:.17g}"
     return text if any(c in text for c in ".e") else text + "."
 
 

@@ -267,7 +267,7 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
             return None
         case DeviceType() if isinstance(value, str) or is_device(value):
             return device(str(value))
-        case EnumType() if (member := _enum(value, classes)) is not None:
+        case EnumType() if (member := _enum(value, classes, type_)) is not None:
             if member.class_name == type_.class_name.data:
                 return member
         case ClassType() if (target := _object(value, classes)) is not None:
@@ -286,13 +286,20 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
     raise _cannot(value, type_)
 
 
-def _enum(value: Any, classes: Classes) -> EnumValue | None:
+def _enum(value: Any, classes: Classes, wanted: EnumType | None = None) -> EnumValue | None:
+    """A member as scripts have it; of a class that the program does not know (it came from an
+    archive) if the wanted enum has such a member."""
     if isinstance(value, EnumValue):
         return value
     for name, cls in classes.enums.items():
         if isinstance(value, cls):
             return EnumValue(name, value.name, value.value)
-    return None
+    if wanted is None or not isinstance(value, enum.Enum):
+        return None
+    name = wanted.class_name.data
+    members = classes.info(name).constants
+    known = value.name in members and members[value.name] == value.value
+    return EnumValue(name, value.name, value.value) if known else None
 
 
 def _enum_class(name: str, classes: Classes) -> type[enum.Enum]:

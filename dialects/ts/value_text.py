@@ -25,7 +25,8 @@ def string_text(value: str) -> str:
     """A string in double quotes with C escapes."""
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",
                "\v": "\\v", "\a": "\\a", "\b": "\\b", "'": "\\'"}  # fmt: skip
-    return '"' + "".join(escapes.get(c, c) for c in value) + '"'
+    octal = {c: f"\\{ord(c):03o}" for c in value if c.isascii() and not c.isprintable()}
+    return '"' + "".join((octal | escapes).get(c, c) for c in value) + '"'
 
 
 def _element_text(value: object, dtype: DType) -> str:

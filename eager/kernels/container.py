@@ -54,6 +54,8 @@ def pop(items: list[Any], index: int = -1) -> Any:
 
 
 def delete(items: list[Any], index: int) -> None:
+    if not items:
+        raise DimensionError("pop index out of range")
     del items[list_index(len(items), index)]
 
 

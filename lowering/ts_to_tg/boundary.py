@@ -93,7 +93,7 @@ class Boundary:
             case SequenceSpec(elements, is_tuple, fields, class_name):
                 values = [self.argument(s, below(path, i)) for i, s in enumerate(elements)]
                 if is_tuple:
-                    return TupleValue(tuple(values), fields, class_name)
+                    return TupleValue(tuple(values), fields, class_name if fields else "")
                 return self.evaluator.new_list(values, site=("argument", path))
             case ListSpec(dtype, depth):
                 return self.list_argument(dtype, depth, path)

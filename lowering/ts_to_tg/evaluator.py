@@ -349,7 +349,7 @@ class Evaluator:
             return (
                 isinstance(value, TupleValue)
                 and len(value.elements) == len(type_.elements)
-                and value.class_name == type_.class_name.data
+                and _short(value.class_name) == _short(type_.class_name.data)
                 and all(map(self.is_instance, value.elements, type_.elements))
             )
         if isinstance(type_, tt.DictType):
@@ -368,6 +368,11 @@ class Evaluator:
         if isinstance(content, Grown):
             return bool(of_type(type_) == content.element)
         return all(self.is_instance(v, type_) for v in content)
+
+
+def _short(class_name: str) -> str:
+    """A class by its own name: what the caller gives is not qualified."""
+    return class_name.rpartition(".")[2]
 
 
 _OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", "eq", "ne", "mul"))

@@ -73,12 +73,14 @@ end:
 }
 declare i64 @llvm.smin.i64(i64, i64)
 
-; Appends a float as C++ streams show it: 17 digits, with a dot behind what looks like an integer.
+; Appends a float as scripts show it: 17 digits, with a dot behind what looks like an integer; the
+; sign of a zero is lost.
 define LINKAGE i1 @ts_list_digits(ptr %l, double %v) nounwind {
 entry:
   %text = alloca [40 x i8]
   %nan = fcmp uno double %v, %v
-  %shown = select i1 %nan, double 0x7FF8000000000000, double %v
+  %unsigned = fadd double %v, 0.0
+  %shown = select i1 %nan, double 0x7FF8000000000000, double %unsigned
   %n32 = call i32 (ptr, i64, ptr, ...) @snprintf(
       ptr %text, i64 40, ptr @ts_list_digits_format, double %shown)
   %n = sext i32 %n32 to i64
