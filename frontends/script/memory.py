@@ -5,6 +5,10 @@ what it views, results of ifs and loops to what the blocks hand out. What enters
 attribute or a task, and what comes out of one, shares one place for each type: the wildcard, in
 which the arguments of the function lie, too. As TorchScript's alias analysis does it (its
 `alias_analysis.cpp` describes the scheme); what containers hold is not followed any further.
+
+The analysis of the lowering (`lowering/ts/aliases.py`) is another one on purpose. This one decides
+which nodes a graph text shows, so it has to be as coarse as TorchScript's, and it reads drafts,
+which are no ops yet; that one follows single values of finished functions, as far as it can.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The answer follows the value forward through views, containers and control flow, by the alias
 annotations of the operators' schemas. What is not understood counts as written and leaving, so
-that "no" can be relied on.
+that "no" can be relied on. `frontends/script/memory.py` says why drafts are analysed in another
+way.
 """
 
 from __future__ import annotations

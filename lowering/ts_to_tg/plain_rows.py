@@ -25,6 +25,7 @@ from .facts import Refuse, facts_of
 from .nested import call_nested, has_nested
 from .quantization import call_quantized, has_quantized
 from .refusals import reason_of
+from .scalar_values import is_unknown
 from .sizes import same_size
 from .values import ComplexTensor, Tensor, Value
 from .written_memory import check_written
@@ -122,7 +123,8 @@ class PlainRows:
         row = self.tensors.get(name) if tensors or "." in name else None
         if row is None and (not tensors or base in ("aten::__is__", "aten::__isnot__")):
             row = self.scalars.get(name) or self.scalars.get(base)
-            if row and base not in FOLDS_COMPLEX and any(isinstance(a, complex) for a in arguments):
+            folds = base in FOLDS_COMPLEX and not is_unknown(*arguments)
+            if row and not folds and any(isinstance(a, complex) for a in arguments):
                 b.cannot("arithmetic of complex numbers outside of tensors")
         row = row or self.tensors.get(base)
         if row is not None:

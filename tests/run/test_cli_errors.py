@@ -87,7 +87,7 @@ def test_program(
         (["what is this"], "cannot read the input"),
         (["no.npy"], "cannot read the array no.npy"),
         (["Nx2:f32"], "give --size N=128"),
-        ([str(2**70)], "Overflow when unpacking long"),
+        ([str(2**70)], "for argument 'x' but instead found type 'int'"),
         (["float"], "a run needs a number in place of 'float'"),
     ],
 )

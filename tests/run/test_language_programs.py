@@ -8,6 +8,7 @@ from typing import Any
 import language_programs_algorithms
 import language_programs_arrays
 import language_programs_assignments
+import language_programs_builtin_types
 import language_programs_classes
 import language_programs_collections
 import language_programs_containers
@@ -23,6 +24,7 @@ import language_programs_names
 import language_programs_objects
 import language_programs_refinement
 import language_programs_scalars
+import language_programs_statements
 import language_programs_tensors
 import pytest
 from graph_texts import canonical
@@ -45,6 +47,7 @@ PROGRAMS = programs_of(
     language_programs_algorithms,
     language_programs_arrays,
     language_programs_assignments,
+    language_programs_builtin_types,
     language_programs_classes,
     language_programs_collections,
     language_programs_containers,
@@ -60,6 +63,7 @@ PROGRAMS = programs_of(
     language_programs_objects,
     language_programs_refinement,
     language_programs_scalars,
+    language_programs_statements,
     language_programs_tensors,
 )
 
@@ -155,6 +159,7 @@ INTERPRETED = {
     "ignored_function": "ts.python_op: has no native form",
     "module_ignore": "ts.python_op: has no native form",
     "math_functions": "this special function has no native code",
+    "percent_format": "this format of a string",
     "percent_formats_refused": "this format of a string",
     "sort_tensors": "the order of such elements",
     "strings_format": "this format of a string",
