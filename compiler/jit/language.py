@@ -10,6 +10,7 @@ import typing as python
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
@@ -84,6 +85,17 @@ def ignore(drop: Any = False, **kwargs: Any) -> Any:
             stacklevel=2,
         )
     return lambda fn: _marked(fn, UNUSED if drop else IGNORE)
+
+
+class IgnoreContextManager(AbstractContextManager[None]):
+    """Leaves the statements of a `with` in Python; each argument says which way a variable goes and
+    its type: `with IgnoreContextManager(x="inp:int", y="out:int"):`. In Python it does nothing."""
+
+    def __init__(self, **variables: str) -> None:
+        pass
+
+    def __exit__(self, *raised: object) -> None:
+        pass
 
 
 def unused(fn: Any) -> Any:

@@ -25,6 +25,7 @@ from .copying import deep_copy, shallow_copy
 from .faces import Home
 from .graph import Graph
 from .hooked import HOOKED_CALL, hooked_call_text
+from .module_core import ModuleCore
 from .tables import ModuleTable, TensorTable
 
 if TYPE_CHECKING:  # importing it takes long
@@ -100,6 +101,11 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
     def original_name(self) -> str:
         """The Python class's name."""
         return faces.original_name(self._script_object)
+
+    @property
+    def _c(self) -> ModuleCore:
+        """The module without nn.Module around it."""
+        return ModuleCore(self._home, self._script_object)
 
     # -- attributes ------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.types import ANY, ClassType
 from .annotations import NOT_FOUND, type_of_object, type_of_syntax
 from .callables import Function, Overloads, PythonCall
 from .function import Definition, FunctionEmitter, compile_definition
+from .left_in_python import without_python
 from .link import Linker
 from .observed import ObservedTypes, declared_types
 from .overloads import overloaded_body
@@ -136,6 +137,8 @@ class LiveFunctions(ABC):
         plain = getattr(fn, "__func__", fn)
         info = self.program.classes.get(self_type.class_name.data) if self_type else None
         resolver = LiveResolver(self, plain, info.python if info else None)
+        source, left = without_python(source, {**resolver.globals, **resolver.names})
+        resolver.names.update(left)
         if of_class and info is not None:
             source, receiver = _on_an_object(source)
             resolver.names[receiver] = info.python

@@ -20,6 +20,7 @@ from tensorscript.compiler.jit.graph_ranges import hide_source_ranges
 from tensorscript.compiler.jit.language import (
     Attribute,
     Error,
+    IgnoreContextManager,
     annotate,
     drop,
     export,
@@ -49,6 +50,7 @@ from tensorscript.compiler.jit.switches import (
     strict_fusion,
 )
 from tensorscript.compiler.jit.trace import trace, trace_module
+from tensorscript.compiler.jit.trace_graph import get_trace_graph
 from tensorscript.compiler.jit.traced import TopLevelTracedModule, TracedModule
 from tensorscript.compiler.jit.unavailable import (
     ONNXTracedModule,
@@ -65,6 +67,7 @@ from . import _state, annotations, frontend
 _fork, _wait, _isinstance, _set_fusion_strategy = fork, wait, isinstance, set_fusion_strategy
 _overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
 _script_if_tracing, _drop, _hide_source_ranges = script_if_tracing, drop, hide_source_ranges
+_IgnoreContextManager, _get_trace_graph = IgnoreContextManager, get_trace_graph
 
 __all__ = [
     "Attribute",
