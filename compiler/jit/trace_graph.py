@@ -11,7 +11,7 @@ from typing import Any
 
 from tensorscript.base.errors import GuardError
 from tensorscript.compiler.arguments import is_array, tensor_of
-from tensorscript.eager.namespace import tensor
+from tensorscript.eager.data import tensor
 from tensorscript.eager.nn.module import Module
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.live import World

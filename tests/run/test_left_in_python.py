@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import tensorscript as torch
-from tensorscript import jit, ones
+from tensorscript import Tensor, jit, ones
 from tensorscript.base.errors import CompileError, NotSupportedError
 
 
@@ -22,7 +22,7 @@ def listed(n: int) -> tuple[list[int], int]:
     return b, a
 
 
-def several(x: Any, n: int) -> Any:
+def several(x: Tensor, n: int) -> Any:
     a = 0
     b = 1.0
     with torch.jit._IgnoreContextManager(n="inp:int", a="out:int", b="out:float"):

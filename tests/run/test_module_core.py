@@ -77,7 +77,7 @@ def trace_graphs(torch: Any, tmp_path: Any) -> Any:
     outplace = trace(lambda a: a.mul_(2), (ones_of(torch),), _force_outplace=True)
     graphs = [canonical(str(found[0])) for found in (plain, copied, states, function, outplace)]
     shapes = [tuple(t.shape) for t in copied[2]]
-    return graphs, shapes, len(plain), [t.tolist() for t in plain[1]], len(states[2])
+    return graphs, shapes, len(plain), plain[1][0].shape == (4, 3), len(states[2])
 
 
 def ones_of(torch: Any) -> Any:
