@@ -21,6 +21,7 @@ from tensorscript.dialects.ts.node_forms import result_types
 from tensorscript.dialects.ts.ops import ConstantOp, FuncOp, ReturnOp
 from tensorscript.dialects.ts.type_text import ir_text
 from tensorscript.dialects.ts.types import TupleType
+from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.signature import constant_type, signature_of
 from tensorscript.frontends.trace.facts import type_of
@@ -144,7 +145,7 @@ class Graph(GraphBlock):
         return Node(self.state, self._named(node.op.clone(dict(mapped))))
 
     def _named(self, op: Operation) -> Operation:
-        for inner in op.walk():
+        for inner in (op, *walk_ops(op)):
             for value in (*inner.results, *(a for r in inner.regions for a in r.block.args)):
                 value.name_hint = None
                 self.state.names.define(value)

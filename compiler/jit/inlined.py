@@ -8,11 +8,20 @@ left as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.compiler.folding import evaluated
-from tensorscript.dialects.ts.ops import ConstantOp, FuncOp, GetAttrOp, IfOp, OperatorOp, YieldOp
+from tensorscript.dialects.ts.ops import (
+    ConstantOp,
+    FuncOp,
+    GetAttrOp,
+    IfOp,
+    OperatorOp,
+    UninitializedOp,
+    YieldOp,
+)
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
@@ -28,7 +37,7 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts.dce import remove_dead_code
 from tensorscript.lowering.ts.fold_constants import FoldConstants
-from tensorscript.lowering.ts.inline import inline_calls
+from tensorscript.lowering.ts.inline import inline_calls, inline_in_place
 from tensorscript.lowering.ts.peephole import simplify_patterns
 from tensorscript.runtime.interpreter import Interpreter
 
@@ -63,18 +72,19 @@ class Simplified(Mapping[str, FuncOp]):
     def _simplified(self, function: FuncOp) -> FuncOp:
         made = inline_calls(function, self)
         # What is dead stays where nothing else changes.
-        if any([_known_values(made), simplify_patterns(made, tuples=False)]):
-            _remove_dead(made)
-        if FoldConstants(self._evaluated)(made):
-            _remove_dead(made)
+        if any([known_values(made), simplify_patterns(made, tuples=False)]):
+            remove_dead(made)
+        if FoldConstants(partial(evaluated_immutable, interpreter=self._interpreter))(made):
+            remove_dead(made)
         return made
 
-    def _evaluated(self, op: Operation) -> Sequence[object] | None:
-        """Constants of types that nobody can write to; None for others."""
-        values = (*op.operands, *op.results)
-        if not all(_is_immutable(value.type) for value in values) or _takes_any_number(op):
-            return None
-        return evaluated(op, self._interpreter)
+
+def evaluated_immutable(op: Operation, interpreter: Interpreter) -> Sequence[object] | None:
+    """The results of an op on constants, of types that nobody can write to; None for others."""
+    values = (*op.operands, *op.results)
+    if not all(_is_immutable(value.type) for value in values) or _takes_any_number(op):
+        return None
+    return evaluated(op, interpreter)
 
 
 def _is_immutable(kind: Attribute) -> bool:
@@ -90,16 +100,18 @@ def _takes_any_number(op: Operation) -> bool:
     return isinstance(op, OperatorOp) and op.node_kind in _OF_ANY_NUMBER
 
 
-def _known_values(function: FuncOp) -> bool:
+def known_values(function: FuncOp) -> bool:
     """What is known without computing becomes a constant or another value."""
     changed = False
     for op in list(walk_ops(function)):
-        if isinstance(op, GetAttrOp) and op.result.type == NONE:
+        if not any(result.first_use is not None for result in op.results):
+            continue
+        if isinstance(op, GetAttrOp | UninitializedOp) and op.result.type == NONE:
             _become_constant(op, None)
         elif isinstance(op, OperatorOp) and op.node_kind == "aten::dim" and _is_convolved(op):
             _become_constant(op, _DIMS_OF_CONVOLVED[_kind_of(op.arguments[0])])
-        elif isinstance(op, OperatorOp) and _leaves_number(op):
-            op.outputs[0].replace_all_uses_with(op.arguments[0])
+        elif (left := _left_number(op)) is not None:
+            op.results[0].replace_all_uses_with(left)
         else:
             continue
         changed = True
@@ -114,12 +126,27 @@ def _is_convolved(op: OperatorOp) -> bool:
     return _kind_of(op.arguments[0]) in _DIMS_OF_CONVOLVED
 
 
-def _leaves_number(op: OperatorOp) -> bool:
-    """Whether an op multiplies or divides an int by the constant one."""
-    if op.node_kind not in {"aten::mul", "aten::floordiv"} or op.outputs[0].type != INT:
-        return False
-    by = op.arguments[1].owner
-    return op.arguments[0].type == INT and isinstance(by, ConstantOp) and by.value.data == 1
+_NEUTRAL = {"aten::add": 0, "aten::sub": 0, "aten::mul": 1, "aten::floordiv": 1}
+"""Operators on ints to the second argument that leaves the first one as it is."""
+
+_COMMUTATIVE = frozenset({"aten::add", "aten::mul"})
+
+
+def _left_number(op: Operation) -> SSAValue | None:
+    """The argument that an op on ints gives back, if the other one is neutral."""
+    if not isinstance(op, OperatorOp) or op.node_kind not in _NEUTRAL or len(op.arguments) != 2:
+        return None
+    if any(value.type != INT for value in (*op.arguments, *op.outputs)):
+        return None
+    first, second = op.arguments
+    neutral = _NEUTRAL[op.node_kind]
+    if _is_number(second, neutral):
+        return first
+    return second if op.node_kind in _COMMUTATIVE and _is_number(first, neutral) else None
+
+
+def _is_number(value: SSAValue, wanted: int) -> bool:
+    return isinstance(value.owner, ConstantOp) and value.owner.value.data == wanted
 
 
 def _become_constant(op: Operation, value: object) -> None:
@@ -135,7 +162,7 @@ def _block_of(op: Operation) -> Block:
     return block
 
 
-def _remove_dead(function: FuncOp) -> None:
+def remove_dead(function: FuncOp) -> None:
     """Remove dead code, and the results of branches that nobody reads."""
     remove_dead_code(function)
     while any([_narrowed(op) for op in list(walk_ops(function)) if isinstance(op, IfOp)]):
@@ -163,6 +190,11 @@ def _narrowed(op: IfOp) -> bool:
     op.detach()
     op.erase()
     return True
+
+
+def inline(function: FuncOp, interpreter: Interpreter) -> None:
+    """As `inlined`, without a copy."""
+    inline_in_place(function, Simplified(interpreter))
 
 
 def inlined(function: FuncOp, interpreter: Interpreter) -> FuncOp:

@@ -49,6 +49,18 @@ class ModuleCore:
     def _type(self) -> Type:
         return shown_type(self._info.type)
 
+    def require_evaluation(self, what: str) -> None:
+        """Refuse a module that is being trained.
+
+        Args:
+            what: does not work then.
+
+        Raises:
+            GuardError: it is.
+        """
+        if self._target.attributes.get("training"):
+            raise GuardError(f"{what} is only done for modules in eval mode. Call .eval() before")
+
     # -- methods ---------------------------------------------------------------------------------
 
     def _method_names(self) -> list[str]:

@@ -13,7 +13,7 @@ that `prim::CallFunction` calls. Bodies of forks may follow as `with prim::fork_
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tensorscript.base.dtypes import BY_WORD
-from tensorscript.dialects.walks import walk_ops
 
 from . import ops as ts
 from .constants import DictLiteral, EnumRef, ListLiteral, TensorLiteral, ValueAttr
@@ -34,7 +33,7 @@ from .type_parser import is_type, parse_type
 from .type_text import message_text
 from .types import TENSOR, ClassType, EnumType, TensorType
 from .typing import is_subtype
-from .value_names import ValueNames
+from .value_names import ValueNames, values_of
 
 T = TypeVar("T")
 
@@ -94,7 +93,7 @@ class _Parser:
         formals = [given.get(value, "").partition(".")[0] for value in block.args]
         function = graph_function(symbol, block, formals)
         self.names = ValueNames(function)
-        for value in _values(function):
+        for value in values_of(function):
             self.names.define(value)
             if value in given:
                 self.names.rename(value, given[value])
@@ -347,15 +346,6 @@ _READ: dict[str, Callable[[str], object]] = {
     "number": number_of,
     "complex": _complex,
 }
-
-
-def _values(function: ts.FuncOp) -> Iterator[SSAValue]:
-    """All values of a function in the order of its text."""
-    for op in walk_ops(function):
-        if op is not function:
-            yield from op.results
-        for region in op.regions:
-            yield from region.block.args
 
 
 def is_type_after(tokens: Tokens) -> bool:

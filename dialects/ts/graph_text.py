@@ -166,7 +166,7 @@ def _with_forks(printer: _Printer, locations: bool, symbols: Mapping[str, FuncOp
 def node_text(function: FuncOp, op: TSOp, names: ValueNames, locations: bool) -> str:
     """One node with its blocks, a line each."""
     printer = _Printer(function, names, locations)
-    for call in (inner for inner in op.walk() if isinstance(inner, CallOp)):
+    for call in (each for each in (op, *walk_ops(op)) if isinstance(each, CallOp)):
         printer.callees[call.callee.data] = printer.held(call)
     printer.node(op, "")
     return "".join(f"{line}\n" for line in printer.lines)

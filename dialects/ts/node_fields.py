@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from .constants import FunctionRef, ListLiteral, TensorLiteral, ValueAttr
+from .constants import DictLiteral, FunctionRef, ListLiteral, TensorLiteral, ValueAttr
 from .ops import (
     CallMethodOp,
     ConstantOp,
@@ -22,7 +22,8 @@ from .ops import (
     TupleSliceOp,
 )
 from .type_text import annotation_text, ir_text
-from .types import TSType
+from .types import OPEN_TYPES, DictType, ListType, TSType
+from .typing import types_inside, without_none
 from .value_text import value_text
 
 Fields = Mapping[str, Attribute]
@@ -80,7 +81,7 @@ def field_text(field: Attribute, type: Attribute | None = None) -> str:
     """An attribute as graphs print it.
 
     Args:
-        type: of the node's output, which an empty list is annotated with.
+        type: of the node's output; a container whose elements do not tell it is annotated.
     """
     if isinstance(field, TSType):
         return ir_text(field)
@@ -89,10 +90,27 @@ def field_text(field: Attribute, type: Attribute | None = None) -> str:
             return "[<Tensors>]"
         return f"[{', '.join(map(field_text, field.data))}]"
     assert isinstance(field, ValueAttr)
-    is_empty = isinstance(field.data, ListLiteral) and not field.data.elements
-    if is_empty and type is not None:
-        return f"annotate({annotation_text(type)}, [])"
-    return value_text(field.data)
+    text = value_text(field.data)
+    if type is None or not _needs_type(field.data, without_none(type)):
+        return text
+    gap = "" if isinstance(field.data, DictLiteral) else " "
+    return f"annotate({annotation_text(type)},{gap}{text})"
+
+
+def _needs_type(value: object, type: Attribute) -> bool:
+    """Whether the text of a container alone does not tell its type."""
+    match value, type:
+        case ListLiteral(elements), ListType():
+            return not elements or _is_open(type.element)
+        case DictLiteral(items), DictType():
+            return not items or _is_open(type.key) or _is_open(type.value)
+    return False
+
+
+def _is_open(type: Attribute) -> bool:
+    if isinstance(type, ListType | DictType):
+        return any(map(_is_open, types_inside(type)))
+    return isinstance(type, OPEN_TYPES)
 
 
 def fields_text(op: Operation) -> str:

@@ -7,12 +7,13 @@ makes its owner take another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 
 from xdsl.ir import SSAValue
 
 from tensorscript.base.errors import GuardError
+from tensorscript.dialects.walks import walk_ops
 
 from .ops import FuncOp
 
@@ -31,6 +32,14 @@ class ValueNames:
         self._held: dict[object, str] = {}
         self._number = 0
         self._last = _last_of_hint(function) if function.is_traced is not None else {}
+
+    @staticmethod
+    def numbered(function: FuncOp) -> ValueNames:
+        """Names that are numbers, in the order of the text, whatever the hints of the values."""
+        made = ValueNames(function)
+        for value in values_of(function):
+            made._give(value, made._unused_number())
+        return made
 
     def define(self, value: SSAValue) -> str:
         """The name of a value, given to it if it has none."""
@@ -110,6 +119,15 @@ class ValueNames:
         if not dot or not number.isdigit():
             base, number = name, "1"
         return self._free(base, max(int(number), self._suffixes.get(base, 1)))
+
+
+def values_of(function: FuncOp) -> Iterator[SSAValue]:
+    """All values of a function in the order of its text."""
+    yield from function.block.args
+    for op in walk_ops(function):
+        yield from op.results
+        for region in op.regions:
+            yield from region.block.args
 
 
 def _last_of_hint(function: FuncOp) -> dict[str, SSAValue]:

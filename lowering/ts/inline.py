@@ -36,7 +36,17 @@ def inline_calls(
         class_of: the class of the object that a method is called on, "" if that is not known.
     """
     copy = function.clone()
-    todo = list(walk_ops(copy))
+    inline_in_place(copy, functions, class_of)
+    return copy
+
+
+def inline_in_place(
+    function: FuncOp,
+    functions: Mapping[str, FuncOp],
+    class_of: Callable[[SSAValue], str] = declared_class,
+) -> None:
+    """As `inline_calls`, without a copy."""
+    todo = list(walk_ops(function))
     while todo:
         op = todo.pop()
         if not isinstance(op, CallOp | CallMethodOp):
@@ -46,11 +56,10 @@ def inline_calls(
         else:
             name = f"{class_of(op.arguments[0])}.{op.method.data}"
         if (callee := functions.get(name)) is not None:
-            todo += _inline(op, callee)
-    return copy
+            todo += inline_call(op, callee)
 
 
-def _inline(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
+def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
     """Put the body of `callee` in the place of `call`; gives the ops that came in."""
     block = call.parent_block()
     assert block is not None

@@ -1,5 +1,6 @@
 """The names of PyTorch's binary module that libraries of models ask for; no others are here."""
 
+from tensorscript.compiler.jit import graph_passes as passes
 from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
 from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
@@ -62,6 +63,19 @@ _jit_set_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS.exchange
 _jit_texpr_dynamic_shape_enabled = flags.TEXPR_DYNAMIC_SHAPES
 _jit_texpr_fuser_enabled = flags.TEXPR_FUSER
 _jit_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS
+
+_jit_pass_canonicalize = passes.canonicalize
+_jit_pass_constant_pooling = passes.constant_pooling
+_jit_pass_constant_propagation = passes.constant_propagation
+_jit_pass_constant_propagation_immutable_types = passes.constant_propagation_immutable_types
+_jit_pass_cse = passes.cse
+_jit_pass_dce = passes.dce
+_jit_pass_erase_shape_information = passes.erase_shape_information
+_jit_pass_inline = passes.inline_graph
+_jit_pass_inline_fork_wait = passes.inline_fork_wait
+_jit_pass_lint = passes.lint
+_jit_pass_peephole = passes.peephole
+_jit_pass_remove_dropout = passes.remove_dropout_of
 
 _create_function_from_graph = create_function_from_graph
 

@@ -38,11 +38,9 @@ INTERNAL = {
     "_awaitable": "lazy values of PyTorch's RPC",
     "_awaitable_nowait": "lazy values of PyTorch's RPC",
     "_awaitable_wait": "lazy values of PyTorch's RPC",
-    "_IgnoreContextManager": "rewrites the caller's source text",
-    "_InsertPoint": "edits graphs; ours are for reading",
+    "_InsertPoint": "a helper; graphs have `insert_point_guard`",
     "_ScriptProfile": "counts lines of PyTorch's interpreter",
     "_flatten": "a helper of PyTorch's tracer",
-    "_get_trace_graph": "a helper of PyTorch's ONNX exporter",
     "_register_decomposition": "edits PyTorch's operator table",
     "_unique_state_dict": "a helper of PyTorch's tracer",
 }
@@ -63,7 +61,7 @@ OTHER_SIGNATURES = {
 """Names whose parameters differ, and why."""
 
 MODULE_INTERNAL = {
-    "_c", "_call_impl", "_compiled_call_impl", "_constants_set", "_construct",
+    "_call_impl", "_compiled_call_impl", "_constants_set", "_construct",
     "_disable_script_meta", "_finalize_scriptmodule", "_get_backward_hooks",
     "_get_backward_pre_hooks", "_maybe_warn_non_full_backward_hook", "_methods", "_reconstruct",
     "_slow_forward", "_wrapped_call_impl", "__reduce_package__", "__jit_unused_properties__",
@@ -75,15 +73,12 @@ MODULE_INTERNAL = {
 NOT_OF_MODULES = {"compile", "ipu", "mtia", "register_backward_hook", "to_empty", "xpu"}
 """Members that nn.Module itself does not have here: other devices, gradients, torch.compile."""
 
-GRAPH_EDITS = {
-    "_export_onnx", "_pretty_print_onnx", "addInput", "alias_db", "appendNode", "block", "create",
-    "createClone", "createCudaFusionGroup", "createFusionGroup", "dump_alias_db", "eraseInput",
-    "eraseOutput", "global_print_source_ranges", "insert", "insertConstant", "insertGraph",
-    "insertNode", "insertPoint", "insert_point_guard", "makeMultiOutputIntoTuple",
-    "param_node", "permuteInputs", "prependNode", "registerOutput", "setInsertPoint",
+GRAPH_INTERNAL = {
+    "_export_onnx", "_pretty_print_onnx", "alias_db", "createCudaFusionGroup",
+    "createFusionGroup", "dump_alias_db", "global_print_source_ranges",
     "set_global_print_source_ranges",
 }  # fmt: skip
-"""Members of graphs that edit them or belong to passes; our graphs are for reading."""
+"""Members of graphs that belong to PyTorch's exporter and to its fusers, or change all texts."""
 
 OTHER_MEMBERS = {
     "ScriptFunction": {"_set_ignore_amp"},
@@ -138,7 +133,7 @@ def test_members_of_modules() -> None:
 def test_members_of_graphs_and_callables() -> None:
     torch = _theirs()
     graph = {n for n in dir(torch._C.Graph) if not n.startswith("_py") and n[:2] != "__"}
-    assert graph - GRAPH_EDITS <= set(dir(jit.Graph))
+    assert graph - GRAPH_INTERNAL <= set(dir(jit.Graph))
     for name, internal in OTHER_MEMBERS.items():
         theirs = torch.ScriptMethod if name == "ScriptMethod" else getattr(torch.jit, name)
         names = {n for n in dir(theirs) if not n.startswith(("__", "_py"))}

@@ -1,0 +1,138 @@
+"""PyTorch's passes over graphs that there are passes for here, under `torch._C`'s names.
+
+Each changes a graph in place and tells whether it did, as PyTorch's do. What has no pass here has
+no name here either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tensorscript.compiler.folding import evaluated
+from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.dialects.ts.types import TENSOR, TensorType
+from tensorscript.dialects.ts.value_names import ValueNames
+from tensorscript.dialects.walks import walk_ops
+from tensorscript.lowering.ts.fold_constants import FoldConstants
+from tensorscript.lowering.ts.inline_forks import inline_forks
+from tensorscript.lowering.ts.merge_equal import merge_equal
+from tensorscript.lowering.ts.peephole import simplify_patterns
+from tensorscript.lowering.ts.pool_constants import pool_constants
+from tensorscript.lowering.ts.remove_dropout import remove_dropout
+
+from .graph import Graph
+from .inlined import evaluated_immutable, inline, known_values, remove_dead
+from .module_core import ModuleCore
+
+
+def _run(graph: Graph, rewrite: Callable[[FuncOp], object]) -> bool:
+    """Run a rewrite of functions on a graph; names of what is there stay."""
+    _ = graph.names
+    changed = bool(rewrite(graph.op))
+    graph.state.changed()
+    return changed
+
+
+def inline_graph(graph: Graph) -> None:
+    """Replace every call by the body of what it calls, which is simplified before."""
+    _run(graph, lambda function: inline(function, graph.interpreter))
+
+
+def inline_fork_wait(graph: Graph) -> None:
+    """Run tasks where they are started."""
+    _run(graph, lambda function: inline_forks(function, graph.interpreter.functions))
+
+
+def dce(graph: Graph) -> None:
+    """Remove what has no effect."""
+    _run(graph, remove_dead)
+
+
+def constant_propagation(graph: Graph) -> bool:
+    """Compute what is constant, and take the branches that this decides."""
+    return _folded(graph, FoldConstants(partial(evaluated, interpreter=graph.interpreter)))
+
+
+def constant_propagation_immutable_types(graph: Graph) -> bool:
+    """Compute what is constant and cannot be written: numbers, strings, tuples of them."""
+    return _folded(
+        graph, FoldConstants(partial(evaluated_immutable, interpreter=graph.interpreter))
+    )
+
+
+def _folded(graph: Graph, fold: FoldConstants) -> bool:
+    def rewrite(function: FuncOp) -> bool:
+        changed = fold(function)
+        remove_dead(function)
+        return changed
+
+    return _run(graph, rewrite)
+
+
+def constant_pooling(graph: Graph) -> None:
+    """Put all constants first, equal ones once."""
+    _run(graph, pool_constants)
+
+
+def cse(graph: Graph) -> bool:
+    """Compute what is computed twice only once."""
+    return _run(graph, merge_equal)
+
+
+def peephole(graph: Graph, disable_shape_peepholes: bool = False) -> bool:
+    """Rewrite small patterns that always mean something simpler.
+
+    Args:
+        disable_shape_peepholes: accepted; none of the patterns looks at shapes.
+    """
+
+    def rewrite(function: FuncOp) -> bool:
+        changed = False
+        while any([known_values(function), simplify_patterns(function, tuples=False)]):
+            remove_dead(function)
+            changed = True
+        return changed
+
+    return _run(graph, rewrite)
+
+
+def erase_shape_information(graph: Graph) -> None:
+    """Let every tensor be just a tensor."""
+    _ = graph.names
+    for op in list(walk_ops(graph.op)):
+        arguments = (value for region in op.regions for value in region.block.args)
+        for value in (*op.results, *arguments):
+            if isinstance(value.type, TensorType):
+                graph.state.set_type(value, TENSOR)
+
+
+def lint(graph: Graph) -> None:
+    """As `graph.lint`."""
+    graph.lint()
+
+
+def canonicalize(graph: Graph, keep_unique_names: bool = True) -> Graph:
+    """A copy whose values are numbered anew.
+
+    Args:
+        keep_unique_names: values with names keep them.
+    """
+    made = graph.copy()
+    old = made.names
+    names = made.state.names = ValueNames.numbered(made.op)
+    for value, name in old.items() if keep_unique_names else ():
+        if not name.isdigit():
+            names.rename(value, name)
+    return made
+
+
+def remove_dropout_of(module: ModuleCore) -> None:
+    """Remove dropout that is known to do nothing from the methods of a module in evaluation.
+
+    Raises:
+        GuardError: the module is being trained.
+    """
+    module.require_evaluation("Dropout removal")
+    for name in module._method_names():
+        _run(module._get_method(name).graph, remove_dropout)

@@ -1,0 +1,51 @@
+"""Equal constants become one, and all constants stand first in the function.
+
+    %1 = aten::neg(%x)                         %2 = constant 3
+    %2 = constant 3                   -->      %1 = aten::neg(%x)
+    %3 = ts.if %c { %4 = constant 3 }          %3 = ts.if %c { (reads %2) }
+
+As TorchScript's pooling: each constant that is met is put before all others. A constant tensor is
+merged with itself only; what may be written is pooled like anything else, since a list constant is
+a new list wherever it is read.
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Block
+
+from tensorscript.dialects.ts.constants import TensorLiteral
+from tensorscript.dialects.ts.ops import ConstantOp, FuncOp
+from tensorscript.dialects.walks import walk_ops
+
+
+def pool_constants(function: FuncOp) -> bool:
+    """Pool the constants of a function; whether anything changed."""
+    before = [op for op in walk_ops(function) if isinstance(op, ConstantOp)]
+    _block(function, function.block, {})
+    after = [op for op in function.block.ops if isinstance(op, ConstantOp)]
+    return before != after
+
+
+def _block(function: FuncOp, block: Block, known: dict[object, ConstantOp]) -> None:
+    for op in list(block.ops):
+        for region in op.regions:
+            _block(function, region.block, known)
+        if not isinstance(op, ConstantOp):
+            continue
+        first = known.setdefault(_key(op), op)
+        op.detach()
+        if first is op:
+            _insert_first(function.block, op)
+        else:
+            op.result.replace_all_uses_with(first.result)
+            op.erase()
+
+
+def _key(op: ConstantOp) -> tuple[object, Attribute]:
+    held = op.value.data
+    return (id(held.array) if isinstance(held, TensorLiteral) else op.value), op.result.type
+
+
+def _insert_first(block: Block, op: ConstantOp) -> None:
+    assert block.first_op is not None
+    block.insert_op_before(op, block.first_op)

@@ -1,0 +1,131 @@
+"""Passes over graphs leave what PyTorch's passes of that name leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from graph_texts import canonical
+
+import tensorscript
+from tensorscript import _C, jit, nn, ones
+from tensorscript.base.errors import GuardError
+
+PROGRAMS = {
+    "branches": """
+def f(x: Tensor, n: int):
+    k = 2 * 3
+    if k > 5:
+        y = x + k
+    else:
+        y = x - 1
+    for i in range(n):
+        y = y * (i * 1 + 0)
+    return y
+""",
+    "calls": """
+def inner(x: Tensor, flag: bool):
+    if flag:
+        return x * 2
+    return x + 1
+
+def f(x: Tensor, n: int):
+    return inner(x, n > 2) + inner(inner(x, True), False)
+""",
+    "twice": """
+def f(x: Tensor, n: int):
+    a = torch.neg(x) + n * 2
+    b = torch.neg(x) + n * 2
+    c = x.size(0) + x.size(0)
+    return a + b + c
+""",
+    "texts": """
+def f(x: Tensor, n: int):
+    words = ["a", "b"]
+    pair = (n + 0, "c" + "d")
+    if x is None:
+        words.append("never")
+    return len(words), pair[1], n // 1, [1, 2][1], 1 * n
+""",
+    "tasks": """
+def task(x: Tensor, n: int):
+    return x * n
+
+def f(x: Tensor, n: int):
+    a = torch.jit._fork(task, x, n)
+    b = torch.jit._fork(task, x, n + 1)
+    return torch.jit._wait(a) + torch.jit._wait(b)
+""",
+    "optionals": """
+def f(x: Optional[Tensor], n: int):
+    if x is None:
+        return torch.ones(n)
+    values: List[Optional[Tensor]] = [x, None]
+    return x + len(values)
+""",
+}
+
+PASSES = (
+    "inline", "dce", "constant_propagation", "constant_propagation_immutable_types",
+    "constant_pooling", "cse", "peephole", "canonicalize", "erase_shape_information",
+    "inline_fork_wait",
+)  # fmt: skip
+
+KEPT = {
+    ("texts", "cse"): "two lengths of lists that somebody writes are not merged",
+}
+"""What we leave and PyTorch does not, and why."""
+
+
+def left(module: Any, program: str, name: str) -> list[str]:
+    """The graph of a program after a pass."""
+    torch = module  # noqa: F841  # the programs name it so
+    unit = module.jit.CompilationUnit(PROGRAMS[program])  # What it calls lives as long as it does.
+    graph = unit.f.graph.copy()
+    made = getattr(module._C, f"_jit_pass_{name}")(graph)
+    return canonical(str(made if name == "canonicalize" else graph))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.:DeprecationWarning")
+@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_equals_torch(program: str, name: str) -> None:
+    theirs = pytest.importorskip("torch")
+    if (program, name) in KEPT:
+        pytest.skip(KEPT[program, name])
+    assert left(tensorscript, program, name) == left(theirs, program, name)
+
+
+@pytest.mark.parametrize("name", [p for p in PASSES if p != "canonicalize"])
+@pytest.mark.parametrize("program", ["branches", "calls", "twice", "texts"])
+def test_the_function_computes_the_same(program: str, name: str) -> None:
+    torch = tensorscript  # noqa: F841  # the programs name it so
+    function: Any = jit.CompilationUnit(PROGRAMS[program]).f
+    before = str(function(ones(2), 3))
+    getattr(_C, f"_jit_pass_{name}")(function.graph)
+    function.graph.lint()
+    assert str(function(ones(2), 3)) == before
+
+
+def test_an_edit_and_a_pass() -> None:
+    function: Any = jit.CompilationUnit(PROGRAMS["branches"]).f
+    graph = function.graph
+    for node in graph.findAllNodes("aten::add"):
+        graph.setInsertPoint(node)
+        node.replaceInput(1, graph.insertConstant(1))
+    _C._jit_pass_constant_pooling(graph)
+    graph.lint()
+    assert function(ones(2), 0).tolist() == [2.0, 2.0]
+
+
+class Dropping(nn.Module):
+    def forward(self, x):  # type: ignore[no-untyped-def]  # as scripts are written
+        return tensorscript.dropout(x, 0.5, False) * 2
+
+
+def test_dropout_is_removed_in_evaluation() -> None:
+    module = jit.script(Dropping().eval())
+    _C._jit_pass_remove_dropout(module._c)
+    assert "dropout" not in str(module.graph)
+    with pytest.raises(GuardError, match="eval mode"):
+        _C._jit_pass_remove_dropout(module.train()._c)
