@@ -91,7 +91,7 @@ class IgnoreContextManager(AbstractContextManager[None]):
     """Leaves the statements of a `with` in Python; each argument says which way a variable goes and
     its type: `with IgnoreContextManager(x="inp:int", y="out:int"):`. In Python it does nothing."""
 
-    def __init__(self, **variables: str) -> None:
+    def __init__(self, **kwargs: str) -> None:
         pass
 
     def __exit__(self, *raised: object) -> None:
