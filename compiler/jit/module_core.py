@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tensorscript.base.dtypes import numbers
 from tensorscript.base.errors import GuardError
@@ -18,11 +18,13 @@ from tensorscript.frontends.script.folding import text_of
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
-from . import faces
+from . import faces, late_save
 from .callables import ScriptFunction, ScriptMethod
 from .faces import Home
 from .graph_types import Type, shown_type
-from .save import ExtraFiles, archived_module, save_to_bytes, save_to_path
+
+if TYPE_CHECKING:  # importing it takes long
+    from .save import ExtraFiles
 
 
 class ModuleCore:
@@ -175,15 +177,15 @@ class ModuleCore:
 
     def save(self, f: str, _extra_files: ExtraFiles | None = None) -> None:
         """Write the module to a `.pt` archive at a path."""
-        save_to_path(self._archived(), f, _extra_files)
+        late_save.save_to_path(self._archived(), f, _extra_files)
 
     def save_to_buffer(self, _extra_files: ExtraFiles | None = None) -> bytes:
         """The bytes of a `.pt` archive of the module."""
-        return save_to_bytes(self._archived(), _extra_files)
+        return late_save.save_to_bytes(self._archived(), _extra_files)
 
     def _archived(self) -> Any:
         home = self._home
-        return archived_module(home.classes, home.interpreter, self._target, home.origin)
+        return late_save.archived_module(home.classes, home.interpreter, self._target, home.origin)
 
     def get_debug_state(self) -> Any:
         """Not kept: there is no graph executor whose state could be shown."""
