@@ -187,8 +187,11 @@ def range_(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *_: 
         raise OperatorError("step must be nonzero")
     if (end - start) * step < 0:
         raise OperatorError("upper bound and lower bound inconsistent with step sign")
+    kind = dtype or MODES.default_dtype
+    if not kind.is_floating_point:
+        start, end, step = int(start), int(end), int(step)
     count = int((end - start) / step) + 1
-    return wrap(start + step * np.arange(count, dtype=np.float64), dtype or MODES.default_dtype)
+    return wrap(start + step * np.arange(count, dtype=np.float64), kind)
 
 
 def strided(size: Sequence[int], stride: Sequence[int], dtype: DType) -> Any:

@@ -207,6 +207,11 @@ def instance_norm(
 
 def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
     """The p-norm over all dimensions but one; over all of them, as one number, for dim -1."""
+    if not (v.dtype.is_floating_point or v.dtype.is_complex):
+        raise OperatorError(
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{v.dtype.word} instead."
+        )
     x = np.abs(compute(v)) ** pow
     if dim == -1:
         return wrap(x.sum() ** (1 / pow), v.dtype)

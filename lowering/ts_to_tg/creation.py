@@ -72,10 +72,12 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     kind = dtype_of(dtype, b.default_dtype if floats else int64)
     if step == 0:
         b.error("step must be nonzero")
-    count = (start, end, step)
+    if floats and any(isinstance(v, Expr) for v in (start, end, step)):
+        b.cannot("a range of floats whose ends are not known")
+    whole = floats and not kind.is_floating_point
+    if whole and kind is int64:  # other integers are counted as floats
+        start, end, step = int(start), int(end), int(step)
     if floats:
-        if any(isinstance(v, Expr) for v in (start, end, step)):
-            b.cannot("a range of floats whose ends are not known")
         length: Expr = const(max(int(np.ceil((end - start) / step)), 0))
     else:
         first, last = as_expr(start), as_expr(end)
@@ -87,8 +89,8 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
             b.error("upper bound and lower bound inconsistent with step sign")
     (size,) = sizes_of(b, [length])
     wide = float64 if floats else int64
-    if floats and not kind.is_floating_point:
-        start, step, wide = int(count[0]), int(count[2]), int64  # as PyTorch's kernel takes them
+    if whole:
+        start, step, wide = int(start), int(step), int64  # as PyTorch's kernel takes them
 
     def make(body: Body, i: list[Expr]) -> Expr:
         at = cast(i[0], wide)
@@ -238,6 +240,27 @@ def _scalar_tensor(b: Builder, value: Value, dtype: Value = None, *_: Value) -> 
     return b.full((), value, dtype_of(dtype, b.default_dtype))
 
 
+def _closed_range(
+    b: Builder, start: Value, end: Value, step: Value = 1, dtype: Value = None, *_: Value
+) -> Tensor:
+    """`torch.range`: as `arange`, the end included; floats unless a dtype is given."""
+    if any(isinstance(v, Expr) for v in (start, end, step)):
+        b.cannot("a closed range whose ends are not known")
+    kind = dtype_of(dtype, b.default_dtype)
+    if step == 0:
+        b.error("step must be nonzero")
+    if (end - start) * step < 0:
+        b.error("upper bound and lower bound inconsistent with step sign")
+    if not kind.is_floating_point:
+        start, end, step = int(start), int(end), int(step)
+    count = int((end - start) / step) + 1
+
+    def make(body: Body, i: list[Expr]) -> Expr:
+        return body.scalar(start, float64) + cast(i[0], float64) * body.scalar(step, float64)
+
+    return b.compute([count], kind, make)
+
+
 CREATION: Rows = {
     "aten::zeros": filled(0),
     "aten::ones": filled(1),
@@ -254,6 +277,8 @@ CREATION: Rows = {
     "aten::full": _full,
     "aten::full_like": _full_like,
     "aten::new_full": _new_full,
+    "aten::range": lambda b, start, end, dtype=None, *_: _closed_range(b, start, end, 1, dtype),
+    "aten::range.step": _closed_range,
     "aten::arange": lambda b, end, dtype=None, *_: _arange(b, 0, end, 1, dtype),
     "aten::arange.start": lambda b, start, end, dtype=None, *_: _arange(b, start, end, 1, dtype),
     "aten::arange.start_step": lambda b, start, end, step=1, dtype=None, *_: _arange(

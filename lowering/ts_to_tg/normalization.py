@@ -220,10 +220,20 @@ def instance_norm(
     return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
 
 
+def _norm_except(b: Builder, v: Tensor, power: Value = 2, dim: int = 0, *_: Value) -> Tensor:
+    """The norm over all dimensions but one; over all of them, as one number, for dim -1."""
+    if not v.dtype.is_floating_point:
+        b.error(
+            "norm(): input dtype should be either floating point or complex. Got "
+            f"{v.dtype.word} instead."
+        )
+    if dim == -1:
+        return b.apply("aten::norm", v, power)
+    return b.apply("aten::norm", v, power, [d for d in range(v.rank) if d != dim], True)
+
+
 def _weight_norm(b: Builder, v: Tensor, g: Tensor, dim: int = 0, *_: Value) -> Tensor:
-    dims = [d for d in range(v.rank) if d != dim]
-    length = b.call("aten::norm", v, 2, dims, True)
-    return b.pointwise(lambda e, s, n: e * (s / n), v, g, length)
+    return b.pointwise(lambda e, s, n: e * (s / n), v, g, _norm_except(b, v, 2, dim))
 
 
 NORMALIZATION: Rows = {
@@ -237,5 +247,6 @@ NORMALIZATION: Rows = {
     "aten::batch_norm": batch_norm,
     "aten::group_norm": group_norm,
     "aten::instance_norm": instance_norm,
+    "aten::norm_except_dim": _norm_except,
     "aten::_weight_norm": _weight_norm,
 }

@@ -222,6 +222,8 @@ def _diff(
     if not x.rank:
         b.error("diff expects input to be at least one-dimensional")
     d = dimension(b, dim, x.rank)
+    if n == 0:  # what is put before and behind is left out, too
+        return b.copied(x)
     parts = [t for t in (before, x, after) if t is not None]
     x = cat(b, parts, d) if len(parts) > 1 else x
     for _step in range(n):

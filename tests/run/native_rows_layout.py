@@ -172,7 +172,7 @@ LAYOUT: dict[str, list[Row]] = {
     "linspace.Tensor_Tensor": [(T((), "f4"), T((), "i8"), 5)],
     "linspace.Tensor_Scalar": [(T((), "f4"), 3.0, 5)],
     "linspace.Scalar_Tensor": [(1.5, T((), "f4"), 5)],
-    "diff": [(t(2, 6), 2), (t(4), 1, -1, t(2), t(1))],
+    "diff": [(t(2, 6), 2), (t(4), 0, -1, t(2)), (t(4), 1, -1, t(2), t(1))],
     "cat concat concatenate": [
         ([t(2, 3), t(1, 3)],),
         ([t(2, 3), T((2, 1), "f8")], 1),
@@ -288,6 +288,8 @@ LAYOUT: dict[str, list[Row]] = {
     "new_full": [(t(4, 3), [2], 3)],
     "arange": [(5,), (2.5,), (5, FLOAT)],
     "arange.start": [(1, 5), (0.5, 3)],
+    "range": [(0, 4), (0.5, 3.2), (0.5, 3.2, INT64)],
+    "range.step": [(1, 2.5, 0.5), (5, 1, -2, INT64), (0, 1, 0)],
     "arange.start_step": [(1, 10, 3), (1.0, 0.0, -0.25), (1, 10, 0)],
     "eye": [(3,), (2, INT64)],
     "eye.m": [(3, 2)],

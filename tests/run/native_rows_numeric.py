@@ -321,6 +321,7 @@ NUMERIC: dict[str, list[Row]] = {
         (t(2, 3, 4), t(3), t(3), t(3), t(3), False, 0.1, 1e-5, False),
     ],
     "renorm": [(t(3, 4), 2, 0, 1.5), (t(3, 4), 1, 1, 1)],
+    "norm_except_dim": [(t(4, 3), 2, 0), (t(2, 3, 4), 2, 1), (t(4, 3), 1, -1)],
     "_weight_norm": [(t(4, 3), t(4, 1)), (t(4, 3), t(1, 3), 1)],
     # losses
     "ctc_loss.IntList": [
