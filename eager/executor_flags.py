@@ -49,6 +49,9 @@ TEXPR_FUSER, TEXPR_REDUCTIONS = Flag(True), Flag(False)
 TEXPR_NEEDS_LLVM, TEXPR_DYNAMIC_SHAPES = Flag(True), Flag(False)
 FUSES_ON_CPU, FUSES_ON_GPU = Flag(True), Flag(False)
 INLINES_FUSION_GROUPS, INLINES_EVERYTHING = Flag(True), Flag(True)
+OPTIMIZES = Flag(True)
+"""Whether calls may run native code, and not only the graph interpreter."""
+
 PROFILED_RUNS, BAILOUT_DEPTH = Count(1), Count(12)
 
 

@@ -19,6 +19,7 @@ from tensorscript.compiler.options import CompileOptions, options_from_environme
 from tensorscript.compiler.program import Program
 from tensorscript.dialects.ts.code_text import CodeState, code_text
 from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.eager.executor_flags import OPTIMIZES
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
@@ -151,7 +152,8 @@ class Entry:
         by_value = not any(isinstance(value, ScriptObject) for value in given)
         # It does not know of an autocast outside of the script either.
         by_value = by_value and not MODES.autocast_enabled
-        if _executor.get() == "native" and by_value and active_tracer() is None:
+        is_native = _executor.get() == "native" and OPTIMIZES()
+        if is_native and by_value and active_tracer() is None:
             return to_python(self.native().dispatch(*given), self.classes)
         tracer = active_tracer()
         try:

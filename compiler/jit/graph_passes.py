@@ -14,6 +14,7 @@ from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import TENSOR, TensorType
 from tensorscript.dialects.ts.value_names import ValueNames
 from tensorscript.dialects.walks import walk_ops
+from tensorscript.eager.executor_flags import OPTIMIZES
 from tensorscript.lowering.ts.fold_constants import FoldConstants
 from tensorscript.lowering.ts.inline_forks import inline_forks
 from tensorscript.lowering.ts.merge_equal import merge_equal
@@ -136,3 +137,12 @@ def remove_dropout_of(module: ModuleCore) -> None:
     module.require_evaluation("Dropout removal")
     for name in module._method_names():
         _run(module._get_method(name).graph, remove_dropout)
+
+
+def executor_optimizes(new_settings: bool | None = None) -> bool:
+    """Whether calls may run native code, and not only the graph interpreter.
+
+    Args:
+        new_settings: whether they may from now on; the answer is how it was before.
+    """
+    return OPTIMIZES() if new_settings is None else OPTIMIZES.exchange(new_settings)

@@ -30,6 +30,8 @@ from tensorscript.compiler.jit.graph_types import (
 from tensorscript.eager import executor_flags as flags
 
 _are_functorch_transforms_active = flags.are_functorch_transforms_active
+_get_graph_executor_optimize = passes.executor_optimizes
+_set_graph_executor_optimize = flags.OPTIMIZES.set
 _get_tracing_state = flags.get_tracing_state
 _is_tracing = flags.is_tracing
 _log_api_usage_once = flags.log_api_usage_once

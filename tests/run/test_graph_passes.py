@@ -129,3 +129,12 @@ def test_dropout_is_removed_in_evaluation() -> None:
     assert "dropout" not in str(module.graph)
     with pytest.raises(GuardError, match="eval mode"):
         _C._jit_pass_remove_dropout(module.train()._c)
+
+
+def test_the_switch_of_the_executor() -> None:
+    assert _C._get_graph_executor_optimize()
+    assert _C._get_graph_executor_optimize(False)
+    try:
+        assert not _C._get_graph_executor_optimize()
+    finally:
+        assert not _C._get_graph_executor_optimize(True)
