@@ -17,6 +17,7 @@ from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from .class_demands import CLASSES
+from .convolution_demands import CONVOLUTIONS
 from .demand import Demand, Ints, each, require, sizes_of
 from .fill_demands import FILLED
 from .index_demands import INDEXED
@@ -400,6 +401,7 @@ DEMANDS: dict[str, Demand] = {
     **WRITTEN,
     **FILLED,
     **CLASSES,
+    **CONVOLUTIONS,
     **INDEXED,
     **MATRICES,
     **NORMS,

@@ -1,4 +1,4 @@
-"""What convolutions, pools and samplers ask of their arguments."""
+"""What pools and samplers ask of their arguments."""
 
 from __future__ import annotations
 
@@ -10,66 +10,6 @@ from .demand import Demand, Ints, each, require, size_of, sizes_of
 from .kernels.window import spread
 
 
-# -- convolutions ---------------------------------------------------------------------------------
-def _convolution(n: int) -> Demand:
-    def check(
-        self: Any, weight: Any, bias: Any = None, stride: Ints = (1,), padding: Any = (0,),
-        dilation: Ints = (1,), groups: int = 1,
-    ) -> None:  # fmt: skip
-        _convolution_ranks(n, f"conv{n}d", sizes_of(self), sizes := sizes_of(weight), stride)
-        require(groups > 0, "non-positive groups is not supported")
-        require(
-            sizes[0] >= groups,
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but "
-            f"got weight of size {sizes} instead",
-        )
-        require(
-            sizes[0] % groups == 0,
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
-            f"but got weight of size {sizes} instead",
-        )
-        require(min(stride) > 0, "non-positive stride is not supported")
-        if isinstance(padding, str):
-            require(
-                padding != "same" or set(stride) == {1},
-                "padding='same' is not supported for strided convolutions",
-            )
-        else:
-            require(min(padding) >= 0, "negative padding is not supported")
-
-    return check
-
-
-def _convolution_ranks(n: int, name: str, given: Ints, sizes: Ints, stride: Ints) -> None:
-    """Of the input and of the weight, in the order in which PyTorch meets them."""
-    require(
-        len(given) in (n + 1, n + 2),
-        f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of "
-        f"size: {given}",
-    )
-    require(len(sizes) >= 3, "weight should have at least three dimensions")
-    if len(sizes) == n + 2:
-        return
-    if n > 1:
-        raise OperatorError(
-            f"expected stride to be a single integer value or a list of {len(sizes) - 2} values to "
-            f"match the convolution dimensions, but got stride={list(stride)}"
-        )
-    batch = [1] * (n + 2 - len(given))
-    raise OperatorError(
-        f"Expected {len(sizes)}-dimensional input for {len(sizes)}-dimensional weight {sizes}, but "
-        f"got {n + 2}-dimensional input of size {[*batch, *given]} instead"
-    )
-
-
-def _transposed_convolution(n: int) -> Demand:
-    def check(self: Any, weight: Any, bias: Any, stride: Ints, *_: Any) -> None:
-        name = f"conv_transpose{n}d"
-        _convolution_ranks(n, name, sizes_of(self), sizes_of(weight), stride)
-
-    return check
-
-
 # -- pooling --------------------------------------------------------------------------------------
 def _adaptive(name: str, n: int) -> Demand:
     def check(self: Any, output_size: Ints) -> None:
@@ -79,6 +19,13 @@ def _adaptive(name: str, n: int) -> Demand:
         else:
             inner = "(): internal error: output_size.size()" if "max" in name else ": output_size"
             require(len(output_size) in (1, n), f"{name}{inner} must be {n}")
+        rank = len(sizes_of(self))
+        if n == 1:
+            _line(name)(self)
+        require(
+            n == 1 or "max" in name or rank in (n + 1, n + 2),
+            f"{name}(): Expected {n + 1}D or {n + 2}D tensor, but got {sizes_of(self)}",
+        )
         if "max" in name and min(output_size) < 0:
             lead = sizes_of(self)[:-n]
             lead = [1, *lead] if n == 1 and len(lead) == 1 else lead
@@ -234,25 +181,35 @@ def _aligned(
     for name, lengths in (("input", input_lengths), ("target", target_lengths)):
         require(len(lengths) == batch, f"{name}_lengths must be of size batch_size")
     by = "(while checking arguments for ctc_loss_allocate_outputs)"
-    longest = max(input_lengths, default=0)
-    require(
-        longest <= steps,
-        f"Expected input_lengths to have value at most {steps}, but got value {longest} {by}",
-    )
-    room, labels = sizes_of(targets), max(target_lengths, default=0)
+    for length in input_lengths:
+        bound = "least 0" if length < 0 else f"most {steps}"
+        require(
+            0 <= length <= steps,
+            f"Expected input_lengths to have value at {bound}, but got value {length} {by}",
+        )
+    room = sizes_of(targets)
+    for length in target_lengths:
+        require(
+            length >= 0,
+            f"Expected target_lengths to have value at least 0, but got value {length} {by}",
+        )
     if len(room) == 2:
+        labels = max(target_lengths, default=0)
         require(
             room[1] >= labels,
             f"Expected tensor to have size at least {labels} at dimension 1, but got size "
             f"{room[1]} for argument #2 'targets' {by}",
         )
+    else:
+        require(
+            room == [sum(target_lengths)],
+            f"Expected tensor to have size {sum(target_lengths)} at dimension 0, but got size "
+            f"{room[0] if room else 0} for argument #2 'targets' {by}",
+        )
 
 
 WINDOWS: dict[str, Demand] = {
     **each(_line("avg_pool1d"), "avg_pool1d"),
-    **{f"aten::conv{n}d{form}": _convolution(n) for n in (1, 2, 3) for form in ("", ".padding")},
-    **{f"aten::conv_transpose{n}d{'' if n == 1 else '.input'}": _transposed_convolution(n)
-       for n in (1, 2, 3)},
     **{f"aten::{name}": _adaptive(name, n) for n in (1, 2, 3)
        for name in (f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d")},
     **each(_max_pool1d, "max_pool1d", "max_pool1d_with_indices"),

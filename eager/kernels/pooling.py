@@ -130,6 +130,9 @@ def _adaptive(x: Array, sizes: Ints, fn: Callable[..., Any]) -> Array:
         found = x.shape[axis] if outputs is None else outputs
         if found == x.shape[axis]:
             continue
+        if not found:
+            x = x.take([], axis)
+            continue
         if found and x.shape[axis] % found == 0:
             split = (*x.shape[:axis], found, x.shape[axis] // found, *x.shape[axis + 1 :])
             x = fn(x.reshape(split), axis=axis + 1)
