@@ -13,7 +13,7 @@ from typing import Literal
 
 import llvmlite.binding as llvm
 
-from tensorscript.base.dtypes import DType, bfloat16, int16
+from tensorscript.base.dtypes import DType, bfloat16, int16, uint8
 from tensorscript.base.errors import UserError
 
 Kind = Literal["cpu", "ptx"]
@@ -85,13 +85,30 @@ class Target:
         return f"{self.triple};{self.cpu};{self.features};{self.vector_bytes}"
 
     @property
-    def pairs(self) -> frozenset[DType]:
-        """Dtypes of which one instruction adds the products of pairs to sums of twice the bits."""
+    def groups(self) -> frozenset[DType]:
+        """Dtypes of which one instruction adds the products of all numbers in 32 bits to a sum of
+        32 bits: pairs, and quads of bytes, uint8 by int8."""
         if not self.triple.startswith("x86_64"):
             return frozenset()
-        features = self.features.split(",")
-        bfloat = "+avx512bf16" in features if self.features else self.cpu in _PAIRS_OF_BFLOAT16
-        return frozenset((int16, bfloat16) if bfloat and self.vector_bytes == 64 else (int16,))
+        found = [int16]
+        if self._has("avx512bf16", _PAIRS_OF_BFLOAT16) and self.vector_bytes == 64:
+            found.append(bfloat16)
+        if self._has("avx512vnni", _QUADS_OF_BYTES) and self.vector_bytes == 64:
+            found.append(uint8)
+        if self._has("avxvnni", _QUADS_OF_BYTES_AVX) and self.vector_bytes == 32:
+            found.append(uint8)
+        return frozenset(found)
+
+    @property
+    def exact_groups(self) -> frozenset[DType]:
+        """Those of integers: what multiplies bfloat16 takes subnormal numbers for 0."""
+        return frozenset(d for d in self.groups if not d.is_floating_point)
+
+    def _has(self, feature: str, cpus: frozenset[str]) -> bool:
+        """The feature is named, or promised by the name of one of `cpus`."""
+        if self.features:
+            return f"+{feature}" in self.features.split(",")
+        return self.cpu in cpus
 
     @property
     def scale_bits(self) -> int:
@@ -144,13 +161,16 @@ def host() -> Target:
 
 # What a processor name alone promises; any other is taken at its architecture's baseline.
 _CPU_WIDTHS = {
-    "x86-64-v4": 64, "skylake-avx512": 64, "icelake-server": 64, "sapphirerapids": 64,
-    "znver4": 64, "znver5": 64, "x86-64-v3": 32, "haswell": 32, "skylake": 32, "alderlake": 32,
+    "x86-64-v4": 64, "skylake-avx512": 64, "cascadelake": 64, "cooperlake": 64,
+    "icelake-server": 64, "sapphirerapids": 64, "znver4": 64, "znver5": 64,
+    "x86-64-v3": 32, "haswell": 32, "skylake": 32, "alderlake": 32,
     "znver1": 32, "znver2": 32, "znver3": 32,
 }  # fmt: skip
 
 
 _PAIRS_OF_BFLOAT16 = frozenset(("cooperlake", "sapphirerapids", "znver4", "znver5"))
+_QUADS_OF_BYTES = _PAIRS_OF_BFLOAT16 | {"cascadelake", "icelake-server"}
+_QUADS_OF_BYTES_AVX = frozenset(("alderlake",))
 
 
 def parse(text: str, cpu: str = "") -> Target:

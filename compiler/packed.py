@@ -34,12 +34,11 @@ def prepack(module: ModuleOp, cache: DiskCache | None = None) -> None:
         support,
         lambda text, target: object_of(text, target, cache),
     )
-    shapes = {
-        p.function.sym_name.data: tuple(int(str(n)) for n in p.target.shape) for p in packings
-    }
+    targets = {p.function.sym_name.data: p.target for p in packings}
 
     def pack(name: str, sources: Sequence[np.ndarray]) -> np.ndarray:
-        out = aligned_empty(shapes[name], sources[0].dtype)
+        shape = tuple(int(str(n)) for n in targets[name].shape)
+        out = aligned_empty(shape, targets[name].dtype.numpy)
         functions.call(name, [*(np.ascontiguousarray(a) for a in sources), out])
         return out
 

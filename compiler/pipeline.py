@@ -99,8 +99,8 @@ def _schedule(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if target.is_ptx:
         schedule_gpu(module)
     else:
-        pairs = frozenset() if options.strict else target.pairs
-        machine = CPUParameters(target.vector_bytes, pairs=pairs, checked=options.verify)
+        groups = target.exact_groups if options.strict else target.groups
+        machine = CPUParameters(target.vector_bytes, groups=groups, checked=options.verify)
         schedule_cpu(module, machine)
     return module
 

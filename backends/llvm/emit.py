@@ -111,7 +111,9 @@ def emit_module(
     Raises:
         InternalError: a statement or expression that has no row, naming it.
     """
-    options = replace(options or EmitOptions(), pairs=target.pairs, lanes=target.vector_bytes // 4)
+    options = options or EmitOptions()
+    groups = target.exact_groups if options.strict else target.groups
+    options = replace(options, groups=groups, lanes=target.vector_bytes // 4)
     text = ModuleText()
     places = {}
     for op in constants(module):

@@ -29,7 +29,7 @@ class EmitOptions:
         strict: no contraction of products into sums, no reassociation in reductions.
         external_constants: te.constant data is an external symbol that the loader resolves.
         block: where the large te.constants lie, else.
-        pairs: dtypes of which the target adds products of pairs in one instruction.
+        groups: dtypes of which the target adds products of all in 32 bits in one instruction.
         lanes: 32-bit lanes of the target's vectors.
         timed: kernels whose calls are counted and timed (`emit_clock.py`).
     """
@@ -37,7 +37,7 @@ class EmitOptions:
     strict: bool = False
     external_constants: bool = False
     block: Block | None = None
-    pairs: frozenset[DType] = frozenset()
+    groups: frozenset[DType] = frozenset()
     lanes: int = 4
     timed: tuple[str, ...] = ()
 

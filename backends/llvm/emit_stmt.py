@@ -26,8 +26,8 @@ from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
+from .emit_groups import emit_group
 from .emit_memory import any_lane, emit_prefetch, emit_store, emit_update, locate
-from .emit_pairs import emit_pairs
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
 from .emit_types import Value, register_type, vector_of
 
@@ -111,7 +111,7 @@ def emit_store_op(context: Context, op: Operation) -> None:
 
 def emit_update_op(context: Context, op: Operation) -> None:
     assert isinstance(op, UpdateOp)
-    if emit_pairs(context, op):
+    if emit_group(context, op):
         return
     value = evaluate(context, op.value)
     indices = tuple(context.resolve(i) for i in op.indices)

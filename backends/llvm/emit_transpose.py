@@ -10,7 +10,8 @@ the Perfect Shuffle", 1971).
 ```
 te.for v in 0 .. 32 vector { te.for u in 0 .. 2 vector { te.store t[v, u] = f(u, v) } }
 ```
-Here what is written is contiguous in both: the vectors of u = 0 and u = 1 are interleaved.
+Here what is written is contiguous in both: the vectors of u = 0 and u = 1 (or of four) are
+interleaved.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from .emit_types import Value, memory_type, vector_of
 
 SIZES = (4, 8, 16)
 """Sides of a square that fit the registers."""
+INTERLEAVED = (2, 4)
+"""Vectors that become one."""
 
 
 def emit_across(context: Context, op: ForOp) -> bool:
@@ -40,7 +43,7 @@ def emit_across(context: Context, op: ForOp) -> bool:
     size = _size(context, op)
     if inner.kind.data != "vector":
         return False
-    if _size(context, inner) == 2 and size > 2:
+    if _size(context, inner) in INTERLEAVED and size > _size(context, inner):
         return _emit_interleaved(context, op, inner, store)
     if size not in SIZES or _size(context, inner) != size:
         return False
@@ -58,30 +61,38 @@ def emit_across(context: Context, op: ForOp) -> bool:
 
 
 def _emit_interleaved(context: Context, op: ForOp, inner: ForOp, store: StoreOp) -> bool:
-    """The vectors of both iterations of `inner`, as pairs; False if what is written is no row."""
-    written, size = context.place(store.buffer), _size(context, op)
-    name = f"{inner.var}$pair"
+    """The vectors of all iterations of `inner`, as one; False if what is written is no row."""
+    written, size, count = context.place(store.buffer), _size(context, op), _size(context, inner)
+    name = f"{inner.var}$group"
     index = context.resolve(flat_index(written.buffer, store.indices, context.is_flat))
-    pair = {
+    group = {
         inner.var: add(context.resolve(inner.start), var(name)),
         op.var: context.resolve(op.start),
     }
     steps = [
-        affine(_substituted(context, index, values), Lane(name, 2, {name}), context.scope)
-        for values in (pair, {op.var: var(name), inner.var: context.resolve(inner.start)})
+        affine(_substituted(context, index, values), Lane(name, count, {name}), context.scope)
+        for values in (group, {op.var: var(name), inner.var: context.resolve(inner.start)})
     ]
-    if any(s is None or not s[1].is_int(k) for k, s in zip((1, 2), steps, strict=True)):
+    if any(s is None or not s[1].is_int(k) for k, s in zip((1, count), steps, strict=True)):
         return False
     assert steps[0] is not None
-    first, second = (_row(context, op, inner, k, store.value) for k in range(2))
+    rows = [_row(context, op, inner, k, store.value) for k in range(count)]
     code, dtype = context.code, written.buffer.dtype
-    kind, wide = (vector_of(memory_type(dtype), n) for n in (size, 2 * size))
-    picks = ", ".join(f"i32 {k}" for j in range(size) for k in (j, size + j))
-    both = code.let(f"shufflevector {kind} {first}, {kind} {second}, <{2 * size} x i32> <{picks}>")
-    pointer = _address(context, written, steps[0][0])
-    code.do(f"store {wide} {both}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
+    element = memory_type(dtype)
+    while (half := len(rows) // 2) > 0:
+        kind = vector_of(element, size)
+        rows = [_both(context, kind, size, rows[k], rows[k + half]) for k in range(half)]
+        size *= 2
+    pointer, wide = _address(context, written, steps[0][0]), vector_of(element, size)
+    code.do(f"store {wide} {rows[0]}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
     context.new_statement()
     return True
+
+
+def _both(context: Context, kind: str, size: int, a: str, b: str) -> str:
+    """a[0], b[0], a[1], b[1], ... (all of both)."""
+    picks = ", ".join(f"i32 {k}" for j in range(size) for k in (j, size + j))
+    return context.code.let(f"shufflevector {kind} {a}, {kind} {b}, <{2 * size} x i32> <{picks}>")
 
 
 def _size(context: Context, op: ForOp) -> int:

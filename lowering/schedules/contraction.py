@@ -168,6 +168,18 @@ class BlockedProduct:
         """Of the block of the depth."""
         return var("kb") * self.depth_block
 
+    def y_for_all(self) -> list[Operation]:
+        """What all tasks read of Y."""
+        return [AllocOp(self.yp, "stack"), self.pack_all_y()]
+
+    def y_for_task(self) -> list[Operation]:
+        """Where a task packs the panel of columns at hand."""
+        return [AllocOp(self.yp, "stack")]
+
+    def y_for_tiles(self) -> list[Operation]:
+        """What the tiles of a panel of columns read of Y, over a block of the depth."""
+        return self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
+
     def pack_all_y(self) -> Operation:
         if self.columns.is_even:
             panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
@@ -232,7 +244,7 @@ class BlockedProduct:
 
     def micro_kernel(self) -> list[Operation]:
         tile = make_buffer("tile", self.dtype, [self.tile.rows, self.tile.columns])
-        clear = StoreOp("tile", [var("i0t"), var("j0t")], const(0, self.dtype))
+        clear = StoreOp("tile", [var("i0t"), var("j0t")], self.first_sum(var("j0t")))
         steps, value = self.steps()
         step = UpdateOp("tile", [var("i2t"), var("j2t")], "add", value)
         body = [self._over_tile("2t", [step]), *self._fetch_next()]
@@ -242,6 +254,10 @@ class BlockedProduct:
             ForOp("kt", steps, body, reduction=True),
             *self._finish(),
         ]
+
+    def first_sum(self, column: Expr) -> Expr:
+        """Where the sums of a column of a tile start."""
+        return const(0, self.dtype)
 
     def _fetch_next(self) -> list[Operation]:
         """The next panel of columns comes into the second cache, row by row. Tiles of few rows do
@@ -336,18 +352,17 @@ class BlockedProduct:
         start = part(self.chunk, panels, chunks)
         count = part(self.chunk + 1, panels, chunks) - start
         tiles = ForOp("iq", self.panels_here(), self.micro_kernel())
-        xp, yp = AllocOp(self.xp, "stack"), AllocOp(self.yp, "stack")
+        xp = AllocOp(self.xp, "stack")
         task: list[Operation] = []
         block: list[Operation] = []
         sweep: list[Operation] = [tiles]
         before: list[Operation] = []
         hoisted: list[Operation] = []
         if self.plan.y == "before":
-            (hoisted if self.y_hoisted else before).extend([yp, self.pack_all_y()])
+            (hoisted if self.y_hoisted else before).extend(self.y_for_all())
         elif self.plan.y == "task":
-            task.append(yp)
-            panel = self.pack_panel(var("jq"), const(0), self.first_k, self.depth_extent())
-            sweep = [*panel, tiles]
+            task.extend(self.y_for_task())
+            sweep = [*self.y_for_tiles(), tiles]
         if self.plan.x == "before":
             (hoisted if self.x_hoisted else before).extend([xp, self.pack_all_x()])
         elif self.plan.x == "task":

@@ -34,7 +34,7 @@ from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import stretch_arguments
 from .contraction import blocking_for
-from .contraction_pairs import paired_product, worth_pairing
+from .contraction_groups import grouped_product, worth_grouping
 from .contraction_plan import worth_blocking
 from .contraction_shape import made_of, product_of
 from .convolution import convolved_product
@@ -189,7 +189,7 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         _tensorize(scheduler, kernel, parameters.vector_bytes)
     elif product is not None and worth_blocking(product, parameters.fixed):
         constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
-        kind = "pairs" if _pays_in_pairs(func, parameters) else "product"
+        kind = _product_kernel(func, parameters)
         blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
         _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
     elif (cut := product_in_parts(func)) is not None:
@@ -202,10 +202,15 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         _schedule_rows(scheduler, parameters)
 
 
-def _pays_in_pairs(func: FuncOp, parameters: CPUParameters) -> bool:
-    if (form := paired_product(func)) is None or form.dtype not in parameters.pairs:
-        return False
-    return worth_pairing(form, parameters.fixed)
+def _product_kernel(func: FuncOp, parameters: CPUParameters) -> str:
+    """The kernel whose instruction takes the most steps of the depth."""
+    for kernel, count in (("quads", 4), ("pairs", 2)):
+        form = grouped_product(func, count)
+        if form is None or form.instruction not in parameters.groups:
+            continue
+        if worth_grouping(form, parameters.fixed):
+            return kernel
+    return "product"
 
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:

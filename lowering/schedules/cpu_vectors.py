@@ -29,7 +29,8 @@ class CPUParameters:
         grain: element operations (of vector code) worth handing to another thread, about 10 us.
         reduction_chunk: elements of a full reduction that one thread takes at a time.
         fixed: parameters of the kernel at hand that every call passes a constant for.
-        pairs: dtypes of which the machine multiplies and adds pairs in one instruction.
+        groups: dtypes of which the machine multiplies and adds all that 32 bits hold in one
+            instruction; uint8 by int8.
         checked: have the steps checked, which are legal by construction.
         registers: vectors that a loop's body works on at a time, None for as many as its size
             suggests.
@@ -40,7 +41,7 @@ class CPUParameters:
     grain: int = 1 << 18
     reduction_chunk: int = 1 << 15
     fixed: frozenset[str] = frozenset()
-    pairs: frozenset[DType] = frozenset()
+    groups: frozenset[DType] = frozenset()
     checked: bool = False
     registers: int | None = None
     blocking: Blocking | None = None

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -46,7 +47,7 @@ from tensorscript.lowering.te.nest import expressions
 from ..te.affine import known
 
 LEAST_ELEMENTS = 1 << 12
-"""Smaller buffers are packed in less time than they take to read."""
+"""What is made of fewer, and has fewer itself, is packed in less time than it takes to read."""
 
 Pack = Callable[[str, Sequence[np.ndarray]], np.ndarray]
 """Runs a packing function, by name, on the arrays of its sources."""
@@ -104,16 +105,13 @@ def _packing(
     kernel: FuncOp, alloc: AllocOp, calls: Sequence[CallOp], known_data: set[str]
 ) -> Packing | None:
     target = alloc.buffer
-    size = 1
-    for extent in target.shape:
-        size *= known(extent) or 0
-    if size < LEAST_ELEMENTS:
-        return None
     writers = [op for op in kernel.block.ops if _writes(op, target.name)]
     if not all(isinstance(op, ForOp) for op in writers):
         return None
     sources = _sources(kernel, target, writers)
-    if not sources:
+    parameters = {p.name: p for p in kernel.params if isinstance(p, Buffer)}
+    sizes = [_elements(buffer) for buffer in (target, *(parameters[s] for s in sources))]
+    if not sources or max(sizes) < LEAST_ELEMENTS or 0 in sizes:
         return None
     passed = []
     for call in calls:
@@ -122,7 +120,6 @@ def _packing(
         if not known_data.issuperset(names):
             return None
         passed.append((call, names))
-    parameters = {p.name: p for p in kernel.params if isinstance(p, Buffer)}
     for op in (alloc, *writers):
         op.detach()
         _keep_short(op)
@@ -133,6 +130,11 @@ def _packing(
         name, [*(parameters[s] for s in sources), out], writers, "kernel", "scheduled", "pointwise"
     )
     return Packing(kernel, target, sources, function, tuple(passed))
+
+
+def _elements(buffer: Buffer) -> int:
+    """How many elements a buffer has, 0 where that is not known."""
+    return prod(known(extent) or 0 for extent in buffer.shape)
 
 
 def _keep_short(nest: Operation) -> None:

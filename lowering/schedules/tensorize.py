@@ -5,7 +5,7 @@
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | packed product | the same | the same, the second factor packed whole, before everything |
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
-| pairs | the same of 16-bit numbers | the same, two steps of the depth at once |
+| pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | packed convolution | the same | the same, the weights packed before everything |
 | channel filter | a convolution by channel, channels last | a register tile of pixels by channels |
@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any
 
 from xdsl.ir import Operation
@@ -34,7 +35,7 @@ from .attention import tiled_attention
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, filtered_channels
 from .contraction import blocked_product
-from .contraction_pairs import PairedProduct, paired_product, product_of_pairs
+from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking
 from .convolution import Convolution, convolved_product, direct_convolution
@@ -91,12 +92,12 @@ def _packed(func: FuncOp, product: Product, *parameters: int) -> list[Operation]
     return blocked_product(func, product, Blocking(*parameters), whole=True)
 
 
-def _pairs(func: FuncOp, form: PairedProduct, *parameters: int) -> list[Operation]:
-    return product_of_pairs(func, form, Blocking(*parameters))
+def _groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
+    return product_of_groups(func, form, Blocking(*parameters))
 
 
-def _packed_pairs(func: FuncOp, form: PairedProduct, *parameters: int) -> list[Operation]:
-    return product_of_pairs(func, form, Blocking(*parameters), whole=True)
+def _packed_groups(func: FuncOp, form: GroupedProduct, *parameters: int) -> list[Operation]:
+    return product_of_groups(func, form, Blocking(*parameters), whole=True)
 
 
 def _packed_convolution(func: FuncOp, form: Convolution, vector_bytes: int) -> list[Operation]:
@@ -120,8 +121,14 @@ KERNELS = {
         tuple(f.name for f in fields(PartsBlocking)),
         _parts_misfit,
     ),
-    "pairs": _product(paired_product, _pairs, "one product of 16-bit numbers"),
-    "packed pairs": _product(paired_product, _packed_pairs, "one product of 16-bit numbers"),
+    **{
+        f"{packed}{name}": _product(partial(grouped_product, count=count), write, form)
+        for name, count, form in (
+            ("pairs", 2, "one product of numbers of 16 bits or less"),
+            ("quads", 4, "one product of bytes"),
+        )
+        for packed, write in (("", _groups), ("packed ", _packed_groups))
+    },
     "convolution": Kernel(
         convolved_product, direct_convolution, "a product with an image that is read by windows"
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -10,6 +11,7 @@ from emit_harness import Compiled, parse_te
 
 import tensorscript as ts
 from tensorscript.backends.target import host
+from tensorscript.base.dtypes import uint8
 from tensorscript.dialects.te.expr import const, var
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.lowering.schedules.contraction_shape import recognise
@@ -122,19 +124,35 @@ def test_halves_with_a_bias_are_rounded_once(program: Callable[..., ts.Tensor], 
     [
         ("bfloat16", "znver4", "vdpbf16ps"),
         ("bfloat16", "x86-64-v4", "vfmadd231ps"),  # has none for pairs
-        ("int8", "znver4", "vpdpwssd"),
+        ("int8", "cascadelake", "vpdpbusd"),
+        ("uint8", "alderlake", "vpdpbusd"),
+        ("int16", "znver4", "vpdpwssd"),
         ("uint8", "x86-64-v4", "vpmaddwd"),
         ("int16", "x86-64-v3", "vpmaddwd"),
         ("int16", "x86-64", "pmaddwd"),
     ],
 )
-def test_pairs_are_one_instruction(dtype: str, cpu: str, instruction: str) -> None:
+def test_groups_are_one_instruction(dtype: str, cpu: str, instruction: str) -> None:
     specs = [ts.TensorSpec((64, 64), getattr(ts, dtype))] * 2
     target = "x86_64-unknown-linux-gnu"
     compiled = ts.compile(product, specs, target=target, cpu=cpu, fallback="error")
     assert compiled.asm().count(f"\t{instruction}\t") >= 8
-    in_pairs = instruction != "vfmadd231ps"
-    assert ("te.for ku in 0 .. 2 vector" in compiled.ir("scheduled")) == in_pairs
+    count = {"vfmadd231ps": 1, "vpdpbusd": 4}.get(instruction, 2)
+    found = re.findall(r"te.for ku in 0 .. (\d) vector", compiled.ir("scheduled"))
+    assert found == ([str(count)] if count > 1 else [])
+
+
+@pytest.mark.parametrize("kinds", [("int8", "int8"), ("uint8", "int8")])
+@pytest.mark.parametrize(("cpu", "register"), [("cascadelake", "zmm"), ("alderlake", "ymm")])
+def test_sums_of_bytes_stay_in_registers(cpu: str, register: str, kinds: tuple[str, ...]) -> None:
+    specs = [ts.TensorSpec((512, 512), getattr(ts, kind)) for kind in kinds]
+    target = "x86_64-unknown-linux-gnu"
+    compiled = ts.compile(of_bytes, specs, target=target, cpu=cpu, fallback="error")
+    lines = compiled.asm().splitlines()
+    multiplying = [k for k, line in enumerate(lines) if "\tvpdpbusd\t" in line]
+    inside = lines[multiplying[0] : multiplying[-1]]
+    assert len(multiplying) in (12, 28)
+    assert not [line for line in inside if "rsp" in line and register in line]
 
 
 def test_strict_numbers_are_not_paired() -> None:
@@ -157,7 +175,10 @@ def test_narrow_vectors(dtype: str, cpu: str) -> None:
         np.testing.assert_allclose(compiled(x, w), wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u1"])
+BYTES = ["i1", "u1"]
+
+
+@pytest.mark.parametrize("dtype", BYTES)
 def test_products_of_bytes(dtype: str) -> None:
     for rows, depth, columns in SIZES:
         x, w = numbers(dtype, rows, depth), numbers("i1", depth, columns)
@@ -166,6 +187,72 @@ def test_products_of_bytes(dtype: str) -> None:
         np.testing.assert_array_equal(compiled(x, w), wanted)
         eager = ts._int_mm(ts.from_numpy(x), ts.from_numpy(w))
         np.testing.assert_array_equal(eager.numpy(), wanted)
+
+
+def widened(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x.to(ts.int32) @ w.to(ts.int32)
+
+
+def widened_rows(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return (x.to(ts.int32) @ w.to(ts.int32).t()) * 0.5
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("right", BYTES)
+def test_bytes_of_every_sign_are_exact(left: str, right: str, strict: bool) -> None:
+    """Depths that no group divides, tiles cut off at both edges, more than a block of the depth."""
+    for rows, depth, columns in [(17, 67, 33), (300, 1101, 75), (64, 2050, 600)]:
+        x, w = numbers(left, rows, depth), numbers(right, depth, columns)
+        compiled = ts.compile(widened, (x, w), fallback="error", strict=strict)
+        np.testing.assert_array_equal(compiled(x, w), x.astype("i4") @ w.astype("i4"))
+
+
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("right", BYTES)
+def test_the_largest_bytes_do_not_saturate(left: str, right: str) -> None:
+    ends = {kind: (np.iinfo(kind).min, np.iinfo(kind).max) for kind in BYTES}
+    compiled = ts.compile(widened, (numbers(left, 16, 70), numbers(right, 70, 32)))
+    for a in ends[left]:
+        for b in ends[right]:
+            found = compiled(np.full((16, 70), a, left), np.full((70, 32), b, right))
+            assert (np.asarray(found) == 70 * int(a) * int(b)).all()
+
+
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("right", BYTES)
+def test_bytes_whose_columns_lie_across(left: str, right: str) -> None:
+    x, w = numbers(left, 260, 90), numbers(right, 40, 90)
+    compiled = ts.compile(widened_rows, (x, w), fallback="error")
+    np.testing.assert_array_equal(compiled(x, w), x.astype("i4") @ w.astype("i4").T * 0.5)
+
+
+class Weighted(ts.nn.Module):
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__()
+        self.register_buffer("weight", ts.from_numpy(weight))
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return x.to(ts.int32) @ self.weight.to(ts.int32)
+
+
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+def test_constant_bytes_are_widened_to_pairs() -> None:
+    x, weight = numbers("u1", 5, 130), numbers("i1", 130, 100)
+    compiled = ts.compile(Weighted(weight).eval(), (x,), cpu="x86-64-v3", fallback="error")
+    np.testing.assert_array_equal(compiled(x), x.astype("i4") @ weight.astype("i4"))
+    assert "yp: i16" in compiled.ir("scheduled")
+
+
+@pytest.mark.parametrize("left", BYTES)
+@pytest.mark.parametrize("dtype", BYTES)
+def test_constant_bytes_are_packed_with_their_sums(left: str, dtype: str) -> None:
+    x, weight = numbers(left, 5, 130), numbers(dtype, 130, 100)
+    compiled = ts.compile(Weighted(weight).eval(), (x,), fallback="error")
+    np.testing.assert_array_equal(compiled(x), x.astype("i4") @ weight.astype("i4"))
+    if uint8 in host().groups:
+        assert "te.alloc stack yp" not in compiled.ir("scheduled")
+        assert "te.alloc stack starts" not in compiled.ir("scheduled")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,283 @@
+"""Products of narrow numbers, several steps of the depth at once.
+
+```
+tile[i, j] += xp[i, 2 k] * yp[k, j, 0] + xp[i, 2 k + 1] * yp[k, j, 1]
+```
+CPUs multiply 32 bits of each factor, number by number, into one 32-bit sum, in one instruction of
+every lane (`backends/llvm/emit_groups.py`): pairs of bfloat16, pairs of 16-bit integers, quads of
+bytes. The columns are packed so that the numbers of a group lie side by side; rows are copied as
+they are, for a group of theirs is one 32-bit number for all lanes.
+
+Of the bytes of a quad one factor has a sign and the other has none. Where both or none have one, x
+is packed with its highest bit turned over, which moves it by 128, and the sums start at what that
+moves them by, for a column of y:
+
+```
+sum of x * y = sum of (x + 128) * y - 128 * sum of y        both with a sign
+sum of x * y = sum of (x - 128) * y + 128 * sum of y        both without
+```
+Sums wrap around at 32 bits, so this is exact. Without that instruction bytes are widened to pairs.
+
+The nest is otherwise that of `contraction.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.ir import Operation
+
+from tensorscript.base.dtypes import DType, bfloat16, float32, int8, int16, int32, uint8
+from tensorscript.dialects.te.buffers import make_buffer
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
+
+from ..te.affine import all_buffers, coefficient, flat_index, known
+from ..te.lanes import vectorize_map
+from .contraction import BlockedProduct
+from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, made_of, memory_of, product_of
+from .contraction_tile import Blocking, ceil_div
+
+_PAIRS = {bfloat16: bfloat16, **dict.fromkeys((int8, uint8, int16), int16)}
+_QUADS = {int8: int8, uint8: uint8}
+PACKED: dict[int, dict[DType, DType]] = {2: _PAIRS, 4: _QUADS}
+"""Numbers of a group to the dtype of a factor to that which is packed."""
+SUMS: dict[DType, DType] = {bfloat16: float32, **dict.fromkeys((int16, int8, uint8), int32)}
+"""Packed dtype to that of the sums."""
+PAD = 64
+"""Bytes between rows of a panel: rows a power of two apart meet in one set of the cache."""
+LEAST_ROWS_ACROSS = 256
+"""Packing columns that lie across memory, an element at a time, repays for so many rows."""
+TOP_BIT = 128
+
+
+@dataclass(frozen=True)
+class GroupedProduct:
+    """A product of narrow factors.
+
+    Attributes:
+        count: steps of the depth that one instruction takes.
+        x, y: the factors as they are packed.
+        start: of the sums, times the sum of a column of y.
+        across: memory runs along the depth in y, not along the columns.
+    """
+
+    product: Product
+    count: int
+    x: Expr
+    y: Expr
+    start: int
+    across: bool
+
+    @property
+    def instruction(self) -> DType:
+        """What the machine has to multiply groups of: bytes are `uint8`, for one factor is."""
+        return uint8 if self.x.dtype is not self.y.dtype else self.x.dtype
+
+
+def _packed(factor: Expr, sums: DType, count: int) -> Expr | None:
+    """The narrow number that a factor is the conversion of."""
+    inner = factor.args[0] if factor.op == "cast" else factor
+    packed = PACKED[count].get(inner.dtype)
+    return None if packed is None or SUMS[packed] is not sums else cast(inner, packed)
+
+
+def _of_two_signs(x: Expr, y: Expr) -> tuple[Expr, int]:
+    """x with the sign that bytes y do not have, and where sums start, in sums of columns of y."""
+    if x.dtype is not y.dtype:
+        return x, 0
+    moved = binary("xor", cast(x, uint8), const(TOP_BIT, uint8))
+    return (moved, -TOP_BIT) if x.dtype is int8 else (cast(moved, int8), TOP_BIT)
+
+
+def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
+    """The product, of known depth, that a function computes, in groups of `count` (2 or 4) steps;
+    None if it has another form, or factors that no instruction takes so many of."""
+    if (p := product_of(func)) is None:
+        return None
+    sums = SUM_DTYPES[p.target.value.dtype]
+    x, y = _packed(p.x, sums, count), _packed(p.y, sums, count)
+    if x is None or y is None or len(p.depth.names) != 1 or known(p.depth.size) is None:
+        return None
+    start = 0
+    if count == 4:
+        x, start = _of_two_signs(x, y)
+    elif x.dtype is not y.dtype:
+        return None
+    buffers, (depth,) = all_buffers(func), p.depth.names
+    steps = []
+    for e, axis in ((p.x, p.rows), (p.y, p.columns)):
+        if (at := memory_of(e)) is None:
+            return None
+        position = flat_index(buffers[str(at.value)], at.args)
+        steps.append(coefficient(position, depth))
+        if not axis.is_even(position):
+            return None
+    if any(step is None for step in steps) or not steps[0].is_int(1):  # type: ignore[union-attr] # see any
+        return None
+    across = steps[1].is_int(1)  # type: ignore[union-attr] # see any
+    return GroupedProduct(p, count, x, y, start, across)
+
+
+def worth_grouping(form: GroupedProduct, fixed: frozenset[str]) -> bool:
+    """Packing the columns is quick, done once for constants, or repaid by many rows."""
+    rows = known(form.product.rows.size)
+    many = rows is not None and rows >= LEAST_ROWS_ACROSS
+    return many or not form.across or made_of(form.product.y, fixed)
+
+
+class _Groups(BlockedProduct):
+    """Writes the blocked nest of one product of groups, of known depth."""
+
+    reads_plainly = False
+
+    def __init__(
+        self, func: FuncOp, form: GroupedProduct, blocking: Blocking, dtype: DType, whole: bool
+    ) -> None:
+        # A block has as many instructions as one of numbers that are as wide as the sums.
+        blocking = replace(blocking, depth=blocking.depth * form.count)
+        super().__init__(func, form.product, blocking, dtype, whole)
+        tile = self.tile
+        self.form, self.count = form, form.count
+        panels, depth, _ = self.xp.shape
+        pad = PAD // form.x.dtype.itemsize
+        stride = ceil_div(depth, pad) * pad + pad
+        self.xp = make_buffer("xp", form.x.dtype, [panels, tile.rows, stride])
+        kept, depth, _ = self.yp.shape
+        groups = ceil_div(depth, self.count)
+        self.yp = make_buffer("yp", form.y.dtype, [kept, groups, tile.columns, self.count])
+        self.starts = make_buffer("starts", dtype, [kept, tile.columns])
+
+    def _at(self, e: Expr, axis: Axis, index: Expr, k: Expr) -> Expr:
+        return Spots(self.buffers, ((axis, index), (self.p.depth, k))).expression(e)
+
+    @property
+    def is_padded(self) -> bool:
+        """The last group has fewer numbers; 0 are the others."""
+        return (known(self.k) or 0) % self.count != 0
+
+    @property
+    def groups(self) -> Expr:
+        """Steps of a tile over a block of the depth."""
+        return ceil_div(self.depth_extent(), self.count)
+
+    # --- columns
+
+    def _column(self, column: Expr, k: Expr) -> Expr:
+        """A number of y, 0 beyond the last column."""
+        value = self._at(self.form.y, self.p.columns, column, k)
+        size = known(self.n)
+        if size is not None and size % self.tile.columns == 0:
+            return value
+        return select(column < self.n, value, const(0, value.dtype))
+
+    def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
+        column = panel * self.tile.columns + var("jv")
+        k = first + var("kp") * self.count + var("ku")
+        value = self._column(column, k)
+        if self.is_padded:
+            value = select(k < self.k, value, const(0, value.dtype))
+        store = StoreOp("yp", [slot, var("kp"), var("jv"), var("ku")], value)
+        group = ForOp("ku", self.count, [store], "vector")
+        lanes = ForOp("jv", self.tile.columns, [group], "vector")
+        return [ForOp("kp", ceil_div(depth, self.count), [lanes])]
+
+    def y_for_all(self) -> list[Operation]:
+        packing = super().y_for_all()
+        if not self.form.start:
+            return packing
+        panel = var("js")
+        sums = self.shared_packing(
+            "js", self.panels_n, self._column_sums(panel, panel, const(0), self.k), self.n, 2
+        )
+        return [*packing, AllocOp(self.starts, "stack"), sums]
+
+    def y_for_task(self) -> list[Operation]:
+        starts = [AllocOp(self.starts, "stack")] if self.form.start else []
+        return [*super().y_for_task(), *starts]
+
+    def y_for_tiles(self) -> list[Operation]:
+        packing = super().y_for_tiles()
+        if not self.form.start:
+            return packing
+        block = self.first_k, self.depth_extent()
+        return [*packing, *self._column_sums(var("jq"), const(0), *block)]
+
+    def _column_sums(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
+        """Fill `starts[slot]` from `depth` steps of a column panel from `first` on."""
+        columns = self.tile.columns
+        value = self._column(panel * columns + var("jw"), first + var("ks"))
+        add = UpdateOp("total", [var("jw")], "add", cast(value, self.dtype))
+        total = load("total", [var("jx")], self.dtype) * const(self.form.start, self.dtype)
+        clear = StoreOp("total", [var("ju")], const(0, self.dtype))
+        return [
+            AllocOp(make_buffer("total", self.dtype, [columns]), "reg"),
+            ForOp("ju", columns, [clear], "vector"),
+            ForOp("ks", depth, [ForOp("jw", columns, [add], "vector")], reduction=True),
+            ForOp("jx", columns, [StoreOp("starts", [slot, var("jx")], total)], "vector"),
+        ]
+
+    def first_sum(self, column: Expr) -> Expr:
+        """What is packed for all tasks has the sums of whole columns, which the first block of the
+        depth takes."""
+        none = super().first_sum(column)
+        if not self.form.start:
+            return none
+        start = load("starts", [self.y_slot, column], self.dtype)
+        if self.single or self.plan.y != "before":
+            return start
+        return select(binary("eq", var("kb"), 0), start, none)
+
+    def packed_column(self, slot: Expr, column: Expr, number: int = 0) -> Expr:
+        """One number of a group."""
+        group = var("kt") + (self.first_k // self.count if self.plan.y == "before" else const(0))
+        return load("yp", [slot, group, column, const(number)], self.form.y.dtype)
+
+    # --- rows
+
+    def pack_all_x(self) -> Operation:
+        rows = self._copy_rows(var("ip"), var("ip"), const(0), self.k)
+        return self.shared_packing("ip", self.panels_m, [rows], self.m, 4)
+
+    def pack_x(self) -> Operation:
+        panel, extent = self.first_panel + var("ip"), self.depth_extent()
+        rows = self._copy_rows(panel, var("ip"), self.first_k, extent)
+        return ForOp("ip", self.panels_here(), [rows])
+
+    def _copy_rows(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> Operation:
+        """A panel of rows; beyond the last row it is copied again, and not stored."""
+        row = binary("min", panel * self.tile.rows + var("iw"), self.m - 1)
+        k = first + var("kw")
+        value = self._at(self.form.x, self.p.rows, row, k)
+        if self.is_padded:
+            depth = ceil_div(depth, self.count) * self.count
+            value = select(k < self.k, value, const(0, value.dtype))
+        copy = ForOp("kw", depth, [StoreOp("xp", [slot, var("iw"), var("kw")], value)])
+        lanes = self.count * self.tile.lanes
+        return ForOp("iw", self.tile.rows, vectorize_map(copy, lanes))
+
+    # --- tiles
+
+    def steps(self) -> tuple[Expr, Expr]:
+        start = self.first_k if self.plan.x == "before" else const(0)
+        total: Expr | None = None
+        for u in range(self.count):
+            k = start + var("kt") * self.count + u
+            a = load("xp", [self.x_slot, var("i2t"), k], self.form.x.dtype)
+            b = self.packed_column(self.y_slot, var("j2t"), u)
+            term = cast(a, self.dtype) * cast(b, self.dtype)
+            total = term if total is None else total + term
+        assert total is not None
+        return self.groups, total
+
+
+def product_of_groups(
+    func: FuncOp, form: GroupedProduct, blocking: Blocking, whole: bool = False
+) -> list[Operation]:
+    """The blocked nest of a product of groups.
+
+    Args:
+        whole: pack all columns before, even where every panel is used by one task only.
+    """
+    sums = SUM_DTYPES[form.product.target.value.dtype]
+    return _Groups(func, form, blocking, sums, whole).build()
