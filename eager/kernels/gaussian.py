@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .pointwise import float_unary, in_double
-from .special import erfc, erfc_scaled_fraction
+from .special import erfc, erfc_scaled
 
 Float = NDArray[np.float64]
-_TAIL = 2.5
+_TAIL = 0.5
 
 
 def erfcx(x: Float) -> Float:
     """exp(x^2) erfc(x)."""
     near = np.exp(np.minimum(x, _TAIL) ** 2) * erfc(np.minimum(x, _TAIL))
-    far = erfc_scaled_fraction(np.clip(x, _TAIL, 1e150))
+    far = erfc_scaled(np.clip(x, _TAIL, 1e150))
     return np.where(np.isnan(x), x, np.where(x < _TAIL, near, far))
 
 

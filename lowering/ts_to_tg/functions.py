@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from tensorscript.base import gamma_series as series
 from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
@@ -31,8 +32,12 @@ def _acosh(x: Expr) -> Expr:
 
 
 def _atanh(x: Expr) -> Expr:
+    """log1p(2 |x| / (1 - |x|)) / 2; the quotient is taken apart where it is small, for it would
+    be rounded as a whole."""
     size = call("abs", x)
-    return call("copysign", 0.5 * call("log1p", 2 * size / (1 - size)), x)
+    twice, rest = 2 * size, 1 - size
+    given = select(size < 0.5, twice + twice * size / rest, twice / rest)
+    return call("copysign", 0.5 * call("log1p", given), x)
 
 
 def hypot(x: Expr, y: Expr) -> Expr:
@@ -63,30 +68,37 @@ def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
     return out
 
 
-# Lanczos's approximation with g = 7 (Godfrey's nine terms): 15 digits of gamma.
-_LANCZOS = (
-    0.99999999999980993, 676.5203681218851, -1259.1392167224028, 771.32342877765313,
-    -176.61502916214059, 12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6,
-    1.5056327351493116e-7,
-)  # fmt: skip
-
-
 def _lgamma(x: Expr) -> Expr:
-    """log |gamma(x)|; below 1/2 by reflection, log(pi / |sin(pi x)|) - lgamma(1 - x)."""
-    low = x < 0.5
-    z = select(low, 1 - x, x) - 1
-    series = const(_LANCZOS[0], x.dtype)
-    for k, c in enumerate(_LANCZOS[1:], 1):
-        series = series + _over(c, z + k)
-    t = z + 7.5
-    above = (z + 0.5) * call("log", t) - t + (0.5 * math.log(2 * math.pi)) + call("log", series)
+    """log |gamma(x)|: see `base/gamma_series.py`; below 0 by reflection."""
+    size = call("abs", x)
+    value = select(size < series.STIRLING_FROM, _lgamma_near(size), _lgamma_far(size))
     # sin(pi x) of the distance to the next integer: exact for large |x|.
-    turn = x - call("round", x)
-    below = math.log(math.pi) - call("log", call("abs", call("sin", turn * math.pi))) - above
+    turn = call("abs", call("sin", (x - call("round", x)) * math.pi))
+    value = select(x < 0, call("log", _over(math.pi, turn * size)) - value, value)
     pole = binary("and", x <= 0, x.equals(call("floor", x)))
-    value = select(low, below, above)
-    value = select(binary("or", x.equals(1), x.equals(2)), const(0, x.dtype), value)
     return select(binary("or", pole, call("isinf", x)), const(math.inf, x.dtype), value)
+
+
+def _lgamma_near(x: Expr) -> Expr:
+    """Of 0 to STIRLING_FROM, by the recurrence from where the polynomials are."""
+    one = const(1.0, x.dtype)
+    at, product = x, one
+    for k in range(1, math.ceil(series.STIRLING_FROM - series.MIDDLE)):
+        high = x >= series.MIDDLE + k
+        at = select(high, x - k, at)
+        product = select(high, product * (x - k), product)
+    low = x < series.LOW
+    at, product = select(low, x + 1, at), select(low, one / x, product)
+    first = polynomial(at - series.NEAR_ONE_CENTRE, series.NEAR_ONE)
+    second = polynomial(at - series.NEAR_TWO_CENTRE, series.NEAR_TWO)
+    found = (at - 1) * (at - 2) * select(at < series.MIDDLE, first, second)
+    return found + call("log", product)
+
+
+def _lgamma_far(x: Expr) -> Expr:
+    inverse = _over(1.0, x)
+    tail = inverse * polynomial(inverse * inverse, series.STIRLING)
+    return (x - 0.5) * call("log", x) - x + (tail + 0.5 * math.log(2 * math.pi))
 
 
 # The asymptotic series of digamma in 1/z^2: B(2k) / (2k).
@@ -129,7 +141,10 @@ def _erfinv(x: Expr) -> Expr:
     out = select(size <= 0.7, middle, tail)
     for _step in range(2):
         slope = (2 / math.sqrt(math.pi)) * call("exp", -(out * out))
-        out = out - (call("erf", out) - x) / slope
+        # Near 1 what is left of erf is known better than erf.
+        far = (1 - size) - call("erfc", call("abs", out))
+        far = select(x < 0, -far, far)
+        out = out - select(size <= 0.5, call("erf", out) - x, far) / slope
     end = call("copysign", const(math.inf, x.dtype), x)
     return select(size.equals(1), end, select(size > 1, const(math.nan, x.dtype), out))
 
