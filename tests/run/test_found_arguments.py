@@ -36,10 +36,10 @@ NATIVE = (
     "ts.linspace(0, 1, n)",
     "ts.hann_window(n)",
     "ts.cat([x[..., :n], x[..., :m]], -1)",
-)
-REFUSED = (
     "x.chunk(n, -1)[0]",
     "x.split(n, 3)[0]",
+)
+REFUSED = (
     "ts.tensor_split(x, n, 3)[0]",
     "F.avg_pool2d(x, n)",
     "F.max_pool2d(x, n)",
