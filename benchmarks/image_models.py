@@ -41,6 +41,11 @@ def resnet18() -> Any:
     )  # fmt: skip
 
 
+def linear_layers() -> Any:
+    """192 MiB of weights, which is most of what a process holds."""
+    return nn.Sequential(*(nn.Linear(2048, 2048) for _ in range(12)))
+
+
 def mlp() -> Any:
     return nn.Sequential(
         nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)

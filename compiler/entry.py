@@ -98,7 +98,7 @@ def load_program(path: Path) -> Program:
 
 def stage_modules(lowered: Lowered) -> dict[str, ModuleOp]:
     """The kept modules by stage; each says how the program's results are rebuilt."""
-    results = StringAttr(results_text(lowered.specialised.plan.output))
+    results = StringAttr(results_text(lowered.plan.output))
     modules = lowered.report.modules
     for module in modules.values():
         module.attributes[RESULTS] = results
@@ -182,7 +182,7 @@ class StagedFunction:
             report.modules[self.stage.name] = self.module.clone()
         passes = passes_from(self.stage.name)
         module = run_passes(self.module.clone(), passes, self.options, report, self.__name__, keep)
-        return Lowered(self.described, module, report)
+        return Lowered(self.described.plan, module, report)
 
     @cached_property
     def loaded(self) -> LoadedEntry:
@@ -205,7 +205,7 @@ class StagedFunction:
 
 def code_of(lowered: Lowered, options: CompileOptions) -> NativeModule | GPUModule:
     """The code of a lowered program, not yet compiled, for the CPU or for a GPU."""
-    scalars = lowered.specialised.plan.output.scalar_leaves
+    scalars = lowered.plan.output.scalar_leaves
     if targets.parse(options.target, options.cpu).is_ptx:
         return GPUModule(lowered.module, options, scalars)
     return NativeModule(lowered.module, options, scalars)

@@ -60,7 +60,7 @@ def c_name(name: str) -> str:
 
 
 def _refuse_effects(lowered: Lowered, name: str) -> None:
-    own = lowered.specialised.plan
+    own = lowered.plan
     if own.mutated_inputs:
         path = own.mutated_inputs[0][0]
         raise NotCompilable(f"cannot export {name}: it changes its argument {path!r} in place")
@@ -137,7 +137,7 @@ def exported(lowered: Lowered, function: Exportable, name: str, has_file: bool =
     options = function.options
     target = targets.parse(options.target, options.cpu)
     entry = host_function(lowered.module)
-    plan = lowered.specialised.plan
+    plan = lowered.plan
     signature = with_scalar_outputs(signature_of(entry), plan.output.scalar_leaves)
     state: KeptState | None = None
     if plan.state_inputs and function.receiver is not None:

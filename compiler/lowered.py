@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tensorscript.lowering.ts_to_tg.specialise import Specialised
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 
 from .observe import Report
 
@@ -14,11 +14,11 @@ from .observe import Report
 @dataclass
 class Lowered:
     """Attributes:
-    specialised: how arguments and results meet those of the caller.
+    plan: how arguments and results meet those of the caller.
     module: the scheduled te module.
     report: seconds per pass, and the stages' modules if they were kept.
     """
 
-    specialised: Specialised
+    plan: CallPlan
     module: ModuleOp
     report: Report

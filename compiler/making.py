@@ -8,8 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import ModuleOp
+
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.te.schedule import schedules_of
+from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
@@ -69,7 +72,16 @@ class Maker:
             OperatorError, ScriptError: it fails for all such arguments.
         """
         options, report = self._options, Report()
-        receiver = self._program.receiver
+        # The caller's frame keeps no stage: the weights of one go when the next has its own.
+        plan, unlowered = self._specialised(specs, alone, report)
+        module = run_passes(unlowered.pop(), PASSES, options, report, self._name, keep)
+        return Lowered(plan, module, report)
+
+    def _specialised(
+        self, specs: Sequence[ArgumentSpec], alone: bool, report: Report
+    ) -> tuple[CallPlan, list[ModuleOp]]:
+        """The plan, and the tg module in a list, for the caller to take out."""
+        options, receiver = self._options, self._program.receiver
         arguments: list[ArgumentSpec] = list(specs)
         if receiver is not None:
             arguments.insert(0, object_value(receiver))
@@ -83,8 +95,7 @@ class Maker:
         report.seconds["specialise"] = time.perf_counter() - start
         if options.dump_dir is not None:
             dump(source.module, "ts", options.dump_dir, self._name)
-        module = run_passes(own.module, PASSES, options, report, self._name, keep)
-        return Lowered(own, module, report)
+        return own.plan, [own.module]
 
     def _source(self) -> Program:
         """What native code is made from: the program, with batch norms folded if that is asked.
@@ -98,7 +109,7 @@ class Maker:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
         lowered = self.lower(specs)
-        leaves = lowered.specialised.plan.scalar_leaves
+        leaves = lowered.plan.scalar_leaves
         return lowered, NativeModule(lowered.module, self._options, leaves)
 
     def compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
@@ -108,7 +119,7 @@ class Maker:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
         lowered = self.lower(specs)
-        plan = lowered.specialised.plan
+        plan = lowered.plan
         module = late_gpu.GPUModule(lowered.module, self._options, plan.scalar_leaves)
         code = module.compile()
         loaded = late_gpu.GPULoaded(module, code)
@@ -129,7 +140,7 @@ class Maker:
         if stage == "schedule":
             return schedules_text(schedules_of(lowered.module))
         make = late_gpu.GPUModule if self._on_gpu else NativeModule
-        native = make(lowered.module, self._options, lowered.specialised.plan.scalar_leaves)
+        native = make(lowered.module, self._options, lowered.plan.scalar_leaves)
         if stage == "ll":
             return native.llvm_text
         if stage in ("s", "asm") or (stage == "ptx" and self._on_gpu):

@@ -103,7 +103,7 @@ class Specialiser:
         if place is not None and (hit := kept.load(self.cache, place)) is not None:
             return *hit, None
         lowered, native = with_room(lambda: self._maker.native(specs))
-        plan = lowered.specialised.plan
+        plan = lowered.plan
         # Without weights the entry holds the code; else the code is one by itself.
         whole = place is not None and plan.is_stateless and not native.has_constants
         code = native.compile(None if whole else cache)

@@ -273,7 +273,7 @@ def tune(
         raise UserError(f"only programs for this machine can be tuned, not for {options.target!r}")
     values = values_of(list(example_inputs), {})
     lowered = function.lower(argument_specs(function, values), keep=True)
-    if lowered.specialised.plan.has_effects:
+    if lowered.plan.has_effects:
         raise UserError(
             f"{function.__name__} changes its arguments or its object: each call would start from "
             "other values, and it cannot be tuned"

@@ -92,7 +92,7 @@ def dumps_of(program: Entered, inputs: Sequence[Any], stages: str) -> Dumps:
         dumps.add(stage, _printer(module), _saver(module))
     if steps := schedules_of(lowered.module):
         dumps.add("schedule", lambda: schedules_text(steps))
-    _add_code(dumps, code_of(lowered, program.options), lowered.specialised.plan.output)
+    _add_code(dumps, code_of(lowered, program.options), lowered.plan.output)
     return dumps
 
 

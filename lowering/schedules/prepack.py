@@ -15,9 +15,10 @@ out as functions of their own; who can run code runs them (`compiler/packed.py`)
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, groupby
 from math import prod
 
 import numpy as np
@@ -168,68 +169,91 @@ def _sources(kernel: FuncOp, target: Buffer, writers: Sequence[Operation]) -> tu
 
 
 def pack_constants(module: ModuleOp, packings: Sequence[Packing], pack: Pack) -> None:
-    """Run packings, hold the results as constants, and pass them to the kernels, in place."""
-    at_hand = {c.buffer.name: c for c in constants(module)}
-    made: dict[tuple[str, tuple[str, ...]], str] = {}
-    for packing in packings:
-        for call, names in packing.calls:
-            key = packing.function.sym_name.data, names
-            if key not in made:
-                data = pack(key[0], [_array(at_hand[n]) for n in names])
-                made[key] = _add_constant(module, packing.target, names, data, set(at_hand))
-                at_hand |= {c.buffer.name: c for c in constants(module)}
-            call.properties["arguments_attr"] = ExprsAttr((*call.arguments, var(made[key])))
-        given = replace(packing.target, mode="in")
-        params = (*packing.kernel.params, given)
-        packing.kernel.properties["parameters"] = ParametersAttr(params)
-    for kernel in {id(p.kernel): p.kernel for p in packings}.values():
-        _drop_unread(module, kernel)
-    _drop_unpassed(module)
+    """Run packings, hold the results as constants, and pass them to the kernels, in place.
+
+    A constant leaves the module with its last reader, so that the weights are not there twice.
+    """
+    held = _Held(module)
+    for _, group in groupby(packings, lambda packing: packing.kernel):
+        of_kernel = tuple(group)
+        for packing in of_kernel:
+            _pass_packed(packing, held, pack)
+        _drop_unread(of_kernel[0].kernel, [call for call, _ in of_kernel[0].calls], held)
+    held.drop_unread()
 
 
-def _array(op: ConstantOp) -> np.ndarray:
-    array = op.data.data.array
-    assert array is not None
-    return array
+def _pass_packed(packing: Packing, held: _Held, pack: Pack) -> None:
+    """Run one packing for every call of its kernel."""
+    made: dict[tuple[str, ...], str] = {}
+    for call, names in packing.calls:
+        if names not in made:
+            data = pack(packing.function.sym_name.data, [held.array(n) for n in names])
+            made[names] = held.add(f"{names[0]}_{packing.target.name}", packing.target, data)
+        call.properties["arguments_attr"] = ExprsAttr((*call.arguments, var(made[names])))
+        held.readers[made[names]] += 1
+    given = replace(packing.target, mode="in")
+    packing.kernel.properties["parameters"] = ParametersAttr((*packing.kernel.params, given))
 
 
-def _add_constant(
-    module: ModuleOp, target: Buffer, names: Sequence[str], data: np.ndarray, taken: set[str]
-) -> str:
-    stem = f"{names[0]}_{target.name}"
-    name = next(n for k in count() if (n := f"{stem}_{k}" if k else stem) not in taken)
-    first = module.body.block.first_op
-    assert first is not None
-    op = ConstantOp(replace(target, name=name), DataAttr.of(data))
-    module.body.block.insert_op_before(op, first)
-    return name
+class _Held:
+    """The constants of a module, and how many readers each has."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._ops = {c.buffer.name: c for c in constants(module)}
+        self.readers: Counter[str] = Counter()
+        for op in walk_ops(module):
+            if isinstance(op, CallOp):
+                self.readers.update(str(a.value) for a in op.arguments if a.op == "var")
+            for e in expressions(op):
+                self.readers.update(str(n.value) for n in loads(e))
+
+    def array(self, name: str) -> np.ndarray:
+        """The elements of a constant."""
+        array = self._ops[name].data.data.array
+        assert array is not None
+        return array
+
+    def add(self, stem: str, target: Buffer, data: np.ndarray) -> str:
+        """A new constant's name, which is `stem` or begins with it."""
+        name = next(n for k in count() if (n := f"{stem}_{k}" if k else stem) not in self._ops)
+        first = self._module.body.block.first_op
+        assert first is not None
+        op = ConstantOp(replace(target, name=name), DataAttr.of(data))
+        self._module.body.block.insert_op_before(op, first)
+        self._ops[name] = op
+        return name
+
+    def release(self, name: str) -> None:
+        """One reader less; without any a constant is erased, and its memory free."""
+        self.readers[name] -= 1
+        if name in self._ops and not self.readers[name]:
+            self._erase(name)
+
+    def drop_unread(self) -> None:
+        """Erase the constants that have no readers."""
+        for name in [n for n in self._ops if not self.readers[n]]:
+            self._erase(name)
+
+    def _erase(self, name: str) -> None:
+        op = self._ops.pop(name)
+        op.detach()
+        op.erase()
 
 
-def _drop_unread(module: ModuleOp, kernel: FuncOp) -> None:
+def _drop_unread(kernel: FuncOp, calls: Sequence[CallOp], held: _Held) -> None:
     """Take parameters that nothing reads any more from a kernel and its calls."""
     read = {str(n.value) for op in kernel.walk() for e in expressions(op) for n in loads(e)}
-    kept = [
-        k
-        for k, p in enumerate(kernel.params)
-        if not (isinstance(p, Buffer) and p.mode == "in") or p.name in read
-    ]
     params = kernel.params
+    unread = {
+        k
+        for k, p in enumerate(params)
+        if isinstance(p, Buffer) and p.mode == "in" and p.name not in read
+    }
+    kept = [k for k in range(len(params)) if k not in unread]
     kernel.properties["parameters"] = ParametersAttr(tuple(params[k] for k in kept))
-    for op in walk_ops(module):
-        if isinstance(op, CallOp) and op.callee == kernel.sym_name.data:
-            arguments = op.arguments
-            op.properties["arguments_attr"] = ExprsAttr(tuple(arguments[k] for k in kept))
-
-
-def _drop_unpassed(module: ModuleOp) -> None:
-    """Erase constants that nothing names any more."""
-    named: set[str] = set()
-    for op in walk_ops(module):
-        if isinstance(op, CallOp):
-            named |= {str(a.value) for a in op.arguments if a.op == "var"}
-        for e in expressions(op):
-            named |= {str(n.value) for n in loads(e)}
-    for constant in list(constants(module)):
-        if constant.buffer.name not in named:
-            constant.detach()
-            constant.erase()
+    for call in calls:
+        arguments = call.arguments
+        call.properties["arguments_attr"] = ExprsAttr(tuple(arguments[k] for k in kept))
+        for k in unread:
+            held.release(str(arguments[k].value))

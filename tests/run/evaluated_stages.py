@@ -10,6 +10,7 @@ from tensorscript.compiler.arguments import rebuild
 from tensorscript.compiler.lowered import Lowered
 from tensorscript.compiler.native_module import host_function
 from tensorscript.dialects.te.buffers import Buffer
+from tensorscript.dialects.tg.ops import functions
 from tensorscript.dialects.tg.types import ListType
 from tensorscript.lowering.te.evaluate import Grown
 from tensorscript.lowering.te.evaluate import evaluate as evaluate_te
@@ -18,13 +19,13 @@ from tensorscript.lowering.tg.evaluate import evaluate as evaluate_tg
 
 def evaluated_tg(lowered: Lowered, leaves: list[Any]) -> Any:
     """The result by the evaluator of tg."""
-    func = lowered.specialised.function
+    (func,) = functions(lowered.report.modules["kernels"])
     values = [
         leaf.tolist() if isinstance(arg.type, ListType) else leaf
         for arg, leaf in zip(func.block.args, leaves, strict=False)
     ]
     results = [np.array(r) if isinstance(r, list) else r for r in evaluate_tg(func, values)]
-    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
+    return rebuild(lowered.plan.output, results, lambda leaf, part: part)
 
 
 def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
@@ -49,4 +50,4 @@ def evaluated_te(lowered: Lowered, leaves: list[Any]) -> Any:
     evaluate_te(host, arguments, module=module)
     outputs = [arguments[b.name] for b in host.buffers if b.mode in ("out", "grown")]
     results = [o.array if isinstance(o, Grown) else o.item() for o in outputs]
-    return rebuild(lowered.specialised.plan.output, results, lambda leaf, part: part)
+    return rebuild(lowered.plan.output, results, lambda leaf, part: part)

@@ -86,7 +86,7 @@ def results(xs: list[int]) -> tuple[dict[int, int], list[dict[int, float]]]:
 def test_results_are_written_and_read_as_text() -> None:
     compiled = native(results)
     assert compiled([3, 4]) == ({3: 3, 4: 4}, [{3: 0.5}, {4: 0.5}])
-    tree = compiled.lower(compiled.latest_specs).specialised.plan.output
+    tree = compiled.lower(compiled.latest_specs).plan.output
     assert parse_results(results_text(tree)) == tree
     assert "map(" in results_text(tree)
 

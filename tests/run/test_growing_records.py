@@ -155,7 +155,7 @@ def test_as_interpreted_at_every_stage(program: Callable[..., Any], call: tuple[
     assert str(native(*given)) == str(expected)
     bound = bind(native._names, call, native._taking)
     lowered = native.lower(bound.specs, keep=True)
-    tree = lowered.specialised.plan.output
+    tree = lowered.plan.output
     assert parse_results(results_text(tree)) == tree
     if program is not detections:
         assert evaluated_te(lowered, bound.leaves) == expected
