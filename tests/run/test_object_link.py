@@ -35,7 +35,10 @@ int main(void) {
     return 0;
 }
 """
-ALLOWED = ("pthread_", "sched_", "syscall", "getpid", "posix_memalign", "free", "memset", "memcpy")
+ALLOWED = (
+    "pthread_", "sched_", "syscall", "getpid", "mmap", "munmap", "madvise", "posix_memalign",
+    "free", "memset", "memcpy",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
