@@ -29,7 +29,7 @@ from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import DictLiteral, ListLiteral
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.random import manual_seed
-from tensorscript.eager.storage import TensorBase, array
+from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.tg.evaluate import to_wide
 from tensorscript.lowering.ts_to_tg.random_numbers import RANDOM
@@ -238,7 +238,7 @@ def _eager_value(value: object, is_dtype: bool = False) -> object:
 def _leaves(value: object) -> Iterator[object]:
     """Tensors as (dtype, array), numbers and the like as they are, lists with their lengths."""
     if isinstance(value, TensorBase):
-        yield value.dtype, array(value)
+        yield value.dtype, shown(value)
     elif isinstance(value, list | tuple):
         yield len(value)
         for v in value:

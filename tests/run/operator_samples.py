@@ -15,7 +15,7 @@ from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.eager.dispatch import call_overload
-from tensorscript.eager.storage import TensorBase, array
+from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.tg.evaluate import evaluate, to_wide
 from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
@@ -171,7 +171,7 @@ def _flat(result: object) -> list[object]:
 
 def _eager_leaf(t: object) -> object:
     if isinstance(t, TensorBase):
-        return t.dtype, array(t)
+        return t.dtype, shown(t)
     return t.code if isinstance(t, DType) else t  # programs hold a dtype as its number
 
 

@@ -19,6 +19,7 @@ import tensorscript as torch  # by the name that the texts use
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.eager.device import Layout, MemoryFormat
+from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
 Program = Callable[..., Any]
@@ -109,7 +110,7 @@ def source(name: str, is_method: bool, args: Any, kwargs: Any) -> tuple[str, lis
 def own(value: Any) -> Any:
     """Copies of the tensors in memory of their own."""
     if isinstance(value, Tensor):
-        return Tensor(value._array.copy(), value.dtype)
+        return Tensor(shown(value).copy(), value.dtype)
     return type(value)(map(own, value)) if isinstance(value, list | tuple) else value
 
 

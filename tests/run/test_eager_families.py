@@ -12,7 +12,7 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import schema
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.exchange import from_numpy
-from tensorscript.eager.storage import TensorBase, array
+from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
 
 RNG = np.random.default_rng(23)
@@ -130,7 +130,7 @@ def close(ours: Any, theirs: Any) -> None:
         for a, b in zip(ours, theirs, strict=True):
             close(a, b)
         return
-    a, b = array(ours), theirs.resolve_conj().numpy()
+    a, b = shown(ours), theirs.resolve_conj().numpy()
     assert (a.dtype, a.shape) == (b.dtype, b.shape)
     size = float(np.abs(b[np.isfinite(b)]).max(initial=1.0))
     wide = b.dtype in (np.float64, np.complex128)
@@ -158,9 +158,9 @@ def test_against_torch(name: str, args: tuple[Any, ...]) -> None:
 
 
 def product(*parts: Any) -> Any:
-    out = array(parts[0])
+    out = shown(parts[0])
     for p in parts[1:]:
-        out = out @ array(p)
+        out = out @ shown(p)
     return out
 
 
@@ -169,14 +169,14 @@ def test_factorisations_multiply_back(full: bool) -> None:
     """The signs of vectors are free, so the product is what is checked."""
     x = from_numpy(TALL)
     u, s, vh = call_overload("aten::linalg_svd", (x, full, None))
-    middle = np.zeros((2, array(u).shape[-1], 3), np.float32)
-    middle[:, np.arange(3), np.arange(3)] = array(s)
-    np.testing.assert_allclose(array(u) @ middle @ array(vh), TALL, atol=1e-5)
+    middle = np.zeros((2, shown(u).shape[-1], 3), np.float32)
+    middle[:, np.arange(3), np.arange(3)] = shown(s)
+    np.testing.assert_allclose(shown(u) @ middle @ shown(vh), TALL, atol=1e-5)
     q, r = call_overload("aten::linalg_qr", (x, "complete" if full else "reduced"))
     np.testing.assert_allclose(product(q, r), TALL, atol=1e-5)
     u, s, v = call_overload("aten::svd", (x, not full, True))
     if not full:
-        back = array(u) * array(s)[:, None] @ array(v).swapaxes(1, 2)
+        back = shown(u) * shown(s)[:, None] @ shown(v).swapaxes(1, 2)
         np.testing.assert_allclose(back, TALL, atol=1e-5)
 
 
@@ -188,7 +188,7 @@ def test_set_and_resize() -> None:
     z = from_numpy(np.zeros(1, np.int64))
     call_overload("aten::set_.source_Tensor_storage_offset", (z, y, 1, [2, 3], [4, 1]))
     assert z.tolist() == [[1, 2, 3], [5, 6, 7]]
-    array(y)[1] = 50
+    shown(y)[1] = 50
     assert z.tolist()[0][0] == 50
 
 
