@@ -15,9 +15,10 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, from_numpy, int64
 from tensorscript.base.errors import GuardError
-from tensorscript.dialects.ts.constants import Device, EnumRef, OpaqueTensor
+from tensorscript.dialects.ts.constants import Device, EnumRef, Opaque
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
+from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 from tensorscript.lowering.ts_to_tg.paths import below
@@ -170,7 +171,7 @@ class Binder:
             return ConstantSpec(value)
         if is_array(value):
             opaque = opaque_kind(value)
-            return ConstantSpec(OpaqueTensor(opaque)) if opaque else self._tensor(value, name)
+            return ConstantSpec(Opaque(opaque)) if opaque else self._tensor(value, name)
         if (dtype := _SCALARS.get(type(value))) is not None:
             if dtype is int64 and not -(2**63) <= value < 2**63:
                 raise GuardError(f"argument {name!r}: Overflow when unpacking long")
@@ -193,6 +194,8 @@ class Binder:
             held = value.attributes.items()
             items = tuple((k, self.value(v, below(name, k))) for k, v in held)
             return ObjectSpec(value.class_name, items)
+        if isinstance(value, Generator):
+            return ConstantSpec(Opaque("a random generator"))
         if isinstance(value, set):
             return ConstantSpec(frozenset(value))  # keys are hashed; `convert` makes it a list
         return ConstantSpec(Device(str(value)) if isinstance(value, device) else value)

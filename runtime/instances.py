@@ -8,6 +8,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.dialects.ts import types as t
 from tensorscript.eager.device import device
+from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
 
 from .values import EnumValue, ScriptObject
@@ -20,6 +21,7 @@ _PYTHON: dict[type[Attribute], tuple[type, ...]] = {
     t.StringType: (str,),
     t.NoneType: (type(None),),
     t.DeviceType: (device,),
+    t.GeneratorType: (Generator,),
     t.AnyListType: (list,),
     t.AnyTupleType: (tuple,),
 }

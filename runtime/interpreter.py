@@ -22,6 +22,7 @@ from tensorscript.dialects.ts.constants import (
     Device,
     DictLiteral,
     EnumRef,
+    GeneratorLiteral,
     ListLiteral,
     TensorLiteral,
 )
@@ -29,6 +30,7 @@ from tensorscript.dialects.ts.locations import span_of
 from tensorscript.dialects.ts.types import TupleType
 from tensorscript.eager.device import device
 from tensorscript.eager.modes import MODES
+from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
 
 from .machine import Environment, PrimitiveError, PythonCall
@@ -202,6 +204,10 @@ class Interpreter:
                 return made
             case Device():
                 return device(value.text)
+            case GeneratorLiteral():
+                if value.held is None:
+                    value.held = Generator().manual_seed(value.initial_seed())
+                return value.held
             case ListLiteral():
                 return [self.constant(v) for v in value.elements]
             case DictLiteral():

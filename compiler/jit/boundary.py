@@ -34,6 +34,7 @@ from tensorscript.dialects.ts.types import (
     DictType,
     EnumType,
     FutureType,
+    GeneratorType,
     InterfaceType,
     ListType,
     NoneType,
@@ -44,6 +45,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
 from tensorscript.eager.foreign import is_foreign_tensor
+from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
@@ -267,6 +269,8 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
             return None
         case DeviceType() if isinstance(value, str) or is_device(value):
             return device(str(value))
+        case GeneratorType() if isinstance(value, Generator):
+            return value
         case EnumType() if (member := _enum(value, classes, type_)) is not None:
             if member.class_name == type_.class_name.data:
                 return member
@@ -337,7 +341,9 @@ def inferred(value: Any, classes: Classes) -> Any:
         Mismatch: no script type fits.
     """
     match value:
-        case None | bool() | int() | float() | complex() | str() | Tensor() | device() | Future():
+        case None | bool() | int() | float() | complex() | str() | Tensor() | device():
+            return value
+        case Future() | Generator():
             return value
         case np.generic():
             return value.item()

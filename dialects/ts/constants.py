@@ -2,7 +2,8 @@
 
 Text form: `#ts.value<"...">` holding a Python-literal-like term: `3`, `1.5`, `True`, `None`, `'s'`,
 `(1, 2)`, `[1, 2]`, `{'a': 1}`, `complex(0.0, 1.0)`, `device('cpu')`, `function('__torch__.f')`,
-`enum('__torch__.E', 'A')`, `tensor('f32', (2, 3), '<hex of little-endian bytes>')`.
+`enum('__torch__.E', 'A')`, `generator(5)` (its seed),
+`tensor('f32', (2, 3), '<hex of little-endian bytes>')`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from xdsl.ir import Data
@@ -70,6 +72,33 @@ class TensorLiteral:
         return id(self.array)
 
 
+class Seeded(Protocol):
+    """What the run time draws from; its seed may change."""
+
+    def initial_seed(self) -> int: ...
+
+
+class GeneratorLiteral:
+    """A random generator that a program holds, one for all calls; compared by identity.
+
+    `held` is the generator itself, once there is one: of the caller, or made at the first use.
+    """
+
+    __slots__ = ("_seed", "held")
+
+    def __init__(self, seed: int, held: Seeded | None = None) -> None:
+        self._seed = seed
+        self.held = held
+
+    def initial_seed(self) -> int:
+        """The seed that the stream starts from by now."""
+        return self._seed if self.held is None else self.held.initial_seed()
+
+    def __str__(self) -> str:
+        """As graphs and code print it."""
+        return f'torch.Generator(device="cpu", seed={self.initial_seed()})'
+
+
 @dataclass(frozen=True, eq=False)
 class QuantizedLiteral:
     """A quantized tensor of the caller: integers, and the grid that they lie on.
@@ -96,8 +125,8 @@ class SparseLiteral:
 
 
 @dataclass(frozen=True)
-class OpaqueTensor:
-    """A tensor of the caller that native code does not take: `kind` says why."""
+class Opaque:
+    """A value of the caller that native code does not take: `kind` says why."""
 
     kind: str
 
@@ -143,6 +172,7 @@ _WRITERS: dict[type, Callable[..., str]] = {
     EnumRef: lambda v: f"enum({v.class_name!r}, {v.member!r})",
     ListLiteral: lambda v: "[" + ", ".join(map(text_of, v.elements)) + "]",
     DictLiteral: lambda v: "{" + ", ".join(f"{text_of(k)}: {text_of(x)}" for k, x in v.items) + "}",
+    GeneratorLiteral: lambda v: f"generator({v.initial_seed()})",
     TensorLiteral: _tensor_text,
 }
 
@@ -170,6 +200,7 @@ _READERS: dict[str, Callable[..., object]] = {
     "device": Device,
     "function": FunctionRef,
     "enum": EnumRef,
+    "generator": GeneratorLiteral,
     "tensor": _read_tensor,
 }
 

@@ -286,6 +286,16 @@ def seed(number: int) -> None:
     manual_seed(number)
 
 
+def generator(device: Any = None, number: int | None = None) -> Generator:
+    made = Generator("cpu" if device is None else device)
+    return made if number is None else made.manual_seed(number)
+
+
+def _seed_of(read: Callable[[Generator], int]) -> Kernel:
+    """A seed as the language has it: a signed number of 64 bits."""
+    return lambda generator: (read(generator) + 2**63) % 2**64 - 2**63
+
+
 def normal_tensors(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
     shaped = mean if hasattr(mean, "dtype") else std
     m = compute(mean) if hasattr(mean, "dtype") else mean
@@ -335,4 +345,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::random_.from": random_,
     "aten::multinomial": multinomial,
     "aten::manual_seed": seed,
+    "aten::manual_seed.generator": Generator.manual_seed,
+    "aten::initial_seed": _seed_of(Generator.initial_seed),
+    "aten::seed": _seed_of(Generator.seed),
+    "aten::Generator": generator,
 }

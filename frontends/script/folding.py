@@ -1,7 +1,8 @@
 """Operators on constants of immutable type, computed while compiling.
 
 TorchScript folds only values that nobody can change: numbers, strings, tuples of them. What
-raises is left to run time. A result that TorchScript's 64-bit integers cannot hold wraps around.
+raises is left to run time. A generator that the program makes is one for all calls. A result that
+TorchScript's 64-bit integers cannot hold wraps around.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.errors import OperatorError
-from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.constants import Device, EnumRef, GeneratorLiteral
 from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
 from tensorscript.eager.device import device
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.random import Generator
 
 from . import draft
 from .draft import Node
@@ -168,7 +170,9 @@ def fold(node: Node) -> tuple[object] | None:
         out = _wrap(function(*values))
     except (ArithmeticError, ValueError, TypeError, OperatorError):
         return None
-    if not isinstance(out, _IMMUTABLE):
+    if isinstance(out, Generator):
+        out = GeneratorLiteral(out.initial_seed(), out)
+    if not isinstance(out, (*_IMMUTABLE, GeneratorLiteral)):
         return None
     wanted = node.output.type
     return (out,) if is_subtype(constant_type(out, wanted), wanted) else None

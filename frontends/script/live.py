@@ -241,7 +241,7 @@ class World(LiveClasses):
         if cls.__module__.partition(".")[0] in TORCH_ROOTS:
             if cls.__name__ == "device":
                 return Builtin("aten::device")
-            if cls.__name__ in ("Size", "Tensor"):
+            if cls.__name__ in ("Generator", "Size", "Tensor"):
                 return Builtin(f"aten::{cls.__name__}")
             if (legacy := legacy_tensor(cls.__name__)) is not None:
                 return legacy

@@ -14,7 +14,15 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
 from tensorscript.dialects.ts.type_text import annotation_text
-from tensorscript.dialects.ts.types import NONE, TENSOR, DictType, ListType, TupleType
+from tensorscript.dialects.ts.types import (
+    GENERATOR,
+    NONE,
+    TENSOR,
+    DictType,
+    ListType,
+    TupleType,
+)
+from tensorscript.eager.random import Generator
 
 from .annotations import type_of_object, type_of_syntax
 from .live import World
@@ -140,6 +148,8 @@ def infer_type(value: object, world: World) -> Attribute:
             return TupleType.of(infer_type(v, world) for v in value)
     if any(c.__name__ in ("Tensor", "TensorBase") for c in type(value).__mro__):
         return TENSOR
+    if isinstance(value, Generator):
+        return GENERATOR
     try:
         return constant_type(python_constant(value))
     except TypeError:

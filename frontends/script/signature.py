@@ -14,6 +14,7 @@ from tensorscript.dialects.ts.constants import (
     DictLiteral,
     EnumRef,
     FunctionRef,
+    GeneratorLiteral,
     ListLiteral,
     TensorLiteral,
 )
@@ -24,6 +25,7 @@ from tensorscript.dialects.ts.types import (
     DEVICE,
     FLOAT,
     FUNCTION,
+    GENERATOR,
     INT,
     NONE,
     STRING,
@@ -192,6 +194,8 @@ def constant_type(value: object, wanted: Attribute | None = None) -> Attribute:
             return STRING
         case Device():
             return DEVICE
+        case GeneratorLiteral():
+            return GENERATOR
         case FunctionRef():
             return FUNCTION
         case TensorLiteral():

@@ -14,6 +14,7 @@ from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
     FLOAT,
+    GENERATOR,
     INT,
     NONE,
     STRING,
@@ -24,6 +25,7 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Value
 from tensorscript.frontends.script.python_names import qualified_name
@@ -36,6 +38,7 @@ from .tracer import Tracer
 
 _SCALARS: dict[type, Attribute] = {
     bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
+    Generator: GENERATOR,
 }  # fmt: skip
 _ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _OUTPUTS = (

@@ -19,12 +19,13 @@ from tensorscript.base.dtypes import DType, int64, numbers
 from tensorscript.base.schema import Schema, SchemaType, schema
 from tensorscript.base.source import Span
 from tensorscript.base.tensor_text import tensor_text
-from tensorscript.dialects.ts.constants import Device, TensorLiteral
+from tensorscript.dialects.ts.constants import Device, GeneratorLiteral, TensorLiteral
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
     DEVICE,
     FLOAT,
+    GENERATOR,
     INT,
     NONE,
     NUMBER,
@@ -38,6 +39,7 @@ from tensorscript.dialects.ts.types import (
 from tensorscript.eager.device import CPU, Layout, MemoryFormat, device
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.modes import is_grad_enabled
+from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import TensorBase, shown, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
@@ -397,12 +399,12 @@ def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
         return value.code, INT
     if isinstance(value, device):
         return Device(str(value)), DEVICE
+    if isinstance(value, Generator):
+        return GeneratorLiteral(value.initial_seed(), value), GENERATOR
     if isinstance(value, np.generic):
         value = value.item()
     if (type_ := _PYTHON_TYPES.get(type(value))) is not None:
         return value, type_
-    if kind.kind == "Generator":
-        raise TracingError("a trace cannot hold a random generator: call without `generator`")
     raise TracingError(f"a trace cannot hold a constant of type {type(value).__name__}")
 
 

@@ -20,8 +20,9 @@ from tensorscript.dialects.ts.constants import (
     Device,
     DictLiteral,
     EnumRef,
+    GeneratorLiteral,
     ListLiteral,
-    OpaqueTensor,
+    Opaque,
     QuantizedLiteral,
     SparseLiteral,
     TensorLiteral,
@@ -121,8 +122,10 @@ class Evaluator:
             if value.requires_grad:
                 self.requiring_grad.add(made.storage)
             return made
-        if isinstance(value, OpaqueTensor):
+        if isinstance(value, Opaque):
             self.b.cannot(f"{value.kind} as an argument")
+        if isinstance(value, GeneratorLiteral):
+            self.b.cannot("a random generator of the program's own")
         if isinstance(value, SparseLiteral):
             at, values = self.import_value(value.indices), self.import_value(value.values)
             return SparseTensor(value.size, at, values, value.coalesced)
