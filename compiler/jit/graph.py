@@ -57,7 +57,7 @@ class Graph(GraphBlock):
     ) -> None:
         op = graph_function("graph", Block([ReturnOp([])]), []) if op is None else op
         interpreter = Interpreter(ModuleOp([op])) if interpreter is None else interpreter
-        state = GraphState(op, interpreter, classes or Classes(), on_change)
+        state = GraphState(op, interpreter, self._graph_of, classes or Classes(), on_change)
         super().__init__(state, op.block)
 
     @property
@@ -73,6 +73,10 @@ class Graph(GraphBlock):
     def names(self) -> Mapping[SSAValue, str]:
         """What its values are called."""
         return self.state.names.names
+
+    def _graph_of(self, name: str) -> Graph:
+        callee = self.interpreter.functions[name]
+        return Graph(callee, self.interpreter, self.state.classes).copy()
 
     def block(self) -> GraphBlock:
         """The block of its nodes."""

@@ -5,6 +5,8 @@
 | `i`, `f`, `c`, `s`, `t`, `ty`, `g` | int, float, complex, string, tensor, type, graph |
 | `is`, `fs`, `cs`, `ss`, `ts`, `tys` | lists of them |
 | `ival` | any other constant: a list, a tuple, a dict |
+
+A graph is an attribute of tasks only, of which `prim::fork` has its `Subgraph`; it is only read.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from tensorscript.compiler.arguments import tensor_of
 from tensorscript.compiler.folding import literal_of
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.node_fields import fields_of, kind_of_field
+from tensorscript.dialects.ts.ops import ForkOp
 from tensorscript.eager.tensor import Tensor
 
 from .graph_state import GraphState
@@ -31,6 +34,10 @@ class _HasFields(Protocol):
 
     @property
     def op(self) -> Operation: ...
+
+
+_SUBGRAPH = "Subgraph"
+"""What `prim::fork` calls the graph of its task."""
 
 
 def _tensor(value: Any) -> ValueAttr:
@@ -80,12 +87,24 @@ def field_of(state: GraphState, op: Operation, kind: str, name: str) -> Any:
         GuardError: there is none, or it is of another kind.
     """
     found = fields_of(op).get(name)
-    if found is None:
-        raise GuardError(f"required keyword attribute '{name}' is undefined")
     is_empty = isinstance(found, ArrayAttr) and not found.data and kind.endswith("s")
-    if kind_of_field(found) != kind and not is_empty:
+    if _kind(op, name) != kind and not is_empty:
         raise GuardError(f"required keyword attribute '{name}' has the wrong type")
-    return _seen(state, found)
+    if found is not None:
+        return _seen(state, found)
+    assert isinstance(op, ForkOp)
+    return state.graph_of(op.callee.data)
+
+
+def _names(op: Operation) -> list[str]:
+    return [*fields_of(op), *([_SUBGRAPH] if isinstance(op, ForkOp) else [])]
+
+
+def _kind(op: Operation, name: str) -> str:
+    if name not in _names(op):
+        raise GuardError(f"required keyword attribute '{name}' is undefined")
+    found = fields_of(op).get(name)
+    return "g" if found is None else kind_of_field(found)
 
 
 def _seen(state: GraphState, field: Attribute) -> Any:
@@ -102,7 +121,8 @@ _KINDS = ("i", "f", "c", "s", "t", "ty", "ival", "is", "fs", "cs", "ss", "ts", "
 _Accessors: Any = type(
     "_Accessors",
     (),
-    {kind: _get(kind) for kind in _KINDS} | {f"{kind}_": _set(kind) for kind in _KINDS},
+    {kind: _get(kind) for kind in (*_KINDS, "g", "gs")}
+    | {f"{kind}_": _set(kind) for kind in _KINDS},
 )
 
 
@@ -117,13 +137,13 @@ class Fields(_Accessors):  # type: ignore[misc]  # made from the table above
 
     def attributeNames(self) -> list[str]:
         """The names of its attributes, in the order in which they are printed."""
-        return list(fields_of(self.op))
+        return _names(self.op)
 
     def hasAttribute(self, name: str) -> bool:
-        return name in fields_of(self.op)
+        return name in _names(self.op)
 
     def hasAttributes(self) -> bool:
-        return bool(fields_of(self.op))
+        return bool(_names(self.op))
 
     def kindOf(self, name: str) -> str:
         """Which accessor gives the attribute `name`.
@@ -131,9 +151,7 @@ class Fields(_Accessors):  # type: ignore[misc]  # made from the table above
         Raises:
             GuardError: there is no such attribute.
         """
-        if not self.hasAttribute(name):
-            raise GuardError(f"required keyword attribute '{name}' is undefined")
-        return kind_of_field(fields_of(self.op)[name])
+        return _kind(self.op, name)
 
     def removeAttribute(self, name: str) -> Self:
         """Take the attribute `name` away; gives the node.

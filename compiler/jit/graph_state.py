@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
@@ -56,6 +56,7 @@ class GraphState:
     Attributes:
         function: the function.
         interpreter: of its module: what it calls, and constants.
+        graph_of: a graph of its own of a function of the module, by name.
         classes: Python classes beside the script classes of the module.
         on_change: called after the function was changed.
         is_edited: the function was changed here.
@@ -64,6 +65,7 @@ class GraphState:
 
     function: ts.FuncOp
     interpreter: Interpreter
+    graph_of: Callable[[str], Any]
     classes: Classes = field(default_factory=Classes)
     on_change: Callable[[], None] = _nothing
     is_edited: bool = False

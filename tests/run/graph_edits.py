@@ -27,6 +27,14 @@ def program(x: Tensor, n: int):
     return y
 """
 
+TASKS = """
+def task(x: Tensor):
+    return x + 1
+
+def program(x: Tensor):
+    return torch.jit._wait(torch.jit._fork(task, x))
+"""
+
 
 def _graph(torch: Any, text: str = TEXT) -> Any:
     return torch._C.parse_ir(text)
@@ -229,9 +237,15 @@ def types(torch: Any) -> Any:
     return [(str(t), t.str(), t.kind(), t.annotation_str) for t in made], is_list
 
 
+def the_graph_of_a_task(torch: Any) -> Any:
+    unit = torch.jit.CompilationUnit(TASKS)
+    node = unit.program.graph.findNode("prim::fork")
+    return node.attributeNames(), node.kindOf("Subgraph"), str(node.g("Subgraph"))
+
+
 EDITS: tuple[Callable[[Any], Any], ...] = (
     replace_an_operator, constant_by_parts, inputs_one_by_one, outputs_of_a_node,
     a_branch_by_parts, arguments, several_outputs, a_graph_in_a_graph, a_clone_of_a_node,
     an_operator_with_defaults, moves, names, attributes, edited_function, uses_after_a_node,
-    built_from_nothing, a_copy, types,
+    built_from_nothing, a_copy, types, the_graph_of_a_task,
 )  # fmt: skip

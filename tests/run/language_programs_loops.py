@@ -284,6 +284,36 @@ def f(x):
     return torch.jit.wait(a) + torch.jit.wait(b)
 >>> f(T([1.0]))
 
+=== fork_nobody_waits
+def g(x):
+    return x * 2
+def f(x):
+    a = torch.jit.fork(g, x)
+    return x + 1
+>>> f(T([1.0]))
+
+=== fork_in_branches_nobody_waits
+def g(x):
+    return x * 2
+def f(x, c: bool):
+    if c:
+        a = torch.jit.fork(g, x)
+    else:
+        a = torch.jit.fork(g, x + 1)
+    return x + 1
+>>> f(T([1.0]), True)
+>>> f(T([1.0]), False)
+
+=== fork_only_waited_for
+def g(x):
+    x.add_(1)
+    return x
+def f(x):
+    a = torch.jit.fork(g, x)
+    torch.jit.wait(a)
+    return x * 2
+>>> f(T([1.0]))
+
 === fork_list
 def g(x: int) -> int:
     return x * x

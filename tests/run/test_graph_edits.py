@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from graph_edits import EDITS, TEXT
+from graph_edits import EDITS, TASKS, TEXT
 from graph_texts import canonical
 
 import tensorscript
@@ -128,3 +128,15 @@ def test_a_graph_with_two_outputs_is_not_called() -> None:
 def test_text_that_is_no_graph(text: str, message: str) -> None:
     with pytest.raises(CompileError, match=message):
         _C.parse_ir(text)
+
+
+def test_the_graph_of_a_task_is_a_copy() -> None:
+    torch = tensorscript  # noqa: F841  # the program names it so
+    function: Any = jit.CompilationUnit(TASKS).program
+    node = function.graph.findNode("prim::fork")
+    node.g("Subgraph").insertConstant("only there")
+    assert "only there" not in str(function.graph)
+    with pytest.raises(GuardError, match="wrong type"):
+        node.gs("Subgraph")
+    with pytest.raises(GuardError, match="cannot be changed"):
+        node.removeAttribute("Subgraph")
