@@ -20,6 +20,7 @@ from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.program import ClassInfo, Compiled, Program
 from tensorscript.frontends.script.signature import Signature
 from tensorscript.lowering.ts.freeze import ModuleTree
+from tensorscript.lowering.ts.freeze_tasks import drop_objects, split_tasks
 from tensorscript.lowering.ts.transpose_linear import transpose_linear
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.values import ScriptObject
@@ -148,12 +149,17 @@ class _Freezer:
         entries = {name: self._home.entry(self._target, name) for name in self._methods}
         methods = {name: self._tree.inlined(entry.op) for name, entry in entries.items()}
         interpreter = self._home.interpreter
-        freeze_methods(self._tree, methods.values(), interpreter, optimize_numerics)
+        tasks = split_tasks(self._tree, list(methods.values()))
+        functions = [*methods.values(), *tasks]
+        freeze_methods(self._tree, functions, interpreter, optimize_numerics)
+        drop_objects(self._tree, list(methods.values()), tasks)
         self._copy_program()
-        target = self._rebuilt(methods)
+        target = self._rebuilt(functions)
         info = self._program.classes[target.class_name]
         for name, method in methods.items():
             self._add_method(info, name, method, entries[name].signature)
+        for task in tasks:
+            self._program.module.body.block.add_op(task)
         self._program.declare_classes()
         made: RecursiveScriptModule = ProgramHome(self._program).wrap(target)
         return made
@@ -173,13 +179,13 @@ class _Freezer:
 
     # The tree of what is left
 
-    def _rebuilt(self, methods: dict[str, ts.FuncOp]) -> ScriptObject:
+    def _rebuilt(self, functions: Sequence[ts.FuncOp]) -> ScriptObject:
         """The module with the attributes that are left, of classes with no others."""
-        read = self._tree.read_by(methods.values()) | self._tree.kept
+        read = self._tree.read_by(functions) | self._tree.kept
         made: dict[int, ScriptObject] = {}
         target = self._object(self._target, read, made)
-        for method in methods.values():
-            self._retype(method, made)
+        for function in functions:
+            self._retype(function, made)
         return target
 
     def _object(
@@ -209,7 +215,7 @@ class _Freezer:
 
     def _retype(self, method: ts.FuncOp, made: dict[int, ScriptObject]) -> None:
         """Give the objects that a method reads their new classes."""
-        values: list[SSAValue] = [method.block.args[0]]
+        values: list[SSAValue] = [*method.block.args]
         values += (op.result for op in walk_ops(method) if isinstance(op, ts.GetAttrOp))
         known = [(value, self._tree.object_of(value)) for value in values]
         for value, seen in known:

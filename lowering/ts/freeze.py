@@ -5,7 +5,7 @@
 
 The module's tree is known while its methods are frozen: `self` is its root, and reading a submodule
 from a known module gives a known module. An attribute stays what it is if a preserved method sets
-it, may write its memory, or if its object goes where it cannot be followed (a fork, a container).
+it, may write its memory, or if its object goes where it cannot be followed (a container).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import (
@@ -64,18 +64,24 @@ class ModuleTree:
         functions: all functions by name.
         kept: attributes that stay attributes.
         whole: identities of objects that stay as they are, with all that is below them.
+        tasks: functions that forks run, and which objects their arguments are.
     """
 
     root: ObjectValue
     functions: Mapping[str, ts.FuncOp]
     kept: set[Place] = field(default_factory=set)
     whole: set[int] = field(default_factory=set)
+    tasks: dict[ts.FuncOp, tuple[ObjectValue | None, ...]] = field(default_factory=dict)
 
     def object_of(self, value: SSAValue) -> ObjectValue | None:
         """The object that a value is, if it is a known one."""
         if isinstance(value, BlockArgument):
             parent = value.block.parent_op()
-            is_self = isinstance(parent, ts.FuncOp) and value.index == 0
+            if not isinstance(parent, ts.FuncOp):
+                return None
+            if (given := self.tasks.get(parent)) is not None:
+                return given[value.index]
+            is_self = value.index == 0
             return self.root if is_self else None
         owner = value.owner
         if isinstance(owner, ts.ModuleContainerIndexOp):
@@ -103,10 +109,16 @@ class ModuleTree:
                     target = self.object_of(op.object)
                     if target is not None:
                         self.kept.add((id(target), op.attribute.data))
-                elif not isinstance(op, ts.GetAttrOp):
+                elif not isinstance(op, ts.GetAttrOp) and not self._is_task(op):
                     for operand in op.operands:
                         if (target := self.object_of(operand)) is not None:
                             self.keep_whole(target)
+
+    def _is_task(self, op: Operation) -> bool:
+        """Whether an op runs a function that is frozen with the methods."""
+        return isinstance(op, ts.ForkOp) and any(
+            task.sym_name.data == op.callee.data for task in self.tasks
+        )
 
     def keep_written(self, methods: Iterable[ts.FuncOp]) -> None:
         """Add to `kept` the tensors and containers that inlined methods may write."""
@@ -116,7 +128,11 @@ class ModuleTree:
                     continue
                 holder = self.object_of(op.object)
                 is_object = self.object_of(op.result) is not None
-                if holder is not None and not is_object and fate_of(op.result).written:
+                if holder is None or is_object:
+                    continue
+                fate = fate_of(op.result)
+                # Who waits for a task may write what the task returns.
+                if fate.written or (fate.leaves and method in self.tasks):
                     self.kept.add((id(holder), op.attribute.data))
         self._keep_shared()
 

@@ -236,6 +236,75 @@ def test_forks_and_contexts() -> None:
     close(ts.jit.freeze(module)(values(3)), module(values(3)))
 
 
+class Scaled(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(values(3))
+        self.k = 2
+        self.shown = values(3)
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return x * self.weight * self.k
+
+    @ts.jit.export
+    def show(self, x: ts.Tensor) -> ts.Tensor:
+        return self.shown
+
+
+class ForkingMethods(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sub = Scaled()
+        self.other = Scaled()
+        self.bias = values(3)
+
+    @ts.jit.export
+    def nested(self, x: ts.Tensor) -> ts.Tensor:
+        return ts.jit.wait(ts.jit.fork(self.other, x)) + self.bias
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        first = ts.jit.fork(self.sub, x)
+        second = ts.jit.fork(self.nested, x)
+        return ts.jit.wait(first) + ts.jit.wait(second)
+
+
+def test_forked_methods_are_frozen() -> None:
+    module = ts.jit.script(ForkingMethods().eval())
+    frozen = ts.jit.freeze(module)
+    close(frozen(values(3)), module(values(3)))
+    assert not any(hasattr(frozen, name) for name in ("sub", "other", "bias"))
+    text = str(frozen.graph)
+    assert "GetAttr" not in text and "CallMethod" not in text
+    kept = ts.jit.freeze(module, ["sub.k"])
+    assert kept.sub.k == 2 and not hasattr(kept.sub, "weight")
+    kept.sub.k = 5
+    module.sub.k = 5
+    close(kept(values(3)), module(values(3)))
+    saved = io.BytesIO()
+    ts.jit.save(frozen, saved)
+    saved.seek(0)
+    module.sub.k = 2
+    close(ts.jit.load(saved)(values(3)), module(values(3)))
+
+
+class WritingResults(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.sub = Scaled()
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        return ts.jit.wait(ts.jit.fork(self.sub.show, x)).add_(x)
+
+
+def test_what_a_task_returns_may_be_written() -> None:
+    module = ts.jit.script(WritingResults().eval())
+    frozen = ts.jit.freeze(module)
+    start = module.sub.shown.clone()
+    for turn in (1, 2):
+        close(frozen(values(3)), start + turn * values(3))
+    assert not hasattr(frozen.sub, "weight")
+
+
 def test_refusals() -> None:
     with pytest.raises(RuntimeError, match="Freezing expects a ScriptModule as input"):
         ts.jit.freeze(Net())  # type: ignore[arg-type]  # the mistake
