@@ -169,6 +169,13 @@ def _sampled(input: Any, grid: Any, *_: Any) -> None:
         input.dtype is grid.dtype,
         f"expected scalar type {input.dtype.word} but found {grid.dtype.word}",
     )
+    sizes = sizes_of(input)
+    for at, size in enumerate(sizes[2:], 2):
+        require(
+            size > 0,
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
+            f"sizes {sizes} with dimension {at} being empty",
+        )
 
 
 def _aligned(

@@ -13,7 +13,7 @@ from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder, Rows
 from .elements import as_expr, known
-from .sizes import product, simplify
+from .sizes import product, simplify, sizes_text
 from .values import Tensor, Value
 
 Check = Callable[..., None]
@@ -38,10 +38,6 @@ def _after(check: Check, row: Callable[..., Value]) -> Callable[..., Value]:
     return run
 
 
-def shape_text(sizes: Sequence[Expr]) -> str:
-    return f"[{', '.join(map(str, sizes))}]"
-
-
 def per_dimension(values: Value, n: int) -> list[Value]:
     """An int or a list of one or n ints as n ints."""
     items = list(values) if isinstance(values, list | tuple) else [values]
@@ -61,7 +57,7 @@ def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool)
         kind = "conv_transpose" if transposed else "conv"
         b.error(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {kind}{n}d, but got"
-            f" input of size: {shape_text(x.shape)}"
+            f" input of size: {sizes_text(x.shape)}"
         )
     if x.dtype is not w.dtype:
         b.error(f"expected scalar type {x.dtype.word} but found {w.dtype.word}")
@@ -70,7 +66,7 @@ def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool)
     if divisible.op == "const" and not divisible.is_int(0):
         b.error(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0,"
-            f" but got weight of size [{shape_text(w.shape)}] instead"
+            f" but got weight of size [{sizes_text(w.shape)}] instead"
         )
     have = x.shape[x.rank - n - 1]
     wanted = w.shape[0] if transposed else simplify(w.shape[1] * groups)
@@ -79,7 +75,7 @@ def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool)
         have,
         wanted,
         f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size"
-        f" {shape_text(w.shape)}, expected input{shape_text(full)} to have {wanted} channels, but"
+        f" {sizes_text(w.shape)}, expected input{sizes_text(full)} to have {wanted} channels, but"
         f" got {have} channels instead",
     )
 
@@ -88,8 +84,8 @@ def _bias(b: Builder, w: Tensor, bias: Tensor | None, size: Expr, lead: str = ""
     if bias is None:
         return
     message = (
-        f"Given {lead}weight of size {shape_text(w.shape)}, expected bias to be 1-dimensional with"
-        f" {size} elements, but got bias of size {shape_text(bias.shape)} instead"
+        f"Given {lead}weight of size {sizes_text(w.shape)}, expected bias to be 1-dimensional with"
+        f" {size} elements, but got bias of size {sizes_text(bias.shape)} instead"
     )
     if bias.rank != 1:
         b.error(message)
@@ -209,10 +205,10 @@ def _pool(n: int, is_average: bool) -> Check:
         if x.rank not in (n + 1, n + 2):
             if n == 1:
                 b.error(
-                    f"{name}() Expected 2D or 3D input tensor, but got {shape_text(x.shape)}"
+                    f"{name}() Expected 2D or 3D input tensor, but got {sizes_text(x.shape)}"
                     if not is_average
                     else "Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for"
-                    f" input, but got:{shape_text(x.shape)}"
+                    f" input, but got:{sizes_text(x.shape)}"
                 )
             b.error(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input")
         sizes, pads = per_dimension(kernel, n), per_dimension(padding, n)
@@ -269,7 +265,7 @@ def _normalized(b: Builder, x: Tensor, sizes: Value, lead: str, *tensors: Value)
     text = ", ".join(map(str, sizes))
     message = (
         f"Given normalized_shape=[{text}], expected input with shape [{lead}{text}], but got input"
-        f" of size{shape_text(x.shape)}"
+        f" of size{sizes_text(x.shape)}"
     )
     if x.rank < len(sizes):
         b.error(message)
@@ -280,7 +276,7 @@ def _normalized(b: Builder, x: Tensor, sizes: Value, lead: str, *tensors: Value)
             continue
         wrong = (
             f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape"
-            f" {shape_text(t.shape)} and normalized_shape = [{text}]"
+            f" {sizes_text(t.shape)} and normalized_shape = [{text}]"
         )
         if t.rank != len(sizes):
             b.error(wrong)
@@ -307,14 +303,14 @@ def _group_norm(
     if rest.op == "const" and not rest.is_int(0):
         b.error(
             "Expected number of channels in input to be divisible by num_groups, but got input of"
-            f" shape {shape_text(x.shape)} and num_groups={groups}"
+            f" shape {sizes_text(x.shape)} and num_groups={groups}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
         if t is None:
             continue
         message = (
             f"Expected {name} to be a vector of size equal to the number of channels in input, but"
-            f" got {name} of shape {shape_text(t.shape)} and input of shape {shape_text(x.shape)}"
+            f" got {name} of shape {sizes_text(t.shape)} and input of shape {sizes_text(x.shape)}"
         )
         if t.rank != 1:
             b.error(message)
@@ -344,7 +340,7 @@ def _batch_norm(
 def _nll(b: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None, *_: Value) -> None:
     """One class number per sample (and place)."""
     message = (
-        f"size mismatch (got input: {shape_text(x.shape)}, target: {shape_text(target.shape)})"
+        f"size mismatch (got input: {sizes_text(x.shape)}, target: {sizes_text(target.shape)})"
     )
     if not x.rank >= 1:
         b.error("input tensor should be 1D or 2D")
@@ -362,7 +358,7 @@ def _nll(b: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None, *_
             classes,
             "weight tensor should be defined either for all"
             f" {classes} classes or no classes but got weight tensor of shape:"
-            f" {shape_text(weight.shape)}",
+            f" {sizes_text(weight.shape)}",
         )
 
 
@@ -381,7 +377,7 @@ def _reflection(b: Builder, x: Tensor, padding: Value, *_: Value) -> None:
         message = (
             f"Argument #{2 * k + 4}: Padding size should be less than the corresponding input"
             f" dimension, but got: padding ({low}, {high}) at dimension {d} of input"
-            f" {shape_text(x.shape)}"
+            f" {sizes_text(x.shape)}"
         )
         for p in (low, high):
             b.check(known(binary("lt", as_expr(p), x.shape[d])), message)
@@ -396,9 +392,11 @@ ARGUMENTS: dict[str, Check] = {
     **{f"aten::max_pool{n}d_with_indices": _pool(n, False) for n in (1, 2, 3)},
     **{f"aten::avg_pool{n}d": _pool(n, True) for n in (1, 2, 3)},
     "aten::layer_norm": _layer_norm,
+    "aten::native_layer_norm": _layer_norm,
     "aten::rms_norm": _rms_norm,
     "aten::group_norm": _group_norm,
     "aten::batch_norm": _batch_norm,
+    "aten::instance_norm": _batch_norm,
     "aten::nll_loss": _nll,
     "aten::nll_loss2d": _nll,
     "aten::nll_loss_nd": _nll,

@@ -12,10 +12,10 @@ from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select
 
 from .builder import Builder, Rows
-from .elements import compute_dtype
+from .elements import compute_dtype, known
 from .emission import Body
 from .index import check_bounds
-from .sizes import simplify
+from .sizes import simplify, sizes_text
 from .values import Tensor, Value
 
 SUM, MEAN, MAX = 0, 1, 2
@@ -95,6 +95,27 @@ class _Entries:
         return b.reduce([bags.count, self.width], [bags.total], self.dtype, combiner, taken)
 
 
+def _check(b: Builder, indices: Tensor, offsets: Tensor, has_last: bool) -> None:
+    """Bags are spans of a vector that begin with the first of its elements."""
+    for name, t in (("input", indices), ("offsets", offsets)):
+        if t.rank != 1:
+            b.error(f"{name} has to be a 1D Tensor, but got Tensor of dimension {t.rank}")
+    if has_last:
+        message = "include_last_offset: number of offset should be at least 1"
+        b.check(known(binary("ge", offsets.shape[0], 1)), message)
+
+    def late(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        begin = body.read(offsets, r, int64)
+        return all_of([r[0].equals(0), binary("ne", begin, 0)])
+
+    is_late = b.item(b.reduce((), offsets.shape, bool_, "or", late))
+    b.check(
+        binary("eq", is_late, False),
+        "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from"
+        " position 0.",
+    )
+
+
 def _embedding_bag(
     b: Builder,
     weight: Tensor,
@@ -113,8 +134,16 @@ def _embedding_bag(
     rows = weight.shape[0]
     message = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
     check_bounds(b, indices, rows, message, low=False)
-    if scale is not None and mode != SUM:
-        b.error("embedding_bag: per_sample_weights only supported with mode='sum'")
+    _check(b, indices, offsets, bool(has_last))
+    if scale is not None:
+        if mode != SUM:
+            b.error("embedding_bag: per_sample_weights only supported with mode='sum'")
+        b.require_alike(
+            scale.shape,
+            indices.shape,
+            f"expected per_sample_weights (shape: {sizes_text(scale.shape)}) to have the same shape"
+            f" as input (shape: {sizes_text(indices.shape)})",
+        )
     if padding is not None and not isinstance(padding, int):
         b.cannot("a padding index that is not known")
     skipped = None if padding is None else simplify(const(padding) % rows)

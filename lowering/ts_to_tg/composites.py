@@ -13,7 +13,7 @@ from .dims import dimension, dimensions, dtype_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
-from .sizes import simplify
+from .sizes import simplify, sizes_text
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -209,6 +209,11 @@ def _masked_scatter(b: Builder, x: Tensor, mask: Tensor, source: Tensor, *_: Val
             "masked_scatter: expected self and source to have same dtypes but got"
             f" {x.dtype.word} and {source.dtype.word}"
         )
+    if mask.dtype is not bool_:
+        b.error(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            + mask.dtype.word
+        )
     shape = b.broadcast_shapes(x.shape, mask.shape)
     wide = b.apply("aten::expand", mask, list(shape))
     flat = b.apply("aten::reshape", wide, [-1])
@@ -234,6 +239,13 @@ def _unpooled(n: int) -> Callable[..., Tensor]:
     """max_unpool: values back at the places that pooling took them from."""
 
     def row(b: Builder, x: Tensor, places: Tensor, size: Value, *_: Value) -> Tensor:
+        b.require_alike(
+            places.shape,
+            x.shape,
+            "Expected shape of indices to be same as that of the input tensor "
+            f"({sizes_text(x.shape)}) but got indices tensor with shape: "
+            f"{sizes_text(places.shape)}",
+        )
         lead, spatial = list(x.shape[:-n]), sizes_of(b, size)[-n:]
         rows = b.apply("aten::reshape", x, [*lead, -1])
         at = b.apply("aten::reshape", places, [*lead, -1])

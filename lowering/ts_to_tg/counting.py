@@ -23,6 +23,9 @@ def _bincount(b: Builder, x: Tensor, weights: Tensor | None = None, minlength: V
         b.unimplemented("bincount_cpu", x.dtype)
     if isinstance(minlength, int) and minlength < 0:
         b.error("minlength should be >= 0")
+    if weights is not None:
+        unlike = "weights should be 1-d and have the same length as input"
+        b.require_alike(weights.shape, x.shape, unlike)
 
     def number(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
         return body.read(x, r, int64)

@@ -11,9 +11,10 @@ from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, const, select
 
 from .builder import Builder, Rows
-from .elements import as_expr
+from .elements import as_expr, known
 from .emission import Body
 from .factors import trips
+from .index import check_bounds
 from .loops import loop
 from .loss import MEAN, SUM
 from .pointwise import logaddexp
@@ -123,6 +124,30 @@ def _classes(b: Builder, targets: Tensor, counts: Tensor, batch: Expr, blank: Va
     return b.compute([batch, simplify(longest * 2 + 1)], int64, label)
 
 
+def _check(
+    b: Builder, x: Tensor, targets: Tensor, steps: Tensor, counts: Tensor, blank: Value
+) -> None:
+    """Lengths for each sample, of steps and labels that are there."""
+    times, batch, classes = x.shape
+    for name, lengths in (("input", steps), ("target", counts)):
+        message = f"{name}_lengths must be of size batch_size"
+        b.require_same(lengths.shape[0], batch, message)
+    words = "Expected input_lengths to have value at most "
+    check_bounds(b, steps, simplify(times + 1), f"{words}{times}", low=False)
+    longest = targets.shape[-1]
+    words = "Expected target_lengths to have value at most "
+    check_bounds(b, counts, simplify(longest + 1), f"{words}{longest}", low=False)
+    if targets.rank == 2:
+        message = f"Expected tensor to have size {batch} at dimension 0 for argument #2 'targets'"
+        b.require_same(targets.shape[0], batch, message)
+    else:
+        labels = as_expr(b.item(b.apply("aten::sum", counts)))
+        message = f"Expected target_lengths to name all {longest} targets"
+        b.check(binary("eq", labels, longest), message)
+    inside = all_of([binary("ge", as_expr(blank), 0), binary("lt", as_expr(blank), classes)])
+    b.check(known(inside), "blank must be in label range")
+
+
 def _ctc_loss(
     b: Builder,
     log_probs: Tensor,
@@ -139,7 +164,9 @@ def _ctc_loss(
     x = b.apply("aten::unsqueeze", log_probs, 1) if single else log_probs
     x = b.cast(x, float64)
     steps, counts = _lengths(b, input_lengths), _lengths(b, target_lengths)
+    _check(b, x, targets, steps, counts, blank)
     classes = _classes(b, targets, counts, x.shape[1], blank)
+    check_bounds(b, classes, x.shape[2], "targets must be in label range", low=False)
     losses = _Lattice(x, steps, counts, classes, blank).losses(b, bool(zero_infinity))
     if reduction == MEAN:
         found = b.pointwise(

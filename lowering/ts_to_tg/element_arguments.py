@@ -7,11 +7,12 @@ from collections.abc import Callable
 from tensorscript.base.dtypes import Category, bool_
 from tensorscript.dialects.te.expr import binary
 
-from .arguments import Check, shape_text
+from .arguments import Check
 from .builder import Builder
 from .dims import dimension, literal
 from .elements import known
 from .linalg import check_types
+from .sizes import sizes_text
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -131,8 +132,8 @@ def _probabilities(b: Builder, x: Tensor, target: Tensor, *_: Value) -> None:
     b.require_alike(
         x.shape,
         target.shape,
-        f"Using a target size ({shape_text(target.shape)}) that is different to the input size"
-        f" ({shape_text(x.shape)}) is deprecated. Please ensure they have the same size.",
+        f"Using a target size ({sizes_text(target.shape)}) that is different to the input size"
+        f" ({sizes_text(x.shape)}) is deprecated. Please ensure they have the same size.",
     )
     above = b.call("aten::ge", x, 0)
     inside = b.call("aten::logical_and", above, b.call("aten::le", x, 1))

@@ -14,9 +14,11 @@ from .decomposition import permutation_matrix, triangles
 from .elements import known
 from .emission import Body
 from .factors import Column, rows_in, substituted, trips
+from .index import check_bounds
 from .loops import loop
 from .matrices import Stack, beside, matrix
 from .matrix_elements import Number, adjoint, made, only
+from .sizes import simplify
 from .values import Tensor, Value
 
 
@@ -26,8 +28,17 @@ def _order(b: Builder, pivots: Tensor, count: Expr, rows: Expr, lead: Sequence[E
     if pivots.dtype is not int32:
         b.error("LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
     steps = pivots.shape[-1]
+    b.check(known(binary("le", steps, rows)), f"{steps} pivots exchange rows of a matrix of {rows}")
     wide = b.apply("aten::expand", pivots, [*lead, steps])
     chosen = b.apply("aten::reshape", b.cast(wide, int64), [count, steps])
+    check_bounds(
+        b,
+        b.apply("aten::sub", chosen, 1),
+        rows,
+        "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+        "Did you properly pass the result of lu_factor?",
+        low=False,
+    )
 
     def step(arguments: Sequence[Value]) -> list[Value]:
         number, order = arguments
@@ -59,6 +70,11 @@ def _back_in(b: Builder, x: AnyTensor, order: Tensor) -> AnyTensor:
 def _solved(b: Builder, lu: AnyTensor, pivots: Tensor, y: AnyTensor, turns: bool) -> AnyTensor:
     """X of A X = B, or of A^H X = B."""
     a, sides = beside(b, lu, y, "torch.linalg.lu_solve")
+    b.require_same(
+        pivots.shape[-1],
+        a.rows,
+        "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix",
+    )
     order = _order(b, pivots, a.count, a.rows, a.lead)
     if not turns:
         half = substituted(b, a.data, rows_in(b, sides.data, order), lower=True, unit=True)
@@ -134,6 +150,13 @@ def _times_reflections(
         return adjoint(b, _times_reflections(b, x, tau, adjoint(b, y), True, not turned))
     a, c = matrix(b, x, "torch.ormqr"), matrix(b, y, "torch.ormqr")
     b.require_same(a.rows, c.rows, "torch.ormqr: other.shape[-2] must be equal to input.shape[-2]")
+    b.require_same(
+        tau.shape[-1],
+        simplify(binary("min", a.rows, a.columns)),
+        "torch.ormqr: tau.shape[-1] must be equal to min(other.shape[-2], input.shape[-1])",
+    )
+    message = "torch.ormqr: batch dimensions of other should be equal to input.shape[:-2]"
+    b.require_alike(c.lead, a.lead, message)
     factors = _factors(b, "torch.ormqr", x, a, tau)
     found = reflections.applied(b, a.data, factors, c.data, bool(turned))
     return c.back(b, found)

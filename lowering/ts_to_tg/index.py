@@ -19,7 +19,7 @@ from .compaction import without_masks
 from .dims import dimension, dtype_of, sizes_of
 from .elements import as_expr, compute_dtype, known
 from .emission import Body
-from .sizes import product
+from .sizes import product, same_size, sizes_text
 from .slicing import narrow
 from .values import Tensor, Value
 
@@ -149,6 +149,24 @@ def index(b: Builder, x: Tensor, indices: list[Tensor | None], *_: Value) -> Ten
     )
 
 
+def _check_values(b: Builder, values: Tensor, shape: Sequence[Expr]) -> None:
+    """What is written broadcasts to the places it is written to."""
+    message = (
+        f"shape mismatch: value tensor of shape {sizes_text(values.shape)} cannot be broadcast to"
+        f" indexing result of shape {sizes_text(shape)}"
+    )
+    lead = len(shape) - values.rank
+    if lead < 0:
+        b.error(message)
+    for have, want in zip(values.shape, shape[lead:], strict=True):
+        if have.is_int(1) or same_size(have, want):
+            continue
+        fits = binary("eq", have, want)
+        if b.is_found(have):
+            fits = binary("or", fits, binary("eq", have, 1))
+        b.check(known(b.unsized(fits)), message)
+
+
 def index_put(
     b: Builder,
     x: Tensor,
@@ -166,10 +184,11 @@ def index_put(
     shape, at = _layout(b, x, indices)
     free = [s for d, s in enumerate(x.shape) if d >= len(indices) or indices[d] is None]
     full = [*free[:at], *shape, *free[at:]]
+    _check_values(b, values, full)
 
     def make(body: Body, d: list[Expr]) -> tuple[Sequence[Expr], Expr]:
         where = _positions(body, x, indices, d, at, shape)
-        return where, body.broadcast(values, d, x.dtype)
+        return where, body.broadcast(values, d, x.dtype, full)
 
     return b.scatter(x, full, make, "add" if accumulate else "set")
 
@@ -321,7 +340,22 @@ def _searchsorted(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left"
             " while right was True"
         )
+    if isinstance(x, Tensor) and bounds.rank != 1:
+        b.require_alike(
+            bounds.shape[:-1],
+            x.shape[:-1] if x.rank else (const(1),),
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1"
+            " dimensions of boundaries tensor and input value tensor must match, but we got"
+            f" boundaries tensor {sizes_text(bounds.shape)} and input value tensor"
+            f" {sizes_text(x.shape)}",
+        )
     if sorter is not None:
+        b.require_alike(
+            sorter.shape,
+            bounds.shape,
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary"
+            f" tensor {sizes_text(bounds.shape)}and got sorter tensor {sizes_text(sorter.shape)}",
+        )
         bounds = b.apply("aten::gather", bounds, -1, sorter)
     return _search(b, bounds, x, int32, right or side == "right")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from tensorscript.base.dtypes import bool_, int32, int64
 from tensorscript.dialects.te.expr import Expr, binary, const
 
-from .arguments import Check, shape_text
+from .arguments import Check
 from .builder import Builder
 from .dims import dimension
 from .elements import known
-from .sizes import product
+from .sizes import product, sizes_text
 from .values import Tensor, Value
 
 
@@ -45,8 +45,8 @@ def _gather(b: Builder, x: Tensor, dim: Value, index: Tensor, *_: Value) -> None
         if d != at:
             b.check(
                 known(binary("le", size, most)),
-                f"Size does not match at dimension {d} expected index {shape_text(index.shape)} to"
-                f" be no larger than self {shape_text(x.shape)} apart from dimension {at}",
+                f"Size does not match at dimension {d} expected index {sizes_text(index.shape)} to"
+                f" be no larger than self {sizes_text(x.shape)} apart from dimension {at}",
             )
 
 
@@ -61,14 +61,14 @@ def _scatter(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Value, *_
         b.error("Index tensor must have the same number of dimensions as self tensor")
     at = dimension(b, dim, x.rank)
     message = (
-        f"Expected index {shape_text(index.shape)} to be no larger than self"
-        f" {shape_text(x.shape)} apart from dimension {at}"
+        f"Expected index {sizes_text(index.shape)} to be no larger than self"
+        f" {sizes_text(x.shape)} apart from dimension {at}"
     )
     is_whole = isinstance(source, Tensor) and (source.rank or index.rank == 0)
     if is_whole:
         if max(source.rank, 1) != max(index.rank, 1):
             b.error("Index tensor must have the same number of dimensions as src tensor")
-        message += f" and to be no larger size than src {shape_text(source.shape)}"
+        message += f" and to be no larger size than src {sizes_text(source.shape)}"
         _check_fits(b, index, source, None, message)
     _check_fits(b, index, x, at, message)
 
@@ -84,33 +84,38 @@ def _slices(
     return index.shape[0] if index.rank else const(1), have
 
 
-def _index_add(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, *_: Value) -> None:
-    if index.rank > 1:
-        b.error(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {index.rank} with type:"
-            f" {index.dtype.word} and size: {shape_text(index.shape)}"
+def _added(name: str) -> Check:
+    """A slice of x at each index: of its dtype, and of its sizes but the dimension's own."""
+
+    def check(b: Builder, x: Tensor, dim: Value, index: Tensor, source: Tensor, *_: Value) -> None:
+        if index.rank > 1:
+            b.error(
+                f"{name}_(): Index is supposed to be a vector, but got dim: {index.rank} with type:"
+                f" {index.dtype.word} and size: {sizes_text(index.shape)}"
+            )
+        if not _is_index(index):
+            b.error(f"{name}_(): Expected dtype int32/int64 for index but got: {index.dtype.word}")
+        if source.dtype is not x.dtype:
+            b.error(
+                f"{name}_(): self ({x.dtype.word}) and source ({source.dtype.word}) must have the"
+                " same scalar type"
+            )
+        at = dimension(b, dim, x.rank)
+        message = (
+            "source tensor shape must match self tensor shape, excluding the specified dimension."
+            f" Got self.shape = {sizes_text(x.shape)} source.shape = {sizes_text(source.shape)}"
         )
-    if not _is_index(index):
-        b.error("index_add_(): Expected dtype int32/int64 for index but got: " + index.dtype.word)
-    if source.dtype is not x.dtype:
-        b.error(
-            f"index_add_(): self ({x.dtype.word}) and source ({source.dtype.word}) must have the"
-            " same scalar type"
+        if source.rank != x.rank:
+            b.error(message)
+        count, have = _slices(b, x, at, index, source, message)
+        b.require_same(
+            count,
+            have,
+            f"{name}_(): Number of indices ({count}) should be equal to source.size(dim): ({have}),"
+            f" for dim: {at}",
         )
-    at = dimension(b, dim, x.rank)
-    message = (
-        "source tensor shape must match self tensor shape, excluding the specified dimension. Got"
-        f" self.shape = {shape_text(x.shape)} source.shape = {shape_text(source.shape)}"
-    )
-    if source.rank != x.rank:
-        b.error(message)
-    count, have = _slices(b, x, at, index, source, message)
-    b.require_same(
-        count,
-        have,
-        f"index_add_(): Number of indices ({count}) should be equal to source.size(dim): ({have}),"
-        f" for dim: {at}",
-    )
+
+    return check
 
 
 def _index_copy(
@@ -182,7 +187,8 @@ INDEX_ARGUMENTS: dict[str, Check] = {
     "aten::scatter": _scatter,
     "aten::scatter_add": _scatter,
     "aten::scatter_reduce": _scatter,
-    "aten::index_add": _index_add,
+    "aten::index_add": _added("index_add"),
+    "aten::index_reduce": _added("index_reduce"),
     "aten::index_copy": _index_copy,
     "aten::index_select": _index_select,
     "aten::index_put": _index_put,

@@ -74,6 +74,12 @@ def square(b: Builder, x: AnyTensor, name: str, narrow: bool = False) -> Stack:
 
 def beside(b: Builder, a: AnyTensor, x: AnyTensor, name: str) -> tuple[Stack, Stack]:
     """Two operands with their leading dimensions broadcast; `a` is square."""
+    b.require_same(
+        a.shape[-1],
+        x.shape[-2],
+        f"{name}: Incompatible shapes of A and B for the equation AX = B"
+        f" ({a.shape[-2]}x{a.shape[-1]} and {x.shape[-2]}x{x.shape[-1]})",
+    )
     lead = list(b.broadcast_shapes(a.shape[:-2], x.shape[:-2]))
     wide = [b.apply("aten::expand", t, [*lead, *t.shape[-2:]]) for t in (a, x)]
     return square(b, wide[0], name), matrix(b, wide[1], name)

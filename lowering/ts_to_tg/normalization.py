@@ -168,17 +168,29 @@ def _batch_norm_training(
     now, spread = moments(b, x, dims, True, 0)
     if mean is not None and var is not None:
         n = b.call("aten::numel", x) // x.shape[1]
-        flat = [b.call("tg::view", t, [x.shape[1]]) for t in (now, spread)]
-        blend = momentum
-        new_mean = b.pointwise(lambda o, m: o * (1 - blend) + m * blend, mean, flat[0])
-        new_var = b.pointwise(
-            lambda o, v, c: o * (1 - blend) + v * (c / (c - 1)) * blend,
-            var, flat[1], n, dtype=var.dtype, compute=compute_dtype(var.dtype),
-        )  # fmt: skip
-        b.write(mean, b.cast(new_mean, mean.dtype))
-        b.write(var, b.cast(new_var, var.dtype))
+        flat = [b.apply("tg::view", t, [x.shape[1]]) for t in (now, spread)]
+        _track(b, mean, var, flat[0], flat[1], n, momentum)
     extra = [None if t is None else per_channel(b, t, x.rank) for t in (weight, bias)]
     return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
+
+
+def _track(
+    b: Builder,
+    mean: Tensor,
+    var: Tensor,
+    now: Tensor,
+    spread: Tensor,
+    count: Value,
+    blend: float,
+) -> None:
+    """Running statistics (C,) take in those of `count` elements; variances become unbiased."""
+    new_mean = b.pointwise(lambda o, m: o * (1 - blend) + m * blend, mean, now)
+    new_var = b.pointwise(
+        lambda o, v, c: o * (1 - blend) + v * (c / (c - 1)) * blend,
+        var, spread, count, dtype=var.dtype, compute=compute_dtype(var.dtype),
+    )  # fmt: skip
+    b.write(mean, b.cast(new_mean, mean.dtype))
+    b.write(var, b.cast(new_var, var.dtype))
 
 
 def group_norm(
@@ -216,6 +228,10 @@ def instance_norm(
     if not use_input:
         return batch_norm(b, x, weight, bias, mean, var, False, momentum, eps)
     now, spread = moments(b, x, list(range(2, x.rank)), True, 0)
+    if mean is not None and var is not None:
+        each = [b.apply("tg::view", t, list(x.shape[:2])) for t in (now, spread)]
+        over = [b.apply("aten::mean.dim", t, [0]) for t in each]
+        _track(b, mean, var, over[0], over[1], product(x.shape[2:]), momentum)
     extra = [None if t is None else per_channel(b, t, x.rank) for t in (weight, bias)]
     return scaled_and_shifted(b, x, now, spread, extra[0], extra[1], eps)
 

@@ -17,7 +17,7 @@ from .elements import compute_dtype
 from .joining import cat, stack
 from .linalg import linear
 from .loops import loop
-from .sizes import same_size, simplify
+from .sizes import simplify, sizes_text
 from .slicing import narrow, select_at
 from .values import Tensor, Value
 from .view import transpose
@@ -37,6 +37,8 @@ def tanh(e: Expr) -> Expr:
 
 def _parts(b: Builder, gates: Tensor, count: int) -> list[Tensor]:
     size = simplify(gates.shape[-1] // count)
+    message = f"weights of {gates.shape[-1]} rows are not those of {count} gates"
+    b.require_same(gates.shape[-1], simplify(size * count), message)
     return [narrow(b, gates, -1, simplify(size * k), size) for k in range(count)]
 
 
@@ -146,9 +148,17 @@ def network_over(
     elif batch_first:
         x = transpose(b, x, 0, 1)
     directions, biases = 2 if bidirectional else 1, 4 if has_biases else 2
-    # A projected LSTM keeps hidden states of another size than its cells.
-    projected = len(states) == 2 and not same_size(states[0].shape[-1], states[1].shape[-1])
-    each = biases + projected
+    for s in states:
+        message = (
+            f"Expected hidden size {[layers * directions, x.shape[1], s.shape[-1]]}, got"
+            f" {sizes_text(s.shape)}"
+        )
+        b.require_alike(s.shape[:2], [const(layers * directions), x.shape[1]], message)
+    # A projected LSTM has one weight more in each direction of each layer.
+    each, rest = divmod(len(weights), layers * directions)
+    projected = each == biases + 1 and len(states) == 2
+    if rest or each != biases + projected:
+        b.error("got an incorrect number of RNN parameters")
     last: list[list[Tensor]] = [[] for _ in states]
     for layer in range(layers):
         outputs = []

@@ -12,9 +12,10 @@ from tensorscript.base.dtypes import DType, int64
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .elements import compute_dtype, convert
+from .elements import compute_dtype, convert, known
 from .emission import Body
 from .resize import cubic_weight
+from .sizes import sizes_text
 from .values import Tensor, Value
 
 ZEROS, BORDER, REFLECTION = 0, 1, 2
@@ -72,22 +73,28 @@ def grid_sampler(
     if n not in (2, 3) or grid.rank != x.rank:
         b.error(
             "grid_sampler(): expected grid and input to have same number of dimensions, but got"
-            f" input with sizes [{', '.join(map(str, x.shape))}] and grid with sizes"
-            f" [{', '.join(map(str, grid.shape))}]"
+            f" input with sizes {sizes_text(x.shape)} and grid with sizes"
+            f" {sizes_text(grid.shape)}"
         )
     b.require_same(
         grid.shape[-1],
         const(n),
         f"grid_sampler(): expected grid to have size {n} in last dimension, but got grid with"
-        f" sizes [{', '.join(map(str, grid.shape))}]",
+        f" sizes {sizes_text(grid.shape)}",
     )
     b.require_same(
         x.shape[0],
         grid.shape[0],
         "grid_sampler(): expected grid and input to have same batch size, but got input with sizes"
-        f" [{', '.join(map(str, x.shape))}] and grid with sizes"
-        f" [{', '.join(map(str, grid.shape))}]",
+        f" {sizes_text(x.shape)} and grid with sizes"
+        f" {sizes_text(grid.shape)}",
     )
+    for d, size in enumerate(x.shape[2:], 2):
+        b.check(
+            known(binary("gt", size, 0)),
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has"
+            f" sizes {sizes_text(x.shape)} with dimension {d} being empty",
+        )
     if mode not in (BILINEAR, NEAREST, BICUBIC):
         b.cannot("a way of sampling that is not known")
     if mode == BICUBIC and n == 3:

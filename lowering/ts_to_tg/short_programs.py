@@ -22,6 +22,7 @@ from .index import check_bounds, wrapped
 from .loops import loop
 from .loss import MEAN, reduced
 from .pointwise import float_type, unary_float
+from .sizes import sizes_text
 from .values import ComplexTensor, Tensor, Value
 
 _UNLIKE = (
@@ -233,6 +234,9 @@ def _multi_margin(
     loss = b.apply("aten::clamp_min", b.call("aten::add", gap, margin), 0)
     loss = b.apply("aten::pow", loss, p)
     if weight is not None:
+        classes, given = rows.shape[1], sizes_text(weight.shape)
+        message = f"inconsistent weight size, expected {classes} but got {given}"
+        b.require_alike(weight.shape, [classes], message)
         share = b.call("aten::index_select", weight, 0, places)
         loss = b.apply("aten::mul", loss, b.call("aten::unsqueeze", share, 1))
 

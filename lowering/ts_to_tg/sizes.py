@@ -11,7 +11,7 @@ not a polynomial: floor division, min, max, select). Divisions cancel where they
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub, text
@@ -203,6 +203,11 @@ def simplify(e: Expr, bounds: Mapping[str, Expr] | None = None) -> Expr:
     if not e.args:
         return e
     return _Canonical(bounds or {}).expression(e)
+
+
+def sizes_text(sizes: Sequence[Expr]) -> str:
+    """Sizes as messages show them."""
+    return f"[{', '.join(map(str, sizes))}]"
 
 
 def same_size(a: Expr, b: Expr) -> bool:
