@@ -139,6 +139,21 @@ def _convert_tuple(
     return value
 
 
+def to_interfaces(em: Writer, value: Value, wanted: Attribute, span: Span | None) -> Value:
+    """`value` brought towards `wanted` where that asks for an interface, and nowhere else."""
+    if typing.is_subtype(value.type, wanted):
+        return value
+    match wanted, value.type:
+        case InterfaceType(), ClassType() | InterfaceType():
+            return em.as_interface(value, wanted, span)
+        case OptionalType(element=element), _ if not isinstance(value.type, OptionalType):
+            return to_interfaces(em, value, element, span)
+        case TupleType(elements=asked), TupleType(elements=given) if len(asked) == len(given):
+            pairs = zip(em.unpack_tuple(value, span), asked, strict=True)
+            return em.make_tuple([to_interfaces(em, v, t, span) for v, t in pairs], span)
+    return value
+
+
 def is_empty_literal(value: Value) -> bool:
     """A `[]` whose element type nothing has said."""
     return value.node is not None and bool(value.node.attributes.get("empty_literal"))

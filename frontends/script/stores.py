@@ -18,7 +18,6 @@ from tensorscript.dialects.ts.types import (
     STRING,
     ClassType,
     DictType,
-    InterfaceType,
     ListType,
     TensorType,
     TupleType,
@@ -29,7 +28,7 @@ from .callables import method_call
 from .calls import Calls
 from .draft import Value
 from .expressions import BINARY
-from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal
+from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal, to_interfaces
 from .subscripts import indices_of
 from .values import ModuleObject, Parts, Simple, Sugared
 
@@ -149,14 +148,16 @@ class Stores(Calls):
             self.frame.define_sugared(name, value)
             return
         if declared is not None:
-            if isinstance(declared, InterfaceType) or is_empty_literal(simple):
+            if is_empty_literal(simple):
                 simple = convert(self, simple, declared, False, span)
-            if not typing.is_subtype(simple.type, declared):
+            reached = to_interfaces(self, simple, declared, span)
+            if not typing.is_subtype(reached.type, declared):
                 raise self.error(
                     f"Variable '{name}' is annotated with type {message_text(declared)} but "
                     f"is being assigned to a value of type {message_text(simple.type)}",
                     span,
                 )
+            simple = reached
         if self.frame.holds:
             simple.name = simple.name or name
             self.frame.define_sugared(name, Simple(simple))

@@ -299,6 +299,55 @@ def f(a: int):
     return len(P().x)
 >>> f(2)
 
+=== iface_in_declared_types
+@torch.jit.interface
+class I(object):
+    def run(self, x: int) -> int:
+        pass
+@torch.jit.script
+class A(object):
+    def __init__(self, k: int):
+        self.k = k
+    def run(self, x: int) -> int:
+        return x + self.k
+def f(a: int):
+    maybe: Optional[I] = A(2)
+    pair: Tuple[I, int] = (A(3), a)
+    if maybe is not None:
+        a = maybe.run(a)
+    return a, pair[0].run(pair[1])
+>>> f(3)
+
+=== iface_optional_of_another_class
+@torch.jit.interface
+class I(object):
+    def run(self, x: int) -> int:
+        pass
+@torch.jit.script
+class A(object):
+    def __init__(self, k: int):
+        self.k = k
+def f(a: int):
+    maybe: Optional[I] = A(2)
+    return a
+>>> f(3)
+
+=== iface_in_tuple_beside_list
+@torch.jit.interface
+class I(object):
+    def run(self, x: int) -> int:
+        pass
+@torch.jit.script
+class A(object):
+    def __init__(self, k: int):
+        self.k = k
+    def run(self, x: int) -> int:
+        return x + self.k
+def f(a: int):
+    pair: Tuple[I, List[int]] = (A(3), (1, 2))
+    return pair[0].run(a)
+>>> f(3)
+
 === iface_basic
 @torch.jit.interface
 class I(object):

@@ -117,6 +117,7 @@ OTHER_GRAPHS = {
     "interface_of_fewer_methods": "a cast to the interface is written",
     "iface_basic": "a cast to the interface is written",
     "iface_list": "a cast to the interface is written",
+    "iface_in_declared_types": "a cast to the interface is written",
     "return_from_nested": "a flag is told by another",
     "ternary_hint_none": "no cast of a value that is already of the type",
     "union_nested_optional": "a refinement is not undone",
