@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from peers import have, jax, numba, torch
-from workload import Arguments, Workload
+from workload import Arguments, BFloat16, Workload
 
 import tensorscript as ts
 
@@ -28,9 +28,11 @@ Found = dict[str, Callable[[], Call]]
 
 
 def _tensorscript(work: Workload, arguments: Arguments, threads: int) -> Found:
+    given = tuple(a.tensor(ts) if isinstance(a, BFloat16) else a for a in arguments)
+
     def build() -> Call:
-        compiled = ts.compile(work.build(), arguments, fallback="error")
-        return lambda: compiled(*arguments)
+        compiled = ts.compile(work.build(), given, fallback="error")
+        return lambda: compiled(*given)
 
     return {"tensorscript": build}
 
@@ -44,8 +46,14 @@ def _numpy(work: Workload, arguments: Arguments, threads: int) -> Found:
 
 
 def _as_tensors(arguments: Arguments) -> Arguments:
-    convert = torch.from_numpy if torch is not None else ts.from_numpy
-    return tuple(convert(a) if isinstance(a, np.ndarray) else a for a in arguments)
+    library = torch if torch is not None else ts
+
+    def moved(a: Any) -> Any:
+        if isinstance(a, BFloat16):
+            return a.tensor(library)
+        return library.from_numpy(a) if isinstance(a, np.ndarray) else a
+
+    return tuple(moved(a) for a in arguments)
 
 
 def _torch(work: Workload, arguments: Arguments, threads: int) -> Found:
@@ -104,7 +112,12 @@ def _jax(work: Workload, arguments: Arguments, threads: int) -> Found:
     def build() -> Call:
         wide = any(isinstance(a, np.ndarray) and a.dtype == np.float64 for a in arguments)
         jax.config.update("jax_enable_x64", wide)
-        moved = [jax.numpy.asarray(a) for a in arguments]
+        moved = [
+            jax.numpy.asarray(a.bits).view(jax.numpy.bfloat16)
+            if isinstance(a, BFloat16)
+            else jax.numpy.asarray(a)
+            for a in arguments
+        ]
         jitted = jax.jit(program)
         return lambda: jitted(*moved)
 

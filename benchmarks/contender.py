@@ -24,7 +24,7 @@ from candidates import LIBRARIES, Call
 from distance import line_seconds
 from groups import GROUPS
 from peers import torch
-from workload import Workload
+from workload import BFloat16, Workload
 
 import tensorscript as ts
 
@@ -33,10 +33,12 @@ _SET_DEATH_SIGNAL = 1
 
 
 def as_array(value: Any) -> np.ndarray:
-    """The NumPy array of a result of any of the libraries."""
+    """The NumPy array of a result of any of the libraries, bfloat16 as float32."""
     if hasattr(value, "detach"):
-        value = value.detach().numpy()
-    return np.asarray(value)
+        value = value.detach()
+        value = (value.float() if "bfloat16" in str(value.dtype) else value).numpy()
+    made = np.asarray(value)
+    return made.astype(np.float32) if made.dtype.name == "bfloat16" else made
 
 
 def _block(value: Any) -> Any:
@@ -56,7 +58,13 @@ class Contender:
     def list(self, group: str) -> Answer:
         """The workloads of a group: name, operations, bytes of arguments."""
         rows = [
-            {"name": w.name, "flops": w.flops, "bytes": _bytes(w.arguments()), "plain": w.plain}
+            {
+                "name": w.name,
+                "flops": w.flops,
+                "bytes": _bytes(w.arguments()),
+                "plain": w.plain,
+                "unit": w.unit,
+            }
             for w in GROUPS[group]
         ]
         return {"rows": rows}
@@ -117,21 +125,25 @@ def _keep_to_one_cpu() -> None:
 
 
 def _bytes(arguments: Any) -> int:
-    return sum(a.nbytes for a in arguments if isinstance(a, np.ndarray))
+    return sum(a.nbytes for a in arguments if isinstance(a, np.ndarray | BFloat16))
 
 
 def expected(work: Workload) -> np.ndarray:
     """The program's result, computed in float64."""
     program, arguments = work.build(), work.arguments()
-    wide = [
-        a.astype("f8") if isinstance(a, np.ndarray) and a.dtype == np.float32 else a
-        for a in arguments
-    ]
+    wide = [_wide(a) for a in arguments]
     if work.plain:
         return np.asarray(program(*(_tensor(a) for a in arguments)))
     if torch is not None and isinstance(program, torch.nn.Module):
         return as_array(program.double()(*(_tensor(a) for a in wide)))
     return as_array(ts.jit.script(program)(*(ts.from_numpy(a) for a in wide)))
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, BFloat16):
+        return value.wide
+    is_float = isinstance(value, np.ndarray) and value.dtype == np.float32
+    return value.astype("f8") if is_float else value
 
 
 def _tensor(value: Any) -> Any:

@@ -147,7 +147,7 @@ class Arena:
             ready = {}
             for name, (contender, seconds) in once.items():
                 got = np.load(f"{folder}/{name}.npy")
-                if not close(got, reference):
+                if not close(got, reference, work["unit"]):
                     row.failed[name] = "wrong result"
                     continue
                 row.errors[name] = error(got, reference)
@@ -200,5 +200,6 @@ def error(got: np.ndarray, reference: np.ndarray) -> float:
     return float(np.max(np.abs(got.astype("f8") - reference))) / scale
 
 
-def close(got: np.ndarray, reference: np.ndarray) -> bool:
-    return got.shape == reference.shape and error(got, reference) <= TOLERANCE
+def close(got: np.ndarray, reference: np.ndarray, unit: float) -> bool:
+    """Whether a result is right, rounded once to a dtype of that unit (0 for float32)."""
+    return got.shape == reference.shape and error(got, reference) <= TOLERANCE + unit

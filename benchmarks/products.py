@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from peers import jax, lib
-from workload import Arguments, Workload, normal, workload
+from workload import Arguments, BFloat16, Workload, normal, workload
 
 F = lib.nn.functional
 
@@ -67,6 +67,16 @@ def _bytes(random: np.random.Generator) -> Arguments:
     return tuple(random.integers(-127, 128, (512, 512)).astype(np.int8) for _ in range(2))
 
 
+def _halves(n: int) -> Workload:
+    """A product of bfloat16, summed up in float32 and rounded once."""
+
+    def make(random: np.random.Generator) -> Arguments:
+        return tuple(BFloat16.of(a) for a in normal((n, n), (n, n))(random))
+
+    return Workload(f"matmul {n} bfloat16", lambda: product, make, product_jax,
+                    flops=2.0 * n**3, unit=2.0**-8)  # fmt: skip
+
+
 def _attention(heads: int, length: int, width: int) -> Workload:
     shape = (1, heads, length, width)
     name = f"attention S={length} H={heads} D={width}"
@@ -91,6 +101,7 @@ PRODUCT: tuple[Workload, ...] = (
     workload("linear 64x512, 512", linear, normal((64, 512), (512, 512), (512,)),
              lambda x, w, b: x @ w.T + b, None, lambda x, w, b: x @ w.T + b, 2.0 * 64 * 512**2),
     _product("12 of 128x64 @ 64x128", (12, 128, 64), (12, 64, 128), "f4"),
+    _halves(512),
     workload("512 int8 to int32", integers, _bytes, integers_jax, None,
              lambda x, w: x.astype(np.int32) @ w.astype(np.int32), 2.0 * 512**3),
 )  # fmt: skip

@@ -13,6 +13,32 @@ Arguments = tuple[Any, ...]
 """Arrays; numbers and lists too where the program is `plain`."""
 
 
+@dataclass(frozen=True, eq=False)
+class BFloat16:
+    """An array of bfloat16, which NumPy has no dtype for: its bits as uint16."""
+
+    bits: np.ndarray
+
+    @classmethod
+    def of(cls, numbers: np.ndarray) -> BFloat16:
+        """float32 numbers, rounded to nearest even."""
+        bits = numbers.view(np.uint32)
+        return cls(((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16))
+
+    @property
+    def nbytes(self) -> int:
+        return self.bits.nbytes
+
+    @property
+    def wide(self) -> np.ndarray:
+        """The same numbers in float64."""
+        return (self.bits.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+    def tensor(self, library: Any) -> Any:
+        """As a tensor of PyTorch or TensorScript."""
+        return library.from_numpy(self.bits).view(library.bfloat16)
+
+
 @dataclass(frozen=True)
 class Workload:
     """One row of the table: a program, its arguments, and peers written by hand where these have
@@ -26,6 +52,7 @@ class Workload:
         make: arguments from a random generator.
         flops: operations of one call where they bound it, for the roofline; 0 where memory does.
         plain: a program over numbers, lists and single elements, which Python runs as it stands.
+        unit: the rounding unit of the result where that is coarser than float32's.
     """
 
     name: str
@@ -36,6 +63,7 @@ class Workload:
     numpy: Callable[..., Any] | None = None
     flops: float = 0.0
     plain: bool = False
+    unit: float = 0.0
 
     def arguments(self) -> Arguments:
         return self.make(np.random.default_rng(0))
