@@ -16,10 +16,10 @@ from tensorscript.dialects.tg.ops import ViewOp
 from .builder import Builder, Rows
 from .byte_images import resampled_bytes
 from .dims import sizes_of
-from .elements import as_expr, compute_dtype
+from .elements import as_expr, compute_dtype, known
 from .emission import Body
 from .pointwise import absolute
-from .sizes import simplify
+from .sizes import simplify, sizes_text
 from .values import Tensor, Value
 
 
@@ -54,11 +54,29 @@ def constant_pad(b: Builder, x: Tensor, pads: Value, value: Value = 0, *_: Value
     return b.compute(shape, x.dtype, make)
 
 
+def _check_room(b: Builder, x: Tensor, amounts: Sequence[tuple[Expr, Expr]], kind: str) -> None:
+    """What is copied is there: a mirror has an element more than it shows."""
+    if kind == "replicate":
+        return
+    for d, (pads, size) in enumerate(zip(amounts, x.shape, strict=True)):
+        message = (
+            "Padding value causes wrapping around more than once."
+            if kind == "circular"
+            else "Padding size should be less than the corresponding input dimension, but got: "
+            f"padding ({pads[0]}, {pads[1]}) at dimension {d} of input {sizes_text(x.shape)}"
+        )
+        for p in pads:
+            if not p.is_int(0):
+                room = binary("le" if kind == "circular" else "lt", p, size)
+                b.check(known(room), message)
+
+
 def mirrored(kind: str) -> Callable[..., Tensor]:
     """reflect, replicate and circular padding: another index map."""
 
     def row(b: Builder, x: Tensor, pads: Value, *_: Value) -> Tensor:
         amounts = _amounts(x, pads)
+        _check_room(b, x, amounts, kind)
         shape = sizes_of(
             b, [simplify(s + p + q) for s, (p, q) in zip(x.shape, amounts, strict=True)]
         )

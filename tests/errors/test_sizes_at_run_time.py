@@ -72,6 +72,14 @@ def instances(x, y):  # type: ignore[no-untyped-def]
     return F.instance_norm(x, y, y, use_input_stats=True)
 
 
+def mirrored(x):  # type: ignore[no-untyped-def]
+    return F.pad(x, (3, 3), mode="reflect")
+
+
+def wrapped(x):  # type: ignore[no-untyped-def]
+    return F.pad(x, (3, 3), mode="circular")
+
+
 Given = tuple[int, ...] | list[Any]
 """Of an argument: its sizes, or numbers."""
 
@@ -104,6 +112,8 @@ CASES: list[tuple[Program, str, list[Given], list[Given], str]] = [
      "value at most"),
     (aligned, "flll", [(6, 1, 5), [[1, 2]], [6], [2]], [(6, 1, 5), [[1, 9]], [6], [2]],
      "label range|out of bounds"),
+    (mirrored, "f", [(1, 1, 4)], [(1, 1, 2)], "Padding size should be less"),
+    (wrapped, "f", [(1, 1, 4)], [(1, 1, 2)], "wrapping around more than once"),
     (instances, "ff", [(2, 3, 4), (3,)], [(2, 3, 4), (2,)], "running_mean should contain"),
 ]  # fmt: skip
 
