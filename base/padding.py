@@ -8,10 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .dtypes import DType
 from .errors import OperatorError, UnsupportedShapeError
+from .operand_dtypes import demand_of
 
 MODES = ("constant", "reflect", "replicate", "circular")
 _LETTERS = "WHD"
+_OPERATORS = {"reflect": "reflection", "replicate": "replication"}
+"""The operators whose dtypes count where `pad` is called."""
+
+
+def check_elements(mode: str, dtype: DType, pads: Sequence[object]) -> None:
+    """Refuse elements that the operator of a mode does not take.
+
+    Raises:
+        UnsupportedDtypeError: it has no kernel for them.
+    """
+    if demand := demand_of(f"aten::{_OPERATORS.get(mode)}_pad{len(pads) // 2}d"):
+        demand.check((dtype,))
 
 
 def check_structure(mode: str, rank: int, pads: Sequence[object], value: float | None) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future as ConcurrentFuture
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 from types import GenericAlias
 from typing import Any
 
@@ -86,6 +87,33 @@ class Future:
         made: ConcurrentFuture[Any] = ConcurrentFuture()
         self._future.add_done_callback(lambda _: made.set_result(callback(self)))
         return Future(made)
+
+
+def collect_all(futures: Sequence[Future]) -> Future:
+    """A future of the list of these, done when all are; it fails when the first one does."""
+    made: ConcurrentFuture[Any] = ConcurrentFuture()
+    left, lock = list(futures), Lock()
+
+    def finish(one: Future) -> None:
+        with lock:
+            left.remove(one)
+            if made.done():
+                return
+            if (error := one._future.exception()) is not None:
+                made.set_exception(error)
+            elif not left:
+                made.set_result(list(futures))
+
+    if not left:
+        made.set_result([])
+    for one in tuple(left):
+        one.add_done_callback(finish)
+    return Future(made)
+
+
+def wait_all(futures: Sequence[Future]) -> list[Any]:
+    """The results of all; raises what the first one that fails raises."""
+    return [one.wait() for one in collect_all(futures).wait()]
 
 
 @cache

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.operand_dtypes import demand_of
-from tensorscript.base.padding import check_sizes, check_structure
+from tensorscript.base.padding import check_elements, check_sizes, check_structure
 
 from ..storage import Array, array, make, to_storage
 
@@ -62,16 +61,13 @@ def pad_by(mode: str) -> Kernel:
     return run
 
 
-_OPERATORS = {"reflect": "reflection", "replicate": "replication"}
-"""The operators whose dtypes count where `pad` is called."""
 _MODES = {mode: pad_by(mode) for mode in _NUMPY_MODES}
 
 
 def pad(self: Any, pads: Sequence[int], mode: str = "constant", number: Any = None) -> Any:
     """The padding of `nn.functional.pad`."""
     check_structure(mode, array(self).ndim, pads, number)
-    if demand := demand_of(f"aten::{_OPERATORS.get(mode)}_pad{len(pads) // 2}d"):
-        demand.check((self.dtype,))
+    check_elements(mode, self.dtype, pads)
     return constant_pad(self, pads, number) if mode == "constant" else _MODES[mode](self, pads)
 
 

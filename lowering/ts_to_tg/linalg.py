@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType
+from tensorscript.base.errors import OperatorError
+from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.dialects.te.expr import Expr, const
 
 from .builder import Builder, Rows
@@ -209,6 +211,8 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
                 )
     summed = [c for c in sizes if c not in out]
     dtype = b.result_type(*tensors)
+    if any(sum(c in term for term in terms) > 1 for c in summed):
+        _check_product(b, dtype)
     wide = compute_dtype(dtype)
 
     def value(body: Body, at: dict[str, Expr]) -> Expr:
@@ -233,6 +237,15 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
             body, dict(zip(out, i, strict=True)) | dict(zip(summed, r, strict=True))
         ),
     )
+
+
+def _check_product(b: Builder, dtype: DType) -> None:
+    """Refuse elements of which there is no product of matrices."""
+    if demand := demand_of("aten::bmm"):
+        try:
+            demand.check((dtype,))
+        except OperatorError as refusal:
+            raise b.placed(refusal) from None
 
 
 def _pairwise(b: Builder, terms: list[str], out: str, tensors: list[Tensor]) -> Tensor:

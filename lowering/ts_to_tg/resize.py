@@ -8,7 +8,7 @@ from functools import partial
 from tensorscript.base.dtypes import DType, float64, int64, uint8
 from tensorscript.base.dtypes import float32 as _F32
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.padding import check_sizes, check_structure
+from tensorscript.base.padding import check_elements, check_sizes, check_structure
 from tensorscript.base.resampling import CUBIC, HAT, interpolated_weights
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
 from tensorscript.dialects.tg.ops import ViewOp
@@ -117,10 +117,11 @@ def _check_padding(b: Builder, x: Tensor, pads: Value, mode: str, value: Value) 
     sizes, amounts = [as_expr(s) for s in x.shape], [as_expr(p) for p in pads]
     try:
         check_structure(mode, x.rank, pads, None if isinstance(value, Expr) else value)
+        check_elements(mode, x.dtype, pads)
         if all(e.op == "const" for e in (*sizes, *amounts)):
             check_sizes(mode, [int(s) for s in sizes], [int(p) for p in amounts])
     except OperatorError as refusal:
-        b.error(refusal.message)
+        raise b.placed(refusal) from None
 
 
 Scales = list[float | None]

@@ -53,6 +53,24 @@ def test_names() -> None:
     assert ts.version.__version__ == ts.__version__
     assert ts.version.cuda is None
     assert ts.futures.Future is ts.jit.Future
+
+
+def test_futures_are_collected() -> None:
+    first, second = ts.futures.Future(), ts.futures.Future()
+    both = ts.futures.collect_all([first, second])
+    second.set_result(2)
+    assert not both.done()
+    first.set_result(1)
+    assert both.wait() == [first, second]
+    assert ts.futures.wait_all([first, second]) == [1, 2]
+    assert ts.futures.collect_all([]).wait() == []
+
+
+def test_collected_futures_fail_with_the_first_one() -> None:
+    first, second = ts.futures.Future(), ts.futures.Future()
+    second.set_exception(ValueError("no"))
+    with pytest.raises(ValueError, match="no"):
+        ts.futures.wait_all([first, second])
     assert ts.jit.annotations.BroadcastingList2 is BroadcastingList2
 
 

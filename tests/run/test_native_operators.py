@@ -38,6 +38,11 @@ UNSAMPLED = {
         ("_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor"),
         "quantized tensors are no results of machine code; test_quantized_tensors.py",
     ),
+    **dict.fromkeys(
+        ("sparse_coo_tensor.indices_size", "_sparse_coo_tensor_unsafe"),
+        "sparse tensors are no results of machine code; test_sparse.py",
+    ),
+    "manual_seed.generator": "random generators are no arguments of machine code",
     "warn": "warnings are errors in these tests",
     **dict.fromkeys(
         ("_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
