@@ -245,6 +245,10 @@ def _smooth_l1(self: Any, target: Any, reduction: int = 1, beta: float = 1.0) ->
     require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
 
 
+def _celu(self: Any, alpha: float = 1.0) -> None:
+    require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
 def _one_dimensional(x: Any, *_: Any) -> None:
     require(array(x).ndim == 1, "x must be a one-dimensional tensor.")
 
@@ -412,6 +416,7 @@ DEMANDS: dict[str, Demand] = {
     **each(_strided, "as_strided", "as_strided_", "as_strided_copy"),
     **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),
     **each(_kl_div, "kl_div"),
+    **each(_celu, "celu", "celu_"),
     **each(_soft_margin, "soft_margin_loss"),
     **each(_smooth_l1, "smooth_l1_loss"),
     **each(_cartesian, "cartesian_prod"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
@@ -27,8 +28,9 @@ def forward(
     outputs = cells.shape[2 : 2 + n]
     grouped = cells.reshape(batch, groups, channels // groups, *cells.shape[2:])
     order = (1, 0, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))
-    rows = grouped.transpose(order).reshape(groups, batch * int(np.prod(outputs)), -1)
-    kernel = w.reshape(groups, w.shape[0] // groups, -1).transpose(0, 2, 1)
+    depth = channels // groups * math.prod(w.shape[2:])
+    rows = grouped.transpose(order).reshape(groups, batch * math.prod(outputs), depth)
+    kernel = w.reshape(groups, w.shape[0] // groups, depth).transpose(0, 2, 1)
     out = np.matmul(rows, kernel).reshape(groups, batch, *outputs, w.shape[0] // groups)
     back = (1, 0, 2 + n, *range(2, 2 + n))
     return np.ascontiguousarray(out.transpose(back)).reshape(batch, w.shape[0], *outputs)

@@ -93,6 +93,10 @@ def strided(x, y):  # type: ignore[no-untyped-def]
     return ts.as_strided(x, (2, 2), (1, -1)), y
 
 
+def bent(x, y):  # type: ignore[no-untyped-def]
+    return F.celu(x, alpha=0.0), y
+
+
 REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
     (cross_entropy, ones(2, 3), zeros(3),
      "Expected input batch_size (2) to match target batch_size (3)."),
@@ -132,6 +136,7 @@ REFUSED: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
      "expected scalar type Float but found Double"),
     (strided, ones(9), ones(1),
      "as_strided: Negative strides are not supported at the moment, got strides: [1, -1]"),
+    (bent, ones(2), ones(1), "ZeroDivisionError: alpha cannot be 0 for CELU"),
     (halves, ones(3), ones(1), "chunk expects `chunks` to be greater than 0, got: 0"),
 ]  # fmt: skip
 
@@ -165,6 +170,15 @@ def test_a_vector_of_scores_takes_one_class() -> None:
     compiled = ts.compile(cross_entropy, fallback="error", cache=False)
     assert compiled(ones(3), zeros(1)) == pytest.approx(np.log(3))
     assert float(cross_entropy(ts.ones(3), ts.zeros(1, dtype=ts.int64))) == pytest.approx(np.log(3))
+
+
+def test_convolutions_take_empty_batches() -> None:
+    def convolved(x, w):  # type: ignore[no-untyped-def]
+        return F.conv2d(x, w), F.conv_transpose2d(x, w)
+
+    x, w = np.ones((0, 3, 5, 5), np.float32), ones(3, 3, 3, 3)
+    for found in (convolved(ts.from_numpy(x), ts.from_numpy(w)), ts.compile(convolved)(x, w)):
+        assert [tuple(y.shape) for y in found] == [(0, 3, 3, 3), (0, 3, 7, 7)]
 
 
 def test_rolled_along_one_dimension_twice() -> None:
