@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bfloat16, bool_
+from tensorscript.base.dtypes import WIDE_UNSIGNED, bfloat16, bool_
 from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from .class_demands import CLASSES
 from .convolution_demands import CONVOLUTIONS
+from .creation_demands import MADE
 from .demand import Demand, Ints, each, require, sizes_of
 from .fill_demands import FILLED
 from .index_demands import INDEXED
 from .kernels.linalg import same_dtype
-from .kernels.shapes import broadcast, normal_dim
+from .kernels.shapes import normal_dim
 from .layer_demands import LAYERS
+from .loss_demands import LOSSES
 from .matrix_demands import MATRICES
 from .norm_demands import NORMS
 from .resample_demands import RESAMPLED
@@ -32,22 +32,7 @@ from .storage import array, promoted
 from .window_demands import WINDOWS
 from .written_demands import WRITTEN
 
-
 # -- products and matrices ------------------------------------------------------------------------
-def _dot(self: Any, tensor: Any) -> None:
-    require(
-        self.dtype is tensor.dtype,
-        f"dot : expected both vectors to have same dtype, but found {self.dtype.word} and "
-        f"{tensor.dtype.word}",
-    )
-    ranks = array(self).ndim, array(tensor).ndim
-    require(ranks == (1, 1), f"1D tensors expected, but got {ranks[0]}D and {ranks[1]}D tensors")
-    n, m = array(self).size, array(tensor).size
-    require(
-        n == m,
-        f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number "
-        f"of elements, but got {n} and {m} elements respectively",
-    )
 
 
 def _cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> None:
@@ -151,120 +136,8 @@ def _chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int) -> None:
     )
 
 
-# -- making ---------------------------------------------------------------------------------------
-def _steps(start: Any, end: Any, steps: int, *_: Any) -> None:
-    require(steps >= 0, "number of steps must be non-negative")
-
-
-def _eye(n: int, m: Any = None, *_: Any) -> None:
-    require(n >= 0, f"n must be greater or equal to 0, got {n}")
-    if isinstance(m, int):
-        require(m >= 0, f"m must be greater or equal to 0, got {m}")
-
-
-def _empty_permuted(size: Ints, physical_layout: Ints, *_: Any) -> None:
-    n = len(size)
-    require(
-        n == len(physical_layout),
-        "Number of dimensions in size does not match the length of the physical_layout; i.e. "
-        f"len(size) = {n} is not equal to len(physical_layout) = {len(physical_layout)}",
-    )
-    for at, dim in enumerate(physical_layout):
-        require(
-            0 <= dim < n,
-            f"Dimension out of range (expected to be between 0 and {n - 1}, but got {dim} at index "
-            f"{at}).  NB: negative dims not currently supported; file an issue if you want it.",
-        )
-    require(len(set(physical_layout)) == n, "Duplicate dim not allowed")
-
-
-def _multinomial(self: Any, num_samples: int, replacement: bool = False, *_: Any) -> None:
-    weights = np.asarray(array(self))
-    if weights.ndim in (1, 2):
-        require(weights.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
-
-
-# -- losses and activations -----------------------------------------------------------------------
-def _multi_margin(
-    self: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1
-) -> None:
-    shape = sizes_of(self)
-    require(
-        len(shape) < 3 and all(shape[-1:]),
-        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}",
-    )
-    rows = shape[0] if len(shape) == 2 else 1
-    given = sizes_of(target)
-    require(
-        len(given) < 2 and array(target).size == rows,
-        "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
-        f"samples (batch size). Expected target size [{rows}], but got {given}. Input has shape "
-        f"{shape}.",
-    )
-    classes = shape[-1] if shape else 1
-    if weight is not None:
-        require(
-            sizes_of(weight) == [classes],
-            f"inconsistent weight size, expected {classes} but got {sizes_of(weight)}",
-        )
-    require(
-        target.dtype.name == "int64", f"expected scalar type Long but found {target.dtype.word}"
-    )
-
-
-def _multilabel_margin(self: Any, target: Any, reduction: int = 1) -> None:
-    shape, given = sizes_of(self), sizes_of(target)
-    require(
-        len(shape) < 3 and all(shape[-1:]),
-        f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {shape}",
-    )
-    require(
-        given == shape or (len(shape) < 2 and array(target).size == array(self).size),
-        f"inconsistent target size: {given} for input of size: {shape}",
-    )
-    require(
-        target.dtype.name == "int64", f"expected scalar type Long but found {target.dtype.word}"
-    )
-    labels, classes = array(target), shape[-1] if shape else 1
-    fits = not labels.size or (labels.min() >= -1 and labels.max() < classes)
-    require(bool(fits), "argument #2 'target' is out of range")
-
-
-def _kl_div(self: Any, target: Any, *_: Any) -> None:
-    floats = all(x.dtype.is_floating_point for x in (self, target))
-    require(floats, "kl_div: Integral inputs not supported.")
-
-
-def _soft_margin(self: Any, target: Any, *_: Any) -> None:
-    """It is computed in place of a copy of the scores."""
-    sizes, shape = sizes_of(self), list(broadcast(sizes_of(self), sizes_of(target)))
-    require(sizes == shape, f"output with shape {sizes} doesn't match the broadcast shape {shape}")
-
-
-def _smooth_l1(self: Any, target: Any, reduction: int = 1, beta: float = 1.0) -> None:
-    require(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
-
-
-def _celu(self: Any, alpha: float = 1.0) -> None:
-    require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
-
-
 def _one_dimensional(x: Any, *_: Any) -> None:
     require(array(x).ndim == 1, "x must be a one-dimensional tensor.")
-
-
-def _softshrink(self: Any, lambd: float = 0.5) -> None:
-    top = {"Float": 3.40282e38, "Double": 1.79769e308, "Half": 65504, "BFloat16": 3.38953e38}
-    most = top.get(self.dtype.word, 0)
-    require(
-        not isinstance(lambd, (int, float)) or lambd >= 0,
-        f"lambda must be in range [0, {most:g}] for input dtype {self.dtype.word}, but found "
-        f"{lambd:g}",
-    )
-
-
-def _poisson(self: Any, target: Any, *_: Any) -> None:
-    broadcast(array(target).shape, array(self).shape)
 
 
 def _narrow(self: Any, dim: int, start: Any, length: int) -> None:
@@ -298,11 +171,6 @@ def _chunk(self: Any, chunks: int, dim: int = 0) -> None:
 
 def _diff(self: Any, n: int = 1, *_: Any) -> None:
     require(n >= 0, f"order must be non-negative but got {n}")
-
-
-def _triangle(row: int, col: int, *_: Any) -> None:
-    for name, n in (("row", row), ("col", col)):
-        require(n >= 0, f"{name} must be non-negative, got{n}")
 
 
 def _strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None = None) -> None:
@@ -339,19 +207,6 @@ def _along_something(name: str, dim_at: int) -> Demand:
     return check
 
 
-def _floating_window(name: str) -> Demand:
-    def check(length: int, *bound: Any) -> None:
-        require(
-            length >= 0,
-            f"{name} requires non-negative window_length, got window_length={length}",
-        )
-        for v in bound:
-            fits = not isinstance(v, DType) or v.is_floating_point or v.is_complex
-            require(fits, f"{name} expects floating point dtypes, got: {v}")
-
-    return check
-
-
 _ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
 
 
@@ -359,29 +214,6 @@ def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -
     dtype = promoted(self, other)
     if rounding_mode in _ROUNDED and (dtype in WIDE_UNSIGNED or dtype is bool_):
         raise unimplemented(_ROUNDED[rounding_mode], dtype)
-
-
-def _addmv(self: Any, mat: Any, vec: Any, *_: Any) -> None:
-    ranks = array(mat).ndim, array(vec).ndim, array(self).ndim
-    require(
-        ranks[:2] == (2, 1) and ranks[2] <= 1,
-        "vector + matrix @ vector expected, got {2}, {0}, {1}".format(*ranks),
-    )
-
-
-def _mv(self: Any, vec: Any) -> None:
-    ranks = array(self).ndim, array(vec).ndim
-    require(ranks == (2, 1), f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}")
-
-
-def _normal(deviation: int) -> Demand:
-    def check(*bound: Any) -> None:
-        require(
-            not bound[deviation].dtype.is_complex,
-            "normal expects standard deviation to be non-complex",
-        )
-
-    return check
 
 
 def _bincount(self: Any, *_: Any) -> None:
@@ -397,9 +229,6 @@ def _reduced_mean(
 
 
 DEMANDS: dict[str, Demand] = {
-    **each(_addmv, "addmv", "addmv_"),
-    **each(_mv, "mv"),
-    **each(_normal(1), "normal.Tensor_Tensor", "normal.float_Tensor"),
     **each(_bincount, "bincount"),
     **each(_reduced_mean, "scatter_reduce.two", "scatter_reduce_.two"),
     **WRITTEN,
@@ -415,27 +244,15 @@ DEMANDS: dict[str, Demand] = {
     **each(_combinations, "combinations"),
     **each(_strided, "as_strided", "as_strided_", "as_strided_copy"),
     **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),
-    **each(_kl_div, "kl_div"),
-    **each(_celu, "celu", "celu_"),
-    **each(_soft_margin, "soft_margin_loss"),
-    **each(_smooth_l1, "smooth_l1_loss"),
     **each(_cartesian, "cartesian_prod"),
     **each(_chunk, "chunk", "unsafe_chunk"),
     **each(_diff, "diff"),
-    **each(_triangle, "tril_indices", "triu_indices"),
     **each(same_dtype, "_euclidean_dist"),
     **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),
-    **{
-        f"aten::{name}_window{overload}": _floating_window(f"{name}_window")
-        for name, own in {"hann": [], "blackman": [], "bartlett": [], "kaiser": [".beta"],
-                          "hamming": [".periodic_alpha", ".periodic_alpha_beta"]}.items()
-        for overload in ("", ".periodic", *own)
-    },
     **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
            "divide.Scalar_mode"),
-    **each(_dot, "dot", "vdot"),
     **each(_cov, "cov"),
     **each(_diag, "diag"),
     **each(_diagonal(0), "diagonal", "diagonal_copy", "linalg_diagonal"),
@@ -450,16 +267,10 @@ DEMANDS: dict[str, Demand] = {
     **each(_some("vstack"), "vstack"),
     **each(_some("dstack"), "dstack"),
     **each(_chunk_cat, "_chunk_cat"),
-    **each(_steps, "logspace"),
-    **each(_eye, "eye", "eye.m"),
-    **each(_empty_permuted, "empty_permuted"),
-    **each(_multinomial, "multinomial"),
     **WINDOWS,
     **LAYERS,
-    **each(_multi_margin, "multi_margin_loss"),
-    **each(_multilabel_margin, "multilabel_margin_loss", "multilabel_margin_loss_forward"),
+    **LOSSES,
+    **MADE,
     **each(_one_dimensional, "vander"),
-    **each(_softshrink, "softshrink"),
-    **each(_poisson, "poisson_nll_loss"),
     **each(_narrow, "narrow.Tensor"),
 }  # fmt: skip

@@ -51,6 +51,35 @@ def _addr(self: Any, vec1: Any, vec2: Any, *_: Any) -> None:
         )
 
 
+def _dot(self: Any, tensor: Any) -> None:
+    require(
+        self.dtype is tensor.dtype,
+        f"dot : expected both vectors to have same dtype, but found {self.dtype.word} and "
+        f"{tensor.dtype.word}",
+    )
+    ranks = array(self).ndim, array(tensor).ndim
+    require(ranks == (1, 1), f"1D tensors expected, but got {ranks[0]}D and {ranks[1]}D tensors")
+    n, m = array(self).size, array(tensor).size
+    require(
+        n == m,
+        f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number "
+        f"of elements, but got {n} and {m} elements respectively",
+    )
+
+
+def _addmv(self: Any, mat: Any, vec: Any, *_: Any) -> None:
+    ranks = array(mat).ndim, array(vec).ndim, array(self).ndim
+    require(
+        ranks[:2] == (2, 1) and ranks[2] <= 1,
+        "vector + matrix @ vector expected, got {2}, {0}, {1}".format(*ranks),
+    )
+
+
+def _mv(self: Any, vec: Any) -> None:
+    ranks = array(self).ndim, array(vec).ndim
+    require(ranks == (2, 1), f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}")
+
+
 # -- distances ------------------------------------------------------------------------------------
 def _cdist(x1: Any, x2: Any, p: float = 2.0, *_: Any) -> None:
     for at, x in enumerate((x1, x2), 1):
@@ -180,6 +209,9 @@ def _ormqr(self: Any, tau: Any, other: Any, *_: Any) -> None:
 
 
 MATRICES: dict[str, Demand] = {
+    **each(_addmv, "addmv", "addmv_"),
+    **each(_mv, "mv"),
+    **each(_dot, "dot", "vdot"),
     **each(_linear, "linear"),
     **each(_addr, "addr", "addr_"),
     **each(_cdist, "cdist"),
