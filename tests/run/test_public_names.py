@@ -132,7 +132,7 @@ def test_flags_of_executors_keep_what_they_are_told() -> None:
     assert not binary._debug_get_fusion_group_inlining()
     binary._debug_set_fusion_group_inlining(True)
     assert binary._jit_set_nvfuser_enabled(True) is None and not binary._jit_nvfuser_enabled()
-    assert not hasattr(binary, "_jit_pass_inline")
+    assert not hasattr(binary, "_jit_pass_fuse")
 
 
 def test_libraries_see_a_trace_and_no_transforms() -> None:
