@@ -1,6 +1,6 @@
 """Tensors of which only the dtype and perhaps the sizes are known, for demands to look at.
 
-A demand (`demands.py`) seldom reads elements: what it asks of dtypes and sizes holds before there
+A demand (`demands`) seldom reads elements: what it asks of dtypes and sizes holds before there
 are any, so that compilers refuse by the same table.
 """
 

@@ -20,8 +20,8 @@ from tensorscript.base.schema import has_operator, operator_names
 
 from . import subscript
 from .composites import METHODS
+from .demands.index import check_put
 from .dispatch import call
-from .index_demands import check_put
 from .indexing import gather, kinds_of, split
 from .memory_sharing import check_apart, check_partial, check_repeats
 from .modes import MODES

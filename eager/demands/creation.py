@@ -8,8 +8,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType
 
-from .demand import Demand, Ints, each, require
-from .storage import array
+from ..storage import array
+from .words import Demand, Ints, each, require
 
 
 def _steps(start: Any, end: Any, steps: int, *_: Any) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType, bool_, int32, int64, uint8
 from tensorscript.base.errors import DimensionError
+from tensorscript.base.operand_dtypes import unimplemented
 
-from .demand import Demand, each, require, sizes_of
-from .kernels.shapes import normal_dim
-from .storage import array
+from ..kernels.shapes import normal_dim
+from ..storage import array
+from .words import Demand, each, require, sizes_of
 
 
 def check_put(target: Any, kinds: Sequence[DType], values: Any, accumulate: bool = False) -> None:
@@ -101,12 +102,20 @@ def _scatter_with(self: Any, dim: int, index: Any, src: Any, *_: Any) -> None:
     require(self.dtype is src.dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
 
 
+def _reduced_mean(
+    self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+) -> None:
+    if reduce == "mean" and self.dtype is bool_:
+        raise unimplemented("scatter_gather_tensor_cpu_reduce_mean", bool_)
+
+
 INDEXED: dict[str, Demand] = {
     **each(_index_put, "index_put", "index_put_", "_index_put_impl_", "_index_put_impl"),
     **each(_index_select, "index_select"),
     **each(_index_copy, "index_copy", "index_copy_"),
     **each(_added("index_add"), "index_add", "index_add_"),
     **each(_added("index_reduce"), "index_reduce", "index_reduce_"),
+    **each(_reduced_mean, "scatter_reduce.two", "scatter_reduce_.two"),
     **each(_scatter_with, "scatter.reduce", "scatter_.reduce"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

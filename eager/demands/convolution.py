@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorscript.base.errors import OperatorError
 
-from .demand import Demand, Ints, each, require, sizes_of
-from .kernels.window import spread
+from ..kernels.window import spread
+from .words import Demand, Ints, each, require, sizes_of
 
 
 def _convolution(n: int) -> Demand:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .demand import Demand, each, require, sizes_of
-from .kernels.shapes import broadcast
-from .storage import array
+from ..kernels.shapes import broadcast
+from ..storage import array
+from .words import Demand, each, require, sizes_of
 
 
 def _multi_margin(

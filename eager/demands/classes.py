@@ -7,7 +7,7 @@ from typing import Any
 from tensorscript.base.dtypes import int64, uint8
 from tensorscript.base.errors import ValueRangeError
 
-from .demand import Demand, each, require, sizes_of
+from .words import Demand, each, require, sizes_of
 
 
 def _nll_nd(self: Any, target: Any, weight: Any = None, *_: Any) -> None:

@@ -8,9 +8,9 @@ from tensorscript.base.dtypes import DType
 from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import schema
 
-from .demand import Demand, require
-from .modes import MODES
-from .storage import TensorBase
+from ..modes import MODES
+from ..storage import TensorBase
+from .words import Demand, require
 
 
 def _filled(full_name: str, number: str) -> Demand:

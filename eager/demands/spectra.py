@@ -6,9 +6,9 @@ from typing import Any
 
 from tensorscript.base.errors import DimensionError
 
-from .demand import Demand, Ints, each, require
-from .kernels.shapes import normal_dim
-from .storage import array
+from ..kernels.shapes import normal_dim
+from ..storage import array
+from .words import Demand, Ints, each, require
 
 
 def _transform(self: Any, n: Any = None, dim: Any = -1, norm: Any = None) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from tensorscript.base.dtypes import bool_, complex128, float64, int64, uint8
 
-from .demand import Demand, each, require
-from .kernels.random import check_drawn
-from .storage import promoted
+from ..kernels.random import check_drawn
+from ..storage import promoted
+from .words import Demand, each, require
 
 
 def _boolean_result(name: str) -> Demand:

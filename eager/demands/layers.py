@@ -13,10 +13,10 @@ from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, int32, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 
-from .demand import Demand, Ints, each, require, size_of, sizes_of
-from .kernels.shapes import normal_dim
-from .kernels.window import spread
-from .storage import array
+from ..kernels.shapes import normal_dim
+from ..kernels.window import spread
+from ..storage import array
+from .words import Demand, Ints, each, require, size_of, sizes_of
 
 
 # -- cells ----------------------------------------------------------------------------------------

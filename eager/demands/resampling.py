@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .demand import Demand, Ints, require, sizes_of
+from .words import Demand, Ints, require, sizes_of
 
 _MODES = {
     "upsample_nearest1d": 1, "upsample_nearest2d": 2, "upsample_nearest3d": 3,

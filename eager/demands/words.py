@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorscript.base.errors import DimensionError, OperatorError
 
-from .kernels.shapes import normal_dim
-from .storage import array
+from ..kernels.shapes import normal_dim
+from ..storage import array
 
 Demand = Callable[..., None]
 """Is called with all arguments of an overload in schema order, and raises."""

@@ -8,9 +8,10 @@ from typing import Any
 from tensorscript.base.dtypes import bfloat16, float16, int32
 from tensorscript.base.operand_dtypes import unimplemented
 
-from .demand import Demand, Ints, each, require, sizes_of
-from .kernels.shapes import normal_dim
-from .storage import array
+from ..kernels.linalg import same_dtype
+from ..kernels.shapes import normal_dim
+from ..storage import array
+from .words import Demand, Ints, each, require, sizes_of
 
 
 def _linear(input: Any, weight: Any, bias: Any = None) -> None:
@@ -78,6 +79,10 @@ def _addmv(self: Any, mat: Any, vec: Any, *_: Any) -> None:
 def _mv(self: Any, vec: Any) -> None:
     ranks = array(self).ndim, array(vec).ndim
     require(ranks == (2, 1), f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}")
+
+
+def _linalg_cross(self: Any, other: Any, dim: int = -1) -> None:
+    normal_dim(dim, array(self).ndim)
 
 
 # -- distances ------------------------------------------------------------------------------------
@@ -214,6 +219,8 @@ MATRICES: dict[str, Demand] = {
     **each(_dot, "dot", "vdot"),
     **each(_linear, "linear"),
     **each(_addr, "addr", "addr_"),
+    **each(_linalg_cross, "linalg_cross"),
+    **each(same_dtype, "_euclidean_dist"),
     **each(_cdist, "cdist"),
     **each(_pdist, "pdist"),
     **each(_close, "isclose", "allclose"),

@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorscript.base.errors import OperatorError
 
-from .demand import Demand, Ints, each, require, size_of, sizes_of
-from .kernels.window import spread
+from ..kernels.window import spread
+from .words import Demand, Ints, each, require, size_of, sizes_of
 
 
 # -- pooling --------------------------------------------------------------------------------------

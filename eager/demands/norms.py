@@ -1,4 +1,4 @@
-"""What normalisations ask of weights and statistics."""
+"""What normalisations ask of weights and statistics, and softmax of its result."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from tensorscript.base.dtypes import bfloat16, float16, float32
 
-from .demand import Demand, each, require, sizes_of
-from .storage import array
+from ..storage import array
+from .words import Demand, each, require, sizes_of
 
 
 def _norm(of_instances: bool) -> Demand:
@@ -87,11 +87,24 @@ def _mixed(input: Any, *parameters: Any) -> None:
     )
 
 
+def _same_kind(grad_output: Any, output: Any, *_: Any) -> None:
+    require(
+        sizes_of(grad_output) == sizes_of(output),
+        "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 "
+        f"'output'; but {sizes_of(grad_output)} does not equal {sizes_of(output)}",
+    )
+    require(
+        grad_output.dtype is output.dtype,
+        f"expected scalar type {grad_output.dtype.word} but found {output.dtype.word}",
+    )
+
+
 NORMS: dict[str, Demand] = {
     **each(_norm(of_instances=False), "batch_norm", "native_batch_norm"),
     **each(_norm(of_instances=True), "instance_norm"),
     **each(_group_norm, "group_norm"),
     **each(_native_group_norm, "native_group_norm"),
     **each(_layer_norm, "layer_norm", "native_layer_norm"),
+    **each(_same_kind, "_softmax_backward_data", "_log_softmax_backward_data"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

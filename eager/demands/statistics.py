@@ -1,0 +1,86 @@
+"""What counts, orders, differences and quotients ask of their arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.dtypes import WIDE_UNSIGNED, bfloat16, bool_
+from tensorscript.base.errors import DimensionError
+from tensorscript.base.operand_dtypes import unimplemented
+
+from ..kernels.shapes import normal_dim
+from ..storage import array, promoted
+from .words import Demand, each, require, sizes_of
+
+
+def _cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> None:
+    observations = sizes_of(self)[-1] if sizes_of(self) else 1
+    for name, weights in (("fweights", fweights), ("aweights", aweights)):
+        if weights is None:
+            continue
+        kind = "integral" if name == "fweights" else "floating point"
+        require(
+            array(weights).ndim < 2,
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with "
+            f"{array(weights).ndim} dimensions",
+        )
+        fits = weights.dtype.is_floating_point if name == "aweights" else weights.dtype.is_integral
+        require(
+            fits,
+            f"cov(): expected {name} to have {kind} dtype but got {name} with "
+            f"{weights.dtype.word} dtype",
+        )
+        count = array(weights).size
+        require(
+            count == observations,
+            f"cov(): expected {name} to have the same numel as there are observations in the "
+            f"input but got {count} != {observations}",
+        )
+
+
+def _bucketize(self: Any, boundaries: Any, *_: Any) -> None:
+    n = array(boundaries).ndim
+    require(n == 1, f"boundaries tensor must be 1 dimension, but got dim({n})")
+
+
+def _bincount(self: Any, *_: Any) -> None:
+    if self.dtype is bfloat16:
+        raise unimplemented("bincount_cpu", bfloat16)
+
+
+def _diff(self: Any, n: int = 1, *_: Any) -> None:
+    require(n >= 0, f"order must be non-negative but got {n}")
+
+
+def _along_something(name: str, dim_at: int) -> Demand:
+    """An element of every row along a dimension that is not empty."""
+
+    def check(self: Any, *rest: Any) -> None:
+        a = array(self)
+        axis = normal_dim(rest[dim_at], a.ndim)
+        if a.ndim and not a.shape[axis]:
+            raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+
+    return check
+
+
+_ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
+
+
+def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -> None:
+    dtype = promoted(self, other)
+    if rounding_mode in _ROUNDED and (dtype in WIDE_UNSIGNED or dtype is bool_):
+        raise unimplemented(_ROUNDED[rounding_mode], dtype)
+
+
+COUNTED: dict[str, Demand] = {
+    **each(_cov, "cov"),
+    **each(_bucketize, "bucketize.Tensor"),
+    **each(_bincount, "bincount"),
+    **each(_diff, "diff"),
+    **each(_along_something("mode", 0), "mode"),
+    **each(_along_something("kthvalue", 1), "kthvalue"),
+    **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
+           "divide.Scalar_mode"),
+}  # fmt: skip
+"""Overloads to what they ask, in the words of PyTorch."""

@@ -1,0 +1,102 @@
+"""What operators that show a tensor anew ask of its dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorscript.base.dtypes import bool_
+
+from ..kernels.shapes import normal_dim
+from ..storage import array
+from .words import Demand, Ints, each, require
+
+
+def _diag(self: Any, diagonal: int = 0) -> None:
+    n = array(self).ndim
+    require(n in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {n}D")
+
+
+def _diagonal(lead: int) -> Demand:
+    """The two dimensions of a diagonal; `lead` more than the tensor has in `diag_embed`."""
+
+    def check(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> None:
+        ndim = array(self).ndim + lead
+        require(
+            normal_dim(dim1, ndim) != normal_dim(dim2, ndim),
+            f"diagonal dimensions cannot be identical {dim1}, {dim2}",
+        )
+
+    return check
+
+
+def _at_least(ndim: int) -> Demand:
+    return lambda self: require(array(self).ndim >= ndim, f"Input must be >= {ndim}-d.")
+
+
+def _rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> None:
+    n = array(self).ndim
+    require(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    require(n >= 2, f"expected total dims >= 2, but got total dims = {n}")
+    require(
+        dims[0] != dims[1] and abs(dims[0] - dims[1]) != n,
+        f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
+    )
+    for dim in dims:
+        normal_dim(dim, n)
+
+
+def _movedim(self: Any, source: Ints, destination: Ints) -> None:
+    require(
+        len(source) == len(destination),
+        f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain "
+        f"the same number of dims as destination ({list(destination)} dims)",
+    )
+    for name, dims in (("source", source), ("destination", destination)):
+        found = [normal_dim(d, array(self).ndim) for d in dims]
+        require(len(set(found)) == len(found), f"movedim: repeated dim in `{name}` ({list(dims)})")
+
+
+def _narrow(self: Any, dim: int, start: Any, length: int) -> None:
+    require(
+        array(start).ndim == 0 and start.dtype.is_integral and start.dtype is not bool_,
+        "start must be an 0-dim integral Tensor.",
+    )
+
+
+def _tensor_split(self: Any, *_: Any) -> None:
+    require(
+        array(self).ndim > 0,
+        "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+    )
+
+
+def _chunk(self: Any, chunks: int, dim: int = 0) -> None:
+    require(array(self).ndim > 0, "chunk expects at least a 1-dimensional tensor")
+    require(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+
+
+def _strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None = None) -> None:
+    require(
+        min(stride, default=0) >= 0,
+        "as_strided: Negative strides are not supported at the moment, got strides: "
+        f"{list(stride)}",
+    )
+    offset = storage_offset or 0
+    require(offset >= 0, f"Tensor: invalid storage offset {offset}")
+
+
+VIEWED: dict[str, Demand] = {
+    **each(_diag, "diag"),
+    **each(_diagonal(0), "diagonal", "diagonal_copy", "linalg_diagonal"),
+    **each(_diagonal(1), "diag_embed"),
+    **each(_at_least(1), "flipud"),
+    **each(_at_least(2), "fliplr"),
+    **each(_rot90, "rot90"),
+    **each(_movedim, "movedim.intlist", "moveaxis.intlist"),
+    **each(_narrow, "narrow.Tensor"),
+    **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
+    **each(_chunk, "chunk", "unsafe_chunk"),
+    **each(_strided, "as_strided", "as_strided_", "as_strided_copy"),
+    **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),
+}
+"""Overloads to what they ask, in the words of PyTorch."""
