@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.eager.demands import DEMANDS
+from tensorscript.eager.demands import demand_on
 from tensorscript.eager.stand_in import Unknown, stand_in
 from tensorscript.lowering.ts_to_tg.facts import TensorFacts
 
@@ -15,7 +15,7 @@ def refuse(name: str, arguments: list[Any]) -> None:
     Raises:
         OperatorError: in eager mode's words, which are PyTorch's.
     """
-    if (asks := DEMANDS.get(name)) is None:
+    if (asks := demand_on(name)) is None:
         return
     try:
         asks(*map(_shown, arguments))

@@ -27,12 +27,12 @@ from tensorscript.base.errors import (
 )
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
-from tensorscript.base.schema import Argument, Schema, has_operator, overloads, schema
+from tensorscript.base.schema import Argument, Schema, schema
 
 from .autocast import autocast, cast_arguments, ends_short
 from .binding import resolve
 from .caution import warn
-from .demands import DEMANDS
+from .demands import demand_on
 from .device import require_cpu
 from .kernels import KERNELS
 from .kernels.quantization import is_quantized, kernel_of_quantized
@@ -45,6 +45,7 @@ from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
+from .twins import Form, counterparts, form_of, is_result, plain_name
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]
@@ -172,7 +173,7 @@ def kernel_of(full_name: str) -> Kernel:
     """
     if (found := _find(full_name)) is not None:
         declared = schema(full_name)
-        row = declared.name if full_name in KERNELS else _twin_name(declared.base_name)
+        row = declared.name if full_name in KERNELS else plain_name(declared.base_name)
         placed = laid_out_kernel(declared, row or declared.name, found)
         return tracked(declared, _checked(full_name, placed))
     raise MissingKernelError(f"no eager kernel for the operator {full_name}")
@@ -183,7 +184,7 @@ def _checked(full_name: str, run: Kernel) -> Kernel:
     declared = schema(full_name)
     if declared.is_mutable:
         run = kept_apart(declared, run)
-    if (asks := DEMANDS.get(full_name)) is not None:
+    if (asks := demand_on(full_name)) is not None:
         run = _asked(asks, run)
     arguments = declared.arguments
     if (at := _first(arguments, "device", "Device")) is not None:
@@ -233,10 +234,11 @@ def _takes_quantized(at: int, declared: Schema, run: Kernel) -> Kernel:
 def _checked_dtypes(full_name: str, run: Kernel) -> Kernel:
     if (demand := demand_of(full_name)) is None:
         return run
-    arguments = schema(full_name).arguments
+    declared = schema(full_name)
+    arguments = declared.arguments
     names = [a.name for a in arguments]
     at = names.index("dtype") if "dtype" in names else None
-    read = [not (a.is_write and a.kwarg_only) for a in arguments]
+    read = [not is_result(declared, at) for at in range(len(arguments))]
 
     def checked(*bound: Any) -> Any:
         asked = None if at is None else bound[at]
@@ -262,55 +264,15 @@ def _find(full_name: str) -> Kernel | None:
         wanted = schema(full_name)
     except KeyError:
         return None
-    if wanted.is_out:
-        pure = _counterpart(wanted, wanted.name)
-        return None if pure is None else _with_out(wanted, pure)
-    if wanted.is_mutable and (name := _functional_name(wanted)) is not None:
-        pure = _counterpart(wanted, name)
-        return None if pure is None else _in_place(pure)
-    if (name := _twin_name(wanted.base_name)) is not None:
-        return _counterpart(wanted, name)
-    if wanted.base_name.endswith("_copy"):
-        view = _counterpart(wanted, wanted.name.removesuffix("_copy"))
-        return None if view is None else _copied(view)
-    return None
-
-
-_SPECIAL_TWINS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
-
-
-def _twin_name(base: str) -> str | None:
-    """The plain operator that `special_<name>` is another spelling of."""
-    plain = base.removeprefix("special_")
-    return None if plain == base else f"aten::{_SPECIAL_TWINS.get(plain, plain)}"
-
-
-def _functional_name(wanted: Schema) -> str | None:
-    """`add_` to `add`, `__iand__` to `__and__`."""
-    base = wanted.base_name
-    if base.startswith("__i") and base.endswith("__"):
-        return f"aten::__{base[3:]}"
-    return wanted.name[:-1] if base.endswith("_") else None
-
-
-def _signature(s: Schema) -> list[tuple[str, str]]:
-    """Names and types of what is not written into; the first argument may be called either way."""
-    pure = [a for a in s.arguments if not (a.is_write and a.kwarg_only)]
-    found = [(a.name, str(a.type).partition("(")[0]) for a in pure]
-    return [("self", kind) if k == 0 and name == "input" else (name, kind)
-            for k, (name, kind) in enumerate(found)]  # fmt: skip
-
-
-def _counterpart(wanted: Schema, name: str) -> Kernel | None:
-    """The kernel of the overload of `name` with the same arguments, written ones left out."""
-    if not has_operator(name):
+    if (found := form_of(wanted)) is None:
         return None
-    signature = _signature(wanted)
-    for s in overloads(name):
-        same = s is not wanted and not s.is_mutable and _signature(s) == signature
-        if same and (found := _find(s.full_name)) is not None:
-            return found
-    return None
+    form, name = found
+    pure = next(filter(None, (_find(s.full_name) for s in counterparts(wanted, name))), None)
+    if pure is None or form is Form.SPELLING:
+        return pure
+    if form is Form.OUT:
+        return _with_out(wanted, pure)
+    return _in_place(pure) if form is Form.IN_PLACE else _copied(pure)
 
 
 def write(target: TensorBase, source: TensorBase) -> None:
@@ -386,7 +348,7 @@ def _copied(view: Kernel) -> Kernel:
 
 
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:
-    written = [i for i, a in enumerate(wanted.arguments) if a.is_write and a.kwarg_only]
+    written = [i for i in range(len(wanted.arguments)) if is_result(wanted, i)]
     names = [a.name for a in wanted.arguments]
     asked = names.index("dtype") if wanted.base_name in COMPUTES_IN else None
 

@@ -46,21 +46,15 @@ def _index_fill(full_name: str, number: str) -> Demand:
 
 
 _NUMBERS = {
-    "fill_.Scalar": "value",
     "fill.Scalar": "value",
     "full": "fill_value",
     "full_like": "fill_value",
     "new_full": "fill_value",
     "masked_fill.Scalar": "value",
-    "masked_fill_.Scalar": "value",
     "scalar_tensor": "s",
     "scatter.value": "value",
-    "scatter_.value": "value",
 }
 FILLED: dict[str, Demand] = {
     **{f"aten::{name}": _filled(f"aten::{name}", word) for name, word in _NUMBERS.items()},
-    **{
-        full_name: _index_fill(full_name, "value")
-        for full_name in ("aten::index_fill.int_Scalar", "aten::index_fill_.int_Scalar")
-    },
+    "aten::index_fill.int_Scalar": _index_fill("aten::index_fill.int_Scalar", "value"),
 }

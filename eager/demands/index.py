@@ -110,12 +110,12 @@ def _reduced_mean(
 
 
 INDEXED: dict[str, Demand] = {
-    **each(_index_put, "index_put", "index_put_", "_index_put_impl_", "_index_put_impl"),
+    **each(_index_put, "index_put", "_index_put_impl"),
     **each(_index_select, "index_select"),
-    **each(_index_copy, "index_copy", "index_copy_"),
-    **each(_added("index_add"), "index_add", "index_add_"),
-    **each(_added("index_reduce"), "index_reduce", "index_reduce_"),
-    **each(_reduced_mean, "scatter_reduce.two", "scatter_reduce_.two"),
-    **each(_scatter_with, "scatter.reduce", "scatter_.reduce"),
+    **each(_index_copy, "index_copy"),
+    **each(_added("index_add"), "index_add"),
+    **each(_added("index_reduce"), "index_reduce"),
+    **each(_reduced_mean, "scatter_reduce.two"),
+    **each(_scatter_with, "scatter.reduce"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

@@ -219,13 +219,11 @@ def _dropped(bool_becomes: DType) -> Demand:
 
 
 LAYERS: dict[str, Demand] = {
-    **each(_dropped(bool_), "dropout", "dropout_", "feature_dropout", "feature_dropout_"),
+    **each(_dropped(bool_), "dropout", "feature_dropout"),
     **each(
         _dropped(int64),
         "alpha_dropout",
-        "alpha_dropout_",
         "feature_alpha_dropout",
-        "feature_alpha_dropout_",
     ),
     **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     **each(_pixel_shuffle, "pixel_shuffle"),

@@ -89,7 +89,7 @@ def _celu(self: Any, alpha: float = 1.0) -> None:
 
 LOSSES: dict[str, Demand] = {
     **each(_kl_div, "kl_div"),
-    **each(_celu, "celu", "celu_"),
+    **each(_celu, "celu"),
     **each(_soft_margin, "soft_margin_loss"),
     **each(_smooth_l1, "smooth_l1_loss"),
     **each(_multi_margin, "multi_margin_loss"),

@@ -214,11 +214,11 @@ def _ormqr(self: Any, tau: Any, other: Any, *_: Any) -> None:
 
 
 MATRICES: dict[str, Demand] = {
-    **each(_addmv, "addmv", "addmv_"),
+    **each(_addmv, "addmv"),
     **each(_mv, "mv"),
     **each(_dot, "dot", "vdot"),
     **each(_linear, "linear"),
-    **each(_addr, "addr", "addr_"),
+    **each(_addr, "addr"),
     **each(_linalg_cross, "linalg_cross"),
     **each(same_dtype, "_euclidean_dist"),
     **each(_cdist, "cdist"),

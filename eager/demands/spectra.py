@@ -27,6 +27,10 @@ def _shift(self: Any, dim: Ints | int | None = None) -> None:
 
 def _roll(self: Any, shifts: Ints, dims: Ints = ()) -> None:
     require(len(shifts) > 0, "`shifts` required")
+    require(
+        len(shifts) == len(dims) or (len(shifts) == 1 and not dims),
+        f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+    )
     if array(self).ndim == 0 and dims:
         raise DimensionError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
 

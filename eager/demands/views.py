@@ -87,7 +87,7 @@ def _strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None = N
 
 VIEWED: dict[str, Demand] = {
     **each(_diag, "diag"),
-    **each(_diagonal(0), "diagonal", "diagonal_copy", "linalg_diagonal"),
+    **each(_diagonal(0), "diagonal", "linalg_diagonal"),
     **each(_diagonal(1), "diag_embed"),
     **each(_at_least(1), "flipud"),
     **each(_at_least(2), "fliplr"),
@@ -96,7 +96,7 @@ VIEWED: dict[str, Demand] = {
     **each(_narrow, "narrow.Tensor"),
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
     **each(_chunk, "chunk", "unsafe_chunk"),
-    **each(_strided, "as_strided", "as_strided_", "as_strided_copy"),
+    **each(_strided, "as_strided"),
     **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

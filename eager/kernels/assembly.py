@@ -85,9 +85,6 @@ def block_diag(tensors: Sequence[Any]) -> Any:
 
 
 def cartesian_prod(tensors: Sequence[Any]) -> Any:
-    for t in tensors:
-        if array(t).ndim != 1:
-            raise OperatorError(f"Expect a 1D vector, but got shape {list(array(t).shape)}")
     if len(tensors) == 1:
         return tensors[0]
     grids = np.meshgrid(*(array(t) for t in tensors), indexing="ij")

@@ -34,9 +34,6 @@ def predicate(fn: Callable[[Array], Any]) -> Kernel:
 def isclose(
     self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    for name, least in (("rtol", rtol), ("atol", atol)):
-        if least < 0:
-            raise OperatorError(f"{name} must be greater than or equal to zero, but got {least}")
     if self.dtype is not other.dtype:
         raise OperatorError(f"{self.dtype.word} did not match {other.dtype.word}")
     if self.dtype is bool_:

@@ -259,8 +259,6 @@ def trace(self: Any) -> Any:
 
 def cdist(first: Any, second: Any, p: float = 2.0, mode: Any = None) -> Any:
     """first (*, P, M), second (*, R, M) -> p-norms of all differences (*, P, R)."""
-    if p < 0:
-        raise OperatorError("cdist only supports non-negative p values")
     difference = np.abs(compute(first)[..., :, None, :] - compute(second)[..., None, :, :])
     return wrap(distances(difference, p), first.dtype)
 
@@ -282,8 +280,6 @@ def pdist(self: Any, p: float = 2.0) -> Any:
     x = compute(self)
     if x.ndim != 2:
         raise OperatorError(f"pdist only supports 2D tensors, got: {x.ndim}D")
-    if p < 0:
-        raise OperatorError("pdist only supports non-negative p values")
     i, j = np.triu_indices(x.shape[0], 1)
     return wrap(distances(np.abs(x[i] - x[j]), p), self.dtype)
 

@@ -99,12 +99,6 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
 
 
 def roll(self: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    if not shifts:
-        raise OperatorError("`shifts` required")
-    if len(shifts) != len(dims) and (dims or len(shifts) > 1):
-        raise OperatorError(
-            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        )
     a = array(self)
     if not a.size:
         return make(a.copy(), self.dtype)  # its dimensions are not looked at

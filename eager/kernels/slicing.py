@@ -86,8 +86,6 @@ def split_with_sizes(self: Any, sizes: Sequence[int], dim: int = 0) -> list[Any]
 
 
 def chunk(self: Any, chunks: int, dim: int = 0) -> list[Any]:
-    if chunks <= 0:
-        raise OperatorError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = array(self).shape[normal_dim(dim, array(self).ndim)]
     if n == 0:
         return [slice_(self, dim) for _ in range(chunks)]

@@ -98,8 +98,6 @@ def logcumsumexp(self: Any, dim: int) -> Any:
 
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Differences of neighbours, n times over; of bools, where they differ."""
-    if n < 0:
-        raise OperatorError(f"order must be non-negative but got {n}")
     if array(self).ndim == 0:
         raise OperatorError("diff expects input to be at least one-dimensional")
     axis = normal_dim(dim, array(self).ndim)

@@ -158,6 +158,37 @@ def test_eager_and_native_words(
     assert str(native.value).rstrip().endswith(f"Error: {message}")
 
 
+def _into(x: Any, y: Any, kind: Any = int64) -> Any:
+    return ts.empty(0, dtype=kind)
+
+
+FORMS: list[tuple[Program, np.ndarray, np.ndarray, str]] = [
+    (lambda x, y: ts.fft.fft2(x, dim=(-1, -1), out=ts.empty(0, dtype=ts.complex64)),
+     ones(2, 3), ones(1), "FFT dims must be unique"),
+    (lambda x, y: ts.bucketize(x, y, out=_into(x, y)),
+     ones(3), ones(2, 2), "boundaries tensor must be 1 dimension, but got dim(2)"),
+    (lambda x, y: ts.cholesky_solve(x, y, out=_into(x, y, float32)), ones(2, 2), ones(3, 3),
+     "Incompatible matrix sizes for cholesky_solve: each A matrix is 3 by 3 but each b matrix is "
+     "2 by 2"),
+    (lambda x, y: x.index_add_(0, y, ts.ones(2, 4)), ones(3, 5), zeros(2),
+     "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+     "self.shape = [3, 5] source.shape = [2, 4]"),
+    (lambda x, y: ts.celu_(x, alpha=0.0), ones(2), ones(1),
+     "ZeroDivisionError: alpha cannot be 0 for CELU"),
+    (lambda x, y: ts.mode(x, out=(_into(x, y, float32), _into(x, y))), ones(2, 0), ones(1),
+     "mode(): Expected reduction dim 1 to have non-zero size."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "x", "y", "message"), FORMS, ids=[f[3] for f in FORMS])
+def test_forms_that_write_ask_the_same(
+    form: Program, x: np.ndarray, y: np.ndarray, message: str
+) -> None:
+    with pytest.raises(OperatorError) as eager:
+        form(ts.from_numpy(x), ts.from_numpy(y))
+    assert eager.value.message == message
+
+
 def test_a_target_of_a_named_size_is_checked_by_the_call() -> None:
     given = ts.TensorSpec(("N", 3)), ts.TensorSpec(("M",), int64)
     compiled = ts.compile(cross_entropy, given, fallback="error", cache=False)
