@@ -17,7 +17,8 @@ from tensorscript.base.stack import with_room
 from tensorscript.compiler.function import CompiledFunction
 from tensorscript.compiler.options import CompileOptions, options_from_environment
 from tensorscript.compiler.program import Program
-from tensorscript.dialects.ts.code_text import CodeState, code_text
+from tensorscript.dialects.ts.code_expressions import CodeState
+from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.eager.executor_flags import OPTIMIZES
 from tensorscript.eager.modes import MODES

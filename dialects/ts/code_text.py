@@ -11,166 +11,74 @@ left out.
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from tensorscript.base.errors import CompileError
-from tensorscript.base.source import Span
 from tensorscript.dialects.walks import walk_ops
 
-from .code_calls import operator_text, value_list, written_arguments
-from .code_constants import ConstantTable, constant_text, is_named
-from .code_inline import hint_of, inlined
-from .code_marks import marked, unmarked
+from .code_constants import constant_text, is_named
+from .code_expressions import CodeState, Expressions, is_constant
+from .code_inline import inlined
+from .code_marks import unmarked
 from .constants import ValueAttr
-from .locations import span_of
-from .operator_functions import call_arguments, shown_callee
+from .operator_functions import shown_callee
 from .ops import (
-    CallMethodOp,
     CallOp,
     ConstantOp,
-    CreateObjectOp,
-    DictConstructOp,
     EnterOp,
     ExitOp,
     ForkOp,
     FuncOp,
-    GetAttrOp,
     IfOp,
-    IsInstanceOp,
-    ListConstructOp,
     ListUnpackOp,
     LoopOp,
     ModuleContainerIndexOp,
-    OperatorOp,
     PrintOp,
-    PythonOp,
-    RaiseOp,
     ReturnOp,
     SetAttrOp,
-    TupleConstructOp,
-    TupleIndexOp,
-    TupleSliceOp,
     TupleUnpackOp,
-    UncheckedCastOp,
-    UninitializedOp,
     YieldOp,
 )
 from .type_text import annotation_text
 from .types import (
-    ANY,
-    NUMBER,
-    DictType,
-    InterfaceType,
-    ListType,
     OptionalType,
-    TupleType,
     UnionType,
 )
 
 LONG = 40
 """A text that reaches this column is not written inside another."""
 
-_RESERVED = frozenset(keyword.kwlist) | {
-    "_", "as", "aten", "attribute", "CONSTANTS", "fork", "getattr", "inf", "nan", "infj", "nanj",
-    "ops", "__torch__", "uninitialized", "unchecked_cast",
-}  # fmt: skip
-
 MAX_TRIPS = 2**63 - 1
-
-
-def _is_constant(value: SSAValue, wanted: object) -> bool:
-    owner = value.owner
-    return isinstance(owner, ConstantOp) and owner.value.data is wanted
-
-
-def _needs_hint(element: Attribute) -> bool:
-    """Whether the members of a display do not tell the type of its elements."""
-    return element in (ANY, NUMBER) or isinstance(element, InterfaceType | OptionalType | UnionType)
 
 
 def is_for(loop: LoopOp) -> bool:
     """Whether a loop has a trip count and no condition of its own."""
     last = loop.body.block.last_op
     assert isinstance(last, YieldOp)
-    if not (_is_constant(loop.condition, True) and _is_constant(last.values[0], True)):
+    if not (is_constant(loop.condition, True) and is_constant(last.values[0], True)):
         return False
     owner = loop.max_trip.owner
     unbounded = isinstance(owner, ConstantOp) and owner.value.data == MAX_TRIPS
     return not unbounded or bool(loop.body.block.args[0].uses.get_length())
 
 
-@dataclass
-class CodeState:
-    """What the functions of one text share.
-
-    Attributes:
-        table: collects the constants that the text calls `CONSTANTS.cN`.
-        importable: the text is for an archive: `self` has a type, and Python cannot be called.
-        next: the next suffix of each variable name; functions go on counting.
-        spans: collects where the expressions came from, which are marked with their numbers
-            (`code_marks`); None: they are not.
-        forked: finds the body of a forked task; by default in the module of the function.
-    """
-
-    table: ConstantTable = field(default_factory=ConstantTable)
-    importable: bool = False
-    next: dict[str, int] = field(default_factory=dict)
-    spans: list[Span] | None = None
-    forked: Callable[[str], FuncOp] | None = None
-
-
-class _Printer:
+class _Printer(Expressions):
     def __init__(self, function: FuncOp, state: CodeState, level: int = 0) -> None:
+        super().__init__(state)
         self.function = function
-        self.state = state
-        self.table = state.table
-        self.importable = state.importable
         self.lines: list[str] = []
         self.entered: list[int] = []
         """How many lines stood in front of the body of each `with` that this is inside of."""
         self.level = level
-        self.used: set[str] = set()
-        self.next = state.next
-        self.texts: dict[SSAValue, str] = {}
         self.inline: set[Operation] = set()
         self.annotated: set[SSAValue] = set()
-        self.callees: dict[str, str] = {}
 
-    # Names and lines
+    # Lines
 
     def line(self, text: str) -> None:
         self.lines.append("  " * self.level + text)
-
-    def fresh(self, base: str) -> str:
-        name = base
-        while name in self.used or name in _RESERVED:
-            # Counted by the name that was taken, as TorchScript does.
-            at = self.next.get(name, 0)
-            self.next[name] = at + 1
-            name = f"{base}{at}"
-        self.used.add(name)
-        return name
-
-    def name(self, value: SSAValue, base: str = "") -> str:
-        """Give a value its variable name."""
-        base = base or hint_of(value) or "_"
-        self.texts[value] = self.fresh(base if base.isidentifier() else "_")
-        return self.texts[value]
-
-    def text(self, value: SSAValue) -> str:
-        if value not in self.texts:
-            owner = value.owner
-            assert isinstance(owner, ConstantOp)
-            return constant_text(owner.value.data, owner.result.type, self.table)
-        return self.texts[value]
-
-    def list(self, values: Sequence[SSAValue]) -> str:
-        return ", ".join(map(self.text, values))
 
     def is_long(self, text: str) -> bool:
         return len(unmarked(text)) + 2 * self.level >= LONG
@@ -234,7 +142,7 @@ class _Printer:
                 self._exit()
             case SetAttrOp():
                 self.split_long(op)
-                self.line(f"{self._target(op.object, op.attribute.data)} = {self.text(op.value)}")
+                self.line(f"{self.member(op.object, op.attribute.data)} = {self.text(op.value)}")
             case PrintOp():
                 self.split_long(op)
                 self.line(f"print({self.list(op.arguments)})")
@@ -254,9 +162,6 @@ class _Printer:
         self.split_long(op)
         text = f"{self.text(op.container)}[{self.text(op.index)}]"
         self.line(f"{self.name(op.result)} : {annotation_text(op.result.type)} = {text}")
-
-    def _target(self, object: SSAValue, name: str) -> str:
-        return f"{self.text(object)}.{name}"
 
     def _plain(self, op: Operation) -> None:
         self.split_long(op)
@@ -364,100 +269,6 @@ class _Printer:
         self.line(f"def {name}():")
         self.lines += inner.lines
         self.line(f"{self.name(op.result)} = fork({name})")
-
-    # Expressions
-
-    def expression(self, op: Operation) -> str:
-        text, spans = self.plain(op), self.state.spans
-        if spans is None or (span := span_of(op)) is None:
-            return text
-        spans.append(span)
-        return marked(text, len(spans) - 1)
-
-    def plain(self, op: Operation) -> str:
-        match op:
-            case OperatorOp():
-                return self._operator(op)
-            case CallOp():
-                callee = shown_callee(self.callees.get(op.callee.data, op.callee.data))
-                texts = [self.text(v) for v in op.arguments]
-                return f"{callee}({call_arguments(op.callee.data, texts)})"
-            case CallMethodOp():
-                base, *rest = op.arguments
-                return f"({self.text(base)}).{op.method.data}({self._arguments(rest)})"
-            case GetAttrOp():
-                name = op.attribute.data
-                if not name.isidentifier() or keyword.iskeyword(name):
-                    return f'getattr({self.text(op.object)}, "{name}")'
-                return self._target(op.object, name)
-            case ListConstructOp():
-                return self._list_display(op)
-            case DictConstructOp():
-                assert isinstance(op.result.type, DictType)
-                pairs = zip(op.arguments[::2], op.arguments[1::2], strict=True)
-                shown = ", ".join(f"{self.text(k)}: {self.text(v)}" for k, v in pairs)
-                return self._display(
-                    "{" + shown + "}", op, [op.result.type.key, op.result.type.value]
-                )
-            case TupleConstructOp():
-                name = (
-                    op.result.type.class_name.data if isinstance(op.result.type, TupleType) else ""
-                )
-                comma = "," if len(op.arguments) == 1 else ""
-                return f"{name}({self.list(op.arguments)}{comma})"
-            case TupleIndexOp():
-                return f"({self.text(op.argument)})[{self.text(op.index)}]"
-            case TupleSliceOp():
-                return f"({self.text(op.argument)})[{op.begin.data}:{op.end.data}]"
-            case UncheckedCastOp():
-                return (
-                    f"unchecked_cast({annotation_text(op.result.type)}, {self.text(op.argument)})"
-                )
-            case UninitializedOp():
-                return f"uninitialized({annotation_text(op.result.type)})"
-            case IsInstanceOp():
-                names = [annotation_text(t) for t in op.types]
-                shown = names[0] if len(names) == 1 else f"({', '.join(names)})"
-                return f"isinstance({self.text(op.argument)}, {shown})"
-            case CreateObjectOp():
-                name = annotation_text(op.result.type)
-                return f"{name}.__new__({name})"
-            case RaiseOp():
-                is_assert = _is_constant(op.exception, None)
-                values = [op.message] if is_assert else [op.message, op.exception]
-                return f"ops.prim.RaiseException({self.list(values)})"
-            case PythonOp():
-                return self._python_call(op)
-        raise TypeError(f"{op.name} has no text in code")
-
-    def _python_call(self, op: PythonOp) -> str:
-        name = op.callee.data.rpartition(".")[2]
-        if self.importable:
-            raise CompileError(
-                f"Could not export Python function call '{name}'. Remove calls to Python functions "
-                "before export. Did you forget to add @script or @script_method annotation? If "
-                "this is a nn.ModuleList, add it to __constants__",
-                span_of(op),
-            )
-        return f"^{name}()({self.list(op.arguments)})"
-
-    def _arguments(self, values: Sequence[SSAValue]) -> str:
-        return value_list([self.text(v) for v in values])
-
-    def _list_display(self, op: ListConstructOp) -> str:
-        assert isinstance(op.result.type, ListType)
-        return self._display(f"[{self.list(op.arguments)}]", op, [op.result.type.element])
-
-    def _display(
-        self, text: str, op: ListConstructOp | DictConstructOp, parts: Sequence[Attribute]
-    ) -> str:
-        """A display, with its type where its members do not tell those of its parts."""
-        if op.arguments and not any(map(_needs_hint, parts)):
-            return text
-        return f"annotate({annotation_text(op.result.type)}, {text})"
-
-    def _operator(self, op: OperatorOp) -> str:
-        return operator_text(op, [(i, self.text(op.arguments[i])) for i in written_arguments(op)])
 
     # The function
 

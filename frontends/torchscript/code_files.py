@@ -25,8 +25,9 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.code_constants import ConstantTable, constant_text
+from tensorscript.dialects.ts.code_expressions import CodeState
 from tensorscript.dialects.ts.code_marks import places
-from tensorscript.dialects.ts.code_text import CodeState, code_text
+from tensorscript.dialects.ts.code_text import code_text
 from tensorscript.dialects.ts.constants import FunctionRef
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.dialects.ts.ops import (
