@@ -24,8 +24,8 @@ demo: $(VENV)/.ready ## Run a real digit classifier every way there is: CPU, PTX
 test: $(VENV)/.ready ## Run the tests (no PyTorch needed)
 	$(VENV)/bin/python -m pytest $(PYTEST_ARGS) tests
 
-test-torch: $(VENV_TORCH)/.ready ## Run the tests with PyTorch installed beside, as the oracle
-	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest $(PYTEST_ARGS) tests
+test-torch: $(VENV_TORCH)/.ready ## Run the tests that compare with PyTorch
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest $(PYTEST_ARGS) --oracle tests
 
 models: $(VENV_TORCH)/.models ## Run published models (silero-vad, all-MiniLM-L6-v2) against PyTorch
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python -m pytest -q \

@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from oracle_files import compares_with_torch
 
 # One fixed sequence of examples: a test that passes today passes tomorrow.
 hypothesis.settings.register_profile(
@@ -26,6 +27,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--archive-mutations", default="1500", help="how many damaged archives to try to load"
     )
+    parser.addoption(
+        "--oracle", action="store_true", help="only test files that compare with PyTorch"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    if is_test and config.getoption("--oracle") and not compares_with_torch(collection_path):
+        return True
+    return None
 
 
 @pytest.fixture(autouse=True)
