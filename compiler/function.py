@@ -53,7 +53,6 @@ from .specialisations import (
     Specialisations,
     has_lists,
     has_unknown_numbers,
-    is_flat,
     spec_text,
 )
 from .specialiser import Specialiser
@@ -166,7 +165,8 @@ class CompiledFunction:
 
     def _failed(self, error: UserError, *arguments: Any) -> Any:
         """Raise what native code failed with that is called with the program's arguments."""
-        raise self._explained(error, arguments)
+        values = call_values(self.schema, self.program.defaults, arguments, {})
+        raise self._explained(error, values)
 
     def _explained(self, error: UserError, values: Sequence[Any]) -> UserError:
         """The error of a call with TorchScript's call stack and text.
@@ -238,7 +238,8 @@ class CompiledFunction:
         state = bound.state or bind_state(self.program.receiver, own)
         drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
         try:
-            leaves = found.loaded.call(*bound.leaves, *state.leaves, *drawn)
+            given = bound.leaves if found.flat is None else found.flat.arguments(bound.leaves)
+            leaves = found.loaded.call(*given, *state.leaves, *drawn)
         except UserError as error:
             if found.fast_class is not None:  # it has been explained
                 raise
@@ -361,7 +362,7 @@ class CompiledFunction:
 
     def _builtin_class(self, found: Specialisation) -> type[CompiledFunction] | None:
         """A class whose `__call__` is the builtin, if that can answer a call by itself."""
-        if self._on_gpu or not is_flat(found.specs, found.plan) or self.program.asks_gradients:
+        if found.flat is None:
             return None
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}

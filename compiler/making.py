@@ -18,6 +18,7 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
 from . import late_gpu
 from .demanded import refuse
+from .flat_calls import flat_call
 from .folding import folded_program
 from .lowered import Lowered
 from .native_module import NativeModule
@@ -109,8 +110,10 @@ class Maker:
             NotCompilable, OperatorError, ScriptError: as `lower`.
         """
         lowered = self.lower(specs)
-        leaves = lowered.plan.scalar_leaves
-        return lowered, NativeModule(lowered.module, self._options, leaves)
+        plan = lowered.plan
+        flat = flat_call(self._program, specs, plan, self._known.gradients)
+        calling = flat.calling if flat else None
+        return lowered, NativeModule(lowered.module, self._options, plan.scalar_leaves, calling)
 
     def compile_gpu(self, specs: Sequence[ArgumentSpec]) -> Specialisation:
         """Code for a GPU or the emulator, loaded.

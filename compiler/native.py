@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,7 @@ from tensorscript.backends.cpu.signature import Signature
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
 from tensorscript.backends.llvm.symbols import TIMES
 from tensorscript.base.errors import ScriptError, UserError
+from tensorscript.eager.modes import MODES
 
 from .cache import DiskCache, cache_key, compiler_identity
 
@@ -123,6 +124,7 @@ class Loaded:
             error. By default that error.
         cache: keeps the object of the run-time support.
         timed: the code counts the calls of its kernels.
+        objects: constants and defaults of the program that the builtin knows.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class Loaded:
         cache: DiskCache | None = None,
         failed: Callable[..., Any] | None = None,
         timed: bool = False,
+        objects: Mapping[str, object] | None = None,
     ) -> None:
         self._arrays = arrays
         support = runtime_symbols(lambda part: runtime_object(part, cache), code.data)
@@ -149,6 +152,8 @@ class Loaded:
             miss,
             lambda status, *arguments: raising(error_of(status), *arguments),
             support["ts_array_handler"],
+            MODES.grad_byte.ctypes.data,
+            objects,
         )
         self.call = self._builtin.call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +13,7 @@ from xdsl.ir import Operation
 from tensorscript.backends import target as targets
 from tensorscript.backends.cpu.host_signature import signature_of
 from tensorscript.backends.cpu.jit import compile_assembly
-from tensorscript.backends.cpu.signature import with_scalar_outputs
+from tensorscript.backends.cpu.signature import Calling, with_scalar_outputs
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
     GROWN_DECLARATIONS,
@@ -95,7 +96,21 @@ class ScheduledModule:
 
 
 class NativeModule(ScheduledModule):
-    """The compilation of one scheduled te module for the CPU."""
+    """The compilation of one scheduled te module for the CPU.
+
+    Args:
+        calling: how the builtin takes the program's arguments.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOp,
+        options: CompileOptions,
+        scalar_outputs: frozenset[int],
+        calling: Calling | None = None,
+    ) -> None:
+        super().__init__(module, options, scalar_outputs)
+        self.signature = replace(self.signature, calling=calling or Calling())
 
     @cached_property
     def llvm_text(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import NotCompilable
 from tensorscript.base.source import Span
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
@@ -25,6 +24,7 @@ from .native import Loaded, NativeCode
 from .observe import Report
 
 if TYPE_CHECKING:  # importing it takes long
+    from .flat_calls import FlatCall
     from .gpu import GPUCode, GPULoaded
 
 MOST_STATES = 8
@@ -37,14 +37,15 @@ MOST_NUMBERS = 32
 @dataclass
 class Specialisation:
     """One compiled form of the program, for arguments of `specs` and the state that `plan` tells.
-    `report` is None if it came from the disk cache; `fast_class` is the class that answers its
-    calls natively, if there is one."""
+    `report` is None if it came from the disk cache; `flat` tells how the builtin takes the
+    program's own arguments, if it can, and `fast_class` is the class whose `__call__` it is."""
 
     specs: tuple[ArgumentSpec, ...]
     plan: CallPlan
     code: NativeCode | GPUCode
     loaded: Loaded | GPULoaded
     report: Report | None
+    flat: FlatCall | None = None
     fast_class: type[Any] | None = None
 
 
@@ -154,18 +155,6 @@ def has_lists(specs: Sequence[ArgumentSpec]) -> bool:
 def has_unknown_numbers(specs: Sequence[ArgumentSpec]) -> bool:
     """Whether there is a number that is no part of the specialisation."""
     return _has(ScalarSpec, specs)
-
-
-def is_flat(specs: Sequence[ArgumentSpec], plan: CallPlan) -> bool:
-    """Whether native code takes the program's arguments and gives its results as they are."""
-    if plan.has_effects or not plan.inputs or len(plan.inputs) != len(specs) or has_lists(specs):
-        return False
-    # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
-    if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
-        return False
-    # Without an array nothing tells the builtin in which kind tensors are wanted.
-    told = any(isinstance(spec, TensorSpec) for spec in specs) or not plan.output.has_tensors
-    return told and plan.output.is_plain
 
 
 def spec_text(specs: Sequence[ArgumentSpec]) -> str:

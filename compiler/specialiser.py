@@ -16,11 +16,12 @@ from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
 
 from . import kept, late
 from .cache import DiskCache
+from .flat_calls import flat_call
 from .native import Loaded, NativeCode, raise_as_is
 from .observe import Report
 from .options import CompileOptions
 from .program import Program
-from .specialisations import Specialisation, Specialisations, is_flat
+from .specialisations import Specialisation, Specialisations
 
 if TYPE_CHECKING:  # what a hit of the cache does not need
     from .lowered import Lowered
@@ -90,9 +91,10 @@ class Specialiser:
         options = self._options
         cache = self.cache if options.cache else None
         code, plan, arrays, report = self._native_code(specs, cache)
-        told = failed if is_flat(specs, plan) else raise_as_is
-        loaded = Loaded(self._name, code, arrays, miss, cache, told, options.timed)
-        return Specialisation(tuple(specs), plan, code, loaded, report)
+        flat = flat_call(self._program, specs, plan, self._known.gradients)
+        told, objects = (failed, flat.objects) if flat else (raise_as_is, None)
+        loaded = Loaded(self._name, code, arrays, miss, cache, told, options.timed, objects)
+        return Specialisation(tuple(specs), plan, code, loaded, report, flat)
 
     def _native_code(
         self, specs: Sequence[ArgumentSpec], cache: DiskCache | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature, ValueSpec
+from tensorscript.backends.cpu.signature import ArraySpec, Calling, ScalarSpec, Signature, ValueSpec
 from tensorscript.base.dtypes import BY_SHORT
 from tensorscript.dialects.te.expr import Expr, text
 from tensorscript.dialects.te.expr_parse import parse
@@ -35,10 +35,12 @@ def _spec_in(raw: list[Any]) -> ValueSpec:
 
 def signature_out(signature: Signature) -> dict[str, Any]:
     """The JSON form."""
+    calling = signature.calling
     return {
         "inputs": [_spec_out(s) for s in signature.inputs],
         "sizes": list(signature.sizes),
         "outputs": [_spec_out(s) for s in signature.outputs],
+        "calling": [list(calling.constants), calling.optional, calling.gradients],
     }
 
 
@@ -48,8 +50,10 @@ def signature_in(raw: Any) -> Signature:
     Raises:
         KeyError, TypeError, ValueError: not such JSON.
     """
+    constants, optional, gradients = raw["calling"]
     return Signature(
         tuple(map(_spec_in, raw["inputs"])),
         tuple(raw["sizes"]),
         tuple(map(_spec_in, raw["outputs"])),
+        Calling(tuple(constants), optional, gradients),
     )

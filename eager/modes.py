@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ContextDecorator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
+
+import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, float32
 from tensorscript.base.errors import ArgumentError
@@ -16,6 +18,7 @@ class Modes:
     """The process's eager settings. Nothing below the eager folder reads them.
 
     Attributes:
+        grad_byte: `grad_enabled` once more, where native code can read it.
         has_readings: some tensor was made whose elements are not read as they are stored
             (`storage.Reading`); until then no operator looks for one among its arguments.
     """
@@ -30,9 +33,16 @@ class Modes:
     matmul_precision: str = "highest"
     warns_always: bool = False
     has_readings: bool = False
+    grad_byte: np.ndarray = field(default_factory=lambda: np.ones(1, np.uint8))
 
 
 MODES = Modes()
+
+
+def switch_gradients(enabled: bool) -> None:
+    """Record gradients from now on, or not; the only place that changes it."""
+    MODES.grad_enabled = enabled
+    MODES.grad_byte[0] = enabled
 
 
 def get_default_dtype() -> DType:
@@ -68,10 +78,10 @@ class GradMode(ContextDecorator):
 
     def __enter__(self) -> None:
         self._before.append(MODES.grad_enabled)
-        MODES.grad_enabled = self.enabled
+        switch_gradients(self.enabled)
 
     def __exit__(self, *exception: object) -> None:
-        MODES.grad_enabled = self._before.pop()
+        switch_gradients(self._before.pop())
 
 
 class InferenceMode(GradMode):
@@ -98,14 +108,14 @@ class set_grad_enabled(GradMode):
     def __init__(self, mode: bool) -> None:
         super().__init__(bool(mode))
         self._at_first = MODES.grad_enabled
-        MODES.grad_enabled = self.enabled
+        switch_gradients(self.enabled)
 
     def __enter__(self) -> None:
         self._before.append(self._at_first)
-        MODES.grad_enabled = self.enabled
+        switch_gradients(self.enabled)
 
     def __call__(self, function: F) -> F:
-        MODES.grad_enabled = self._at_first
+        switch_gradients(self._at_first)
         return GradMode(self.enabled)(function)
 
 

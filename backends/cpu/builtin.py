@@ -6,7 +6,7 @@ import ctypes
 import struct
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -92,6 +92,9 @@ class Builtin:
         miss: called with the arguments that the guard refused; its result is returned.
         error: called with a non-zero status and the arguments; must raise.
         memory: address of the handler (NEP 49) that large results get their memory from.
+        gradients: address of the byte that says whether gradients are recorded.
+        objects: constants and defaults by their entries in the table. What is missing equals
+            nothing and is of no type, so calls that meet it are missed.
     """
 
     def __init__(
@@ -102,6 +105,8 @@ class Builtin:
         miss: Callable[..., Any],
         error: Callable[..., Any],
         memory: int,
+        gradients: int,
+        objects: Mapping[str, object] | None = None,
     ) -> None:
         slots = slots_of(signature)
         dtypes = {
@@ -109,7 +114,8 @@ class Builtin:
             for s in (*signature.inputs, *signature.outputs)
             if isinstance(s, ArraySpec)
         }
-        fixed = {
+        known = dict(objects or {})
+        fixed: dict[str, int] = {
             "array_type": id(np.ndarray),
             "long_type": id(int),
             "float_type": id(float),
@@ -120,9 +126,16 @@ class Builtin:
             "empty": _numpy_api()[PYARRAY_EMPTY],
             "set_handler": _numpy_api()[SET_HANDLER],
             "handler": id(_handler(memory)),
+            "gradients": gradients,
         }
-        values = [fixed[n] if n in fixed else _descr(dtypes[n]) for n in slots]
-        self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values))
+
+        def entry(name: str) -> int:
+            if name in fixed:
+                return fixed[name]
+            return _descr(dtypes[name]) if name in dtypes else id(known.get(name, miss))
+
+        values = [entry(name) for name in slots]
+        self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values), known)
         self._method = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, None)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object

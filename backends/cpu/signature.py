@@ -12,7 +12,7 @@ caller sets the pointer to null before the call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr
@@ -53,16 +53,37 @@ ValueSpec = ArraySpec | ScalarSpec
 
 
 @dataclass(frozen=True)
+class Calling:
+    """How the call of a program from Python becomes one of its entry.
+
+    Attributes:
+        constants: numbers of the parameters that are known objects, and no inputs of the entry.
+        optional: so many of the last parameters may be missing; they have defaults.
+        gradients: what `is_grad_enabled()` must say; None if the code does not depend on it.
+    """
+
+    constants: tuple[int, ...] = ()
+    optional: int = 0
+    gradients: bool | None = None
+
+
+@dataclass(frozen=True)
 class Signature:
     """Of one entry: inputs, symbolic sizes in parameter order, outputs."""
 
     inputs: tuple[ValueSpec, ...]
     sizes: tuple[str, ...]
     outputs: tuple[ValueSpec, ...]
+    calling: Calling = Calling()
 
     @property
     def is_static(self) -> bool:
         return not self.sizes and not self.has_grown
+
+    @property
+    def parameters(self) -> int:
+        """How many the program has."""
+        return len(self.inputs) + len(self.calling.constants)
 
     @property
     def has_grown(self) -> bool:
@@ -85,4 +106,4 @@ def with_scalar_outputs(signature: Signature, scalars: frozenset[int]) -> Signat
         ScalarSpec(o.name, o.dtype) if number in scalars else o
         for number, o in enumerate(signature.outputs)
     )
-    return Signature(signature.inputs, signature.sizes, outputs)
+    return replace(signature, outputs=outputs)

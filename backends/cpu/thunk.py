@@ -72,17 +72,31 @@ plain:
 
 _FIXED = (
     "array_type", "long_type", "float_type", "bool_type", "true", "miss", "error", "empty",
-    "set_handler", "handler",
+    "set_handler", "handler", "gradients",
 )  # fmt: skip
 
 
 def slots_of(signature: Signature) -> dict[str, int]:
     """Position of each pointer in the table: fixed entries, then one per dtype used."""
+    calling = signature.calling
     names = list(_FIXED)
+    names += (constant_slot(at) for at in calling.constants)
+    first = signature.parameters - calling.optional
+    names += (default_slot(at) for at in range(first, signature.parameters))
     for spec in (*signature.inputs, *signature.outputs):
         if isinstance(spec, ArraySpec) and spec.dtype.short not in names:
             names.append(spec.dtype.short)
     return {name: number for number, name in enumerate(names)}
+
+
+def constant_slot(parameter: int) -> str:
+    """Name of the table's entry for an object that a parameter must be."""
+    return f"constant {parameter}"
+
+
+def default_slot(parameter: int) -> str:
+    """Name of the table's entry for the default of a parameter."""
+    return f"default {parameter}"
 
 
 class _Writer:
@@ -236,11 +250,9 @@ class _Writer:
         self.emit(f"%args_array = alloca [{max(1, total)} x ptr]")
         cells = [self.new("alloca i64") for _ in range(total)]
         self.emit("%table = call ptr @PyBytes_AsString(ptr %self)")
-        self.require(self.new(f"icmp eq i64 %nargs, {len(signature.inputs)}"))
-        self.require(self.new("icmp eq ptr %kwnames, null"))
+        arguments = self._arguments()
         pointers: list[str] = []
-        for number, spec in enumerate(signature.inputs):
-            argument = self.at("%args", 8 * number, "ptr")
+        for number, (argument, spec) in enumerate(zip(arguments, signature.inputs, strict=True)):
             if isinstance(spec, ArraySpec):
                 pointers.append(self.array(argument, spec))
             else:
@@ -252,6 +264,33 @@ class _Writer:
         arrays, status = self._call(pointers, cells)
         self._finish(arrays, cells, status)
         return self._text()
+
+    def _arguments(self) -> list[str]:
+        """What is given for the inputs, or stands for what is missing, after the guards of the
+        whole call."""
+        calling, total = self.signature.calling, self.signature.parameters
+        required = total - calling.optional
+        missing = self.new(f"sub i64 {total}, %nargs")
+        self.require(self.new(f"icmp ule i64 {missing}, {calling.optional}"))
+        self.require(self.new("icmp eq ptr %kwnames, null"))
+        if calling.gradients is not None:
+            mode = self.new(f"load i8, ptr {self.table('gradients')}")
+            self.require(self.new(f"icmp eq i8 {mode}, {int(calling.gradients)}"))
+        inputs: list[str] = []
+        for parameter in range(total):
+            place = self.new(f"getelementptr i8, ptr %args, i64 {8 * parameter}")
+            if parameter >= required:
+                slot = 8 * self.slots[default_slot(parameter)]
+                default = self.new(f"getelementptr i8, ptr %table, i64 {slot}")
+                given = self.new(f"icmp ugt i64 %nargs, {parameter}")
+                place = self.new(f"select i1 {given}, ptr {place}, ptr {default}")
+            argument = self.new(f"load ptr, ptr {place}")
+            if parameter in calling.constants:
+                wanted = self.table(constant_slot(parameter))
+                self.require(self.new(f"icmp eq ptr {argument}, {wanted}"))
+            else:
+                inputs.append(argument)
+        return inputs
 
     def _call(self, pointers: list[str], cells: list[str]) -> tuple[list[str], str]:
         arrays: list[str] = []

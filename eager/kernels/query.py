@@ -13,7 +13,7 @@ from tensorscript.base.errors import DimensionError, OperatorError
 from ..autocast import get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
 from ..device import CPU, contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
-from ..modes import MODES
+from ..modes import MODES, switch_gradients
 from ..storage import array, make, promoted, wrap
 from .shapes import broadcast, normal_dim
 
@@ -22,10 +22,6 @@ Kernel = Callable[..., Any]
 
 def number_to_tensor(x: Any) -> Any:
     return wrap(x, scalar_dtype(x, MODES.default_dtype))
-
-
-def switch_grad(enabled: bool) -> None:
-    MODES.grad_enabled = enabled
 
 
 def to_device(self: Any, *_: Any) -> device:
@@ -136,7 +132,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::device": device,
     "aten::device.with_index": device,
     "aten::is_grad_enabled": lambda: MODES.grad_enabled,
-    "aten::set_grad_enabled": switch_grad,
+    "aten::set_grad_enabled": switch_gradients,
     "aten::is_autocast_enabled": is_autocast_enabled,
     "aten::is_autocast_cpu_enabled": is_autocast_cpu_enabled,
     "aten::get_autocast_dtype": get_autocast_dtype,

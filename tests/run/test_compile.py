@@ -322,6 +322,49 @@ def test_keywords_after_the_builtin_took_over() -> None:
             f(x, 2.0, time=1)
 
 
+def test_the_builtin_looks_at_the_mode_of_gradients() -> None:
+    def by_gradients(x: ts.Tensor) -> ts.Tensor:
+        return x + 1 if ts.is_grad_enabled() else x - 1
+
+    f, x = native(by_gradients), np.zeros(3, np.float32)
+    for _ in range(3):
+        assert f(x)[0] == 1
+        first = type(f)
+        with ts.no_grad():
+            assert [f(x)[0], f(x)[0]] == [-1, -1]
+            assert type(f) is not first
+        ts.set_grad_enabled(False)
+        assert f(x)[0] == -1
+        ts.set_grad_enabled(True)
+    assert f(x)[0] == 1 and type(f) is first
+    assert len(f.stats.native) == 2 and f.stats.is_native
+
+
+def test_the_builtin_knows_defaults_and_constants() -> None:
+    def masked(
+        x: ts.Tensor, mask: ts.Tensor | None = None, by: float = 2.0, mean: bool = False
+    ) -> ts.Tensor:
+        y = x * by if mask is None else x * mask
+        assert by > 0, "by nothing"
+        return y - y.mean() if mean else y
+
+    f, x = native(masked), np.ones(3, np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(x), 2 * x)
+        first = type(f)
+        assert first is not CompiledFunction
+        for more in ((None,), (None, 2.0), (None, 2.0, False)):
+            np.testing.assert_array_equal(f(x, *more), 2 * x)
+        np.testing.assert_array_equal(f(x, None, 3.0), 3 * x)
+        assert type(f) is first
+        np.testing.assert_array_equal(f(x, 4 * x), 4 * x)
+        np.testing.assert_array_equal(f(x, None, 3.0, True), 0 * x)
+        np.testing.assert_array_equal(f(x, by=5.0), 5 * x)
+        with pytest.raises(ScriptError, match="by nothing"):
+            f(x, None, -1.0)
+    assert f.stats.is_native
+
+
 def test_numbers_that_do_not_help_are_no_silent_reason() -> None:
     """A float is tried as a part of the specialisation, too; that does not hide the refusal."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from tensorscript.backends.cpu.builtin import Builtin, supported
 from tensorscript.backends.cpu.jit import compile_object, load_object
 from tensorscript.backends.cpu.runtime import runtime_symbols
-from tensorscript.backends.cpu.signature import ArraySpec, ScalarSpec, Signature
+from tensorscript.backends.cpu.signature import ArraySpec, Calling, ScalarSpec, Signature
 from tensorscript.backends.cpu.thunk import (
     DECLARATIONS,
     METADATA,
@@ -58,16 +59,26 @@ define i32 @entry(ptr %a) {
 """
 
 
-def build(text: str, signature: Signature, release_gil: bool = False) -> tuple[object, Builtin]:
-    thunk = DECLARATIONS + thunk_text("thunk", "entry", signature, release_gil) + METADATA
-    engine = load_object(compile_object(text + thunk), exports=["thunk"])
+GRADIENTS = ctypes.c_uint8(1)
+
+
+def build(
+    text: str,
+    signature: Signature,
+    release_gil: bool = False,
+    objects: dict[str, object] | None = None,
+) -> tuple[object, Builtin]:
+    thunk = thunk_text("thunk", "entry", signature, release_gil)
+    text += DECLARATIONS + thunk + METADATA
+    engine = load_object(compile_object(text), exports=["thunk"])
 
     def fail(status: int, *arguments: object) -> object:
         raise RuntimeError(f"status {status} of {len(arguments)}")
 
     memory = runtime_symbols()["ts_array_handler"]
+    mode = ctypes.addressof(GRADIENTS)
     return engine, Builtin(
-        "f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail, memory
+        "f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail, memory, mode, objects
     )
 
 
@@ -84,6 +95,35 @@ def test_arrays_in_and_out() -> None:
     assert type(result) is np.ndarray and result.dtype == np.float32
     np.testing.assert_array_equal(result, x + y)
     del engine
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_mode_of_gradients(wanted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays, calling = (vector("x", 8), vector("y", 8)), Calling(gradients=wanted)
+    engine, builtin = build(ADD, Signature(arrays, (), (vector("o", 8),), calling))
+    x = np.ones(8, np.float32)
+    for mode in (True, False):
+        monkeypatch.setattr(GRADIENTS, "value", int(mode))
+        found = builtin.call(x, x)
+        assert isinstance(found, np.ndarray) == (mode is wanted)
+    del engine
+
+
+def test_constants_and_defaults() -> None:
+    """`f(x, a=None, y=..., b=True)`, of which x and y are inputs."""
+    x, y = np.ones(8, np.float32), np.full(8, 2, np.float32)
+    calling, arrays = Calling((1, 3), 3), (vector("x", 8), vector("y", 8))
+    signature = Signature(arrays, (), (vector("o", 8),), calling)
+    objects: dict[str, object] = {"constant 1": None, "constant 3": True}
+    objects |= {"default 1": None, "default 2": y, "default 3": True}
+    engine, builtin = build(ADD, signature, objects=objects)
+    for given in ((x,), (x, None), (x, None, y), (x, None, y, True)):
+        np.testing.assert_array_equal(builtin.call(*given), x + y)
+    for refused in ((), (x, y), (x, None, None), (x, None, y, False), (x, None, y, True, True)):
+        assert builtin.call(*refused) == ("miss", refused)
+    unknown, blind = build(ADD, signature)
+    assert blind.call(x)[0] == blind.call(x, None, y, True)[0] == "miss"
+    del engine, unknown
 
 
 @pytest.mark.parametrize(
