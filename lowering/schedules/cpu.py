@@ -32,7 +32,7 @@ from ..te.full_unroll import copies
 from ..te.squares import crossing
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
-from .columns import stretch_arguments
+from .columns import fold_columns, stretch_arguments
 from .contraction import blocking_for
 from .contraction_groups import grouped_product, worth_grouping
 from .contraction_plan import worth_blocking
@@ -113,15 +113,34 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     collapse_all(scheduler, func.block)
     _chunk_full_reductions(scheduler, parameters)
     loops, row = outer_loops(func)
-    if loops and _prefers_outer(loops[-1], scheduler.nest.buffers) and _fits_lanes(loops[-1]):
-        _vectorize_last(scheduler, loops[-1], parameters)
-    else:
+    if not loops or not _by_columns(scheduler, loops[-1], parameters):
         fuse_rows(scheduler, row)
         for loop in loops_in(row):
-            vectorize_inside(scheduler, loop, parameters)
+            _vectorize_row(scheduler, loop, parameters)
     for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
+
+
+def _by_columns(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:
+    """Schedule a loop around reductions along itself, if that is the way to walk memory."""
+    if folded := fold_columns(scheduler, loop):
+        for name in folded:
+            _vectorize_row(scheduler, scheduler.nest.loops[name], parameters)
+        return True
+    if not _prefers_outer(loop, scheduler.nest.buffers) or not _fits_lanes(loop):
+        return False
+    _vectorize_last(scheduler, loop, parameters)
+    return True
+
+
+def _vectorize_row(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
+    """A loop of a row: along itself or along the loops inside it."""
+    if is_innermost(loop):
+        vectorize_inside(scheduler, loop, parameters)
+    elif loop.is_reduction or not _by_columns(scheduler, loop, parameters):
+        for inner in loops_in(loop.block):
+            _vectorize_row(scheduler, inner, parameters)
 
 
 def _fits_lanes(loop: ForOp) -> bool:

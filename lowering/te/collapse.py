@@ -41,7 +41,7 @@ def check(nest: Nest, target: str, inner: str) -> str | None:
         return "both loops must start at 0"
     if target in loop.extent.free:
         return f"the extent of {inner} depends on {target}"
-    if _used_as_value(loop, (target, inner)):
+    if used_as_value(loop, (target, inner)):
         return f"{target} or {inner} is used outside of an index"
     for name, indices in accesses(loop):
         if name not in nest.buffers:
@@ -53,7 +53,7 @@ def check(nest: Nest, target: str, inner: str) -> str | None:
     return None
 
 
-def _used_as_value(op: Operation, names: Sequence[str]) -> bool:
+def used_as_value(op: Operation, names: Sequence[str]) -> bool:
     """A loop variable stands in a value or condition outside of a buffer index."""
     seen: set[Expr] = set()
     for inner in op.walk():

@@ -26,10 +26,12 @@ A last argument cuts the rows into so many parts, independent of each other, of 
 for r_a in 0 .. 4 { t[0:n] = sum of a quarter of the rows, as above;  t_a[r_a, i_e] = t[i_e] }
 y[i_y] = (t_a[0, i_y] + t_a[1, i_y]) + (t_a[2, i_y] + t_a[3, i_y])
 ```
+Rows that are left over have a sum of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -41,7 +43,7 @@ from tensorscript.dialects.te.rewriting import replace_loads
 from tensorscript.dialects.tg.ops import identity
 
 from .affine import known
-from .dependence import carried
+from .dependence import carried, loads_of
 from .lanes import vectorize_map
 from .nest import Nest, detach, insert_before
 from .rebuild import substituting
@@ -62,8 +64,8 @@ def check(
     if (column := column_of(loop)) is None:
         return f"the body of {target} is not one reduction to a number of its own, then stores"
     depth = known(column.reduction.extent)
-    if parts > 1 and (depth is None or depth % (parts * rows)):
-        return f"{column.reduction.var} does not divide into {parts} parts of {rows} rows"
+    if parts > 1 and (depth is None or depth < parts * rows):
+        return f"{column.reduction.var} has not {parts} parts of {rows} rows"
     if parts > 1 and (known(loop.extent) or length + 1) > length:
         return f"a part of all iterations of {target} is longer than {length}"
     return carried(nest, loop, reductions_commute=False)
@@ -83,20 +85,39 @@ class Column:
 def column_of(loop: ForOp) -> Column | None:
     """The parts of the loop's body, None where it has another form."""
     body = list(loop.block.ops)
-    if len(body) < 4 or not isinstance(alloc := body[0], AllocOp) or alloc.buffer.shape:
+    own = body[0].buffer if body and isinstance(body[0], AllocOp) else None
+    if own is not None:
+        body = body[1:]
+    if len(body) < 2 or (own is not None and (own.shape or len(body) < 3)):
         return None
-    start, reduction, *after = body[1:]
+    start, reduction, *after = body
     if not isinstance(start, StoreOp) or not isinstance(reduction, ForOp):
         return None
-    if not reduction.start.is_int(0):
-        return None
     update = reduction.block.first_op
-    if not isinstance(update, UpdateOp) or update.next_op is not None:
+    if not reduction.start.is_int(0) or not isinstance(update, UpdateOp):
         return None
     stores = tuple(s for s in after if isinstance(s, StoreOp))
-    if len(stores) < len(after) or update.buffer != alloc.buffer.name:
+    if update.next_op is not None or len(stores) < len(after) or update.buffer != start.buffer:
         return None
-    return Column(alloc.buffer, start.value, reduction, update, stores)
+    if own is None:
+        return None if after else _in_place(loop, start, reduction, update)
+    if start.buffer != own.name:
+        return None
+    return Column(own, start.value, reduction, update, stores)
+
+
+def _in_place(loop: ForOp, start: StoreOp, reduction: ForOp, update: UpdateOp) -> Column | None:
+    """A column whose result is updated where it belongs: as if it were stored there at the end."""
+    same = update.indices == start.indices and reduction.var not in _names(update.indices)
+    if not same or any(n.value == start.buffer for n in loads_of(update.value)):
+        return None
+    total = Buffer(f"{loop.var}_sum", start.value.dtype, ())
+    stored = StoreOp(start.buffer, start.indices, load(total.name, (), total.dtype))
+    return Column(total, start.value, reduction, update, (stored,))
+
+
+def _names(indices: Sequence[Expr]) -> frozenset[str]:
+    return frozenset[str]().union(*(e.free for e in indices))
 
 
 def apply(
@@ -160,9 +181,28 @@ class _Stretches:
         ]
         place = var(f"{name}_y")
         terms = [load(sums.name, [const(k), place], dtype) for k in range(parts)]
+        left_over = self._left_over(row, groups * self.rows * parts)
+        if left_over:
+            terms.append(load(f"{row.name}_r", [place], dtype))
         total = binary(combiner, self.start, _in_pairs(combiner, terms))
         results = self._along("y", [self._result(s, "y", total) for s in self.stores])
-        return [AllocOp(sums, "stack"), ForOp(part, parts, body), *results]
+        return [AllocOp(sums, "stack"), ForOp(part, parts, body), *left_over, *results]
+
+    def _left_over(self, row: Buffer, done: Expr) -> list[Operation]:
+        """The sum of the rows from `done` on, in a row of its own."""
+        r, depth = self.reduction.var, self.reduction.extent
+        if depth is done:
+            return []
+        rest = Buffer(f"{row.name}_r", row.dtype, row.shape)
+        clear = StoreOp(
+            rest.name, [var(f"{self.loop.var}_u")], identity(self.update.combiner, rest.dtype)
+        )
+        added = self._along("t", [self._add(rest.name, "t", [done + var(f"{r}_r")])])
+        return [
+            AllocOp(rest, "stack"),
+            *self._along("u", [clear]),
+            ForOp(f"{r}_r", depth - done, added, reduction=True),
+        ]
 
     def _all_groups(
         self, row: Buffer, start: Expr | None = None, groups: Expr | None = None

@@ -424,7 +424,7 @@ def test_step(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ((64, 128, 1, 0, 3), "k does not divide into 3 parts of 1 rows"),
+        ((64, 128, 3, 0, 3), "k has not 3 parts of 3 rows"),
         ((64, 64, 1, 0, 2), "a part of all iterations of j is longer than 64"),
         ((64, 64, 0), "positive integers"),
     ],

@@ -1,0 +1,81 @@
+"""Do reductions across memory compute the same, whatever the columns and rows?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+
+SHAPES = [(4099, 3), (1000, 7), (300, 100), (2600, 200), (40, 3), (3, 5), (100, 1000), (40, 5000)]
+"""Rows folded into one, parts with rows left over, stretches, registers."""
+
+
+def total(x: ts.Tensor) -> ts.Tensor:
+    return x.sum(0)
+
+
+def greatest(x: ts.Tensor) -> ts.Tensor:
+    return x.amax(0)
+
+
+def deviation(x: ts.Tensor) -> ts.Tensor:
+    return x.std(0)
+
+
+def some(x: ts.Tensor) -> ts.Tensor:
+    return (x > 2).any(0)
+
+
+def logarithm(x: ts.Tensor) -> ts.Tensor:
+    return x.logsumexp(0)
+
+
+def inner_deviation(x: ts.Tensor) -> ts.Tensor:
+    return x.std(1)
+
+
+PROGRAMS: dict[Callable[..., ts.Tensor], Callable[[np.ndarray], np.ndarray]] = {
+    total: lambda x: x.sum(0),
+    greatest: lambda x: x.max(0),
+    deviation: lambda x: x.std(0, ddof=1),
+    some: lambda x: np.asarray((x > 2).any(0)),
+    logarithm: lambda x: np.log(np.exp(x).sum(0)),
+}
+
+
+def _numbers(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape).astype("f4")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_columns(program: Callable[..., ts.Tensor], shape: tuple[int, int]) -> None:
+    x = _numbers(*shape)
+    found = np.asarray(ts.compile(program, (x,), fallback="error")(x))
+    expected = PROGRAMS[program](x.astype("f8"))
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-7 * shape[0])
+
+
+@pytest.mark.parametrize("shape", [(3, 64, 5), (2, 100, 300), (2, 700, 3)], ids=str)
+def test_columns_of_images(shape: tuple[int, ...]) -> None:
+    x = _numbers(*shape)
+    found = np.asarray(ts.compile(inner_deviation, (x,), fallback="error")(x))
+    np.testing.assert_allclose(found, x.astype("f8").std(1, ddof=1), rtol=1e-6)
+
+
+def test_columns_by_threads() -> None:
+    x = _numbers(30011, 40)
+    before = ts.get_num_threads()
+    compiled = ts.compile(total, (x,), fallback="error")
+    results = []
+    try:
+        for threads in (1, 2):
+            ts.set_num_threads(threads)
+            results.append(np.asarray(compiled(x)).copy())
+    finally:
+        ts.set_num_threads(before)
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_allclose(results[0], x.astype("f8").sum(0), atol=2e-4)
