@@ -70,7 +70,7 @@ class Simplified(Mapping[str, FuncOp]):
         return len(self._interpreter.functions)
 
     def _simplified(self, function: FuncOp) -> FuncOp:
-        made = inline_calls(function, self)
+        made = inline_calls(function, self, is_deep=False)
         # What is dead stays where nothing else changes.
         if any([known_values(made), simplify_patterns(made, tuples=False)]):
             remove_dead(made)
@@ -194,9 +194,9 @@ def _narrowed(op: IfOp) -> bool:
 
 def inline(function: FuncOp, interpreter: Interpreter) -> None:
     """As `inlined`, without a copy."""
-    inline_in_place(function, Simplified(interpreter))
+    inline_in_place(function, Simplified(interpreter), is_deep=False)
 
 
 def inlined(function: FuncOp, interpreter: Interpreter) -> FuncOp:
     """A copy of a function with every call replaced by what it calls."""
-    return inline_calls(function, Simplified(interpreter))
+    return inline_calls(function, Simplified(interpreter), is_deep=False)

@@ -142,7 +142,10 @@ class Expressions:
                 return f"{callee}({call_arguments(op.callee.data, texts)})"
             case CallMethodOp():
                 base, *rest = op.arguments
-                return f"({self.text(base)}).{op.method.data}({self._arguments(rest)})"
+                owner = self.text(base)
+                if op.interface is not None:
+                    owner = f"unchecked_cast({annotation_text(op.interface)}, {owner})"
+                return f"({owner}).{op.method.data}({self._arguments(rest)})"
             case GetAttrOp():
                 name = op.attribute.data
                 if not name.isidentifier() or keyword.iskeyword(name):

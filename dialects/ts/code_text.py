@@ -43,6 +43,7 @@ from .ops import (
 )
 from .type_text import annotation_text
 from .types import (
+    InterfaceType,
     OptionalType,
     UnionType,
 )
@@ -62,6 +63,15 @@ def is_for(loop: LoopOp) -> bool:
     owner = loop.max_trip.owner
     unbounded = isinstance(owner, ConstantOp) and owner.value.data == MAX_TRIPS
     return not unbounded or bool(loop.body.block.args[0].uses.get_length())
+
+
+def _is_declared(value: SSAValue) -> bool:
+    """Whether a reader has to be told of what type a variable is: of one of several classes."""
+    if isinstance(value.type, InterfaceType) and isinstance(value.owner, IfOp):
+        at = [output is value for output in value.owner.outputs].index(True)
+        lasts = [region.block.last_op for region in value.owner.regions]
+        return len({last.operands[at].type for last in lasts if last is not None}) > 1
+    return isinstance(value.type, OptionalType | UnionType)
 
 
 class _Printer(Expressions):
@@ -110,8 +120,8 @@ class _Printer(Expressions):
         if not left:
             return
         text = self.list(left)
-        is_union = len(left) == 1 and isinstance(left[0].type, OptionalType | UnionType)
-        if is_union and left[0] not in self.annotated:
+        is_declared = len(left) == 1 and _is_declared(left[0])
+        if is_declared and left[0] not in self.annotated:
             self.annotated.add(left[0])
             text += f" : {annotation_text(left[0].type)}"
         self.line(f"{text} = {self.list(right)}")

@@ -192,17 +192,30 @@ class CallOp(TSOp):
 
 @irdl_op_definition
 class CallMethodOp(TSOp):
-    """Calls a method; the first operand is the object, whose type names the class."""
+    """Calls a method; the first operand is the object, whose type names the class.
+
+    An object of one of several classes is called through the interface that `interface` says; only
+    code text shows it, for there the class of an object decides what its methods are.
+    """
 
     name = "ts.call_method"
     KIND: ClassVar[str] = "prim::CallMethod"
     method = prop_def(StringAttr)
+    interface = opt_prop_def(Attribute)
     arguments = var_operand_def()
     result = result_def()
 
-    def __init__(self, method: str, arguments: Sequence[SSAValue], type: Attribute) -> None:
+    def __init__(
+        self,
+        method: str,
+        arguments: Sequence[SSAValue],
+        type: Attribute,
+        interface: Attribute | None = None,
+    ) -> None:
         super().__init__(
-            operands=[arguments], result_types=[type], properties={"method": StringAttr(method)}
+            operands=[arguments],
+            result_types=[type],
+            properties={"method": StringAttr(method), "interface": interface},
         )
 
 

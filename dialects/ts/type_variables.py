@@ -9,23 +9,26 @@ from xdsl.ir import Attribute
 from .type_text import message_text
 from .types import (
     NONE,
-    ClassType,
     DictType,
     FutureType,
-    InterfaceType,
     ListType,
     OptionalType,
     TupleType,
     VarType,
 )
-from .typing import make_optional, map_inside, unify, unify_all
+from .typing import Fulfils, make_optional, map_inside, nominal, unify, unify_all
 
 
 class VarMismatch(Exception):
     """A type that a schema's type variable cannot take; the text says why."""
 
 
-def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attribute]) -> Attribute:
+def match_variables(
+    formal: Attribute,
+    actual: Attribute,
+    bound: dict[str, Attribute],
+    fulfils: Fulfils = nominal,
+) -> Attribute:
     """`formal` with its variables replaced after binding them to match `actual`.
 
     Raises:
@@ -39,10 +42,7 @@ def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attri
             if name not in bound:
                 bound[name] = actual
                 return actual
-            if isinstance(bound[name], InterfaceType) and isinstance(actual, ClassType):
-                # Whether the class fulfils the interface, who converts the argument finds out.
-                return bound[name]
-            joined = unify(bound[name], actual)
+            joined = unify(bound[name], actual, fulfils=fulfils)
             if joined is None:
                 raise VarMismatch(
                     f"Type variable '{name}' previously matched to type "
@@ -52,29 +52,29 @@ def match_variables(formal: Attribute, actual: Attribute, bound: dict[str, Attri
             return joined
         case ListType():
             if isinstance(actual, ListType):
-                return ListType(match_variables(formal.element, actual.element, bound))
+                return ListType(match_variables(formal.element, actual.element, bound, fulfils))
             if isinstance(actual, TupleType) and actual.elements.data:
-                joined = unify_all(list(actual.elements))
+                joined = unify_all(list(actual.elements), fulfils)
                 if joined is None:
                     raise VarMismatch("Cannot unify types of tuple elements")
-                return ListType(match_variables(formal.element, joined, bound))
+                return ListType(match_variables(formal.element, joined, bound, fulfils))
         case DictType() if isinstance(actual, DictType):
             return DictType(
-                match_variables(formal.key, actual.key, bound),
-                match_variables(formal.value, actual.value, bound),
+                match_variables(formal.key, actual.key, bound, fulfils),
+                match_variables(formal.value, actual.value, bound, fulfils),
             )
         case FutureType() if isinstance(actual, FutureType):
-            return FutureType(match_variables(formal.element, actual.element, bound))
+            return FutureType(match_variables(formal.element, actual.element, bound, fulfils))
         case OptionalType():
             if isinstance(actual, OptionalType):
-                return OptionalType(match_variables(formal.element, actual.element, bound))
+                return OptionalType(match_variables(formal.element, actual.element, bound, fulfils))
             if actual != NONE:
-                return make_optional(match_variables(formal.element, actual, bound))
+                return make_optional(match_variables(formal.element, actual, bound, fulfils))
             return actual
         case TupleType() if isinstance(actual, TupleType):
             if len(formal.elements) == len(actual.elements):
                 pairs = zip(formal.elements, actual.elements, strict=True)
-                return TupleType.of(match_variables(f, a, bound) for f, a in pairs)
+                return TupleType.of(match_variables(f, a, bound, fulfils) for f, a in pairs)
     shown = "a dict" if isinstance(formal, DictType) else message_text(formal)
     raise VarMismatch(f"Cannot match {shown} to {message_text(actual)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute
@@ -139,12 +139,21 @@ def admits_none(type: Attribute) -> bool:
     return type in (NONE, ANY) or NONE in members_of(type)
 
 
-def _is_tuple_subtype(sub: TupleType, sup: TupleType) -> bool:
+Fulfils: TypeAlias = Callable[[Attribute, InterfaceType], bool]
+"""Whether the objects of a type have the methods of an interface, of another name than its own."""
+
+
+def nominal(_type: Attribute, _interface: InterfaceType) -> bool:
+    """Who does not know the methods of classes takes only what is said to be of an interface."""
+    return False
+
+
+def _is_tuple_subtype(sub: TupleType, sup: TupleType, fulfils: Fulfils) -> bool:
     """By their parts; NamedTuples of several classes are one type if their fields are the same."""
     if is_named_tuple(sup) and not (is_named_tuple(sub) and sub.fields == sup.fields):
         return False
     return len(sub.elements) == len(sup.elements) and all(
-        is_subtype(a, b) for a, b in zip(sub.elements, sup.elements, strict=True)
+        is_subtype(a, b, fulfils) for a, b in zip(sub.elements, sup.elements, strict=True)
     )
 
 
@@ -162,15 +171,20 @@ def _is_tensor_subtype(sub: TensorType, sup: TensorType) -> bool:
     )
 
 
-def is_subtype(sub: Attribute, sup: Attribute) -> bool:
-    """Whether a value of `sub` may stand where `sup` is asked (nominal types by name only)."""
+def is_subtype(sub: Attribute, sup: Attribute, fulfils: Fulfils = nominal) -> bool:
+    """Whether a value of `sub` may stand where `sup` is asked (nominal types by name only, but for
+    what `fulfils` knows of interfaces)."""
     if sub == sup or sup == ANY:
         return True
     if isinstance(sub, UnionType):
-        return all(is_subtype(member, sup) for member in sub.members)
+        return all(is_subtype(member, sup, fulfils) for member in sub.members)
     match sup:
         case UnionType() | OptionalType():
-            return all(any(is_subtype(s, m) for m in members_of(sup)) for s in members_of(sub))
+            return all(
+                any(is_subtype(s, m, fulfils) for m in members_of(sup)) for s in members_of(sub)
+            )
+        case InterfaceType():
+            return isinstance(sub, ClassType | InterfaceType) and fulfils(sub, sup)
         case NumberType():
             return sub in _NUMBERS
         case AnyListType():
@@ -178,11 +192,11 @@ def is_subtype(sub: Attribute, sup: Attribute) -> bool:
         case AnyTupleType():
             return isinstance(sub, TupleType)
         case TupleType():
-            return isinstance(sub, TupleType) and _is_tuple_subtype(sub, sup)
+            return isinstance(sub, TupleType) and _is_tuple_subtype(sub, sup, fulfils)
         case TensorType():
             return isinstance(sub, TensorType) and _is_tensor_subtype(sub, sup)
         case FutureType():
-            return isinstance(sub, FutureType) and is_subtype(sub.element, sup.element)
+            return isinstance(sub, FutureType) and is_subtype(sub.element, sup.element, fulfils)
         case ListType():
             return (
                 isinstance(sub, ListType)
@@ -193,43 +207,49 @@ def is_subtype(sub: Attribute, sup: Attribute) -> bool:
 
 
 def unify(
-    a: Attribute, b: Attribute, *, to_union: bool = False, hint: Attribute | None = None
+    a: Attribute,
+    b: Attribute,
+    *,
+    to_union: bool = False,
+    hint: Attribute | None = None,
+    fulfils: Fulfils = nominal,
 ) -> Attribute | None:
     """The type that values of `a` and `b` share after a join, or None if there is none."""
-    if is_subtype(a, b):
+    if is_subtype(a, b, fulfils):
         return b
-    if is_subtype(b, a):
+    if is_subtype(b, a, fulfils):
         return a
-    if hint is not None and is_subtype(a, hint) and is_subtype(b, hint):
+    if hint is not None and is_subtype(a, hint, fulfils) and is_subtype(b, hint, fulfils):
         return hint
     if isinstance(a, TensorType) and isinstance(b, TensorType):
         return TENSOR
     if NONE in (a, b):
         return make_optional(a if b == NONE else b)
     if isinstance(a, OptionalType) != isinstance(b, OptionalType):
-        inner = unify(without_none(a), without_none(b))
+        inner = unify(without_none(a), without_none(b), fulfils=fulfils)
         if inner is not None:
             return make_optional(inner)
     found: Attribute | None = None
     match a, b:
         case TupleType(), TupleType() if len(a.elements) == len(b.elements):
-            parts = [unify(x, y) for x, y in zip(a.elements, b.elements, strict=True)]
+            pairs = zip(a.elements, b.elements, strict=True)
+            parts = [unify(x, y, fulfils=fulfils) for x, y in pairs]
             present = [p for p in parts if p is not None]
             if len(present) == len(parts):
                 found = TupleType.of(present)
         case FutureType(), FutureType():
-            inner = unify(a.element, b.element)
+            inner = unify(a.element, b.element, fulfils=fulfils)
             found = FutureType(inner) if inner is not None else None
     if found is None and to_union:
         return make_union([a, b])
     return found
 
 
-def unify_all(types: Sequence[Attribute]) -> Attribute | None:
+def unify_all(types: Sequence[Attribute], fulfils: Fulfils = nominal) -> Attribute | None:
     """`unify` over a non-empty sequence."""
     found: Attribute | None = types[0]
     for type in types[1:]:
-        found = unify(found, type) if found is not None else None
+        found = unify(found, type, fulfils=fulfils) if found is not None else None
     return found
 
 

@@ -140,7 +140,7 @@ class Method(Sugared):
 
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         _, matched = em.matched([self.signature], [self.object, *args], kwargs, span)
-        method = {"method": self.name}
+        method = {"method": self.name, "owner": self.object.type}
         node = em.insert("prim::CallMethod", matched.inputs, matched.returns, span, **method)
         return Simple(node.output)
 

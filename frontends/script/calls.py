@@ -301,7 +301,7 @@ class Calls(Subscripts):
     def coerce(self, value: Value, type: Attribute, span: Span) -> Value:
         """`value` as the annotated `type`, by the conversions that annotations allow."""
         value = self.converted(value, type, span)
-        if not typing.is_subtype(value.type, type):
+        if not self.is_subtype(value.type, type):
             raise self.error(
                 f"expected an expression of type {message_text(type)} but found "
                 f"{message_text(value.type)}",

@@ -24,7 +24,7 @@ from tensorscript.dialects.ts.types import (
 
 from . import draft
 from .callables import Form, method_call
-from .draft import Block, Node, Value, Variable
+from .draft import Block, Node, Value
 from .emission import Emission
 from .scope import Frame
 from .values import Simple, Sugared
@@ -62,23 +62,9 @@ def _of_variables(known: Refinements) -> Refinements:
 
 
 def _union(a: Refinements, b: Refinements) -> Refinements:
-    return {**a, **{name: type for name, type in b.items() if name not in a}}
-
-
-def _intersection(a: Refinements, b: Refinements) -> Refinements:
-    out: dict[str, Attribute] = {}
-    for name in a:
-        joined = typing.unify(a[name], b[name]) if name in b else None
-        if joined is not None:
-            out[name] = joined
-    return out
-
-
-def _combined(left: Condition, right: Condition, is_or: bool) -> tuple[Refinements, Refinements]:
-    """What holds where `left and right` (or `left or right`) is true, and where it is false."""
-    if is_or:
-        return _intersection(left.true, right.true), _union(left.false, right.false)
-    return _union(left.true, right.true), _intersection(left.false, right.false)
+    """What two conditions prove together; of what they disagree on, as in TorchScript, nothing."""
+    both = {**a, **b}
+    return {n: type for n, type in both.items() if type == a.get(n, type) == b.get(n, type)}
 
 
 def _none_state(value: Value) -> bool | None:
@@ -175,7 +161,7 @@ class Conditions(Emission):
         if left.static is not None:
             self.refine(known, span)
             found = self.condition(right)
-            true, false = _combined(left, found, is_or)
+            true, false = self._combined(left, found, is_or)
             return replace(found, true=true, false=false)
         seen: list[Condition] = []
         writes = self.writes
@@ -192,8 +178,24 @@ class Conditions(Emission):
         if self.writes != writes:
             left = replace(left, true=_of_variables(left.true), false=_of_variables(left.false))
         static = second.static if second.static is not None and second.static == is_or else None
-        true, false = _combined(left, second, is_or)
+        true, false = self._combined(left, second, is_or)
         return Condition(value, true, false, static)
+
+    def _combined(
+        self, left: Condition, right: Condition, is_or: bool
+    ) -> tuple[Refinements, Refinements]:
+        """What holds where `left and right` (or `left or right`) is true, and where it is false."""
+        if is_or:
+            return self._intersection(left.true, right.true), _union(left.false, right.false)
+        return _union(left.true, right.true), self._intersection(left.false, right.false)
+
+    def _intersection(self, a: Refinements, b: Refinements) -> Refinements:
+        out: dict[str, Attribute] = {}
+        for name in a:
+            joined = self.unify(a[name], b[name]) if name in b else None
+            if joined is not None:
+                out[name] = joined
+        return out
 
     def identity(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Condition:
         """`is` and `is not`."""
@@ -221,7 +223,7 @@ class Conditions(Emission):
     def is_instance(self, object: ast.expr, classes: ast.expr, span: Span) -> Condition:
         value = self.expr(object)
         wanted = typing.in_union_order(self.class_list(classes))
-        inside, outside = _partition(value.type, wanted)
+        inside, outside = self._partition(value.type, wanted)
         true: dict[str, Attribute] = {}
         false: dict[str, Attribute] = {}
         if (name := self._place(object)) is not None:
@@ -233,6 +235,23 @@ class Conditions(Emission):
             return Condition(None, true, false, not outside)
         result = self.insert("prim::isinstance", [value], [BOOL], span, classes=wanted).output
         return Condition(result, true, false)
+
+    def _partition(
+        self, type: Attribute, wanted: list[Attribute]
+    ) -> tuple[list[Attribute], list[Attribute]]:
+        """The alternatives of `type` that are instances of `wanted`, and those that are not."""
+        inside: list[Attribute] = []
+        outside: list[Attribute] = []
+        for member in typing.members_of(type):
+            if member == ANY:
+                inside += wanted
+                outside.append(member)
+            elif any(self.is_subtype(member, w) for w in wanted):
+                inside.append(member)
+            else:
+                inside += [w for w in wanted if self.is_subtype(w, member)]
+                outside.append(member)
+        return inside, outside
 
     def _place(self, node: ast.expr) -> str | None:
         """The variable or attribute of which a condition proves something."""
@@ -303,9 +322,9 @@ class Conditions(Emission):
                 block.outputs.append(make())
             frames.append(frame)
         variables = node.attributes["variables"] = _refined(frames)
-        self.frame.stored.update((v.name, None) for v in variables)
+        self.frame.stored.update(dict.fromkeys(variables))
         a, b = (block.outputs[0].type for block in node.blocks)
-        joined = typing.unify(a, b)
+        joined = self.unify(a, b)
         if joined is None:
             raise self.error(
                 f"if-expression's true branch has type {message_text(a)} but false branch "
@@ -332,30 +351,7 @@ class Conditions(Emission):
         raise NotImplementedError
 
 
-def _refined(frames: list[Frame]) -> list[Variable]:
+def _refined(frames: list[Frame]) -> list[str]:
     """Variables refined in a branch of an expression; they are joined again behind it."""
-    out: list[Variable] = []
-    for name in sorted({n for f in frames for n in f.stored}):
-        a, b = (f.lookup(name) for f in frames)
-        if isinstance(a, Attribute) and isinstance(b, Attribute):
-            joined = typing.unify(a, b, to_union=True)
-            assert joined is not None
-            out.append(Variable(name, (a, b), joined))
-    return out
-
-
-def _partition(type: Attribute, wanted: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
-    """The alternatives of `type` that are instances of `wanted`, and those that are not."""
-    inside: list[Attribute] = []
-    outside: list[Attribute] = []
-    for member in typing.members_of(type):
-        if member == ANY:
-            inside += wanted
-            outside.append(member)
-        elif any(typing.is_subtype(member, w) for w in wanted):
-            inside.append(member)
-        else:
-            narrower = [w for w in wanted if typing.is_subtype(w, member)]
-            inside += narrower
-            outside.append(member)
-    return inside, outside
+    names = sorted({n for f in frames for n in f.stored})
+    return [n for n in names if all(isinstance(f.lookup(n), Attribute) for f in frames)]

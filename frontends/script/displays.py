@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     ANY,
@@ -45,8 +44,8 @@ class Displays(Conditions):
             if found is None and made.node is not None:
                 made.node.attributes["empty_literal"] = True
             return self._annotated(made, hint, span) if isinstance(hint, UnionType) else made
-        wanted = fitting_list(hint, [v.type for v in values], span)
-        made = self.make_list(wanted.element if wanted else _element(values), values, span)
+        wanted = fitting_list(hint, [v.type for v in values], span, self.fulfils)
+        made = self.make_list(wanted.element if wanted else self._element(values), values, span)
         return self._annotated(made, hint, span)
 
     def _annotated(self, value: Value, hint: Attribute | None, span: Span) -> Value:
@@ -82,15 +81,24 @@ class Displays(Conditions):
         if not inputs:
             made = empty_candidate(hint, DictType, span) or DictType(STRING, TENSOR)
         else:
-            key, value = self._dict_keys(inputs[::2], span), _element(inputs[1::2])
-            made = fitting_dict(hint, key, value, span) or make_dict(key, value)
+            key, value = self._dict_keys(inputs[::2], span), self._element(inputs[1::2])
+            made = fitting_dict(hint, key, value, span, self.fulfils) or make_dict(key, value)
         display = self.insert("prim::DictConstruct", inputs, [made], span).output
         return self._annotated(display, hint, span)
+
+    def _element(self, values: list[Value]) -> Attribute:
+        """The type of the elements of a display that no annotation tells."""
+        found: Attribute = values[0].type
+        for value in values[1:]:
+            joined = self.unify(found, value.type, to_union=True)
+            assert joined is not None
+            found = joined
+        return TENSOR if isinstance(found, TensorType) else found
 
     def _dict_keys(self, keys: list[Value], span: Span) -> Attribute:
         first = keys[0].type
         for key in keys:
-            if not typing.is_subtype(key.type, first):
+            if not self.is_subtype(key.type, first):
                 raise self.error(
                     "Dict keys must contain only a single type. Expected: "
                     f"{message_text(first)} but found {message_text(key.type)} "
@@ -128,7 +136,9 @@ class Displays(Conditions):
 
         def append() -> None:
             out = self.expr(element, None if known[0] == ANY else known[0])
-            wanted = None if is_empty_literal(out) else fitting_list(hint, [out.type], span)
+            wanted = None
+            if not is_empty_literal(out):
+                wanted = fitting_list(hint, [out.type], span, self.fulfils)
             if known[0] is None:
                 plain = TENSOR if isinstance(out.type, TensorType) else out.type
                 known[0] = found = wanted.element if wanted else plain
@@ -191,9 +201,10 @@ class Displays(Conditions):
             pair = self.expr(key), self.expr(value)
             types = [v.type for v in pair]
             if fixed is not None:
-                check_pair(fixed, types[0], types[1], span)
+                check_pair(fixed, types[0], types[1], span, self.fulfils)
             else:
-                made.type = fitting_dict(hint, types[0], types[1], span) or make_dict(*types)
+                fitting = fitting_dict(hint, types[0], types[1], span, self.fulfils)
+                made.type = fitting or make_dict(*types)
             self.builtin("aten::_set_item", [made, *pair], span)
 
         self._collect(iterable, target, add, tests, span)
@@ -239,13 +250,3 @@ def _format_spec(field: ast.FormattedValue) -> str:
     assert isinstance(field.format_spec, ast.JoinedStr)
     parts = field.format_spec.values
     return ":" + "".join(str(p.value) for p in parts if isinstance(p, ast.Constant))
-
-
-def _element(values: list[Value]) -> Attribute:
-    """The type of the elements of a display that no annotation tells."""
-    found: Attribute = values[0].type
-    for value in values[1:]:
-        joined = typing.unify(found, value.type, to_union=True)
-        assert joined is not None
-        found = joined
-    return TENSOR if isinstance(found, TensorType) else found

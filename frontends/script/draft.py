@@ -22,6 +22,7 @@ from tensorscript.base.schema import Schema
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
 from tensorscript.dialects.ts.types import BOOL, INT
+from tensorscript.dialects.ts.typing import Fulfils, nominal
 
 LOAD: Final = "prim::Load"
 STORE: Final = "prim::Store"
@@ -113,19 +114,15 @@ class Block:
 
 
 @dataclass
-class Variable:
-    """A variable that an if or a loop hands on: its type in each branch and behind the node."""
-
-    name: str
-    types: tuple[Attribute, Attribute]
-    joined: Attribute
-
-
-@dataclass
 class Draft:
-    """One function being compiled."""
+    """One function being compiled.
+
+    Attributes:
+        fulfils: which objects may stand for an interface.
+    """
 
     block: Block = field(default_factory=Block)
+    fulfils: Fulfils = nominal
     constants: dict[tuple[type, object, Attribute], Value] = field(default_factory=dict)
 
     def constant(self, value: object, type: Attribute, span: Span | None = None) -> Value:

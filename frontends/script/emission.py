@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError
 from tensorscript.base.schema import operator_names, overloads
 from tensorscript.base.source import Span
+from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -61,7 +62,7 @@ class Emission:
 
     def __init__(self, text: Text) -> None:
         self.text = text
-        self.draft = Draft()
+        self.draft = Draft(fulfils=self.fulfils)
         self.frame = Frame(self.draft.block)
         self.block = self.draft.block
         self.refines_attributes = False
@@ -118,6 +119,25 @@ class Emission:
         self, value: object, span: Span | None = None, type: Attribute | None = None
     ) -> Value:
         return self.draft.constant(value, constant_type(value, type), span)
+
+    def is_subtype(self, sub: Attribute, sup: Attribute) -> bool:
+        """Whether a value of `sub` may stand where `sup` is asked."""
+        return typing.is_subtype(sub, sup, self.fulfils)
+
+    def unify(
+        self,
+        a: Attribute,
+        b: Attribute,
+        *,
+        to_union: bool = False,
+        hint: Attribute | None = None,
+    ) -> Attribute | None:
+        """The type that values of `a` and `b` share after a join, or None if there is none."""
+        return typing.unify(a, b, to_union=to_union, hint=hint, fulfils=self.fulfils)
+
+    def fulfils(self, type: Attribute, wanted: InterfaceType) -> bool:
+        """Whether objects of a class, or of another interface, have the methods of this one."""
+        return self.unlike_interface(type, wanted, self.latest) is None
 
     def cast(self, value: Value, type: Attribute, span: Span | None) -> Value:
         """`value` seen as `type`, which the compiler has proved."""
@@ -257,10 +277,6 @@ class Emission:
         self, label: str, value: Value, wanted: InterfaceType, span: Span | None
     ) -> None:
         """Refuse an object, called `label`, whose class does not fulfil an interface."""
-        raise NotImplementedError
-
-    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
-        """An object as a value of an interface if its class fulfils it, else as it is."""
         raise NotImplementedError
 
     def unlike_interface(

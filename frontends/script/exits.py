@@ -141,8 +141,11 @@ class _Lowering:
         for a, b in zip(left, right, strict=True):
             node.blocks[0].outputs.append(a)
             node.blocks[1].outputs.append(b)
-            node.add_output(unify(a.type, b.type, to_union=True) or a.type)
+            node.add_output(self._joined(a.type, b.type))
         return node.outputs[start:]
+
+    def _joined(self, a: Attribute, b: Attribute) -> Attribute:
+        return unify(a, b, to_union=True, fulfils=self.graph.fulfils) or a
 
     def _if(self, node: Node) -> _Exit:
         return self._merge(node, self.block(node.blocks[0]), self.block(node.blocks[1]))

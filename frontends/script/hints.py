@@ -16,7 +16,6 @@ from tensorscript.dialects.ts.types import (
     ANY,
     ANY_LIST,
     DictType,
-    InterfaceType,
     ListType,
     UnionType,
 )
@@ -69,7 +68,10 @@ def empty_candidate(
 
 
 def fitting_list(
-    hint: Attribute | None, elements: Sequence[Attribute], span: Span | None
+    hint: Attribute | None,
+    elements: Sequence[Attribute],
+    span: Span | None,
+    fulfils: typing.Fulfils,
 ) -> ListType | None:
     """The list type that an annotation wants of these elements; None if it says nothing.
 
@@ -78,7 +80,7 @@ def fitting_list(
     """
     found = candidates(hint, ListType, span)
     for each in found:
-        if all(_fits(element, each.element) for element in elements):
+        if all(typing.is_subtype(element, each.element, fulfils) for element in elements):
             return each
     if not found:
         return None
@@ -98,7 +100,11 @@ def fitting_list(
 
 
 def fitting_dict(
-    hint: Attribute | None, key: Attribute, value: Attribute, span: Span | None
+    hint: Attribute | None,
+    key: Attribute,
+    value: Attribute,
+    span: Span | None,
+    fulfils: typing.Fulfils,
 ) -> DictType | None:
     """The dict type that an annotation wants of a display; None if it says nothing.
 
@@ -107,7 +113,7 @@ def fitting_dict(
     """
     found = candidates(hint, DictType, span)
     for each in found:
-        if _fits(key, each.key) and _fits(value, each.value):
+        if typing.is_subtype(key, each.key) and typing.is_subtype(value, each.value, fulfils):
             return each
     if not found:
         return None
@@ -118,7 +124,7 @@ def fitting_dict(
         # The texts differ as TorchScript's do.
         about, have = (
             (f"`{shown}`, but the type of values", value)
-            if _fits(key, wanted.key)
+            if typing.is_subtype(key, wanted.key)
             else (f"{shown}but the type of keys", key)
         )
         raise CompileError(
@@ -177,20 +183,21 @@ def constructed_dict(
     return None if isinstance(source, ast.Dict) else empty_candidate(inner, DictType, span)
 
 
-def check_pair(wanted: DictType, key: Attribute, value: Attribute, span: Span | None) -> None:
+def check_pair(
+    wanted: DictType,
+    key: Attribute,
+    value: Attribute,
+    span: Span | None,
+    fulfils: typing.Fulfils,
+) -> None:
     """Refuse a key or value that a dict of the annotated type does not take."""
     for what, have, want in (("key", key, wanted.key), ("value", value, wanted.value)):
-        if not _fits(have, want):
+        if not typing.is_subtype(have, want, fulfils):
             raise CompileError(
                 f"Dict type annotation `{message_text(wanted)}` did not match the type of "
                 f"an actual {what} type `{message_text(have)}`",
                 span,
             )
-
-
-def _fits(have: Attribute, wanted: Attribute) -> bool:
-    # Whether a class fulfils an interface is asked where the value is stored.
-    return isinstance(wanted, InterfaceType) or typing.is_subtype(have, wanted)
 
 
 def _listed(found: Sequence[Attribute]) -> str:

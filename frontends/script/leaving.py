@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import ANY, NONE, TENSOR, ClassType, TensorType
 
@@ -51,7 +50,7 @@ class Leaving(Stores):
         if declared is not None:
             if not (isinstance(declared, TensorType) and value.type == NONE):
                 value = convert(self, value, declared, True, span)
-            if not typing.is_subtype(value.type, declared):
+            if not self.is_subtype(value.type, declared):
                 raise self.error(
                     f"Return value was annotated as having type {message_text(declared)} "
                     f"but is actually of type {message_text(value.type)}",
@@ -60,7 +59,7 @@ class Leaving(Stores):
             self.merged_return = declared
         else:
             before = self.merged_return or value.type
-            merged = typing.unify(before, value.type)
+            merged = self.unify(before, value.type)
             if merged is None:
                 raise self.error(
                     "Previous return statement returned a value of type "

@@ -15,6 +15,7 @@ from xdsl.ir import Block as OpBlock
 from tensorscript.dialects.ts import ops
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.locations import location, put_in_scope
+from tensorscript.dialects.ts.types import InterfaceType, UnionType
 
 from . import draft
 from .draft import Block, Draft, Node, Value
@@ -48,6 +49,13 @@ def _call(node: Node, inputs: _Inputs) -> Operation:
     return ops.CallOp(_text(node, "callee"), inputs, _type(node))
 
 
+def _call_method(node: Node, inputs: _Inputs) -> Operation:
+    owner = node.attributes.get("owner")
+    is_any_of = isinstance(inputs[0].type, UnionType)
+    interface = owner if isinstance(owner, InterfaceType) and is_any_of else None
+    return ops.CallMethodOp(_text(node, "method"), inputs, _type(node), interface)
+
+
 def _python(node: Node, inputs: _Inputs) -> Operation:
     return ops.PythonOp.create(
         operands=list(inputs),
@@ -74,7 +82,7 @@ _BUILDERS: dict[str, _Build] = {
     "prim::CreateObject": lambda n, _: ops.CreateObjectOp(_type(n)),
     "prim::Uninitialized": lambda n, _: ops.UninitializedOp(_type(n)),
     "prim::CallFunction": _call,
-    "prim::CallMethod": lambda n, v: ops.CallMethodOp(_text(n, "method"), v, _type(n)),
+    "prim::CallMethod": _call_method,
     "prim::Print": lambda _, v: ops.PrintOp(v),
     "prim::RaiseException": lambda _, v: ops.RaiseOp(v[0], v[1]),
     "prim::fork": lambda n, v: ops.ForkOp(_text(n, "callee"), v, _type(n)),

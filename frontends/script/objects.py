@@ -231,11 +231,6 @@ class Objects(Statements):
 
     # Interfaces
 
-    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value:
-        """An object as a value of an interface if its class fulfils it, else as it is."""
-        fulfils = self.unlike_interface(value.type, wanted, span) is None
-        return self.cast(value, wanted, span) if fulfils else value
-
     def unlike_interface(
         self, type: Attribute, wanted: InterfaceType, span: Span | None
     ) -> str | None:
@@ -274,7 +269,7 @@ class Objects(Statements):
         if wanted is None:
             wanted = self._new_attribute(info, name, value, span)
         value = convert(self, value, wanted, False, span)
-        if not typing.is_subtype(value.type, wanted):
+        if not self.is_subtype(value.type, wanted):
             raise self.error(
                 "Wrong type for attribute assignment. Expected "
                 f"{message_text(wanted)} but got {message_text(value.type)}",

@@ -62,7 +62,9 @@ class Writer(Protocol):
 
     def unpack_tuple(self, value: Value, span: Span | None) -> list[Value]: ...
 
-    def as_interface(self, value: Value, wanted: InterfaceType, span: Span | None) -> Value: ...
+    def is_subtype(self, sub: Attribute, sup: Attribute) -> bool: ...
+
+    def fulfils(self, type: Attribute, wanted: InterfaceType) -> bool: ...
 
     def unlike_interface(
         self, type: Attribute, wanted: InterfaceType, span: Span | None
@@ -109,14 +111,14 @@ _FROM_NUMBER: dict[Attribute, str] = {
 _FROM_BOOL: dict[Attribute, str] = {FLOAT: "aten::Float", INT: "aten::Int", NUMBER: "aten::Int"}
 
 
-def _converts_to_list(actual: Attribute, wanted: Attribute) -> bool:
+def _converts_to_list(em: Writer, actual: Attribute, wanted: Attribute) -> bool:
     wanted = typing.without_none(wanted)
     if not isinstance(wanted, ListType):
         return False
-    if typing.is_subtype(actual, wanted):
+    if em.is_subtype(actual, wanted):
         return True
     return isinstance(actual, TupleType) and all(
-        typing.is_subtype(t, wanted.element) for t in actual.elements
+        em.is_subtype(t, wanted.element) for t in actual.elements
     )
 
 
@@ -124,33 +126,18 @@ def _convert_tuple(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
     assert isinstance(value.type, TupleType)
-    if _converts_to_list(value.type, wanted):
+    if _converts_to_list(em, value.type, wanted):
         inner = typing.without_none(wanted)
         assert isinstance(inner, ListType)
         return em.make_list(inner.element, em.unpack_tuple(value, span), span)
     if (
         isinstance(wanted, TupleType)
-        and not typing.is_subtype(value.type, wanted)
+        and not em.is_subtype(value.type, wanted)
         and len(wanted.elements) == len(value.type.elements)
     ):
         parts = em.unpack_tuple(value, span)
         pairs = zip(parts, wanted.elements, strict=True)
         return em.make_tuple([convert(em, v, t, conversions, span) for v, t in pairs], span)
-    return value
-
-
-def to_interfaces(em: Writer, value: Value, wanted: Attribute, span: Span | None) -> Value:
-    """`value` brought towards `wanted` where that asks for an interface, and nowhere else."""
-    if typing.is_subtype(value.type, wanted):
-        return value
-    match wanted, value.type:
-        case InterfaceType(), ClassType() | InterfaceType():
-            return em.as_interface(value, wanted, span)
-        case OptionalType(element=element), _ if not isinstance(value.type, OptionalType):
-            return to_interfaces(em, value, element, span)
-        case TupleType(elements=asked), TupleType(elements=given) if len(asked) == len(given):
-            pairs = zip(em.unpack_tuple(value, span), asked, strict=True)
-            return em.make_tuple([to_interfaces(em, v, t, span) for v, t in pairs], span)
     return value
 
 
@@ -163,9 +150,6 @@ def convert(
     em: Writer, value: Value, wanted: Attribute, conversions: bool, span: Span | None
 ) -> Value:
     """`value` brought towards `wanted`; whether it got there is for the caller to check."""
-    is_object = isinstance(value.type, ClassType | InterfaceType) and value.type != wanted
-    if isinstance(wanted, InterfaceType) and is_object:
-        return em.as_interface(value, wanted, span)
     is_present = value.type != NONE and not isinstance(value.type, OptionalType)
     if isinstance(wanted, OptionalType) and is_present:
         return convert(em, value, wanted.element, conversions, span)
@@ -309,7 +293,9 @@ class _Attempt:
         if isinstance(formal.type.element, VarType):
             return False
         actual = self.args[self.taken].type
-        return not isinstance(actual, ListType) and not _converts_to_list(actual, formal.type)
+        if isinstance(actual, ListType):
+            return False
+        return not _converts_to_list(self.em, actual, formal.type)
 
     def _collect(self, formal: Formal) -> Value:
         assert isinstance(formal.type, ListType)
@@ -328,14 +314,16 @@ class _Attempt:
         ):
             value = self.em.make_list(value.type, [value] * formal.size, self.span)
         try:
-            wanted = type_variables.match_variables(formal.type, value.type, self.bound)
+            wanted = type_variables.match_variables(
+                formal.type, value.type, self.bound, self.em.fulfils
+            )
         except type_variables.VarMismatch as reason:
             raise _Refused(
                 f"Could not match type {message_text(value.type)} to "
                 f"{message_text(formal.type)} in argument '{formal.name}': {reason}.\n"
             ) from None
         value = convert(self.em, value, wanted, self.conversions, self.span)
-        if not is_compatible(value.type, wanted):
+        if not is_compatible(value.type, wanted, self.em.fulfils):
             text = _mismatch(formal, value.type)
             if isinstance(wanted, InterfaceType) and isinstance(value.type, ClassType):
                 text += self.em.unlike_interface(value.type, wanted, self.span) or ""
@@ -343,9 +331,11 @@ class _Attempt:
         return value
 
 
-def is_compatible(actual: Attribute, wanted: Attribute) -> bool:
+def is_compatible(
+    actual: Attribute, wanted: Attribute, fulfils: typing.Fulfils = typing.nominal
+) -> bool:
     """Subtyping, with the schema words for any enum and any class."""
-    if typing.is_subtype(actual, wanted):
+    if typing.is_subtype(actual, wanted, fulfils):
         return True
     for name in typing.OPEN_NOMINAL:
         if name == wanted:

@@ -5,6 +5,9 @@
 The emitter leaves on every If and Loop the list of variables assigned inside (`variables`), on a
 Loop a second block with the condition, which is copied before the loop, behind its body, and to
 every `continue`.
+
+What is handed on has the type of what was stored, and not that which the variable is declared to
+have: of an interface's variable the class of the object, if there is but one.
 """
 
 from __future__ import annotations
@@ -12,10 +15,23 @@ from __future__ import annotations
 from collections import ChainMap
 from dataclasses import dataclass
 
-from . import draft
-from .draft import Block, Draft, Node, Value, Variable
+from xdsl.ir import Attribute
 
-Environment = ChainMap[str, Value]
+from tensorscript.dialects.ts.typing import unify
+
+from . import draft
+from .draft import Block, Draft, Node, Value
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a variable holds, and as what it was stored."""
+
+    value: Value
+    type: Attribute
+
+
+Environment = ChainMap[str, _Stored]
 
 
 @dataclass
@@ -26,7 +42,7 @@ class _Loop:
     header: Block
 
 
-def _variables(node: Node) -> list[Variable]:
+def _variables(node: Node) -> list[str]:
     found = node.attributes.pop("variables", [])
     assert isinstance(found, list)
     return found
@@ -43,12 +59,13 @@ class _Eraser:
     def walk(self, nodes: list[Node], env: Environment, loop: _Loop | None) -> list[Node]:
         out: list[Node] = []
         for node in nodes:
-            node.inputs = [self._of(v) for v in node.inputs]
+            given = node.inputs
+            node.inputs = [self._of(v) for v in given]
             match node.kind:
                 case draft.LOAD:
-                    self.values[node.output] = env[str(node.attributes["name"])]
+                    self.values[node.output] = env[str(node.attributes["name"])].value
                 case draft.STORE:
-                    env[str(node.attributes["name"])] = node.inputs[0]
+                    env[str(node.attributes["name"])] = _Stored(node.inputs[0], given[0].type)
                 case draft.IF:
                     self._if(node, env, loop)
                     out.append(node)
@@ -65,14 +82,20 @@ class _Eraser:
 
     def _if(self, node: Node, env: Environment, loop: _Loop | None) -> None:
         variables = _variables(node)
+        ends: list[Environment] = []
         for block in node.blocks:
-            inner = env.new_child()
+            ends.append(inner := env.new_child())
             block.nodes = self.walk(block.nodes, inner, loop)
             block.outputs = [self._of(v) for v in block.outputs]
-            for variable in variables:
-                block.outputs.append(inner[variable.name])
-        for variable in variables:
-            env[variable.name] = node.add_output(variable.joined, variable.name)
+            block.outputs += [inner[name].value for name in variables]
+        for name in variables:
+            joined = self._joined(*(end[name].type for end in ends))
+            env[name] = _Stored(node.add_output(joined, name), joined)
+
+    def _joined(self, a: Attribute, b: Attribute) -> Attribute:
+        found = unify(a, b, to_union=True, fulfils=self.graph.fulfils)
+        assert found is not None
+        return found
 
     def _condition(self, header: Block, env: Environment, out: list[Node]) -> Value:
         """A copy of the loop's condition, evaluated here."""
@@ -88,15 +111,17 @@ class _Eraser:
         node.blocks = [body]
         node.inputs.append(self._condition(header, env, out))
         inner = env.new_child()
-        names = [v.name for v in variables]
-        for variable in variables:
-            node.inputs.append(env[variable.name])
-            inner[variable.name] = body.add_param(variable.joined, variable.name)
-        body.nodes = self.walk(body.nodes, inner, _Loop(names, header))
+        for name in variables:
+            held = env[name]
+            node.inputs.append(held.value)
+            inner[name] = _Stored(body.add_param(held.type, name), held.type)
+        body.nodes = self.walk(body.nodes, inner, _Loop(variables, header))
         condition = self._condition(header, inner, body.nodes)
-        body.outputs = [condition, *(inner[name] for name in names)]
-        for variable in variables:
-            env[variable.name] = node.add_output(variable.joined, variable.name)
+        body.outputs = [condition, *(inner[name].value for name in variables)]
+        for param, name in zip(body.params[1:], variables, strict=True):
+            # What holds from the second iteration on is known only now.
+            param.type = self._joined(env[name].type, inner[name].type)
+            env[name] = _Stored(node.add_output(param.type, name), param.type)
         out.append(node)
 
     def _leave(self, node: Node, env: Environment, loop: _Loop | None, out: list[Node]) -> None:
@@ -105,7 +130,7 @@ class _Eraser:
             condition = self.graph.false()
         else:
             condition = self._condition(loop.header, env, out)
-        values = [condition, *(env[name] for name in loop.names)]
+        values = [condition, *(env[name].value for name in loop.names)]
         out.append(Node(draft.LEAVE_LOOP, values, (), node.span))
 
 

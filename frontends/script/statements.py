@@ -10,14 +10,13 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, UnsupportedNodeError
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import INT, NONE
 
 from . import draft
 from .callables import Closure
 from .conditions import Condition
-from .draft import Node, Value, Variable
+from .draft import Node, Value
 from .leaving import Leaving
 from .scope import Frame
 from .source import Text
@@ -127,9 +126,9 @@ class Statements(Leaving):
 
     def _joined(
         self, node: Node, frames: list[Frame], exits: list[bool], span: Span | None
-    ) -> list[Variable]:
+    ) -> list[str]:
         """The variables that the branches hand on."""
-        out: list[Variable] = []
+        out: list[str] = []
         if all(exits):
             return out
         names = {n for f in frames for n in (*f.stored, *f.sugared, *f.errors)}
@@ -165,7 +164,7 @@ class Statements(Leaving):
         types: list[Attribute | None],
         node: Node,
         span: Span | None,
-        out: list[Variable],
+        out: list[str],
     ) -> None:
         for at, block in enumerate(node.blocks):
             other = types[1 - at]
@@ -177,7 +176,7 @@ class Statements(Leaving):
         assert a is not None and b is not None
         outer = self.frame.lookup(name)
         hint = outer if isinstance(outer, Attribute) else None
-        joined = typing.unify(a, b, hint=hint)
+        joined = self.unify(a, b, hint=hint)
         if joined is None:
             message = (
                 f"Type mismatch: {name} is set to type {message_text(a)} in the true branch "
@@ -188,7 +187,7 @@ class Statements(Leaving):
             self._unusable(name, message, span)
             return
         self.frame.define(name, joined)
-        out.append(Variable(name, (a, b), joined))
+        out.append(name)
 
     # Loops
 
@@ -255,11 +254,10 @@ class Statements(Leaving):
         with self.inside(inner) as frame:
             body(index)
         self.in_loop, self.in_unrolled = before
-        variables: list[Variable] = []
+        variables: list[str] = []
         for name in sorted(frame.stored) if leaks else ():
-            outer, type = self.frame.lookup(name), frame.types.get(name)
-            if isinstance(outer, Attribute):
-                variables.append(Variable(name, (outer, type or outer), outer))
+            if isinstance(outer := self.frame.lookup(name), Attribute):
+                variables.append(name)
                 self.frame.define(name, outer)
         node.attributes["variables"] = variables
 

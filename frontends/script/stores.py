@@ -8,7 +8,6 @@ from dataclasses import replace
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
-from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -28,7 +27,7 @@ from .callables import method_call
 from .calls import Calls
 from .draft import Value
 from .expressions import BINARY
-from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal, to_interfaces
+from .schema_match import EMPTY_LIST_HINT, convert, is_empty_literal
 from .subscripts import indices_of
 from .values import ModuleObject, Parts, Simple, Sugared
 
@@ -150,14 +149,12 @@ class Stores(Calls):
         if declared is not None:
             if is_empty_literal(simple):
                 simple = convert(self, simple, declared, False, span)
-            reached = to_interfaces(self, simple, declared, span)
-            if not typing.is_subtype(reached.type, declared):
+            if not self.is_subtype(simple.type, declared):
                 raise self.error(
                     f"Variable '{name}' is annotated with type {message_text(declared)} but "
                     f"is being assigned to a value of type {message_text(simple.type)}",
                     span,
                 )
-            simple = reached
         if self.frame.holds:
             simple.name = simple.name or name
             self.frame.define_sugared(name, Simple(simple))
@@ -166,7 +163,7 @@ class Stores(Calls):
 
     def _reassigned(self, name: str, value: Value, outer: Attribute, span: Span) -> Value:
         value = convert(self, value, outer, True, span)
-        if typing.is_subtype(value.type, outer):
+        if self.is_subtype(value.type, outer):
             return value
         text = (
             f"Variable '{name}' previously had type {message_text(outer)} but is now being "

@@ -28,15 +28,17 @@ def inline_calls(
     function: FuncOp,
     functions: Mapping[str, FuncOp],
     class_of: Callable[[SSAValue], str] = declared_class,
+    is_deep: bool = True,
 ) -> FuncOp:
     """A copy of `function` without calls.
 
     Args:
         functions: the functions of its module by name.
         class_of: the class of the object that a method is called on, "" if that is not known.
+        is_deep: calls in what was called are inlined, too; else `functions` have none that could.
     """
     copy = function.clone()
-    inline_in_place(copy, functions, class_of)
+    inline_in_place(copy, functions, class_of, is_deep)
     return copy
 
 
@@ -44,9 +46,11 @@ def inline_in_place(
     function: FuncOp,
     functions: Mapping[str, FuncOp],
     class_of: Callable[[SSAValue], str] = declared_class,
+    is_deep: bool = True,
 ) -> None:
     """As `inline_calls`, without a copy."""
-    todo = list(walk_ops(function))
+    # In the order of the program: what one call gives may tell which method the next one means.
+    todo = list(walk_ops(function))[::-1]
     while todo:
         op = todo.pop()
         if not isinstance(op, CallOp | CallMethodOp):
@@ -56,7 +60,8 @@ def inline_in_place(
         else:
             name = f"{class_of(op.arguments[0])}.{op.method.data}"
         if (callee := functions.get(name)) is not None:
-            todo += inline_call(op, callee)
+            made = inline_call(op, callee)
+            todo += made[::-1] if is_deep else ()
 
 
 def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
