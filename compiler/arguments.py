@@ -79,7 +79,11 @@ def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     if is_foreign_tensor(value):
         if value.device.type != "cpu":
             raise GuardError(f"argument {name!r} is on {value.device}; expected a CPU tensor")
-        return storage_of(value)
+        try:
+            return storage_of(value)
+        except TypeError as error:  # PyTorch's own, of layouts and dtypes that NumPy lacks
+            raise GuardError(f"argument {name!r}: {error}") from error
+    value = np.asarray(value)  # native code knows arrays by their type, which a subclass has not
     try:
         dtype = from_numpy(value.dtype)
     except TypeError as error:
@@ -88,6 +92,15 @@ def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
         value = np.array(value, dtype.numpy)
     # Compiled code knows arrays by NumPy's own dtype objects; others may equal them.
     return value if value.dtype is dtype.numpy else value.view(dtype.numpy), dtype
+
+
+def _has_hash(value: object) -> bool:
+    """Whether a specialisation can be looked up by a value; a memoryview says only when asked."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _strides(array: np.ndarray) -> tuple[int, ...] | None:
@@ -198,6 +211,8 @@ class Binder:
             return ConstantSpec(Opaque("a random generator"))
         if isinstance(value, set):
             return ConstantSpec(frozenset(value))  # keys are hashed; `convert` makes it a list
+        if not _has_hash(value):
+            return ConstantSpec(Opaque(f"a value of type {type(value).__name__}"))
         return ConstantSpec(Device(str(value)) if isinstance(value, device) else value)
 
     def _numbers(self, value: list[Any]) -> ListSpec | None:

@@ -102,9 +102,9 @@ def storage_of(tensor: Any) -> tuple[Array, DType]:
     """The array over the memory of a PyTorch tensor on the CPU, and its dtype.
 
     Raises:
-        TypeError: no dtype of ours corresponds.
+        TypeError: no dtype of ours corresponds, or its elements do not lie in memory as such.
     """
-    plain = tensor.detach()
+    plain = tensor.detach().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         bits: Array = plain.view(sys.modules["torch"].uint16).numpy()
         return bits, bfloat16
