@@ -231,7 +231,8 @@ class Binder:
         if any(step % array.itemsize for step in array.strides):
             array = np.ascontiguousarray(array)
         self.out.leaves.append(array)
-        self.out.paths[name] = array
+        is_copy = isinstance(value, np.ndarray) and not np.may_share_memory(array, value)
+        self.out.paths[name] = value if is_copy else array
         self.out.given[name] = value
         return TensorSpec(dtype, array.shape, _strides(array))
 

@@ -7,12 +7,13 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 from __future__ import annotations
 
 import gc
+import pickle
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -119,6 +120,20 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
+        """Itself, as of a Python function; an object that it belongs to is not copied with it.
+
+        Raises:
+            pickle.PickleError: it belongs to an object.
+        """
+        return self if self.program.receiver is None else self.__reduce__()
+
+    def __reduce__(self) -> NoReturn:
+        raise pickle.PickleError(
+            f"{self!r} cannot be pickled: machine code is of one process. Save the script with "
+            "jit.save and compile it where it is loaded, or export it with export_library"
+        )
 
     # -- calling ---------------------------------------------------------------------------------
 
@@ -235,6 +250,9 @@ class CompiledFunction:
 
     def _run(self, found: Specialisation, bound: Bound, values: Sequence[Any]) -> Any:
         own = found.plan
+        for path, _ in own.mutated_inputs:
+            if path in bound.paths and not bound.paths[path].flags.writeable:
+                raise GuardError(f"argument {path!r} is written, and its array is read-only")
         state = bound.state or bind_state(self.program.receiver, own)
         drawn = [] if own.random is None else [DEFAULT_GENERATOR.native_state()]
         try:

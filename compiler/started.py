@@ -14,7 +14,7 @@ code does not answer turns it into the `CompiledFunction` that it stands for.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -80,6 +80,12 @@ class Started:
 
     def __repr__(self) -> str:
         return repr(_whole(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _whole(self).__deepcopy__(memo)
+
+    def __reduce__(self) -> NoReturn:
+        _whole(self).__reduce__()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = tuple(_kind(value) for value in args)
