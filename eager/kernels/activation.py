@@ -224,10 +224,10 @@ def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = Fa
         raise OperatorError("Lower bound should be less than or equal to the upper bound")
     x = compute(self)
     slope: Any = (lower + upper) / 2
-    if training:
-        slope = lower + (upper - lower) * (generator or DEFAULT_GENERATOR).uniform(
-            x.size, True
-        ).reshape(x.shape)
+    if training:  # numbers are drawn for what is not positive alone
+        low, slope = x <= 0, np.ones(x.shape)
+        drawn = (generator or DEFAULT_GENERATOR).uniform(int(low.sum()), True)
+        slope[low] = lower + (upper - lower) * drawn
     return wrap(np.where(x >= 0, x, (x * slope).astype(x.dtype)), self.dtype)
 
 

@@ -6,6 +6,7 @@ source order, as in TorchScript's graphs. A traced draft has its constants where
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
@@ -20,6 +21,8 @@ from tensorscript.dialects.ts.types import InterfaceType, UnionType
 from . import draft
 from .draft import Block, Draft, Node, Value
 from .signature import Signature
+
+_NOT_IN_IDENTIFIERS = re.compile(rb"[^A-Za-z0-9_]")
 
 _Inputs = Sequence[SSAValue]
 _Build = Callable[[Node, _Inputs], Operation]
@@ -137,10 +140,12 @@ class _Writer:
 
 
 def _hint(name: str) -> str | None:
-    """The name for a value; none where xDSL, taking a `_1` off its end, would keep nothing."""
-    kept = name.rstrip("0123456789")
-    is_suffix = kept == "_" and kept != name
-    return name if name.isascii() and name.isidentifier() and not is_suffix else None
+    """The name for a value, an underscore for each byte that no identifier has; none where xDSL,
+    taking a `_1` off its end, would keep nothing."""
+    spelt = _NOT_IN_IDENTIFIERS.sub(b"_", name.encode()).decode()
+    kept = spelt.rstrip("0123456789")
+    is_suffix = kept == "_" and kept != spelt
+    return spelt if spelt.isidentifier() and not is_suffix else None
 
 
 def _used_constants(block: Block, found: dict[Value, None]) -> None:

@@ -136,8 +136,8 @@ def _find_directory(file: memoryview) -> tuple[int, int, int]:
         raise refuse("not a ZIP archive (failed finding central directory)")
     end = window + at
     comment = _END.unpack_from(file, end)[-1]
-    if end + _END.size + comment != len(file):
-        raise refuse("bytes follow its end record, or its comment is truncated")
+    if end + _END.size + comment > len(file):
+        raise refuse("the comment after its end record is truncated")
     disks, count, size, start, stop = _read_end(file, end)
     if disks:
         raise refuse("it spans several disks")

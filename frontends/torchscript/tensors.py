@@ -40,8 +40,8 @@ def open_private(source: Source) -> memoryview | bytearray | Source:
 
 def _read_all(file: IO[bytes]) -> bytearray:
     """The rest of a file object in memory of our own, read in place where its size is known."""
-    if not (file.seekable() and hasattr(file, "readinto")):
-        return _as_bytes(file.read())
+    if not (hasattr(file, "readinto") and hasattr(file, "seekable") and file.seekable()):
+        return _as_bytes(file.read())  # a pipe, or an object that can only read
     start = file.tell()
     data = bytearray(file.seek(0, os.SEEK_END) - start)
     file.seek(start)

@@ -219,7 +219,7 @@ class ModuleTree:
 def _constant(method: ts.FuncOp, path: str, value: object, read: ts.GetAttrOp) -> SSAValue:
     """A constant in front of everything, named by the path of its attribute."""
     op = ts.ConstantOp(_literal(value), read.result.type)
-    op.result.name_hint = path
+    op.result.name_hint = path if SSAValue.is_valid_name(path) else None
     first = method.block.first_op
     assert first is not None
     method.block.insert_op_before(op, first)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
@@ -85,12 +86,14 @@ def _rrelu(
     training: Value = False,
     *_: Value,
 ) -> Tensor:
-    """The middle slope; a slope for each element is drawn only in training."""
+    """The middle slope; in training one is drawn for each element that is not positive."""
     if not isinstance(training, bool):
         b.cannot("a flag that is not known")
     if training:
-        slopes = b.apply("aten::uniform", x, low, high)
-        return b.pointwise(lambda e, s: select(e > 0, e, e * s), x, slopes)
+        below = b.apply("aten::le", x, 0)
+        held = b.cast(b.apply("aten::masked_select", x, below), float64)
+        drawn = b.apply("aten::mul", held, b.apply("aten::uniform", held, low, high))
+        return b.apply("aten::masked_scatter", x, below, b.cast(drawn, x.dtype))
     return activation(lambda e, p, q: select(e > 0, e, e * ((p + q) / 2)), low, high)(b, x)
 
 

@@ -209,3 +209,17 @@ class UnionAttribute(nn.Module):
         if isinstance(what, str):
             return x * len(what)
         return x + 1
+
+
+@case((X,))
+class OddNames(nn.Module):
+    """Names of attributes that are no identifiers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("by-two", torch.full((4,), 2.0))
+        self.register_parameter("p q", nn.Parameter(values(4)))
+        self.add_module("a-b", nn.Linear(4, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return getattr(self, "a-b")(x) * getattr(self, "by-two") + getattr(self, "p q")

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 import pytest
@@ -335,6 +335,11 @@ class Stream(io.RawIOBase):
         return len(part)
 
 
+class OnlyReads:
+    def __init__(self, data: bytes) -> None:
+        self.read = io.BytesIO(data).read
+
+
 def test_file_objects_of_every_kind(tmp_path: Path) -> None:
     path = FOLDER / f"{REG}.pt"
     run_calls(load(io.BufferedReader(Stream(path.read_bytes()))), REG)
@@ -345,6 +350,7 @@ def test_file_objects_of_every_kind(tmp_path: Path) -> None:
     run_calls(load(shifted), REG)
     with path.open("rb", buffering=0) as file:
         run_calls(load(file), REG)
+    run_calls(load(cast("IO[bytes]", OnlyReads(path.read_bytes()))), REG)
     with pytest.raises(ArchiveError, match="binary mode"):
         load(io.StringIO("text"))  # type: ignore[arg-type]  # the mistake
 

@@ -90,6 +90,14 @@ def test_training_networks_drop_out() -> None:
         np.testing.assert_allclose(want, got, rtol=1e-5, atol=1e-5)
 
 
+def test_slopes_are_drawn_for_what_is_not_positive() -> None:
+    def f(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        return ts.nn.functional.rrelu(x, 0.1, 0.4, training=True), ts.rand(2)
+
+    both(f, matrix(4, 5))
+    both(f, matrix(4, 5).double().t())
+
+
 def test_a_seed_in_the_program() -> None:
     def f(x: ts.Tensor) -> ts.Tensor:
         ts.manual_seed(17)

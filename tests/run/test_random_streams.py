@@ -18,6 +18,7 @@ DRAWS: dict[str, Draw] = {
     "bernoulli by a number": lambda t: t.zeros(5).bernoulli_(0.4),
     "dropout": lambda t: t.nn.functional.dropout(t.ones(9), 0.3),
     "alpha dropout": lambda t: t.nn.functional.alpha_dropout(t.ones(9), 0.3, training=True),
+    "slopes": lambda t: t.nn.functional.rrelu(t.arange(-4.0, 5), training=True),
     "geometric": lambda t: t.zeros(9).geometric_(0.3),
     "exponential": lambda t: t.zeros(5).exponential_(),
     "cauchy": lambda t: t.zeros(5).cauchy_(),
