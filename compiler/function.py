@@ -7,13 +7,12 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 from __future__ import annotations
 
 import gc
-import pickle
 import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,11 +38,11 @@ from .arguments import Bound, Taking, bind, rebuild, tensor_of, wrapper
 from .collecting import uncollected
 from .convert import call_values, convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
+from .inspected import Inspected, Stats
 from .jit.boundary import to_python
 from .jit.failure import script_failure
 from .lists import list_spec
-from .native import Kernel, KernelTime, Loaded, NativeCode
-from .observe import Report
+from .native import NativeCode
 from .options import CompileOptions
 from .program import Program
 from .said import say
@@ -63,31 +62,7 @@ if TYPE_CHECKING:  # what a hit of the disk cache does not need
     from .lowered import Lowered
 
 
-@dataclass
-class Stats:
-    """What ran how.
-
-    Attributes:
-        native: names of specialisations compiled to native code.
-        fallbacks: for each that is not, why (one line each).
-        interpreted_calls: calls that the graph interpreter ran.
-        compile_seconds: spent compiling.
-        tuned: what the autotuner found for each kernel (one line each).
-    """
-
-    native: list[str] = field(default_factory=list)
-    fallbacks: list[str] = field(default_factory=list)
-    interpreted_calls: int = 0
-    compile_seconds: float = 0.0
-    tuned: list[str] = field(default_factory=list)
-
-    @property
-    def is_native(self) -> bool:
-        """Everything so far ran as native code."""
-        return not self.fallbacks and self.interpreted_calls == 0
-
-
-class CompiledFunction:
+class CompiledFunction(Inspected):
     """A function compiled on demand, one specialisation per kind of arguments.
 
     Args:
@@ -120,20 +95,6 @@ class CompiledFunction:
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}{list(self.stats.native)}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledFunction:
-        """Itself, as of a Python function; an object that it belongs to is not copied with it.
-
-        Raises:
-            pickle.PickleError: it belongs to an object.
-        """
-        return self if self.program.receiver is None else self.__reduce__()
-
-    def __reduce__(self) -> NoReturn:
-        raise pickle.PickleError(
-            f"{self!r} cannot be pickled: machine code is of one process. Save the script with "
-            "jit.save and compile it where it is loaded, or export it with export_library"
-        )
 
     # -- calling ---------------------------------------------------------------------------------
 
@@ -385,54 +346,6 @@ class CompiledFunction:
         call: Callable[..., Any] = found.loaded.call
         members = {"__call__": call, "__slots__": (), "__doc__": CompiledFunction.__doc__}
         return type(f"Compiled_{self.__name__}", (CompiledFunction,), members)
-
-    # -- looking inside --------------------------------------------------------------------------
-
-    @property
-    def changing(self) -> Collection[str]:
-        """Paths of the attributes of `self` that native code is known to change."""
-        return self._known.changing.keys()
-
-    def pass_in(self, paths: Sequence[str]) -> None:
-        """From now on native code is handed these attributes of `self` at every call."""
-        self._known.learn(paths)
-
-    @property
-    def report(self) -> Report:
-        """Seconds of each pass of the latest compilation; empty if it came from the disk cache."""
-        found = self._latest
-        return Report() if found is None or found.report is None else found.report
-
-    def _one(self) -> Specialisation:
-        if self._latest is None:
-            reasons = "; ".join(self.stats.fallbacks) or "it has not been called yet"
-            raise NotCompilable(f"{self.__name__} has no native code: {reasons}")
-        return self._latest
-
-    @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels of the latest specialisation."""
-        return self._one().code.kernels
-
-    @property
-    def kernel_times(self) -> tuple[KernelTime, ...]:
-        """Calls and seconds of the kernels of the latest specialisation since it was made; empty
-        without `CompileOptions(timed=True)`, and on a GPU."""
-        loaded = self._one().loaded
-        return loaded.kernel_times() if isinstance(loaded, Loaded) else ()
-
-    def ir(self, stage: str = "tg") -> str:
-        """The text of a stage of the latest specialisation: ts, tg, kernels, te, scheduled,
-        schedule, ll, s (for a GPU also ptx).
-
-        Raises:
-            GuardError: no such stage.
-        """
-        return self._specialiser.text(stage, self._one().specs)
-
-    def asm(self) -> str:
-        """Assembly of the latest specialisation."""
-        return self.ir("s")
 
     # -- ahead of time ---------------------------------------------------------------------------
 

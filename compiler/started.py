@@ -81,6 +81,9 @@ class Started:
     def __repr__(self) -> str:
         return repr(_whole(self))
 
+    def __copy__(self) -> Started:
+        return self
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return _whole(self).__deepcopy__(memo)
 
