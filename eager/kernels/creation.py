@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from tensorscript.base.dtypes import DType, bool_, complex_dtype, int64, scalar_dtype
+from tensorscript.base.dtypes import DType, bool_, complex_dtype, float64, int64, scalar_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
@@ -136,10 +136,12 @@ def copy(self: Any, src: Any, non_blocking: bool = False) -> Any:
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None, *_: Any
 ) -> Any:
-    return wrap(
-        np.power(base, np.linspace(_number(start), _number(end), steps)),
-        dtype or MODES.default_dtype,
-    )
+    low, high = _number(start), _number(end)
+    if dtype is None or not dtype.is_integral:
+        return wrap(np.power(base, np.linspace(low, high, steps)), dtype or MODES.default_dtype)
+    if steps > 1:  # bounds of several whole numbers lose their fractions, the steps between keep it
+        low, high = int(low), int(high)
+    return wrap(np.trunc(np.power(base, spaced(low, high, steps, float64))), dtype)
 
 
 def eye(n: int, m: int | None = None, dtype: DType | None = None) -> Any:

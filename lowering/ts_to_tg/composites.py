@@ -9,7 +9,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, selec
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor
-from .dims import dimension, dimensions, dtype_of, sizes_of
+from .dims import dimension, dimensions, dtype_of, size_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
@@ -29,6 +29,10 @@ def _logspace(
     """base ** linspace(start, end)."""
     kind = dtype_of(dtype, b.default_dtype)
     wide = compute_dtype(kind) if kind.is_floating_point else float64
+    if kind.is_integral and not size_of(steps).is_int(1):
+        # Bounds of whole numbers lose their fractions; the steps between them do not.
+        numbers = (b.item(v) if isinstance(v, Tensor) else v for v in (start, end))
+        start, end = (b.apply("aten::trunc", b.full((), n, wide)) for n in numbers)
     powers = b.apply("aten::linspace", start, end, steps, wide.code)
     return b.pointwise(lambda e, p: binary("pow", p, e), powers, base, dtype=kind, compute=wide)
 
