@@ -35,6 +35,8 @@ _BY_WORDS: dict[str, tuple[str, ...]] = {
         "hardswish", "hardtanh", "leaky_relu", "mish", "neg", "negative", "round", "sgn", "sign",
         "silu", "softplus", "softshrink", "trunc",
     ),
+    "Expected the dtype for input and out to match, but got {wanted} for input's dtype and {found} "
+    "for out's dtype.": ("amax", "amin"),
     "expected scalar_type {wanted} but found {found}": ("cummax", "cummin", "logcumsumexp"),
     "result dtype {found} does not match input dtype {wanted}": ("dot", "vdot"),
     "Expected object of scalar type {wanted} but got scalar type {found} for argument 'out'": (

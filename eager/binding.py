@@ -299,8 +299,8 @@ def resolve(
 def _refusal(
     candidates: list[Schema], args: tuple[Any, ...], kwargs: dict[str, Any], method: bool
 ) -> str | None:
-    """PyTorch's words, if Python sees one signature only."""
-    if (only := call_texts.only_signature(candidates)) is None:
+    """PyTorch's words, if Python sees one signature only, or one of that many arguments."""
+    if (only := call_texts.only_signature(candidates, len(args) + len(kwargs))) is None:
         return None
     if len(args) > 1 + int(method) and _takes_the_rest(only, only.arguments[-1], args[-1:]):
         return None

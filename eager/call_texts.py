@@ -1,4 +1,5 @@
-"""What PyTorch's Python binding says of a call that the only signature of a name does not take."""
+"""What PyTorch's Python binding says of a call that the only signature of a name does not take, or
+the only one that takes as many arguments."""
 
 from __future__ import annotations
 
@@ -18,13 +19,28 @@ _NAMES = {
 _SEVERAL = {"int": "ints", "float": "floats", "bool": "bools", "Tensor": "Tensors"}
 
 
-def only_signature(candidates: Sequence[Schema]) -> Schema | None:
-    """The one that Python sees among overloads: `out=` belongs to the signature without it."""
+_NOT_SEEN = frozenset(
+    f"aten::{name}{end}.Scalar" for name in ("add", "sub", "mul", "div") for end in ("", "_")
+)
+"""Overloads on numbers that Python has no signature for: a number becomes a tensor there."""
+
+
+def only_signature(candidates: Sequence[Schema], count: int) -> Schema | None:
+    """The one that Python sees among overloads, or the one of them that takes `count` arguments
+    (with the tensor of a method): `out=` belongs to the signature without it."""
     seen = [
         s for s in candidates
-        if not s.is_out and not any("Dimname" in str(a.type) for a in s.arguments)
+        if not s.is_out and s.full_name not in _NOT_SEEN
+        and not any("Dimname" in str(a.type) for a in s.arguments)
     ]  # fmt: skip
+    has_out = any(s.is_out for s in candidates)
+    if len(seen) > 1:
+        seen = [s for s in seen if _least(s) <= count <= len(s.arguments) + has_out]
     return seen[0] if len(seen) == 1 else None
+
+
+def _least(found: Schema) -> int:
+    return sum(not a.has_default for a in found.arguments)
 
 
 def refusal(
@@ -58,8 +74,13 @@ def refusal(
         else:
             continue
         if not takes(argument, value):
-            inside = isinstance(value, (list, tuple)) and argument.type.kind == "list"
-            wanted = None if inside else _type_name(argument.type)
+            wanted = _type_name(argument.type)
+            if isinstance(value, (list, tuple)) and argument.type.without_optional().kind == "list":
+                at_fault = _first_refused(argument, value, takes)
+                return wanted and _of_element(
+                    f"{name}(): argument '{_shown(argument)}'", where, wanted, at_fault,
+                    type(value[at_fault]).__name__, arguments.index(argument),
+                )
             return wanted and (
                 f"{name}(): argument '{_shown(argument)}'{where} must be {wanted}, not "
                 f"{type(value).__name__}"
@@ -67,6 +88,24 @@ def refusal(
     known = {a.name for a in arguments}
     unknown = next((k for k in kwargs if k not in known), None)
     return unknown and f"{name}() got an unexpected keyword argument '{unknown}'"
+
+
+def _first_refused(argument: Argument, values: Sequence[Any], takes: Takes) -> int:
+    return next(k for k in range(len(values)) if not takes(argument, values[k : k + 1]))
+
+
+def _of_element(
+    which: str, where: str, wanted: str, at: int, found: str, place: int
+) -> str | None:
+    """Of tensors the binding names the element; of numbers it tells the first from later ones."""
+    if wanted == "tuple of Tensors":
+        return f"expected Tensor as element {at} in argument {place}, but got {found}"
+    if at == 0:
+        return f"{which}{where} must be {wanted}, but found element of type {found} at pos 0"
+    return (
+        f'{which} failed to unpack the object at pos {at + 1} with error "type must be {wanted},but '
+        f'got {found}"'
+    )
 
 
 def _too_many(name: str, positional: Sequence[Argument], given: int) -> str:

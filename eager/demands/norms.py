@@ -65,6 +65,14 @@ def _native_group_norm(
 def _layer_norm(
     input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, *_: Any
 ) -> None:
+    wanted = list(normalized_shape)
+    for name, given in (("weight", weight), ("bias", bias)):
+        sizes = wanted if given is None else sizes_of(given)
+        require(
+            sizes == wanted,
+            f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+            f"{sizes} and normalized_shape = {wanted}",
+        )
     _mixed(input, weight, bias)
 
 

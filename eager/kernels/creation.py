@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.dtypes import DType, bool_, complex_dtype, float64, int64, scalar_dtype
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..modes import MODES
 from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
@@ -78,9 +78,9 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> A
 def _whole_range(start: Any, end: Any, step: Any, count: int, dtype: DType) -> Any:
     """Bounds that are no integers lose their fraction; int64 counts after that, others before."""
     low, high, by = int(start), int(end), int(step)
-    if by == 0:
-        raise OperatorError("step must be nonzero")
     if dtype is int64:
+        if by == 0:
+            raise ValueRangeError("step must be nonzero")
         count = max(0, -((low - high) // by)) if by > 0 else max(0, -((high - low) // -by))
     return wrap(low + by * np.arange(count), dtype)
 

@@ -10,6 +10,7 @@ import numpy as np
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import (
     DType,
+    bfloat16,
     bool_,
     int32,
     int64,
@@ -233,6 +234,24 @@ def heaviside(self: Any, values: Any) -> Any:
     return wrap(apply2(fn, self, values, self.dtype), self.dtype)
 
 
+def nextafter(self: Any, other: Any) -> Any:
+    """The neighbour in the operands' own dtype, in the direction of `other`."""
+    dtype = promoted(self, other)
+    step = _next_bfloat16 if dtype is bfloat16 else np.nextafter
+    return wrap(apply2(step, self, other, dtype), dtype)
+
+
+def _next_bfloat16(x: Array, y: Array) -> Array:
+    """Numbers of bfloat16 as float32: a sign and a magnitude, whose upper halves count by one."""
+    x, y = np.broadcast_arrays(x, y)
+    magnitude = np.abs(x).view(np.int32)
+    away = np.where((y > x) == (x > 0), 1 << 16, -1 << 16).astype(np.int32)
+    moved = np.copysign((magnitude + away).view(np.float32), x)
+    least = np.copysign(np.array(1 << 16, np.int32).view(np.float32), y)
+    found = np.where(x == y, y, np.where(x == 0, least, moved))
+    return np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), found)
+
+
 def positive(self: Any) -> Any:
     if self.dtype is bool_:
         raise OperatorError("The `+` operator, on a bool tensor is not supported.")
@@ -308,10 +327,11 @@ _OVERLOADED: dict[str, Kernel] = {
     "divide.Scalar_mode": div, "floor_divide": floor_divide, "floor_divide.Scalar": floor_divide,
     "remainder.Scalar_Tensor": remainder,
     "pow.Tensor_Tensor": power, "pow.Tensor_Scalar": power, "pow.Scalar": power,
-    "bitwise_left_shift.Tensor": bitwise(np.left_shift),
-    "bitwise_left_shift.Tensor_Scalar": bitwise(np.left_shift),
-    "bitwise_right_shift.Tensor": bitwise(np.right_shift),
-    "bitwise_right_shift.Tensor_Scalar": bitwise(np.right_shift),
+    **{f"bitwise_{n}_shift.{k}": bitwise(fn)
+       for n, fn in (("left", np.left_shift), ("right", np.right_shift))
+       for k in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
+    **{f"bitwise_{n}.Scalar_Tensor": bitwise(fn) for n, fn in (
+        ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor))},
     "lerp.Scalar": lerp, "lerp.Tensor": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
     "clamp": clamp, "clamp.Tensor": clamp, "clip": clamp, "clip.Tensor": clamp,
     "clamp_min": clamp, "clamp_min.Tensor": clamp, "clamp_max": clamp_max,
@@ -334,7 +354,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "max.other": binary(np.maximum), "min.other": binary(np.minimum),
     "fmax": binary(np.fmax), "fmin": binary(np.fmin),
     "gcd": refuse_float("gcd", binary(np.gcd)), "lcm": refuse_float("lcm", binary(np.lcm)),
-    "nextafter": binary(np.nextafter),
+    "nextafter": nextafter,
     "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
     "complex": make_complex, "polar": polar, "frexp.Tensor": frexp, "angle": angle,

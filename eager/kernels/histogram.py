@@ -104,6 +104,10 @@ def histogramdd(
         )
     points = x.reshape(-1, x.shape[-1])
     given = [bins] * x.shape[-1] if isinstance(bins, int) else list(bins)
+    if len(given) != x.shape[-1] and all(isinstance(n, int) for n in given):
+        raise OperatorError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input."
+        )
     if len(given) != x.shape[-1]:
         raise OperatorError(
             f"torch.histogramdd: expected {x.shape[-1]} sequences of bin edges for a "

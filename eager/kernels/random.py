@@ -115,7 +115,8 @@ def _store(self: Any, values: Array) -> Any:
 def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
     if low > high:
         raise OperatorError(
-            f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}"
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > "
+            f"to={high:g}"
         )
     u = _draw("uniform", array(self).shape, self.dtype, generator)
     return _store(self, u * u.dtype.type(high - low) + u.dtype.type(low))

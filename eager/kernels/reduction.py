@@ -48,8 +48,8 @@ def _float_result(self: Any, dtype: Any, name: str) -> DType:
     out: DType = dtype or self.dtype
     if not (out.is_floating_point or out.is_complex):
         raise OperatorError(
-            f"{name}(): could not infer output dtype. Input dtype must be either a floating point "
-            f"or complex dtype. Got: {out.word}"
+            f"{name}(): could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must "
+            f"be either a floating point or complex dtype. Got: {out.word}"
         )
     return out
 
@@ -112,12 +112,13 @@ def _spread_rows(name: str, root: bool, with_mean: bool) -> dict[str, Kernel]:
 def _nonempty(x: Array, over: tuple[int, ...], name: str) -> None:
     for a in over:
         if x.shape[a] == 0:
-            raise DimensionError(
-                f"{name}(): Expected reduction dim {a} to have non-zero size."
-                if x.ndim > 1 or len(over) == 1
-                else f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                "Specify the reduction dim with the 'dim' argument."
-            )
+            raise DimensionError(f"{name}(): Expected reduction dim {a} to have non-zero size.")
+
+
+_UNNAMED = (
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+    "dim with the 'dim' argument."
+)
 
 
 def extremum(fn: Callable[..., Any], name: str) -> Kernel:
@@ -125,6 +126,8 @@ def extremum(fn: Callable[..., Any], name: str) -> Kernel:
 
     def run(self: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         x = value(self)
+        if x.size == 0 and (dim is None or dim == []):
+            raise OperatorError(_UNNAMED.format(name))
         over = axes(dim, x.ndim)
         _nonempty(x, over, name)
         return wrap(fn(x, axis=over, keepdims=keepdim), self.dtype)
@@ -135,10 +138,7 @@ def extremum(fn: Callable[..., Any], name: str) -> Kernel:
 def whole_extremum(fn: Callable[..., Any], name: str) -> Kernel:
     def run(self: Any) -> Any:
         if self._array.size == 0:
-            raise OperatorError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
-                "the reduction dim with the 'dim' argument."
-            )
+            raise OperatorError(_UNNAMED.format(name))
         return wrap(fn(value(self)), self.dtype)
 
     return run
@@ -167,9 +167,7 @@ def arg_extremum(fn: Callable[..., Any], name: str) -> Kernel:
         x = value(self)
         if dim is None:
             if x.size == 0:
-                raise DimensionError(f"{name}(): Expected reduction dim to be specified for "
-                                     "input.numel() == 0. Specify the reduction dim with the 'dim' "
-                                     "argument.")  # fmt: skip
+                raise DimensionError(_UNNAMED.format(name))
             at = np.asarray(fn(x))
             return wrap(at.reshape((1,) * x.ndim) if keepdim else at, int64)
         axis = normal_dim(dim, x.ndim)
@@ -243,6 +241,9 @@ def count_nonzero(self: Any, dim: Dims = None) -> Any:
 
 
 def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+    if dim is None and not value(self).size:
+        raise OperatorError("aminmax(): cannot compute aminmax over an empty dimension as the "
+                            "operation has no identity.")  # fmt: skip
     return (
         extremum(np.min, "aminmax")(self, dim, keepdim),
         extremum(np.max, "aminmax")(self, dim, keepdim),

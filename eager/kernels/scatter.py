@@ -32,12 +32,13 @@ def _along(axis: int, at: Array) -> tuple[Any, ...]:
     return tuple(grids)
 
 
-def _checked(size: int, axis: int, at: Array) -> None:
+def _checked(
+    size: int, axis: int, at: Array, kind: type[OperatorError] = OperatorError, before: str = ""
+) -> None:
     bad = at[(at < 0) | (at >= size)] if at.size else at
     if bad.size:
-        raise DimensionError(
-            f"index {int(bad.flat[0])} is out of bounds for dimension {axis} with size {size}"
-        )
+        index = int(bad.flat[0])
+        raise kind(f"{before}index {index} is out of bounds for dimension {axis} with size {size}")
 
 
 def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Any:
@@ -158,7 +159,9 @@ def _slices(fn: Put, name: str, wraps: bool = False) -> Kernel:
         target = a.reshape(a.shape or (1,))
         if wraps and at.size:
             at = np.where(at < 0, at + target.shape[axis], at)
-        _checked(target.shape[axis], axis, at)
+        kind = OperatorError if name in ("index_add", "index_reduce") else DimensionError
+        before = "index_copy_(): " if name == "index_copy" else ""
+        _checked(target.shape[axis], axis, at, kind, before)
         new = compute(make(source_of(source, self), self.dtype))
         if hasattr(source, "dtype") and new.ndim:
             _check_slices(target, axis, at, new, name)

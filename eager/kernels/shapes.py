@@ -86,12 +86,12 @@ def whole_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
     if shape.count(-1) > 1:
         raise OperatorError("only one dimension can be inferred")
     if -1 in shape:
-        if known == 0:
+        if known == 0 and numel == 0:
             raise OperatorError(
                 f"cannot reshape tensor of 0 elements into shape {shape} because the unspecified "
                 "dimension size -1 can be any value and is ambiguous"
             )
-        if numel % known == 0:
+        if known and numel % known == 0:
             shape[shape.index(-1)] = numel // known
             return tuple(shape)
     elif known == numel:

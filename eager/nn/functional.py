@@ -97,6 +97,10 @@ def linear_cross_entropy(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.shape[-1]} and {features}, respectively"
         )
+    if linear_bias is not None and list(linear_bias.shape) != shape:
+        raise OperatorError(
+            f"expected linear_bias shape {tuple(shape)}, got {tuple(linear_bias.shape)}"
+        )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = call("aten::linear", (input, linear_weight.reshape(-1, features), bias))
     if ignore_index is not None and tuple(target.shape) == (*input.shape[:-1], *shape):

@@ -24,6 +24,8 @@ def _inferred(b: Builder, x: Tensor, wanted: Sequence[Value]) -> tuple[Expr, ...
     message = f"shape '[{', '.join(map(str, sizes))}]' is invalid for input of size {total}"
     if holes:
         rest = product(tuple(s for k, s in enumerate(sizes) if k != holes[0]))
+        if rest.is_int(0) and total.op == "const" and not total.is_int(0):
+            b.error(message)
         if rest.is_int(0):
             b.error(
                 f"cannot reshape tensor of 0 elements into shape [{', '.join(map(str, sizes))}]"
