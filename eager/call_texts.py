@@ -78,8 +78,12 @@ def refusal(
             if isinstance(value, (list, tuple)) and argument.type.without_optional().kind == "list":
                 at_fault = _first_refused(argument, value, takes)
                 return wanted and _of_element(
-                    f"{name}(): argument '{_shown(argument)}'", where, wanted, at_fault,
-                    type(value[at_fault]).__name__, arguments.index(argument),
+                    f"{name}(): argument '{_shown(argument)}'",
+                    where,
+                    wanted,
+                    at_fault,
+                    type(value[at_fault]).__name__,
+                    arguments.index(argument),
                 )
             return wanted and (
                 f"{name}(): argument '{_shown(argument)}'{where} must be {wanted}, not "
@@ -94,9 +98,7 @@ def _first_refused(argument: Argument, values: Sequence[Any], takes: Takes) -> i
     return next(k for k in range(len(values)) if not takes(argument, values[k : k + 1]))
 
 
-def _of_element(
-    which: str, where: str, wanted: str, at: int, found: str, place: int
-) -> str | None:
+def _of_element(which: str, where: str, wanted: str, at: int, found: str, place: int) -> str | None:
     """Of tensors the binding names the element; of numbers it tells the first from later ones."""
     if wanted == "tuple of Tensors":
         return f"expected Tensor as element {at} in argument {place}, but got {found}"

@@ -25,6 +25,8 @@ from .losses import LOSSES
 from .matrices import MATRICES
 from .norms import NORMS
 from .resampling import RESAMPLED
+from .searches import SEARCHED
+from .solvers import SOLVED
 from .spectra import SPECTRA
 from .statistics import COUNTED
 from .views import VIEWED
@@ -45,6 +47,8 @@ DEMANDS: dict[str, Demand] = {
     **MATRICES,
     **NORMS,
     **RESAMPLED,
+    **SEARCHED,
+    **SOLVED,
     **SPECTRA,
     **VIEWED,
     **WINDOWS,

@@ -1,17 +1,18 @@
-"""What products, distances and solvers ask of the dtypes and sizes of matrices."""
+"""What products, norms and distances ask of the dtypes and sizes of matrices."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from tensorscript.base.dtypes import bfloat16, float16, int32
+from tensorscript.base.dtypes import bfloat16, float16
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..kernels.linalg import same_dtype
 from ..kernels.shapes import normal_dim
 from ..storage import array
-from .words import Demand, Ints, each, require, sizes_of
+from .words import Demand, Ints, each, require, size_of, sizes_of
 
 
 def _linear(input: Any, weight: Any, bias: Any = None) -> None:
@@ -39,16 +40,120 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> None:
 
 
 def _addr(self: Any, vec1: Any, vec2: Any, *_: Any) -> None:
-    """The outer product is what `self` broadcasts to, never the reverse."""
     if array(vec1).ndim != 1 or array(vec2).ndim != 1:
         return  # the kernel names the argument
-    sizes, wanted = sizes_of(self), [array(vec1).size, array(vec2).size]
-    for at, n in enumerate(sizes[::-1]):
-        target = wanted[1 - at] if at < 2 else n
+    _expands(self, [array(vec1).size, array(vec2).size])
+
+
+def _expands(self: Any, wanted: list[int]) -> None:
+    """A product is what `self` broadcasts to, never the reverse."""
+    sizes, rank = sizes_of(self), len(wanted)
+    for at, n in enumerate(sizes[::-1], 1):
+        target = wanted[-at] if at <= rank else n
         require(
             n in (1, target),
             f"The expanded size of the tensor ({target}) must match the existing size ({n}) at "
-            f"non-singleton dimension {1 - at}.  Target sizes: {wanted}.  Tensor sizes: {sizes}",
+            f"non-singleton dimension {rank - at}.  Target sizes: {wanted}.  Tensor sizes: {sizes}",
+        )
+
+
+def _addmm(self: Any, mat1: Any, mat2: Any, *_: Any) -> None:
+    for name, x in (("mat1", mat1), ("mat2", mat2)):
+        n = array(x).ndim
+        require(n == 2, f"{name} must be a matrix, got {n}-D tensor")
+    require(
+        self.dtype is mat2.dtype,
+        f"self and mat2 must have the same dtype, but got {self.dtype.word} and {mat2.dtype.word}",
+    )
+    (n, k), (m, p) = sizes_of(mat1), sizes_of(mat2)
+    require(k == m, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {m}x{p})")
+    _expands(self, [n, p])
+
+
+def _addbmm(self: Any, batch1: Any, batch2: Any, *_: Any) -> None:
+    if array(batch1).ndim == array(batch2).ndim == 3:
+        (_, n, k), (_, m, p) = sizes_of(batch1), sizes_of(batch2)
+        require(k == m, f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
+
+
+def _baddbmm(self: Any, batch1: Any, batch2: Any, *_: Any) -> None:
+    if array(batch1).ndim == array(batch2).ndim == 3:
+        (b, n, k), (c, m, p) = sizes_of(batch1), sizes_of(batch2)
+        if (b, k) == (c, m):  # the kernel words what does not fit
+            _expands(self, [b, n, p])
+
+
+def _inner(self: Any, other: Any) -> None:
+    a, b = sizes_of(self), sizes_of(other)
+    require(
+        not (a and b) or a[-1] == b[-1],
+        f"inner() the last dimension must match on both input tensors but got shapes {a} and {b}",
+    )
+
+
+def _chain(matrices: Sequence[Any]) -> None:
+    for x in matrices:
+        n = array(x).ndim
+        require(n == 2, f"Tensor dimension is {n}, expected 2 instead.")
+
+
+def _multi_dot(tensors: Sequence[Any]) -> None:
+    count = len(tensors)
+    require(count >= 2, f"multi_dot(): expected at least 2 tensors but got {count}")
+    for k, x in enumerate(tensors):
+        inner = 0 < k < count - 1
+        name = f"tensor {k}" if inner else f"the {'last' if k else 'first'} tensor"
+        n, wanted = array(x).ndim, (2,) if inner else (1, 2)
+        words = "2D" if inner else "1D or 2D"
+        require(n in wanted, f"multi_dot(): {name} must be {words} but got {n}D")
+    for k in range(count - 1):
+        a, b = sizes_of(tensors[k]), sizes_of(tensors[k + 1])
+        require(
+            a[-1] == b[0],
+            f"multi_dot(): tensors {k} and {k + 1} with shapes {a} and {b} cannot be multiplied",
+        )
+
+
+def _matrix_norm(self: Any, ord: Any, dim: Ints = (-2, -1), *_: Any) -> None:
+    n = array(self).ndim
+    require(n >= 2, "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    require(len(dim) == 2, f"linalg.matrix_norm: dim must be a 2-tuple. Got {_listed(dim)}")
+    require(
+        normal_dim(dim[0], n) != normal_dim(dim[1], n),
+        f"linalg.matrix_norm: dims must be different. Got ({_listed(dim)})",
+    )
+
+
+def _norm_by_word(self: Any, ord: str, dim: Ints | None = None, *_: Any) -> None:
+    if dim is not None:
+        _matrix_norm(self, ord, dim)
+
+
+def _listed(dims: Ints) -> str:
+    return ", ".join(map(str, dims))
+
+
+def _vector_norm(
+    self: Any, ord: Any = 2, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None
+) -> None:
+    if dtype is not None:
+        require(
+            dtype.is_floating_point or dtype.is_complex,
+            f"linalg.vector_norm: dtype should be floating point or complex, but got {dtype.word}",
+        )
+    if not (float(ord) < 0 or float(ord) == math.inf):
+        return
+    start = f"linalg.vector_norm cannot compute the {float(ord):g} norm on"
+    if not dim:
+        require(
+            array(self).size > 0,
+            f"{start} an empty tensor because the operation does not have an identity",
+        )
+    for d in dim or ():
+        require(
+            not array(self).ndim or size_of(self, d) > 0,
+            f"{start} the dimension {d} because this dimension is empty and the operation does not "
+            "have an identity",
         )
 
 
@@ -118,118 +223,25 @@ def _close(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, *_: An
         require(found >= 0, f"{name} must be greater than or equal to zero, but got {found:g}")
 
 
-# -- solvers --------------------------------------------------------------------------------------
-def _solved(name: str) -> Demand:
-    """Right-hand sides, and the square matrices that they are solved by."""
-
-    def check(self: Any, input2: Any, *_: Any) -> None:
-        for word, x in (("b", self), ("A", input2)):
-            n = array(x).ndim
-            require(
-                n >= 2, f"{word} should have at least 2 dimensions, but has {n} dimensions instead"
-            )
-        require(
-            self.dtype is input2.dtype,
-            f"Expected b and A to have the same dtype, but found b of type {self.dtype.word} and A "
-            f"of type {input2.dtype.word} instead.",
-        )
-        b, a = sizes_of(self)[-2:], sizes_of(input2)[-2:]
-        require(
-            a[0] == a[1],
-            f"A must be batches of square matrices, but they are {a[0]} by {a[1]} matrices",
-        )
-        require(
-            a[0] == b[0],
-            f"Incompatible matrix sizes for {name}: each A matrix is {a[1]} by {a[1]} but each b "
-            f"matrix is {b[0]} by {b[1]}",
-        )
-
-    return check
-
-
-def _lstsq(self: Any, b: Any, *_: Any) -> None:
-    ranks = array(self).ndim, array(b).ndim
-    require(ranks[0] >= 2, "torch.linalg.lstsq: input must have at least 2 dimensions.")
-    require(ranks[1] >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.")
-    require(
-        0 <= ranks[0] - ranks[1] <= 1,
-        "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
-        "(input.dim() - other.dim()) <= 1",
-    )
-
-
-def _lu_solve(lu: Any, pivots: Any, b: Any, left: bool = True, *_: Any) -> None:
-    require(
-        lu.dtype is b.dtype,
-        "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
-        f"{lu.dtype.word} and B of type {b.dtype.word} instead",
-    )
-    require(
-        pivots.dtype is int32,
-        "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32",
-    )
-    a, rows, given = sizes_of(lu), sizes_of(pivots), sizes_of(b)
-    require(
-        len(a) >= 2, "torch.linalg.lu_solve: The input tensor LU must have at least 2 dimensions."
-    )
-    require(
-        a[-1] == a[-2],
-        f"torch.linalg.lu_solve: A must be batches of square matrices, but they are {a[-2]} by "
-        f"{a[-1]} matrices",
-    )
-    require(len(given) >= 2, "linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
-    require(
-        bool(rows) and rows[-1] == a[-1],
-        "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix",
-    )
-    require(
-        rows == a[:-1],
-        "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots "
-        f"with shape {rows} instead",
-    )
-    require(
-        given[-2 if left else -1] == a[-1],
-        f"linalg.lu_solve: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'}"
-        f" = B ({a[-2]}x{a[-1]} and {given[-2]}x{given[-1]})",
-    )
-
-
-def _tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> None:
-    for dim in dims or ():
-        normal_dim(dim, array(self).ndim)
-    require(
-        self.dtype is other.dtype,
-        "linalg.solve: Expected A and B to have the same dtype, but found A of type "
-        f"{self.dtype.word} and B of type {other.dtype.word} instead",
-    )
-
-
-def _ormqr(self: Any, tau: Any, other: Any, *_: Any) -> None:
-    for name, x in (("tau", tau), ("other", other)):
-        require(
-            x.dtype is self.dtype,
-            f"torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype"
-            f"{self.dtype.word} and {name} has dtype {x.dtype.word}",
-        )
-
-
 MATRICES: dict[str, Demand] = {
     **each(_addmv, "addmv"),
     **each(_mv, "mv"),
     **each(_dot, "dot", "vdot"),
     **each(_linear, "linear"),
     **each(_addr, "addr"),
+    **each(_addmm, "addmm"),
+    **each(_addbmm, "addbmm"),
+    **each(_baddbmm, "baddbmm"),
+    **each(_inner, "inner"),
+    **each(_chain, "chain_matmul"),
+    **each(_multi_dot, "linalg_multi_dot"),
+    **each(_matrix_norm, "linalg_matrix_norm", "linalg_matrix_norm.str_ord"),
+    **each(_norm_by_word, "linalg_norm.ord_str"),
+    **each(_vector_norm, "linalg_vector_norm"),
     **each(_linalg_cross, "linalg_cross"),
     **each(same_dtype, "_euclidean_dist"),
     **each(_cdist, "cdist"),
     **each(_pdist, "pdist"),
     **each(_close, "isclose", "allclose"),
-    **each(_solved("cholesky_solve"), "cholesky_solve"),
-    **each(_solved("triangular_solve"), "triangular_solve"),
-    **each(_lstsq, "linalg_lstsq"),
-    **each(_lu_solve, "linalg_lu_solve"),
-    **each(lambda self, data, pivots: _lu_solve(data, pivots, self), "lu_solve"),
-    **each(_tensorsolve, "linalg_tensorsolve"),
-    **each(_ormqr, "ormqr"),
 }
 """Overloads to what they ask, in the words of PyTorch."""

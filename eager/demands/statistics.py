@@ -38,11 +38,6 @@ def _cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = N
         )
 
 
-def _bucketize(self: Any, boundaries: Any, *_: Any) -> None:
-    n = array(boundaries).ndim
-    require(n == 1, f"boundaries tensor must be 1 dimension, but got dim({n})")
-
-
 def _bincount(self: Any, *_: Any) -> None:
     if self.dtype is bfloat16:
         raise unimplemented("bincount_cpu", bfloat16)
@@ -75,7 +70,6 @@ def _rounded_division(self: Any, other: Any, rounding_mode: str | None = None) -
 
 COUNTED: dict[str, Demand] = {
     **each(_cov, "cov"),
-    **each(_bucketize, "bucketize.Tensor"),
     **each(_bincount, "bincount"),
     **each(_diff, "diff"),
     **each(_along_something("mode", 0), "mode"),

@@ -61,7 +61,7 @@ def reduce_at(a: Array, at: Any, source: Array, reduce: str, include_self: bool)
     """`a` with `source` reduced into the places `at`; untouched places keep their value."""
     if reduce not in _REDUCTIONS:
         raise OperatorError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
     fn, neutral = _REDUCTIONS[reduce]
     out = a.copy()

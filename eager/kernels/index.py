@@ -196,8 +196,13 @@ def searchsorted(
     keys = value(self) if hasattr(self, "dtype") else np.asarray(self)
     rows = value(sequence)
     if sorter is not None:
-        rows = np.take_along_axis(rows, array(sorter), -1)
-    if rows.ndim == 1:
+        order = array(sorter)
+        if order.size and not 0 <= order.min() <= order.max() < rows.shape[-1]:
+            raise OperatorError("torch.searchsorted(): sorter index out of range")
+        rows = np.take_along_axis(rows, order, -1)
+    if not keys.size:
+        found: Array = np.zeros(keys.shape, np.int64)
+    elif rows.ndim == 1:
         found = np.searchsorted(rows, keys, where)  # type: ignore[call-overload]  # side is a word
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), keys.reshape(-1, keys.shape[-1]), strict=True)

@@ -93,12 +93,14 @@ def linalg_lu(self: Any, pivot: bool = True) -> Any:
 def lu_unpack(data: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U; empty tensors for what is not asked for."""
     lu = compute(data)
-    if array(pivots).dtype != np.int32:
+    rows = lu.shape[-2]
+    if unpack_pivots and ((array(pivots) < 1) | (array(pivots) > rows)).any():
         raise OperatorError(
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype."
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+            "Did you properly pass the result of lu_factor?"
         )
     none = np.zeros(0, lu.dtype)
-    p = _permutation_matrix(array(pivots), lu.shape[-2], lu.dtype) if unpack_pivots else none
+    p = _permutation_matrix(array(pivots), rows, lu.dtype) if unpack_pivots else none
     lower, upper = _triangles(lu) if unpack_data else (none, none)
     return tuple(wrap(part, data.dtype) for part in (p, lower, upper))
 

@@ -115,8 +115,7 @@ def _store(self: Any, values: Array) -> Any:
 def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = None) -> Any:
     if low > high:
         raise OperatorError(
-            f"uniform_ expects to return a [from, to) range, but found from={low:g} > "
-            f"to={high:g}"
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
         )
     u = _draw("uniform", array(self).shape, self.dtype, generator)
     return _store(self, u * u.dtype.type(high - low) + u.dtype.type(low))
@@ -124,14 +123,14 @@ def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = No
 
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     if std < 0:
-        raise OperatorError(f"normal expects std >= 0.0, but found std {std}")
+        raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}")
     z = _draw("normal", array(self).shape, self.dtype, generator)
     return _store(self, z * z.dtype.type(std) + z.dtype.type(mean))
 
 
 def exponential_(self: Any, lambd: float = 1.0, generator: Any = None) -> Any:
     if lambd <= 0:
-        raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+        raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     u = _draw("uniform", array(self).shape, float64, generator)
     return _store(self, -np.log1p(-u) / lambd)
 
@@ -149,20 +148,20 @@ def _fill_from(fn: Callable[..., Array]) -> Kernel:
 
 def log_normal_(self: Any, mean: float = 1.0, std: float = 2.0, generator: Any = None) -> Any:
     if std <= 0:
-        raise OperatorError(f"log_normal_ expects std > 0.0, but found std={std}")
+        raise OperatorError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     z = _draw("normal", array(self).shape, float64, generator)
     return _store(self, np.exp(z * std + mean))
 
 
 def _geometric(u: Array, p: float) -> Array:
     if not 0 < p < 1:
-        raise OperatorError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+        raise OperatorError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return np.asarray(np.ceil(np.log(u) / np.log1p(-p)).clip(1))
 
 
 def _cauchy(u: Array, median: float, sigma: float) -> Array:
     if sigma <= 0:
-        raise OperatorError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+        raise OperatorError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     return np.asarray(median + sigma * np.tan(np.pi * (u - 0.5)))
 
 
@@ -205,7 +204,7 @@ def normal_numbers(
 
 def _chance(p: float) -> float:
     if not 0 <= p <= 1:
-        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return p
 
 

@@ -183,7 +183,7 @@ def _check_slices(target: Array, axis: int, at: Array, new: Array, name: str) ->
         )
     if new.shape[axis] != at.size:
         raise DimensionError(
-            f"{name}(): Number of indices ({at.size}) should be equal to source.size(dim) "
+            f"{name}_(): Number of indices ({at.size}) should be equal to source.size(dim) "
             f"({new.shape[axis]})"
         )
 

@@ -30,6 +30,10 @@ def quantile(fn: Callable[..., Any]) -> Kernel:
         if self.dtype not in (float32, float64):
             raise OperatorError("quantile() input tensor must be either float or double dtype")
         at = np.asarray(compute(q) if hasattr(q, "dtype") else q, x.dtype)
+        if at.ndim > 1:
+            raise OperatorError("quantile() q must be a scalar or 1D tensor")
+        if not hasattr(q, "dtype") and not 0 <= q <= 1:
+            raise OperatorError(f"quantile() q must be in the range [0, 1] but got {q:g}")
         if ((at < 0) | (at > 1)).any():
             raise OperatorError("quantile() q values must be in the range [0, 1]")
         if interpolation not in _METHODS:

@@ -47,7 +47,10 @@ def stft(
         out = out / np.sqrt(n_fft)
     out = out.astype(np.result_type(x.dtype, np.complex64))
     if return_complex is None and x.dtype.kind != "c":
-        raise OperatorError("stft requires the return_complex parameter be given for real inputs")
+        raise OperatorError(
+            "stft requires the return_complex parameter be given for real inputs, and will further "
+            "require that return_complex=True in a future PyTorch release."
+        )
     if return_complex or return_complex is None:
         return wrap_like(out)
     return wrap_like(np.stack([out.real, out.imag], -1))
@@ -73,12 +76,17 @@ def stft_center(
                                  "replicate": "edge", "circular": "wrap"}  # fmt: skip
         if pad_mode == "reflect" and half >= x.shape[-1]:
             raise OperatorError(
-                "Padding size should be less than the corresponding input dimension, but got: "
-                f"padding ({half}, {half}) at dimension {x.ndim} of input {list(x.shape)}"
+                "Argument #4: Padding size should be less than the corresponding input dimension, "
+                f"but got: padding ({half}, {half}) at dimension 2 of input {_framed(x.shape)}"
             )
         widths = [(0, 0)] * (x.ndim - 1) + [(half, half)]
         self = wrap(np.pad(x, widths, mode=modes[pad_mode]), self.dtype)
     return stft(self, n_fft, hop_length, win_length, window, *rest)
+
+
+def _framed(shape: tuple[int, ...]) -> list[int]:
+    """The sizes of a signal as PyTorch pads it: a batch, one channel, the samples."""
+    return [1] * (3 - len(shape)) + list(shape)
 
 
 def istft(

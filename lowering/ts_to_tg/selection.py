@@ -104,7 +104,7 @@ def _scatter_reduce(
 ) -> Tensor:
     """`x` combined at index with `source`; without include_self only elements not reached stay."""
     if (combiner := _COMBINERS.get(reduce)) is None:
-        b.error(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+        b.error(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if x.dtype is not source.dtype:
         b.error("scatter(): Expected self.dtype to be equal to src.dtype")
     d = dimension(b, dim, x.rank)

@@ -96,7 +96,10 @@ def _stft(
         b.error(f"stft(...): expected a 1D or 2D tensor, but got {x.rank}D")
     is_complex = isinstance(x, ComplexTensor)
     if return_complex is None and not is_complex:
-        b.error("stft requires the return_complex parameter be given for real inputs")
+        b.error(
+            "stft requires the return_complex parameter be given for real inputs, and will further"
+            " require that return_complex=True in a future PyTorch release."
+        )
     samples = x.shape[-1]
     b.check(
         known(all_of([binary("le", n, samples), binary("gt", as_expr(n), 0)])),
