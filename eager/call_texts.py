@@ -104,10 +104,8 @@ def _of_element(which: str, where: str, wanted: str, at: int, found: str, place:
         return f"expected Tensor as element {at} in argument {place}, but got {found}"
     if at == 0:
         return f"{which}{where} must be {wanted}, but found element of type {found} at pos 0"
-    return (
-        f'{which} failed to unpack the object at pos {at + 1} with error "type must be {wanted},but '
-        f'got {found}"'
-    )
+    reason = f"type must be {wanted},but got {found}"
+    return f'{which} failed to unpack the object at pos {at + 1} with error "{reason}"'
 
 
 def _too_many(name: str, positional: Sequence[Argument], given: int) -> str:

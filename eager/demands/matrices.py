@@ -72,7 +72,7 @@ def _addmm(self: Any, mat1: Any, mat2: Any, *_: Any) -> None:
 
 def _addbmm(self: Any, batch1: Any, batch2: Any, *_: Any) -> None:
     if array(batch1).ndim == array(batch2).ndim == 3:
-        (_, n, k), (_, m, p) = sizes_of(batch1), sizes_of(batch2)
+        (n, k), (m, p) = sizes_of(batch1)[1:], sizes_of(batch2)[1:]
         require(k == m, f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
 
 
@@ -103,7 +103,7 @@ def _multi_dot(tensors: Sequence[Any]) -> None:
     for k, x in enumerate(tensors):
         inner = 0 < k < count - 1
         name = f"tensor {k}" if inner else f"the {'last' if k else 'first'} tensor"
-        n, wanted = array(x).ndim, (2,) if inner else (1, 2)
+        n, wanted = array(x).ndim, [2] if inner else [1, 2]
         words = "2D" if inner else "1D or 2D"
         require(n in wanted, f"multi_dot(): {name} must be {words} but got {n}D")
     for k in range(count - 1):

@@ -103,7 +103,7 @@ def _tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> None:
     )
 
 
-def _solve(A: Any, B: Any, *_: Any) -> None:  # noqa: N803 - the schema's names
+def _solve(A: Any, B: Any, *_: Any) -> None:
     require(array(B).ndim > 0, "linalg.solve: The input tensor B must have at least 2 dimensions.")
 
 
@@ -112,7 +112,7 @@ def _solve_triangular(
     B: Any,
     upper: bool,
     left: bool = True,
-    *_: Any,  # noqa: N803 - the schema's name
+    *_: Any,
 ) -> None:
     name = "linalg.solve_triangular"
     for word, x in (("A", self), ("B", B)):
@@ -130,7 +130,7 @@ def _solve_triangular(
     check_broadcast(np.empty(sizes_of(B)[:-2]), np.empty(sizes_of(self)[:-2]))
 
 
-def _ldl_solve(LD: Any, pivots: Any, B: Any, *_: Any) -> None:  # noqa: N803 - the schema's names
+def _ldl_solve(LD: Any, pivots: Any, B: Any, *_: Any) -> None:
     if min(array(LD).ndim, array(B).ndim) < 2:
         return  # the kernel says so
     (m, n), (r, c) = sizes_of(LD)[-2:], sizes_of(B)[-2:]
@@ -148,7 +148,7 @@ def _lu_of(name: str) -> Demand:
     )
 
 
-def _lu_unpack(LU_data: Any, LU_pivots: Any, *_: Any) -> None:  # noqa: N803 - the schema's names
+def _lu_unpack(LU_data: Any, LU_pivots: Any, *_: Any) -> None:
     require(
         LU_pivots.dtype is int32,
         "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"

@@ -47,9 +47,10 @@ def prod(self: Any, dtype: Any = None) -> Any:
 def _float_result(self: Any, dtype: Any, name: str) -> DType:
     out: DType = dtype or self.dtype
     if not (out.is_floating_point or out.is_complex):
+        which = "Optional" if dtype else "Input"
         raise OperatorError(
-            f"{name}(): could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must "
-            f"be either a floating point or complex dtype. Got: {out.word}"
+            f"{name}(): could not infer output dtype. {which} dtype must be either a floating "
+            f"point or complex dtype. Got: {out.word}"
         )
     return out
 

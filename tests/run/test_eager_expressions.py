@@ -37,6 +37,13 @@ torch.addcdiv(torch.ones(2), 0.5, torch.ones(2), torch.ones(2)), torch.add(torch
 torch.ones(2).new(size=(2, 3)).shape, torch.ones(2).new_full((2,), 3., requires_grad=True).requires_grad
 torch.ones(2).map2_(torch.ones(2), torch.ones(2), lambda a, b, c: a + b + c)
 torch.index_add(torch.ones(3, dtype=torch.uint8), 0, torch.tensor([1]), torch.ones(1, dtype=torch.uint8), alpha=-1)
+torch.logspace(0.9, 3.7, 6, dtype=torch.int64)
+torch.logspace(0.9, -3.7, 6, 2.5, dtype=torch.int16)
+torch.logspace(0.9, 3.7, 1, dtype=torch.int64)
+torch.logspace(4.3, 6.9, 4, 2.0, dtype=torch.uint8)
+torch.arange(0, 2, 0.5, dtype=torch.int32)
+torch.nextafter(torch.tensor([0., 1., -1., 256.]).bfloat16(), torch.tensor([-1.]).bfloat16())
+torch.nextafter(torch.tensor([0., 1., 3.3895e38]).bfloat16(), torch.tensor([2e38]).bfloat16())
 torch.logspace(0, 3, 4, 2, out=torch.zeros(2, 3).narrow(1, 1, 2))
 torch.arange(0, 4, out=torch.zeros(2, 3).narrow(1, 1, 2))
 torch.split_copy(torch.arange(4.), 2, out=(torch.empty(2), torch.empty(2)))

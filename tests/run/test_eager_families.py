@@ -110,6 +110,10 @@ CASES: list[tuple[str, tuple[Any, ...]]] = [
     ("float_power.Scalar", (2, X)), ("copy", (X, SMALL[0, 0])), ("i0", (X,)),
     ("polygamma", (1, np.abs(X) + 1)),
     ("logspace.Tensor_Tensor", (np.array(0.0), np.array(2.0), 3)),
+    *((f"bitwise_{op}.Scalar_Tensor", (-2, SMALL)) for op in (
+        "and", "or", "xor", "left_shift", "right_shift")),
+    ("searchsorted.Tensor", (np.zeros((0, 0)), np.zeros((0, 0)))),
+    ("searchsorted.Tensor", (np.zeros((2, 3)), np.zeros((2, 0)))),
     ("linspace.Tensor_Scalar", (np.array(0.0, np.float32), 2, 3)),
     ("select_scatter", (X, KEY[:, 0], 1, 2)), ("slice_scatter", (X, KEY[:, :2], 1, 1, 3)),
     ("diagonal_scatter", (SQUARE[0], TALL[0, :4, 0])), ("block_diag", ([TALL[0], TALL[1]],)),
