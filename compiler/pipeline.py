@@ -11,6 +11,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from tensorscript.backends import target as targets
+from tensorscript.base.dtypes import int16
 from tensorscript.dialects.te.ops import FuncOp as LoopFunc
 from tensorscript.dialects.te.ops import functions as loop_functions
 from tensorscript.dialects.tg.ops import FuncOp, functions
@@ -21,10 +22,12 @@ from tensorscript.lowering.schedules.gpu import schedule_gpu
 from tensorscript.lowering.te.simplify import simplify_function
 from tensorscript.lowering.te.storage import plan_storage
 from tensorscript.lowering.tg.channels_last import channels_last
+from tensorscript.lowering.tg.fold_constants import fold_constants
 from tensorscript.lowering.tg.fuse_attention import fuse_attention
 from tensorscript.lowering.tg.fuse_cpu import fuse_cpu
 from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
+from tensorscript.lowering.tg.integer_products import integer_products
 from tensorscript.lowering.tg.normalize import normalize
 from tensorscript.lowering.tg.split_batch import split_batch
 from tensorscript.lowering.tg_to_te.host import tg_to_te
@@ -52,6 +55,14 @@ def _on_kernels(run: Callable[[LoopFunc], object]) -> Run:
         return module
 
     return on_module
+
+
+def _integer_products(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    target = targets.parse(options.target, options.cpu)
+    if int16 in target.groups and not options.strict:
+        for func in functions(module):
+            integer_products(func)
+    return module
 
 
 def _channels_last(module: ModuleOp, options: CompileOptions) -> ModuleOp:
@@ -118,6 +129,18 @@ PASSES: tuple[Pass, ...] = (
         _each_function(normalize),
         "give every result an op of its own, so that kernels write results in place",
         ends=True,
+    ),
+    Pass(
+        "fold-constants",
+        "kernels",
+        _each_function(fold_constants),
+        "what is small and made of constants alone is a constant, one number a part of bodies",
+    ),
+    Pass(
+        "integer-products",
+        "kernels",
+        _integer_products,
+        "bytes on grids are multiplied as integers (CPU); before their conversions go elsewhere",
     ),
     Pass(
         "inline-producers",

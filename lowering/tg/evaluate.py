@@ -408,3 +408,11 @@ def evaluate(func: tg.FuncOp, arguments: Sequence[Any]) -> list[Any]:
         is_tensor = isinstance(arg.type, TensorType)
         frame.values[arg] = np.asarray(value) if is_tensor else value
     return frame.block(func.block)
+
+
+def evaluate_op(op: tg.ComputeOp | tg.ReductionOp, inputs: Sequence[Array]) -> Array:
+    """The result of one op, of sizes that are known, on arrays in storage types."""
+    frame = _Frame({})
+    frame.values.update(zip(op.inputs, inputs, strict=True))
+    _RUN[type(op)](frame, op)
+    return np.asarray(frame.values[op.result])
