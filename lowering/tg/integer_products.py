@@ -140,7 +140,8 @@ class _Rewriter:
         self.terms = prod(known(e) or 0 for e in self.extents)
 
     def factors(self) -> tuple[_Factor, _Factor] | None:
-        """The two factors, if each has bytes of its own along the result and the sum."""
+        """The two factors, if each has bytes of its own along the result and the sum, and one is of
+        weights: others would have to be packed at each call."""
         op = self.op
         if op.type.dtype is not float32 or op.combiner.data != "add" or op.expr.op != "mul":
             return None
@@ -154,7 +155,14 @@ class _Rewriter:
             return None
         if set(x.used) == set(w.used) or _has_window(x.read) or _has_window(w.read):
             return None
-        return x, w
+        return (
+            (x, w) if any(isinstance(self._source(f).owner, ConstantOp) for f in (x, w)) else None
+        )
+
+    def _source(self, factor: _Factor) -> SSAValue:
+        number = operand_number(str(factor.read.value))
+        assert number is not None
+        return self.values[number]
 
     def _insert(self, op: PointwiseOp | ContractOp | ReduceOp | ConstantOp) -> SSAValue:
         if isinstance(op, PointwiseOp | ContractOp | ReduceOp):
@@ -166,9 +174,7 @@ class _Rewriter:
         """The sums of a factor's bytes, as a load over `values`."""
         used = factor.used
         shape = [self.op.type.shape[int(name[1:])] for name in used]
-        (number,) = {operand_number(str(n.value)) for n in loads(factor.wide)}
-        assert number is not None
-        source = self.values[number]
+        source = self._source(factor)
         array = constant_array(source)
         axes = _summed_axes(factor, source)
         if array is not None and axes is not None:
