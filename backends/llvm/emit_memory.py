@@ -19,6 +19,7 @@ from .emit_cast import from_memory, round_result, to_memory
 from .emit_context import Context
 from .emit_scope import Place, affine, flat_index, multiple
 from .emit_types import Value, is_half, memory_type, register_type, splat, suffix, vector_of
+from .emit_windows import load_windows, pattern, placed, windows
 
 Evaluate = Callable[[Context, Expr], Value]
 Proof = Callable[[Context, Expr], bool]
@@ -126,7 +127,7 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
     elif target.kind == "strided" and target.step.is_int(2) and not context.gpu:
         raw = _load_every_second(context, target, stored, evaluate)
     else:
-        raw = _gather(context, target, stored, evaluate)
+        raw = _load_windows(context, target, evaluate) or _gather(context, target, stored, evaluate)
     return Value(from_memory(context.code, target.dtype, lanes, raw), lanes)
 
 
@@ -239,6 +240,23 @@ def _reverse(context: Context, element: str, value: str) -> str:
     return context.code.let(
         f"shufflevector {kind} {value}, {kind} poison, <{lanes} x i32> <{picks}>"
     )
+
+
+def _load_windows(context: Context, target: Target, evaluate: Evaluate) -> str | None:
+    """Lanes at fixed distances from contiguous vectors; None where a gather is better."""
+    lane = context.vector
+    if context.gpu or context.mask is not None or lane is None:
+        return None
+    found = pattern(target.index, lane, context.scope)
+    if found is None:
+        return None
+    start, distances = placed(found, context.scope)
+    if (chunks := windows(distances)) is None:
+        return None
+    pointer = _pointer(context, replace(target, base=start), evaluate)
+    kinds = memory_type(target.dtype), target.place.pointer_type
+    size = target.dtype.itemsize
+    return load_windows(context.code, *kinds, pointer, size, distances, chunks)
 
 
 def _gather(context: Context, target: Target, stored: str, evaluate: Evaluate) -> str:

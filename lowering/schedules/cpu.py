@@ -91,15 +91,19 @@ def _prefers_outer(loop: ForOp, buffers: dict[str, Buffer]) -> bool:
             outer, inner = coefficient(position, loop.var), coefficient(position, reduction.var)
             outer_gathers += _gathers(outer)
             inner_gathers += _gathers(inner)
-            along_outer += not _gathers(outer) and outer is not const(0)
+            along_outer += not _gathers(outer, MOST_STEP) and outer is not const(0)
     if tiny:
         return along_outer > 0 or size is None
     return outer_gathers < inner_gathers
 
 
-def _gathers(step: Expr | None) -> bool:
+def _gathers(step: Expr | None, most: int = 2) -> bool:
     """Neighbouring lanes are so far apart that each costs a load; two steps cost a shuffle."""
-    return step is None or not (step.is_const and 0 <= int(str(step)) <= 2)
+    return step is None or not (step.is_const and 0 <= int(str(step)) <= most)
+
+
+MOST_STEP = 8
+"""Steps that cost shuffles of as many vectors; masked vectors of short rows cost more."""
 
 
 TINY_REDUCTION = 16

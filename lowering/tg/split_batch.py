@@ -45,6 +45,8 @@ CACHES = (1 << 20, 1 << 24)
 """Bytes that stay in the second cache, and in a thread's part of the third."""
 DISTANCES = (0, 1, 3)
 """What a byte costs that comes from the second cache, from the third, and from memory."""
+TURN = 1 << 16
+"""What an iteration costs beside its work: its calls, and threads that find little to share."""
 
 _Body = ComputeOp | ReductionOp
 _IMAGE = var("i0")
@@ -148,8 +150,8 @@ class _Run:
 
     @property
     def _again(self) -> int:
-        """Of the weights, for every image but the first."""
-        return (self.count - 1) * self.weight * _distance(self.weight)
+        """Of the weights, for every image but the first, and of the turns."""
+        return (self.count - 1) * (self.weight * _distance(self.weight) + TURN)
 
     @property
     def gain(self) -> int:

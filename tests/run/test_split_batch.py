@@ -53,3 +53,15 @@ def test_reductions_of_an_image_stay_in_its_turn() -> None:
     compiled = ts.compile(plain, (x,), fallback="error")
     wanted = plain(ts.from_numpy(x)).numpy()
     np.testing.assert_allclose(compiled(x), wanted, rtol=2e-5, atol=1e-5)
+
+
+def spans(x: ts.Tensor) -> ts.Tensor:
+    return (x.amax(1) - x.amin(1)).sqrt()
+
+
+def test_rows_are_no_images() -> None:
+    """What a turn of the loop costs is more than it saves where an image is a few numbers."""
+    x = np.random.default_rng(1).standard_normal((400_000, 3)).astype("f4")
+    compiled = ts.compile(spans, (x,), fallback="error")
+    assert "tg.loop" not in compiled.ir("kernels")
+    np.testing.assert_allclose(compiled(x), np.sqrt(x.max(1) - x.min(1)), rtol=1e-6)
