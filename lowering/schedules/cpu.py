@@ -14,10 +14,11 @@ loop, or the last outer loop if that is the one that walks memory |
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block
+from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const
@@ -159,19 +160,20 @@ def _vectorize_last(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters
     if (arguments := stretch_arguments(loop, lanes)) is not None:
         scheduler.do("stretch", loop.var, *arguments)
     else:
+        beside = set(block.ops)
         scheduler.do("vectorize_outer", loop.var, lanes)
-        _write_out_taps(scheduler, block)
+        _write_out_taps(scheduler, [op for op in block.ops if op not in beside])
 
 
-def _write_out_taps(scheduler: Scheduler, block: Block) -> None:
-    """Write out the short reductions in a block and in what is inside it: only the first and last
-    taps of a window reach over the edge, so that most lose their mask."""
-    for op in list(block.ops):
+def _write_out_taps(scheduler: Scheduler, body: Sequence[Operation]) -> None:
+    """Write out the short reductions among statements and in what is inside them: only the first
+    and last taps of a window reach over the edge, so that most lose their mask."""
+    for op in body:
         if isinstance(op, ForOp) and op.is_reduction and 0 < copies(op, True) <= MOST_TAPS:
             scheduler.do("full_unroll", op.var, True)
             continue
         for region in op.regions:
-            _write_out_taps(scheduler, region.block)
+            _write_out_taps(scheduler, list(region.block.ops))
 
 
 def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> None:

@@ -79,3 +79,15 @@ def test_columns_by_threads() -> None:
         ts.set_num_threads(before)
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_allclose(results[0], x.astype("f8").sum(0), atol=2e-4)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 5), (2, 17, 3), (5, 3, 16), (4, 40, 33)])
+def test_reductions_of_reductions(shape: tuple[int, ...]) -> None:
+    def program(x):  # type: ignore[no-untyped-def]
+        return x.sum(2).amax(1), x.amax(1).sum(1), (x > 0).any(2).amin(1)
+
+    x = _numbers(*shape)
+    total, most, every = ts.compile(program, cache=False, fallback="error")(x)
+    np.testing.assert_allclose(total, x.sum(2).max(1), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(most, x.max(1).sum(1), rtol=1e-4, atol=1e-5)
+    assert every.tolist() == (x > 0).any(2).min(1).tolist()
