@@ -50,6 +50,7 @@ from .te import (
     stretch,
     temporaries,
     tile,
+    track,
     vectorize_outer,
     whole,
 )
@@ -115,6 +116,7 @@ PRIMITIVES: dict[str, Primitive] = {
     "search": Primitive(search.check, search.apply),
     "stretch": Primitive(stretch.check, stretch.apply),
     "fold": Primitive(fold.check, fold.apply),
+    "track": Primitive(track.check, track.apply),
     "squares": Primitive(squares.check, squares.apply),
     "unroll": Primitive(kinds.check_unroll, kinds.apply_unroll),
     "full_unroll": Primitive(full_unroll.check, full_unroll.apply),

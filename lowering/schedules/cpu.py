@@ -54,6 +54,7 @@ from .crossed import in_squares
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
+from .places import track_places
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows
@@ -120,6 +121,7 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     loops, row = outer_loops(func)
     if not loops or not _by_columns(scheduler, loops[-1], parameters):
         fuse_rows(scheduler, row)
+        track_places(scheduler, row, parameters)
         for loop in loops_in(row):
             _vectorize_row(scheduler, loop, parameters)
     for loop in loops_in(func.block):
@@ -141,6 +143,8 @@ def _by_columns(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) ->
 
 def _vectorize_row(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> None:
     """A loop of a row: along itself or along the loops inside it."""
+    if loop.kind.data != "serial":
+        return
     if is_innermost(loop):
         vectorize_inside(scheduler, loop, parameters)
     elif loop.is_reduction or not _by_columns(scheduler, loop, parameters):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tensorscript.base.dtypes import DType, bool_, float32, float64, int64, uint8
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select, unary
+from tensorscript.dialects.te.extremes import next_best
 
 from .builder import Builder, Rows
 from .dims import dimension, dimensions, dtype_of, keep, rejoined
@@ -194,16 +195,6 @@ def extreme(op: str) -> Callable[..., Tensor]:
     return row
 
 
-def _next_best(op: str, best: Expr) -> Expr:
-    """A number that all elements but the extreme ones are at or within, so that one comparison
-    finds these: infinity where the extreme is NaN, NaN where every element is the worst there is.
-    """
-    infinity = math.inf if op == "max" else -math.inf
-    within = call("nextafter", best, const(-infinity, best.dtype))
-    other = select(best.equals(-infinity), const(math.nan, best.dtype), within)
-    return select(call("isnan", best), const(infinity, best.dtype), other)
-
-
 def arg_extreme(op: str) -> Callable[..., Tensor]:
     """The first index of the extreme element; NaN counts as extreme."""
 
@@ -219,7 +210,7 @@ def arg_extreme(op: str) -> Callable[..., Tensor]:
         wide = compute_dtype(x.dtype)
         best = extreme(op)(b, x, [at], True)
         if wide.is_floating_point:
-            best = b.pointwise(lambda e: _next_best(op, e), best, dtype=wide, compute=wide)
+            best = b.pointwise(lambda e: next_best(op, e), best, dtype=wide, compute=wide)
         size = x.shape[at]
 
         def first(body: Value, i: list[Expr], r: list[Expr]) -> Expr:
