@@ -40,8 +40,8 @@ def tensor_text(values: np.ndarray[Any, Any], kind: str) -> str:
 
 
 def _default(value: float) -> str:
-    """A float as a C++ stream shows it by default."""
-    return f"{value:g}"
+    """The shortest text that reads back as the number."""
+    return repr(value).removesuffix(".0")
 
 
 class _Layout:
@@ -79,7 +79,6 @@ def _matrix(values: np.ndarray[Any, np.dtype[np.float64]], indent: int) -> Itera
     margin = " " * indent
     columns = values.shape[1]
     step = (LINE_WIDTH - indent) // (layout.width + 1)
-    yield margin
     for first in range(0, columns, step):
         last = min(first + step, columns)
         if step < columns:

@@ -116,9 +116,14 @@ def stft(
     onesided: bool | None = None, return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Any:  # fmt: skip
-    return call_overload("aten::stft.center", (
-        input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided,
-        return_complex, align_to_window,
+    """The windows' spectra; with `center` the signal is padded by half a window on both sides."""
+    if center:
+        dims, half = input.dim(), int(n_fft // 2)
+        input = op("pad", input.view([1] * (3 - dims) + list(input.size())), [half] * 2, pad_mode)
+        input = input.view(input.shape[-dims:])
+    return call_overload("aten::stft", (
+        input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex,
+        align_to_window,
     ))  # fmt: skip
 
 

@@ -50,6 +50,15 @@ def like_first(inputs: Sequence[Array], made: Array) -> Array:
     return elementwise(inputs[:1], made) if inputs[0].shape == made.shape else rows(inputs, made)
 
 
+def attended(inputs: Sequence[Array], made: Array) -> Array:
+    """As the queries, where PyTorch works by tiles: batches of heads of one width."""
+    by_tiles = all(
+        x.ndim == 4 and x.size and x.strides[-1] == x.itemsize and x.shape[-1] == made.shape[-1]
+        for x in inputs[:3]
+    )
+    return like_first(inputs, made) if by_tiles else rows(inputs, made)
+
+
 def image(inputs: Sequence[Array], made: Array) -> Array:
     """Channels-last if the first input is, else row-major."""
     return in_format(made, suggested_format(inputs[0])) if made.ndim == inputs[0].ndim else made
@@ -99,6 +108,7 @@ def _names(text: str) -> Iterator[str]:
 
 
 RULES: dict[str, Rule] = {
+    "aten::scaled_dot_product_attention": attended,
     **dict.fromkeys({name.partition(".")[0] for name in POINTWISE}, elementwise),
     **dict.fromkeys({name.partition(".")[0] for name in REDUCTIONS}, rows),
     **dict.fromkeys(_names(
@@ -109,7 +119,7 @@ RULES: dict[str, Rule] = {
         "lu_unpack grid_sampler grid_sampler_2d grid_sampler_3d cdist diag_embed "
         "masked_scatter renorm nll_loss_nd nll_loss nll_loss2d multinomial vander gradient "
         "pixel_shuffle pixel_unshuffle fft_fftshift fft_ifftshift repeat unfold_copy "
-        "adaptive_avg_pool3d scaled_dot_product_attention matmul cosine_similarity stack "
+        "adaptive_avg_pool3d matmul cosine_similarity stack "
         "column_stack mvlgamma linalg_matrix_power cumulative_trapezoid gelu_backward im2col "
         "col2im masked_fill adaptive_max_pool3d avg_pool3d index_copy index_add scatter "
         "scatter_add scatter_reduce nonzero_numpy"
@@ -125,8 +135,8 @@ RULES: dict[str, Rule] = {
         "adaptive_avg_pool2d adaptive_max_pool2d _upsample_bilinear2d_aa batch_norm "
         "native_batch_norm group_norm upsample_nearest2d upsample_nearest3d "
         "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_bilinear2d "
-        "upsample_bicubic2d upsample_trilinear3d reflection_pad2d reflection_pad3d "
-        "replication_pad2d replication_pad3d constant_pad_nd pad channel_shuffle "
+        "upsample_bicubic2d _upsample_bicubic2d_aa upsample_trilinear3d reflection_pad2d "
+        "reflection_pad3d replication_pad2d replication_pad3d constant_pad_nd pad channel_shuffle "
         "local_response_norm max_pool2d_with_indices_backward max_unpool2d "
         "_native_batch_norm_legit _batch_norm_with_update"
     ), image),

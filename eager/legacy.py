@@ -9,6 +9,7 @@ from tensorscript.base.dtypes import BY_NAME, DType
 from .data import tensor
 from .namespace import lookup
 from .tensor import Tensor
+from .tracing import traced_by
 
 
 class _LegacyType(type):
@@ -19,7 +20,8 @@ class _LegacyType(type):
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
         if args and all(type(x) is int for x in args):
             return lookup("empty")(*args, dtype=cls.dtype, **options)  # type: ignore[no-any-return]  # always a Tensor
-        return tensor(args[0] if args else [], dtype=cls.dtype, **options)
+        with traced_by(None):  # a constant of the trace, which says nothing of it
+            return tensor(args[0] if args else [], dtype=cls.dtype, **options)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype

@@ -82,8 +82,6 @@ def where(condition: Any, *operands: Any) -> Any:
 
 def range_face(*bounds: Any, **options: Any) -> Any:
     """`arange(end)`, `arange(start, end)`, `arange(start, end, step)`."""
-    if "end" in options:
-        bounds = (options.pop("start", 0), options.pop("end"), options.pop("step", 1))
     return call("aten::arange", bounds, options)
 
 

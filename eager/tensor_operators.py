@@ -119,8 +119,8 @@ class TensorOperators(TensorBase):
     def __rmod__(self, other: Any) -> Any:
         return call("aten::remainder", (other, self))
 
-    def __rpow__(self, base: Any) -> Any:
-        return call("aten::pow", (base, self))
+    def __rpow__(self, other: Any) -> Any:
+        return call("aten::pow", (other, self))
 
     def __rmatmul__(self, other: Any) -> Any:
         return (

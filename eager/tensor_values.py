@@ -13,7 +13,7 @@ from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, ValueRangeError
 
 from . import foreign
-from .device import require_cpu
+from .device import CPU, require_cpu
 from .dispatch import call
 from .dlpack import exported
 from .memory_format import element_strides, is_dense, laid_out
@@ -130,8 +130,9 @@ class TensorValues(TensorBase):
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    def cpu(self) -> Any:
-        return self
+    def cpu(self, memory_format: Any = None) -> Any:
+        options = {} if memory_format is None else {"memory_format": memory_format}
+        return call("aten::to", (self,), {"device": CPU, **options})
 
     def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Any:
         """Always refused, unless `device` is the CPU.

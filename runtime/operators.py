@@ -11,6 +11,7 @@ from tensorscript.base.errors import OperatorError
 from tensorscript.base.given import missing_tensor
 from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.locations import place_of
+from tensorscript.dialects.ts.number_operands import number_operand
 from tensorscript.dialects.ts.ops import OperatorOp
 from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType, TensorType
 from tensorscript.eager.dispatch import call, call_overload
@@ -34,6 +35,9 @@ def call_operator(i: Machine, op: OperatorOp, arguments: tuple[Any, ...]) -> Any
         OperatorError: it refuses the arguments.
     """
     name = op.schema.data
+    if (found := number_operand(op)) is not None:
+        name, number = found
+        arguments = (arguments[0], number, *arguments[2:])
     if i.autocasts or MODES.autocast_enabled:
         arguments = _autocast(i.autocast, op, arguments)
     if special := _SPECIAL.get(name.partition(".")[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.ir import Attribute
 
 from .constants import Device, DictLiteral, EnumRef, FunctionRef, ListLiteral, TensorLiteral
@@ -22,10 +23,20 @@ class ConstantTable:
 
     def name(self, value: object) -> str:
         for at, known in enumerate(self.values):
-            if known is value or known == value:
+            if known is value or known == value or _is_same_tensor(known, value):
                 return f"CONSTANTS.c{at}"
         self.values.append(value)
         return f"CONSTANTS.c{len(self.values) - 1}"
+
+
+def _is_same_tensor(x: object, y: object) -> bool:
+    """Whether two tensors have one dtype, one shape and the same elements."""
+    if not isinstance(x, TensorLiteral) or not isinstance(y, TensorLiteral):
+        return False
+    if x.dtype is not y.dtype or x.array.shape != y.array.shape:
+        return False
+    firsts = x.array.flat[:8], y.array.flat[:8]  # weights of one shape differ here
+    return np.array_equal(*firsts) and np.array_equal(x.array, y.array)
 
 
 def string_text(value: str) -> str:

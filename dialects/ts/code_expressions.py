@@ -13,7 +13,7 @@ from tensorscript.base.source import Span
 
 from .code_calls import operator_text, value_list, written_arguments
 from .code_constants import ConstantTable, constant_text
-from .code_inline import hint_of
+from .code_inline import name_of
 from .code_marks import marked
 from .locations import span_of
 from .operator_functions import call_arguments, shown_callee
@@ -108,7 +108,7 @@ class Expressions:
 
     def name(self, value: SSAValue, base: str = "") -> str:
         """Give a value its variable name."""
-        base = base or hint_of(value) or "_"
+        base = base or name_of(value) or "_"
         self.texts[value] = self.fresh(base if base.isidentifier() else "_")
         return self.texts[value]
 

@@ -21,17 +21,17 @@ from .ops import (
     ReturnOp,
     YieldOp,
 )
+from .value_names import hint_of
 
 _NEVER = IsInstanceOp | EnterOp | ExitOp | ForkOp | ModuleContainerIndexOp
 
 
-def hint_of(value: SSAValue) -> str | None:
-    """The name that a value brings; a numbered child of a container brings `_` and its number,
-    which no name hint of xDSL can hold."""
+def name_of(value: SSAValue) -> str | None:
+    """The name that a value brings; a numbered child of a container brings `_` and its number."""
     owner = value.owner
     if isinstance(owner, GetAttrOp) and owner.attribute.data.isdigit():
         return f"_{owner.attribute.data}"
-    return value.name_hint
+    return hint_of(value)
 
 
 def inlined(function: FuncOp) -> set[Operation]:
@@ -81,7 +81,7 @@ class _Inliner:
         if len(uses) != 1 or isinstance(owner, _NEVER):
             return False
         user = uses[0].operation
-        if hint_of(value) is not None and not isinstance(user, ReturnOp | YieldOp):
+        if name_of(value) is not None and not isinstance(user, ReturnOp | YieldOp):
             return False
         return not (isinstance(user, LoopOp) and uses[0].index >= 2) and not isinstance(
             user, ForkOp

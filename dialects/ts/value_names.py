@@ -7,6 +7,7 @@ makes its owner take another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from copy import copy
 
@@ -16,6 +17,20 @@ from tensorscript.base.errors import GuardError
 from tensorscript.dialects.walks import walk_ops
 
 from .ops import FuncOp
+
+_XDSL_SUFFIX = re.compile(r"_\d+$")
+
+
+def set_hint(value: SSAValue, name: str | None) -> None:
+    """Give a value a name. xDSL takes a `_1` off the end of its hints, so that a name which ends so
+    is kept with a dot behind it, which MLIR's text allows and no name of a program has."""
+    value.name_hint = f"{name}." if name is not None and _XDSL_SUFFIX.search(name) else name
+
+
+def hint_of(value: SSAValue) -> str | None:
+    """The name that `set_hint` gave to a value."""
+    hint = value.name_hint
+    return None if hint is None else hint.removesuffix(".")
 
 
 class ValueNames:
@@ -45,7 +60,7 @@ class ValueNames:
         """The name of a value, given to it if it has none."""
         if value in self.names:
             return self.names[value]
-        hint = value.name_hint
+        hint = hint_of(value)
         if hint is None or hint.isdigit():
             name = self._unused_number()
         else:
@@ -135,6 +150,6 @@ def _last_of_hint(function: FuncOp) -> dict[str, SSAValue]:
     out: dict[str, SSAValue] = {}
     values = [*function.block.args, *(r for op in function.block.ops for r in op.results)]
     for value in values:
-        if value.name_hint is not None:
-            out[value.name_hint] = value
+        if (hint := hint_of(value)) is not None:
+            out[hint] = value
     return out

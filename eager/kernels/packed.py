@@ -57,7 +57,7 @@ def unpack(
         out[t, :n] = rows[start : start + n]
         start += n
     lengths = [sum(n > k for n in sizes) for k in range(sizes[0])]
-    made = np.ascontiguousarray(out.swapaxes(0, 1)) if batch_first else out
+    made = out.swapaxes(0, 1) if batch_first else out
     return make(made, data.dtype), wrap(np.asarray(lengths), int64)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
 from ..data import as_tensor, tensor
+from ..device import contiguous_format
 from ..tensor import Tensor
 
 
@@ -60,8 +61,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`."""
     if permutation is None:
         return None
-    inverse: Tensor = ts.argsort(permutation)
-    return inverse
+    output: Tensor = ts.empty_like(permutation, memory_format=contiguous_format)
+    output.scatter_(0, permutation, ts.arange(0, permutation.numel(), device=permutation.device))
+    return output
 
 
 def pack_padded_sequence(
@@ -76,16 +78,17 @@ def pack_padded_sequence(
         OperatorError: lengths that do not fit, or that are not sorted as they must be.
     """
     if isinstance(lengths, Tensor):
-        sizes = lengths.to(ts.int64)
+        lengths = lengths.to(ts.int64)
     else:
-        sizes = as_tensor(lengths, dtype=ts.int64)
+        lengths = as_tensor(lengths, dtype=ts.int64)
     if enforce_sorted:
-        order = None
+        sorted_indices = None
     else:
-        sizes, order = ts.sort(sizes, descending=True)
-        input = input.index_select(0 if batch_first else 1, order)
-    data, batch_sizes = ts._pack_padded_sequence(input, sizes, batch_first)
-    return PackedSequence(data, batch_sizes, order, invert_permutation(order))
+        lengths, sorted_indices = ts.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
+        input = input.index_select(0 if batch_first else 1, sorted_indices)
+    data, batch_sizes = ts._pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(data, batch_sizes, sorted_indices, invert_permutation(sorted_indices))
 
 
 def pad_packed_sequence(
@@ -99,21 +102,23 @@ def pad_packed_sequence(
     Raises:
         ValueError: `total_length` is less than the longest sequence.
     """
-    longest = sequence.batch_sizes.shape[0]
+    max_seq_length = sequence.batch_sizes.shape[0]
     if total_length is not None:
-        if total_length < longest:
+        if total_length < max_seq_length:
             raise ValueError(
                 "Expected total_length to be at least the length of the longest sequence in input, "
-                f"but got total_length={total_length} and max sequence length being {longest}"
+                f"but got total_length={total_length} and max sequence length being "
+                f"{max_seq_length}"
             )
-        longest = total_length
-    padded, lengths = ts._pad_packed_sequence(
-        sequence.data, sequence.batch_sizes, batch_first, padding_value, longest
+        max_seq_length = total_length
+    padded_output, lengths = ts._pad_packed_sequence(
+        sequence.data, sequence.batch_sizes, batch_first, padding_value, max_seq_length
     )
-    back = sequence.unsorted_indices
-    if back is None:
-        return padded, lengths
-    return padded.index_select(0 if batch_first else 1, back), lengths[back]
+    unsorted_indices = sequence.unsorted_indices
+    if unsorted_indices is None:
+        return padded_output, lengths
+    ordered = padded_output.index_select(0 if batch_first else 1, unsorted_indices)
+    return ordered, lengths[unsorted_indices.cpu()]
 
 
 def pad_sequence(

@@ -32,7 +32,7 @@ _RESULTS = (
 """What `unique` gives, by the flags for the inverse and the counts as binary digits."""
 
 _NORM = """
-def norm(input: Tensor, p: str="fro", dim: Optional[{dim}]=None, keepdim: bool=False, dtype: Optional[int]=None) -> Tensor:
+def norm(input: Tensor, p: str="fro", dim: Optional[{dim}]=None, keepdim: bool=False, out: Optional[Tensor]=None, dtype: Optional[int]=None) -> Tensor:
   dims = {dims}
   if p == "nuc":
     if dims is None:
@@ -43,7 +43,7 @@ def norm(input: Tensor, p: str="fro", dim: Optional[{dim}]=None, keepdim: bool=F
   return torch.linalg_vector_norm(input, 2, dims, keepdim, dtype=dtype)
 """  # noqa: E501  # as above
 _NUMBER_NORM = """
-def norm(input: Tensor, p: Optional[number]=2, dim: Optional[{dim}]=None, keepdim: bool=False, dtype: Optional[int]=None) -> Tensor:
+def norm(input: Tensor, p: Optional[number]=2, dim: Optional[{dim}]=None, keepdim: bool=False, out: Optional[Tensor]=None, dtype: Optional[int]=None) -> Tensor:
   dims = {dims}
   if p is None:
     return torch.linalg_vector_norm(input, 2, dims, keepdim, dtype=dtype)

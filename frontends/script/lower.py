@@ -17,6 +17,7 @@ from tensorscript.dialects.ts import ops
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.locations import location, put_in_scope
 from tensorscript.dialects.ts.types import InterfaceType, UnionType
+from tensorscript.dialects.ts.value_names import set_hint
 
 from . import draft
 from .draft import Block, Draft, Node, Value
@@ -104,14 +105,14 @@ class _Writer:
         for value, result in zip(node.outputs, op.results, strict=True):
             self.values[value] = result
             if value.name:
-                result.name_hint = _hint(value.name)
+                set_hint(result, _hint(value.name))
 
     def region(self, block: Block) -> Region:
         made = OpBlock(arg_types=[p.type for p in block.params])
         for param, arg in zip(block.params, made.args, strict=True):
             self.values[param] = arg
             if param.name:
-                arg.name_hint = _hint(param.name)
+                set_hint(arg, _hint(param.name))
         self.nodes(block, made)
         made.add_op(ops.YieldOp(self.inputs(block.outputs)))
         return Region(made)
@@ -140,12 +141,10 @@ class _Writer:
 
 
 def _hint(name: str) -> str | None:
-    """The name for a value, an underscore for each byte that no identifier has; none where xDSL,
-    taking a `_1` off its end, would keep nothing."""
+    """The name for a value, an underscore for each byte that no identifier has; none where it says
+    nothing, as the `_0` of printed code does."""
     spelt = _NOT_IN_IDENTIFIERS.sub(b"_", name.encode()).decode()
-    kept = spelt.rstrip("0123456789")
-    is_suffix = kept == "_" and kept != spelt
-    return spelt if spelt.isidentifier() and not is_suffix else None
+    return spelt if spelt.isidentifier() and spelt.strip("_0123456789") else None
 
 
 def _used_constants(block: Block, found: dict[Value, None]) -> None:
@@ -179,7 +178,7 @@ def lower_function(graph: Draft, signature: Signature, is_method: bool = False) 
     block = OpBlock(arg_types=[p.type for p in graph.block.params])
     for param, arg in zip(graph.block.params, block.args, strict=True):
         writer.values[param] = arg
-        arg.name_hint = _hint(param.name)
+        set_hint(arg, _hint(param.name))
     for value in _ordered_constants(graph):
         op = ops.ConstantOp(draft.constant_of(value), value.type)
         if value.node is not None and value.node.span is not None:

@@ -52,6 +52,7 @@ _PUBLIC_HOMES = (
     (_INIT, "torch.nn.init"),
     ("tensorscript.eager.nn.functions.", "torch.nn.functional"),
     ("tensorscript.eager.nn.layers.", "torch.nn.modules."),
+    ("tensorscript.eager.nn.packing", "torch.nn.utils.rnn"),
     ("tensorscript.eager.nn.", "torch.nn.modules."),
 )
 """Where PyTorch keeps what we keep elsewhere: names in archives and graphs are the same."""

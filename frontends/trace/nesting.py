@@ -34,7 +34,7 @@ from . import cautions
 from .cautions import TracingError
 from .facts import type_of
 from .places import here
-from .tracer import Tracer
+from .tracer import Tracer, contents
 
 _SCALARS: dict[type, Attribute] = {
     bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
@@ -44,6 +44,10 @@ _ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tenso
 _OUTPUTS = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
     "functions"
+)
+_DICTIONARIES = (
+    "cannot be understood by the tracer, only outputs matching dict[Union[str, Tensor], "
+    "Union[Tensor, Tuple[Tensor, ...]]] can be a dictionary output of a traced function"
 )
 
 
@@ -178,9 +182,19 @@ def output_of(tracer: Tracer, result: Any) -> Value:
             "The traced function didn't return any values! Side-effects are not captured in "
             "traces, so it would be a no-op."
         )
-    if not _is_traceable(input_type(result)):
+    if not _can_leave(input_type(result)):
         raise TracingError(_OUTPUTS)
     return built(tracer, result)
+
+
+def _can_leave(type: Attribute) -> bool:
+    """Whether a program may give back a value; a dict is asked again when it is put together."""
+    match type:
+        case ListType():
+            return isinstance(type.element, TensorType)
+        case TupleType():
+            return all(map(_can_leave, type.elements))
+    return isinstance(type, TensorType | DictType)
 
 
 def is_traceable(value: Any) -> bool:
@@ -215,12 +229,19 @@ def _sequence(tracer: Tracer, result: list[Any]) -> Value:
 def _dictionary(tracer: Tracer, result: dict[Any, Any]) -> Value:
     if tracer.manner.strict:
         raise TracingError(cautions.container("dict"))
+    if not all(isinstance(key, str) and _is_entry(part) for key, part in result.items()):
+        raise TracingError(f"output 1 ({contents(result)}) of traced region {_DICTIONARIES}")
     entries: list[Value] = []
     for key, part in result.items():
-        kind = STRING if isinstance(key, str) else INT
-        entries += [tracer.constant(key, kind, here()), built(tracer, part)]
+        entries += [tracer.constant(key, STRING, here()), built(tracer, part)]
     type_ = DictType(entries[0].type, _loose(entries[1].type))
     return tracer.add("prim::DictConstruct", entries, [type_]).output
+
+
+def _is_entry(value: Any) -> bool:
+    """Whether a value may stand in a dict that a program gives back."""
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(isinstance(part, TensorBase) for part in parts)
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:

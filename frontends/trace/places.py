@@ -6,7 +6,7 @@ import linecache
 import sys
 from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 from tensorscript.base.source import Source, Span
 from tensorscript.eager.storage import TensorBase
@@ -14,22 +14,45 @@ from tensorscript.eager.storage import TensorBase
 _HOME = str(Path(__file__).parents[2])
 _LIBRARY = f"{_HOME}/eager/nn/"
 """Python code of the library that a trace sees through, as it sees through a user's functions."""
+_FACES = f"{_LIBRARY}functional.py", frozenset({"run", "scaled_dot_product_attention"})
+"""Functions among them that are built-in in PyTorch: a trace does not see them."""
+_COMPOSITES = f"{_HOME}/eager/composites.py", frozenset({"stft"})
+"""Functions that call several operators, with PyTorch's variables."""
+_OPERATORS = f"{_HOME}/eager/tensor_operators.py"
+_WRITTEN = frozenset({
+    "aten::rsub", "aten::floor_divide", "aten::pow", "aten::pow_", "__rtruediv__", "__rmod__",
+    "__rpow__", "__rlshift__", "__rrshift__", "__rmatmul__",
+})  # fmt: skip
+"""Operators of tensors that PyTorch writes in Python: they have the variables `self`, `other`."""
+_POWERS = ("aten::pow", "aten::pow_")
+"""Those among them that wrap a built-in operator: the operands are in a tuple."""
 _END = "trace_entry"
 """The name of the function under which nothing belongs to the traced program."""
 
 
 def _kind(frame: FrameType) -> str:
-    """`user`, `library` (modules and functionals, also PyTorch's) or `inner` (dispatch, tracer)."""
+    """`user`, `library` (modules and functionals, also PyTorch's), `written` (an operator that
+    PyTorch writes in Python) or `inner` (dispatch, tracer)."""
     if str(frame.f_globals.get("__name__", "")).startswith("torch."):
         return "library"
-    return _kind_of_file(frame.f_code.co_filename)
+    kind = _kind_of_code(frame.f_code)
+    if kind == "operator":
+        asked = frame.f_locals.get("name", frame.f_code.co_name)
+        return "written" if asked in _WRITTEN else "inner"
+    return kind
 
 
 @cache
-def _kind_of_file(filename: str) -> str:
+def _kind_of_code(code: CodeType) -> str:
+    filename = code.co_filename
     if not filename.startswith(f"{_HOME}/"):
         return "user"
-    return "library" if filename.startswith(_LIBRARY) else "inner"
+    if filename == _OPERATORS:
+        return "operator"
+    if filename == _COMPOSITES[0] and code.co_name in _COMPOSITES[1]:
+        return "library"
+    is_face = filename == _FACES[0] and code.co_name in _FACES[1]
+    return "library" if filename.startswith(_LIBRARY) and not is_face else "inner"
 
 
 def _frame(kinds: frozenset[str]) -> FrameType | None:
@@ -72,8 +95,10 @@ def here() -> Span | None:
 
 def name_of(tensor: TensorBase) -> str:
     """The local variable that holds `tensor` where an operator is called; "" if none does."""
-    frame = _frame(frozenset({"user", "library"}))
+    frame = _frame(frozenset({"user", "library", "written"}))
     if frame is None:
+        return ""
+    if _kind(frame) == "written" and frame.f_locals.get("name") in _POWERS:
         return ""
     found = next((name for name, value in frame.f_locals.items() if value is tensor), "")
     return "" if found == "self" else found

@@ -121,9 +121,12 @@ def _convolution(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments
 
 
 def _to(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
-    """`x.to(other)` as `x.to(other.device, other.dtype)`; what `x.to(memory_format=...)` leaves
-    open is what the tensor is."""
-    if found.overload == "dtype_layout" and arguments[-1] is not None:
+    """`x.to(other)` as `x.to(other.device, other.dtype)`; what `x.to(device)` and
+    `x.to(memory_format=...)` leave open is what the tensor is."""
+    if found.overload == "prim_Device" and arguments[2] is None:
+        tensor, where, _, *rest = arguments
+        found, arguments = schema("aten::to.dtype_layout"), (tensor, *(None,) * 4, *rest, None)
+    if found.overload == "dtype_layout":
         tensor, dtype, layout, where, *rest = arguments
         return found, (tensor, dtype or tensor.dtype, layout or strided, where or CPU, *rest)
     if found.overload != "other":

@@ -51,6 +51,7 @@ from .facts import has_tensor, is_differentiable, memory_of, type_of
 from .parts import Parts, parts_of
 from .places import here, name_of
 from .spelling import WrappedNumber, out_of_place, spelled
+from .written import Names, written_names
 
 ATTRIBUTE = "prim::TracedAttr"
 """A parameter, buffer or submodule of the traced module; `scopes` finds the way to it."""
@@ -99,6 +100,7 @@ class Tracer:
         self.objects: dict[int, Value] = {}
         self.foreign: dict[int, TensorBase] = {}
         self.futures: dict[int, tuple[object, Value]] = {}
+        self._written: Names | None = None
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -148,7 +150,7 @@ class Tracer:
         """
         if (known := self._values.get(id(tensor))) is not None:
             if not known[1].name:
-                known[1].name = name_of(tensor)
+                known[1].name = self._name(tensor)
             return known[1]
         if tensor.requires_grad:
             raise TracingError(
@@ -159,6 +161,12 @@ class Tracer:
         made = self.constant(literal, type_of(tensor), here())
         self.know(tensor, made)
         return made
+
+    def _name(self, tensor: TensorBase) -> str:
+        """The name of a tensor where the operator that runs is called."""
+        if (names := self._written) is None:
+            return name_of(tensor)
+        return next((name for name, held in names if held is tensor), "")
 
     def output_value(self, tensor: TensorBase) -> Value:
         """The value of a tensor that the program gives back.
@@ -182,6 +190,7 @@ class Tracer:
         if (compute := parts_of(schema, arguments)) is not None:
             self._record_parts(compute, result)
             return
+        self._written = written_names(schema, arguments)
         schema, arguments = spelled(schema, arguments, result)
         if self.manner.outplace and schema.base_name.endswith("_"):
             cautions.warn_of_views(schema.base_name, self._sharing(arguments[0]))
@@ -191,8 +200,12 @@ class Tracer:
             self._argument(argument.type, value, span)
             for argument, value in zip(schema.arguments, arguments, strict=True)
         ]
-        is_float = schema.base_name not in _NOT_DIFFERENTIABLE and is_grad_enabled()
-        grad = is_float and any(v in self._differentiable for v in self._read(inputs))
+        self._written = None
+        grad = (
+            _is_differentiated(schema.base_name)
+            and is_grad_enabled()
+            and any(v in self._differentiable for v in self._read(inputs))
+        )
         results = result if isinstance(result, tuple) else (result,)
         types = [self._result_type(r, grad) for r in results]
         node = self.add(schema.name, inputs, types, span, schema)
@@ -379,6 +392,12 @@ class Tracer:
         block.nodes = nodes
 
 
+def _is_differentiated(name: str) -> bool:
+    """Whether what an operator gives requires a gradient if an operand does."""
+    is_factory = name.endswith("_like") or name.startswith("new_")
+    return name not in _NOT_DIFFERENTIABLE and not is_factory
+
+
 def _is_nothing(schema: Schema, arguments: tuple[Any, ...]) -> bool:
     """Whether PyTorch's binding gives the argument back without asking an operator."""
     return schema.base_name == "conj" and not arguments[0].dtype.is_complex
@@ -406,6 +425,21 @@ def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
     if (type_ := _PYTHON_TYPES.get(type(value))) is not None:
         return value, type_
     raise TracingError(f"a trace cannot hold a constant of type {type(value).__name__}")
+
+
+def contents(value: Any) -> str:
+    """A value in a message, as PyTorch's runtime prints it."""
+    match value:
+        case TensorBase():
+            return _shown(value)
+        case dict():
+            return "{" + ", ".join(f"{contents(k)}: {contents(v)}" for k, v in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(map(contents, value)) + "]"
+        case tuple():
+            comma = "," if len(value) == 1 else ""
+            return "(" + ", ".join(map(contents, value)) + f"{comma})"
+    return str(value)
 
 
 def _shown(tensor: TensorBase) -> str:

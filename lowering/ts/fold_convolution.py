@@ -25,6 +25,7 @@ from tensorscript.base.dtypes import DType
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import TENSOR
+from tensorscript.dialects.ts.value_names import hint_of, set_hint
 from tensorscript.dialects.walks import walk_ops
 
 from .fold_constants import is_constant
@@ -215,11 +216,11 @@ def _rewrite(op: Operation, layer: _Layer, weight: Array, bias: Array, suffix: s
     block = layer.op.parent_block()
     assert block is not None
     arguments = list(layer.op.arguments)
-    hints = [arguments[1].name_hint, arguments[2].name_hint]
+    hints = [hint_of(arguments[1]), hint_of(arguments[2])]
     for at, array, hint in zip((1, 2), (weight, bias), hints, strict=True):
         held = TensorLiteral(np.ascontiguousarray(array, layer.weight.dtype), layer.dtype)
         made = ts.ConstantOp(held, TENSOR)
-        made.result.name_hint = f"{hint}{suffix}" if hint else None
+        set_hint(made.result, f"{hint}{suffix}" if hint else None)
         block.insert_op_before(made, layer.op)
         arguments[at] = made.result
     fused = ts.OperatorOp(layer.op.schema.data, arguments, [op.results[0].type])

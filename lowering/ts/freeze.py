@@ -34,6 +34,7 @@ from tensorscript.dialects.ts.types import (
     NoneType,
     StringType,
 )
+from tensorscript.dialects.ts.value_names import set_hint
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 
@@ -219,7 +220,7 @@ class ModuleTree:
 def _constant(method: ts.FuncOp, path: str, value: object, read: ts.GetAttrOp) -> SSAValue:
     """A constant in front of everything, named by the path of its attribute."""
     op = ts.ConstantOp(_literal(value), read.result.type)
-    op.result.name_hint = path if SSAValue.is_valid_name(path) else None
+    set_hint(op.result, path if SSAValue.is_valid_name(path) else None)
     first = method.block.first_op
     assert first is not None
     method.block.insert_op_before(op, first)

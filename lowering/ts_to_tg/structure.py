@@ -15,6 +15,7 @@ from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.autocast import Autocast, is_autocast
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.list_tensors import element_of, refusal, tensor_dtype
+from tensorscript.dialects.ts.number_operands import number_operand
 from tensorscript.dialects.walks import walk_ops
 
 from .branches import branch
@@ -67,6 +68,8 @@ def _operator(ev: Evaluator, op: ts.OperatorOp, env: Env) -> None:
     if changes_shape(name):
         return reshape_names(ev, op, env)
     arguments = [env[a] for a in op.arguments]
+    if (found := number_operand(op)) is not None:
+        name, arguments[1] = found
     if ev.autocasts:
         arguments = _autocast(ev, op, arguments)
     if name in ("aten::tensor", "aten::as_tensor.list") and isinstance(

@@ -171,8 +171,9 @@ class RNNBase(Module):
     ) -> Tensor:
         """The first state of a packed batch in the order of packing, of zeros if none is given."""
         data, batch_sizes, order, _ = sequence
+        largest = batch_sizes[0]  # read first, as traces of PyTorch read it
         self.check_input(data, batch_sizes)
-        expected = self._state_size(data, batch_sizes, size)
+        expected = [self.num_layers * (2 if self.bidirectional else 1), int(largest), size]
         if hx is None:
             return ts.zeros(expected, dtype=data.dtype, device=data.device)
         state = self._permuted(hx, order)
