@@ -88,7 +88,11 @@ class Maker:
             arguments.insert(0, object_value(receiver))
         start = time.perf_counter()
         wanted = Options(
-            lists=not self._on_gpu, alone=alone, gradients=self._known.gradients, refuse=refuse
+            lists=not self._on_gpu,
+            alone=alone,
+            gradients=self._known.gradients,
+            refuse=refuse,
+            devices=frozenset(("cpu", "cuda") if self._on_gpu else ("cpu",)),
         )
         source = self._source()
         own = specialise(source.module, source.entry, arguments, wanted, self._known.changing)

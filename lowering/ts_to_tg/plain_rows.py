@@ -16,6 +16,7 @@ from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import may_repeat
 from tensorscript.base.schema import schema
 from tensorscript.dialects.te.expr import Expr
+from tensorscript.dialects.ts.constants import Device
 
 from .builder import Builder, Rows, repeated_dimensions
 from .complex_creation import MAKERS, asked_place
@@ -75,12 +76,14 @@ class PlainRows:
         tensors: rows by name, with or without the overload.
         scalars: those that are taken when no argument is a tensor.
         refuse: refuses tensors by their dtypes and sizes.
+        devices: where tensors may be.
     """
 
     b: Builder
     tensors: Rows
     scalars: Rows
     refuse: Refuse | None = None
+    devices: frozenset[str] = frozenset(("cpu",))
 
     def call(self, name: str, arguments: list[Value]) -> Value:
         """The result of an operator of the schema table (a tuple for several results).
@@ -109,6 +112,7 @@ class PlainRows:
             return call_quantized(b, name, arguments, self.tensors)
         if has_nested(arguments):
             return call_nested(b, name, arguments, self.tensors)
+        self._check_devices(name, arguments)
         tensors = has_tensor(arguments)
         if tensors:
             self._check_dtypes(name, arguments)
@@ -179,6 +183,13 @@ class PlainRows:
         for formal, given in zip(schema(name).arguments, arguments, strict=False):
             if str(formal.type) == "bool" and isinstance(given, Expr):
                 self.b.cannot(f"the flag '{formal.name}' is known only at run time")
+
+    def _check_devices(self, name: str, arguments: Sequence[Value]) -> None:
+        """Leave tensors on devices that this code does not run on to those who refuse them."""
+        asked = (a for a in arguments if isinstance(a, Device))
+        for given in (d for d in asked if d.text.partition(":")[0] not in self.devices):
+            if any("Tensor" in str(r.type) for r in schema(name).returns):
+                self.b.cannot(f"tensors on {given}")
 
     def _check_dtypes(self, name: str, arguments: Sequence[Value]) -> None:
         """Refuse elements that the operator does not take."""

@@ -58,6 +58,7 @@ class Options:
     gradients: what `is_grad_enabled()` says at the start.
     refuse: refuses tensors that an operator does not take, by their dtypes and sizes; rows check
         what they rely on themselves.
+    devices: where the program may ask for tensors.
     """
 
     default_dtype: DType | None = None
@@ -65,6 +66,7 @@ class Options:
     alone: bool = False
     gradients: bool = True
     refuse: Refuse | None = None
+    devices: frozenset[str] = frozenset(("cpu",))
 
 
 @dataclass
@@ -98,6 +100,7 @@ def _run(
     builder.table = TABLES["tensor"]
     evaluator.record.alone = options.alone
     evaluator.rows.refuse = options.refuse
+    evaluator.rows.devices = options.devices
     own = Boundary(builder, evaluator)
     if entry not in evaluator.functions:
         builder.cannot(f"no function {entry}")

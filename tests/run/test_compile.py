@@ -392,6 +392,23 @@ def test_what_native_code_cannot_do_is_visible() -> None:
         native(words)(np.zeros(2, np.float32), "hello")
 
 
+def test_devices_that_are_not_there() -> None:
+    """Traces of models that ran on a GPU name it."""
+
+    def moved(x: ts.Tensor) -> ts.Tensor:
+        return x + ts.zeros(3, device="cuda:0")
+
+    def asked(x: ts.Tensor) -> tuple[str, ts.Tensor]:
+        far = ts.device("cuda:1")
+        return str(far), x.to("cpu") if x.device != far else x
+
+    f, x = compile_(moved, cache=False), np.ones(3, np.float32)
+    with pytest.raises(UserError, match="there is no device cuda"):
+        f(x)
+    assert f.stats.fallbacks == ["(3:f32): aten::zeros: tensors on cuda:0"]
+    assert native(asked)(x)[0] == "cuda:1"
+
+
 def test_a_scalar_spec_is_of_a_kind_of_numbers() -> None:
     with pytest.raises(ts.TensorScriptError, match="a scalar is 'int', 'float' or 'bool', not"):
         ts.ScalarSpec("long")
