@@ -125,6 +125,12 @@ def _strides(
         for d in reversed(new):
             out[d] = step
             step = simplify(mul(step, shape[d]))
+    for d in reversed(range(len(shape))):  # PyTorch counts those of size 1 with what follows
+        if shape[d].is_int(1):
+            last = d + 1 == len(shape)
+            out[d] = have[-1] if last and have else const(1)
+            if not last:
+                out[d] = simplify(mul(out[d + 1], shape[d + 1]))
     return tuple(out)
 
 

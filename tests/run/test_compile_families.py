@@ -83,6 +83,20 @@ def taken(x, index):  # type: ignore[no-untyped-def]
     return torch.take(x, index)
 
 
+def chosen(x):  # type: ignore[no-untyped-def]
+    """Short rows of three dimensions with a check of the places behind them."""
+    y = x.softmax(-1)
+    place = y.max(-1, keepdim=True)[1]
+    return torch.zeros_like(y).scatter_(-1, place, 1.0) - y
+
+
+def turned(x):  # type: ignore[no-untyped-def]
+    """Pairs of numbers as complex ones, seen through sizes of 1."""
+    heads = x.view(x.size(0), x.size(1), 2, 4).transpose(1, 2)
+    pairs = torch.view_as_complex(heads.reshape(x.size(0), 2, x.size(1), 2, 2))
+    return torch.view_as_real(pairs * 1j).flatten(3)
+
+
 CASES: list[tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = [
     (median, (array(4, 7),)),
     (running_maximum, (array(4, 7),)),
@@ -100,6 +114,9 @@ CASES: list[tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = [
     (strided, (array(2, 4, 9, 8), array(6, 2, 3, 3), array(6))),
     (spread_out, (array(1, 4, 5, 6), array(4, 3, 3, 3))),
     (taken, (array(2, 3), np.array([0, -1, 4]))),
+    (chosen, (array(2, 3, 8),)),
+    (turned, (array(1, 3, 8),)),
+    (turned, (array(2, 1, 8),)),
 ]
 
 
