@@ -18,19 +18,24 @@ sum of x * y = sum of (x - 128) * y + 128 * sum of y        both without
 ```
 Sums wrap around at 32 bits, so this is exact. Without that instruction bytes are widened to pairs.
 
+Rows may be the windows of an image whose channels lie last: a depth of several loops. They are then
+copied tap by tap, all channels of a pixel or, beyond the border, what the factor has there.
+
 The nest is otherwise that of `contraction.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import DType, bfloat16, float32, int8, int16, int32, uint8
-from tensorscript.dialects.te.buffers import make_buffer
+from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, FuncOp, IfOp, LetOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
@@ -60,6 +65,7 @@ class GroupedProduct:
         x, y: the factors as they are packed.
         start: of the sums, times the sum of a column of y.
         across: memory runs along the depth in y, not along the columns.
+        windows: the rows of x are windows of an image; y is of constants.
     """
 
     product: Product
@@ -68,6 +74,7 @@ class GroupedProduct:
     y: Expr
     start: int
     across: bool
+    windows: bool = False
 
     @property
     def instruction(self) -> DType:
@@ -97,14 +104,17 @@ def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
         return None
     sums = SUM_DTYPES[p.target.value.dtype]
     x, y = _packed(p.x, sums, count), _packed(p.y, sums, count)
-    if x is None or y is None or len(p.depth.names) != 1 or known(p.depth.size) is None:
+    if x is None or y is None or known(p.depth.size) is None:
         return None
     start = 0
     if count == 4:
         x, start = _of_two_signs(x, y)
     elif x.dtype is not y.dtype:
         return None
-    buffers, (depth,) = all_buffers(func), p.depth.names
+    buffers, windows = all_buffers(func), len(p.depth.names) > 1
+    if windows:
+        return _of_windows(GroupedProduct(p, count, x, y, start, True, True), buffers)
+    (depth,) = p.depth.names
     steps = []
     for e, axis in ((p.x, p.rows), (p.y, p.columns)):
         if (at := memory_of(e)) is None:
@@ -119,11 +129,30 @@ def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
     return GroupedProduct(p, count, x, y, start, across)
 
 
+def _of_windows(form: GroupedProduct, buffers: Mapping[str, Buffer]) -> GroupedProduct | None:
+    """The product, if the channels of a window's pixels follow one another, all there or none."""
+    channel, read = form.product.depth.names[-1], loads(form.x)
+    if len(read) != 1 or len(form.product.columns.names) != 1 or form.product.batch.names:
+        return None
+    step = coefficient(flat_index(buffers[str(read[0].value)], read[0].args), channel)
+    guards = [n.args[0] for n in walk(form.x) if n.op == "select"]
+    whole = len(guards) <= 1 and not any(channel in guard.free for guard in guards)
+    even = step is not None and step.is_int(1)
+    return form if even and whole and memory_of(form.y) is not None else None
+
+
 def worth_grouping(form: GroupedProduct, fixed: frozenset[str]) -> bool:
     """Packing the columns is quick, done once for constants, or repaid by many rows."""
+    if form.windows:
+        return made_of(form.product.y, fixed)
     rows = known(form.product.rows.size)
     many = rows is not None and rows >= LEAST_ROWS_ACROSS
     return many or not form.across or made_of(form.product.y, fixed)
+
+
+def _chosen(e: Expr, guard: Expr, side: int) -> Expr:
+    """An expression where a condition holds (1), or where it does not (2)."""
+    return transform(e, lambda n: n.args[side] if n is guard else None)
 
 
 class _Groups(BlockedProduct):
@@ -135,7 +164,10 @@ class _Groups(BlockedProduct):
         self, func: FuncOp, form: GroupedProduct, blocking: Blocking, dtype: DType, whole: bool
     ) -> None:
         # A block has as many instructions as one of numbers that are as wide as the sums.
-        blocking = replace(blocking, depth=blocking.depth * form.count)
+        # Windows are copied whole.
+        most = known(form.product.depth.size) or 0
+        steps = most if form.windows else blocking.depth * form.count
+        blocking = replace(blocking, depth=steps)
         super().__init__(func, form.product, blocking, dtype, whole)
         tile = self.tile
         self.form, self.count = form, form.count
@@ -170,6 +202,10 @@ class _Groups(BlockedProduct):
         if size is not None and size % self.tile.columns == 0:
             return value
         return select(column < self.n, value, const(0, value.dtype))
+
+    def pack_all_y(self) -> Operation:
+        panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
+        return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         column = panel * self.tile.columns + var("jv")
@@ -246,6 +282,8 @@ class _Groups(BlockedProduct):
 
     def _copy_rows(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> Operation:
         """A panel of rows; beyond the last row it is copied again, and not stored."""
+        if self.form.windows:
+            return self._copy_windows(panel, slot)
         row = binary("min", panel * self.tile.rows + var("iw"), self.m - 1)
         k = first + var("kw")
         value = self._at(self.form.x, self.p.rows, row, k)
@@ -255,6 +293,39 @@ class _Groups(BlockedProduct):
         copy = ForOp("kw", depth, [StoreOp("xp", [slot, var("iw"), var("kw")], value)])
         lanes = self.count * self.tile.lanes
         return ForOp("iw", self.tile.rows, vectorize_map(copy, lanes))
+
+    def _copy_windows(self, panel: Expr, slot: Expr) -> Operation:
+        """The same where each row is a window: the pixels of its taps, one after the other."""
+        *taps, channel = zip(self.p.depth.names, self.p.depth.extents, strict=True)
+        row = binary("min", panel * self.tile.rows + var("iw"), self.m - 1)
+        digits = self.p.rows.unflatten(row)
+        lets = [LetOp(f"{name}_w", digit) for name, digit in digits.items()]
+        values = {name: var(f"{name}_w") for name in digits} | {channel[0]: var("kw")}
+        tap = const(0)
+        for number, (name, extent) in enumerate(taps):
+            values[name] = var(f"kt{number}")
+            tap = tap * extent + values[name]
+
+        def copied(e: Expr) -> list[Operation]:
+            at_channel = [slot, var("iw"), tap * channel[1] + var("kw")]
+            store = StoreOp("xp", at_channel, substitute(e, values))
+            return vectorize_map(ForOp("kw", channel[1], [store]), self.count * self.tile.lanes)
+
+        guards = [n for n in walk(self.form.x) if n.op == "select"]
+        pixel = copied(self.form.x)
+        if guards:
+            (guard,) = guards
+            inside, border = (_chosen(self.form.x, guard, k) for k in (1, 2))
+            there = substitute(guard.args[0], values)
+            pixel = [IfOp(there, copied(inside), copied(border))]
+        for number, (_, extent) in reversed(list(enumerate(taps))):
+            pixel = [ForOp(f"kt{number}", extent, pixel)]
+        body: list[Operation] = [*lets, *pixel]
+        rest = -(known(self.k) or 0) % self.count
+        if rest:
+            last = [slot, var("iw"), self.k + var("kz")]
+            body.append(ForOp("kz", rest, [StoreOp("xp", last, const(0, self.form.x.dtype))]))
+        return ForOp("iw", self.tile.rows, body)
 
     # --- tiles
 

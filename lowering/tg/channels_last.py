@@ -16,6 +16,10 @@ layout to the other at no cost; what works on each element or channel wants all 
 its result does; convolutions that mix channels of a window are faster on planes, and so keep what
 they read; they give either layout, if rows of pixels divide into runs. What is left is changed
 where it is linked to a convolution by channel.
+
+Convolutions of bytes that mix channels (`integer_products.py`) want channels last, too, and the
+channel last among what they sum up: bytes that are multiplied by one instruction are neighbours.
+Their images are copied if they cannot lie so.
 """
 
 from __future__ import annotations
@@ -25,11 +29,19 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from xdsl.ir import Attribute, Block, SSAValue
 
-from tensorscript.dialects.te.buffers import ExprAttr
+from tensorscript.base.dtypes import int32
+from tensorscript.dialects.te.buffers import ExprAttr, ExprsAttr
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, node, var
+from tensorscript.dialects.te.expr import Expr, load, node, var
 from tensorscript.dialects.te.rewriting import substitute, transform
-from tensorscript.dialects.tg.ops import ComputeOp, ConstantOp, ContractOp, FuncOp, ReductionOp
+from tensorscript.dialects.tg.ops import (
+    ComputeOp,
+    ConstantOp,
+    ContractOp,
+    FuncOp,
+    ReductionOp,
+    ViewOp,
+)
 from tensorscript.dialects.tg.types import TensorType, tensor
 
 from ..te.affine import coefficient, known
@@ -144,6 +156,16 @@ class _Graph:
             return False
         return any(_constant_by_channel(op, k) for k in range(len(op.inputs)))
 
+    def wants_last(self, op: _Body) -> bool:
+        return self.filters_channels(op) or self.multiplies_bytes(op)
+
+    def multiplies_bytes(self, op: _Body) -> bool:
+        """A convolution of bytes that mixes the channels of windows, in 32-bit integers."""
+        if not isinstance(op, ContractOp) or op.type.dtype is not int32:
+            return False
+        windows = [link for link in self.links[op] if link.has_window and link.mixes_channels]
+        return len(windows) == 1 and not windows[0].has_groups
+
     def settled(self) -> set[SSAValue]:
         """The values that may change, after all that would make an op read across memory is out."""
         chosen: set[SSAValue] = {op.results[0] for op in self.links if _may_change(op)}
@@ -153,6 +175,8 @@ class _Graph:
 
     def _in_the_way(self, op: _Body, chosen: set[SSAValue]) -> list[SSAValue]:
         """What has to keep its layout because of this op."""
+        if self.multiplies_bytes(op):
+            return []
         links = self.links[op]
         around = [op.results[0], *(link.value for link in links)]
         if isinstance(op, ContractOp) and any(link.mixes_channels for link in links):
@@ -167,7 +191,7 @@ class _Graph:
         return [] if whole and op.results[0] in chosen else around
 
     def near_filters(self, chosen: set[SSAValue]) -> set[SSAValue]:
-        """Those of the values that are linked to the result of a convolution by channel."""
+        """Those of the values that are linked to the result of a convolution that wants them."""
         near: dict[SSAValue, list[SSAValue]] = {value: [] for value in chosen}
         for op, links in self.links.items():
             around = [v for v in (op.results[0], *(k.value for k in links)) if v in chosen]
@@ -175,7 +199,7 @@ class _Graph:
                 near[around[0]].append(value)
                 near[value].append(around[0])
         found: set[SSAValue] = set()
-        left: list[SSAValue] = [op.results[0] for op in self.links if self.filters_channels(op)]
+        left: list[SSAValue] = [op.results[0] for op in self.links if self.wants_last(op)]
         while left:
             if (value := left.pop()) in chosen and value not in found:
                 found.add(value)
@@ -194,6 +218,9 @@ class _Rewriter:
     def rewrite(self, op: _Body, block: Block) -> None:
         """Put an op that makes or reads such values in the place of `op`."""
         result, inputs = op.results[0], list(op.inputs)
+        is_bytes = self.graph.multiplies_bytes(op)
+        if is_bytes:
+            self._move_image(op, block)
         moved = {n for n, value in enumerate(inputs) if value in self.made}
         if result not in self.chosen and not moved:
             return
@@ -214,12 +241,29 @@ class _Rewriter:
             result_types=[type_],
             properties={**op.properties, "body": ExprAttr(_read(body, moved, constants))},
         )
+        if is_bytes:
+            _sum_channels_last(clone)
         clone.location = op.location
         block.insert_op_before(clone, op)
         if result in self.chosen:
             self.made[result] = clone.results[0]
         else:
             result.replace_all_uses_with(clone.results[0])
+
+    def _move_image(self, op: _Body, block: Block) -> None:
+        """A copy, channels last, of the image of a convolution of bytes that has none."""
+        (image,) = (k.value for k in self.graph.links[op] if k.has_window and k.mixes_channels)
+        if image in self.made:
+            return
+        type_ = image.type
+        assert isinstance(type_, TensorType)
+        names = [var(f"i{d}") for d in range(type_.rank)]
+        places = [names[0], names[-1], *names[1:-1]]
+        turned = tensor(type_.dtype, tuple(_last(type_.shape)))
+        copy = ViewOp([image], load("a0", places, type_.dtype), turned)
+        copy.location = op.location
+        block.insert_op_before(copy, op)
+        self.made[image] = copy.result
 
     def _constant(self, value: SSAValue, block: Block) -> SSAValue:
         """A constant with its first dimension last."""
@@ -236,6 +280,15 @@ class _Rewriter:
             block.insert_op_before(made, owner)
             self._constants[value] = made.result
         return self._constants[value]
+
+
+def _sum_channels_last(op: _Body) -> None:
+    """Reorder what a sum runs along: the channels come first in convolutions."""
+    assert isinstance(op, ReductionOp)
+    channels, *taps = op.extents.data
+    names = {"r0": var(f"r{len(taps)}")} | {f"r{k + 1}": var(f"r{k}") for k in range(len(taps))}
+    op.properties["extents"] = ExprsAttr((*taps, channels))
+    op.properties["body"] = ExprAttr(substitute(op.expr, names))
 
 
 def _read(body: Expr, moved: set[int], constants: set[int]) -> Expr:
@@ -259,9 +312,10 @@ def channels_last(func: FuncOp) -> None:
     block = func.block
     ops = [op for op in block.ops if isinstance(op, _Body)]
     graph = _Graph(ops)
-    if not any(map(graph.filters_channels, ops)):
+    if not any(map(graph.wants_last, ops)):
         return
-    rewriter = _Rewriter(graph, graph.near_filters(graph.settled()))
+    forced = {op.results[0] for op in ops if graph.multiplies_bytes(op)}
+    rewriter = _Rewriter(graph, graph.near_filters(graph.settled()) | forced)
     for op in ops:
         rewriter.rewrite(op, block)
     for op in reversed(ops):

@@ -13,20 +13,21 @@ So quantized layers multiply: what they subtract first, the zero point of a grid
 along a sum, (x - a) * (w - b) = x * w - a * w - b * x + a * b. CPUs multiply four bytes for each
 32-bit sum in one instruction (`schedules/contraction_groups.py`). Sums of integers in 32 bits are
 exact and lose the last bits once, as they become float32; sums in float32 lose them beyond 2^24.
+Convolutions that mix many channels are such products as well; around the image lies its zero point.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
 
-from tensorscript.base.dtypes import float32, int8, int32, uint8
+from tensorscript.base.dtypes import DType, float32, int8, int32, uint8
 from tensorscript.dialects.te.data import DataAttr
-from tensorscript.dialects.te.expr import Expr, cast, const, load, mul, node, var
+from tensorscript.dialects.te.expr import Expr, cast, const, load, mul, node, select, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import (
     ComputeOp,
@@ -49,6 +50,8 @@ MOST_TERMS = 2**31 // MOST_ZERO**2
 """So many products of numbers on grids fit in a sum of 32 bits."""
 LEAST_TERMS = 16
 """Shorter sums are not worth their packing."""
+LEAST_CHANNELS = 16
+"""Fewer channels do not fill the vectors that an image is copied by."""
 MOST_NODES = 12
 """Of a body that only converts and moves what it reads."""
 MOST_PRODUCERS = 8
@@ -91,14 +94,20 @@ class _Factor:
     Attributes:
         read: a load of bytes.
         zero: in int32; it does not change along the sum.
+        inside: where there is something to read; elsewhere lies the zero point.
     """
 
     read: Expr
     zero: Expr
+    inside: Expr | None = None
 
     @property
     def wide(self) -> Expr:
-        return cast(self.read, int32)
+        if self.inside is None:
+            return cast(self.read, int32)
+        zero = _in_bytes(self.zero, self.read.dtype)
+        assert zero is not None  # as `_factor` has seen
+        return cast(select(self.inside, self.read, zero), int32)
 
     @property
     def used(self) -> list[str]:
@@ -121,7 +130,23 @@ def _runs_along(e: Expr) -> bool:
     return any(name[0] == "r" for name in e.free)
 
 
+def _in_bytes(zero: Expr, dtype: DType) -> Expr | None:
+    """A zero point as one of the bytes, None if it is not known to be one."""
+    if zero.op == "cast":
+        return zero.args[0] if zero.args[0].dtype is dtype else None
+    limits = np.iinfo(dtype.numpy)
+    number = int(zero.value)  # type: ignore[call-overload]  # a literal of int32 holds one
+    return const(number, dtype) if limits.min <= number <= limits.max else None
+
+
 def _factor(e: Expr) -> _Factor | None:
+    if e.op == "select" and e.args[2].op == "const" and e.args[2].value == 0:
+        found = _factor(e.args[1])
+        if found is None or found.inside is not None:
+            return None
+        if _in_bytes(found.zero, found.read.dtype) is None:
+            return None
+        return replace(found, inside=e.args[0])
     zero: Expr | None = const(0, int32)
     if e.op == "sub":
         e, zero = e.args[0], _zero(e.args[1])
@@ -153,11 +178,27 @@ class _Rewriter:
         x, w = (_factor(f) for f in e.args)
         if x is None or w is None or not (_runs_along(x.read) and _runs_along(w.read)):
             return None
-        if set(x.used) == set(w.used) or _has_window(x.read) or _has_window(w.read):
+        if set(x.used) == set(w.used):
             return None
+        if any(_has_window(f.read) or f.inside is not None for f in (x, w)):
+            return self._by_windows(x, w) or self._by_windows(w, x)
         return (
             (x, w) if any(isinstance(self._source(f).owner, ConstantOp) for f in (x, w)) else None
         )
+
+    def _by_windows(self, x: _Factor, w: _Factor) -> tuple[_Factor, _Factor] | None:
+        """An image and the weights that mix its channels, of both many enough to lie last
+        (`channels_last.py`)."""
+        shape = self.op.type.shape
+        if not isinstance(self._source(w).owner, ConstantOp) or not w.zero.is_int(0):
+            return None
+        if w.inside is not None or w.used != ["i1"] or len(shape) < 3 or "i1" in x.used:
+            return None
+        channels = [known(e) or 0 for e in (shape[1], self.extents[0])]
+        apart = len(x.read.args) == len(shape) and x.read.args[1] is var("r0")
+        if min(channels) < LEAST_CHANNELS or not apart or _reads_elsewhere(x.read, "r0"):
+            return None
+        return x, w
 
     def _source(self, factor: _Factor) -> SSAValue:
         number = operand_number(str(factor.read.value))
@@ -206,6 +247,11 @@ class _Rewriter:
         self.block.erase_op(self.op)
 
 
+def _reads_elsewhere(read: Expr, name: str) -> bool:
+    """An index other than the second runs along that."""
+    return any(name in e.free for k, e in enumerate(read.args) if k != 1)
+
+
 def _has_window(read: Expr) -> bool:
     """An index moves along the result and along the sum."""
     return any(_runs_along(e) and any(n[0] == "i" for n in e.free) for e in read.args)
@@ -216,11 +262,15 @@ def _summed_axes(factor: _Factor, source: SSAValue) -> tuple[int, ...] | None:
     None where the factor reads it otherwise."""
     type_ = source.type
     assert isinstance(type_, TensorType)
-    names = [str(e.value) if e.op == "var" else "" for e in factor.read.args]
-    kept = [name for name in names if name[:1] == "i"]
-    if "" in names or len(set(names)) < len(names) or kept != factor.used:
-        return None
-    return tuple(k for k, name in enumerate(names) if name[0] == "r")
+    kept: list[str] = []
+    summed: list[int] = []
+    for axis, (e, size) in enumerate(zip(factor.read.args, type_.shape, strict=True)):
+        if (e.is_int(0) and size.is_int(1)) or (e.op == "var" and str(e.value)[0] == "r"):
+            summed.append(axis)
+        else:
+            kept.append(str(e.value) if e.op == "var" else "")
+    runs = [e for e in factor.read.args if e.op == "var"]
+    return tuple(summed) if kept == factor.used and len(set(runs)) == len(runs) else None
 
 
 def _run_on_block(block: Block) -> bool:

@@ -12,7 +12,9 @@ from tensorscript.compiler.options import CompileOptions
 from tensorscript.compiler.pipeline import PASSES
 from tensorscript.compiler.stages import parse_module
 from tensorscript.dialects.tg.ops import functions
+from tensorscript.lowering.tg.channels_last import channels_last
 from tensorscript.lowering.tg.fold_constants import fold_constants
+from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.integer_products import integer_products
 
 DEPTH = 16
@@ -84,6 +86,17 @@ INTEGERS = {
         ["tg.contract", '"f32(a1.i32[i0, i1] - i32(a0.u8[()]) * a2.i32[i1])"'],
     ),
 }  # fmt: skip
+PIXELS, PLANES = tensor("u8", 1, 16, 6, 6), tensor("f32", 1, 16, 6, 6)
+TAPS, WIDE_TAPS = tensor("i8", 32, 16, 2, 1), tensor("f32", 32, 16, 2, 1)
+RESULT = tensor("f32", 1, 32, 6, 6)
+CONVOLUTION = (
+    constant("w", "|i1", "i8", (32, 16, 2, 1), "0102" * 512)
+    + '  %u = tg.pointwise %x <"f32(a0.u8[0, i1, i2, i3]) - (61.0).f32"> : '
+    f"({PIXELS}) -> {PLANES}\n"
+    f'  %v = tg.pointwise %w <"f32(a0.i8[i0, i1, i2, 0])"> : ({TAPS}) -> {WIDE_TAPS}\n'
+    '  %y = tg.contract %u, %v "add" <"select(i2 + r1 < 6, a0.f32[0, r0, i2 + r1, i3], (0.0).f32)'
+    f' * a1.f32[i1, r0, r1, 0]"> over <"16, 2, 1"> : ({PLANES}, {WIDE_TAPS}) -> {RESULT}\n'
+)
 FLOATS = {
     "a zero point off every grid": W + product(" - (256.0).f32", ""),
     "a zero point that is no integer": W + product(" - (0.5).f32", ""),
@@ -120,6 +133,43 @@ def in_order(text: str, fragments: list[str]) -> None:
 def test_multiplies_integers(name: str) -> None:
     text, fragments = INTEGERS[name]
     in_order(after(text), fragments)
+
+
+def convolution(arguments: str = f"%x: {PIXELS}") -> str:
+    return function(CONVOLUTION, arguments).replace(f"%y : {OUT}", f"%y : {RESULT}")
+
+
+def test_windows_have_the_zero_point_around_them() -> None:
+    in_order(
+        after(convolution()),
+        [
+            "i32(select(i2 + r1 < 6, a1.u8[0, r0, i2 + r1, i3], (61).u8))",
+            " * i32(a0.i8[i1, r0, r1, 0])",
+            'over <"16, 2, 1">', 'tg.constant <"hex\\22<i4(32)30000000',
+            '"f32(a0.i32[i0, i1, i2, i3] - (61).i32 * a1.i32[i1])"',
+        ],
+    )  # fmt: skip
+
+
+def test_windows_of_bytes_lie_channels_last() -> None:
+    """Of what a sum runs along, channels come last, too."""
+    module = parse_module(convolution())
+    for func in functions(module):
+        fold_constants(func)
+        integer_products(func)
+        inline_producers(func)
+        channels_last(func)
+    module.verify()
+    in_order(
+        printed(module),
+        [
+            'tg.view %x <"a0.u8[i0, i3, i1, i2]">', '-> !tg.tensor<"u8[1, 6, 6, 16]">',
+            "i32(select(i1 + r0 < 6, a1.u8[0, i1 + r0, i2, r2], (61).u8))",
+            " * i32(a0.i8[i3, r2, r0, 0])",
+            'over <"2, 1, 16">', '-> !tg.tensor<"i32[1, 6, 6, 32]">',
+            '"f32(a0.i32[i0, i2, i3, i1] - (61).i32 * a1.i32[i1])"',
+        ],
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FLOATS)
