@@ -27,6 +27,7 @@ from tensorscript.frontends.script.signature import constant_type, signature_of
 from tensorscript.frontends.trace.facts import type_of
 from tensorscript.runtime.interpreter import Interpreter
 
+from .alias_db import AliasDb
 from .boundary import Classes
 from .graph_nodes import GraphBlock, Node, Value
 from .graph_ranges import shows_source_ranges
@@ -98,6 +99,19 @@ class Graph(GraphBlock):
         made = Graph(self.op.clone(values), self.interpreter, self.state.classes)
         made.state.names = self.state.names.copied(values)
         return made
+
+    def alias_db(self, isFrozen: bool = False, descend_function_calls: bool = False) -> AliasDb:
+        """Which values may lie in the same memory, and what writes it.
+
+        Args:
+            isFrozen: accepted; attributes are taken for what any module may hold.
+            descend_function_calls: accepted; a call may write whatever it is given.
+        """
+        return AliasDb(self.state, self.text())
+
+    def dump_alias_db(self) -> None:
+        """Print `alias_db()`."""
+        self.alias_db().dump()
 
     def lint(self) -> None:
         """Verify the graph.

@@ -17,12 +17,12 @@ from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.executor_flags import OPTIMIZES
 from tensorscript.lowering.ts.fold_constants import FoldConstants
 from tensorscript.lowering.ts.inline_forks import inline_forks
-from tensorscript.lowering.ts.merge_equal import merge_equal
 from tensorscript.lowering.ts.peephole import simplify_patterns
 from tensorscript.lowering.ts.pool_constants import pool_constants
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 
 from .graph import Graph
+from .graph_cse import merge_common
 from .inlined import evaluated_immutable, inline, known_values, remove_dead
 from .module_core import ModuleCore
 
@@ -78,7 +78,7 @@ def constant_pooling(graph: Graph) -> None:
 
 def cse(graph: Graph) -> bool:
     """Compute what is computed twice only once."""
-    return _run(graph, merge_equal)
+    return _run(graph, merge_common)
 
 
 def peephole(graph: Graph, disable_shape_peepholes: bool = False) -> bool:

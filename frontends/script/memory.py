@@ -4,7 +4,7 @@ Every mutable value points to places. A value made fresh is a place of its own; 
 what it views, results of ifs and loops to what the blocks hand out. What enters a container, an
 attribute or a task, and what comes out of one, shares one place for each type: the wildcard, in
 which the arguments of the function lie, too. As TorchScript's alias analysis does it (its
-`alias_analysis.cpp` describes the scheme); what containers hold is not followed any further.
+`alias_analysis.cpp` describes the scheme); what classes hold is not followed any further.
 
 The analysis of the lowering (`lowering/ts/aliases.py`) is another one on purpose. This one decides
 which nodes a graph text shows, so it has to be as coarse as TorchScript's, and it reads drafts,
@@ -29,6 +29,7 @@ from tensorscript.dialects.ts.types import (
     TupleType,
     UnionType,
 )
+from tensorscript.dialects.ts.typing import types_inside
 
 from . import draft
 from .draft import Block, Node, Value
@@ -40,6 +41,17 @@ _FRESH = frozenset({
 })  # fmt: skip
 _CONTAINERS = frozenset({"prim::TupleConstruct", "prim::DictConstruct", "prim::ListConstruct"})
 _READERS = frozenset({"prim::Print", "prim::isinstance"})
+_TAKE_LISTS = frozenset({
+    "aten::broadcast_tensors", "aten::cat", "aten::dstack", "aten::hstack", "aten::stack",
+    "aten::vstack",
+})  # fmt: skip
+"""Operators that read the elements of a list and keep none."""
+
+_CALLS = frozenset({
+    "prim::CallFunction", "prim::CallMethod", "prim::PythonOp", draft.ENTER, draft.EXIT,
+})  # fmt: skip
+"""Nodes that may write whatever they are given."""
+
 _NORMS = {"aten::batch_norm": (3, 5), "aten::instance_norm": (3, 5)}
 """Operators that write their running statistics: where these and the flag of training stand."""
 
@@ -64,16 +76,33 @@ def _mutable(type: Attribute) -> tuple[Hashable, ...]:
     return ()
 
 
+def _inside(kind: Hashable) -> list[tuple[Hashable, ...]]:
+    """The kinds of what a value of one kind may hold."""
+    match kind:
+        case ListType() | DictType():
+            return [kinds for t in types_inside(kind) if (kinds := _mutable(t))]
+        case ("Tuple", tuple() as parts):
+            return [(part,) for part in parts]
+        case ("Future", inner):
+            return [inner] if isinstance(inner, tuple) else []
+    return []
+
+
 class Memory:
     """The places of the values under `block`, the body of a function."""
 
     def __init__(self, block: Block) -> None:
         self._points_to: list[set[int]] = []
+        self._kinds_at: list[tuple[Hashable, ...]] = []
         self._element: dict[Value, int] = {}
         self._kinds: dict[Value, tuple[Hashable, ...]] = {}
         self._wildcards: dict[Hashable, int] = {}
-        self._escaped: list[Value] = []
+        self._escaped: dict[Value, None] = {}
         self._written: dict[Node, list[Value]] = {}
+        self._holds: dict[int, set[int]] = {}
+        self._readers: dict[Value, list[Node | Block]] = {}
+        self._body = block
+        self._survey(block)
         for param in block.params:
             self._escape(param)
         self._block(block)
@@ -101,6 +130,54 @@ class Memory:
         values = self._written.get(node, ())
         return frozenset().union(*map(self.places, values)) if values else frozenset()
 
+    def calls_write(self, node: Node) -> Places:
+        """What a node may write that `writes` leaves out, since such nodes stay anyway: of a call
+        whatever it is given, of a wait whatever a task may have."""
+        if node.kind == "aten::wait":
+            return frozenset(self._wildcards.values())
+        found: Iterable[Value] = node.inputs if node.kind in _CALLS else ()
+        return frozenset().union(*map(self.reach, found))
+
+    def reach(self, value: Value) -> Places:
+        """Where a value may lie and what it may hold, and what that holds, and so on."""
+        found, pending = set[int](), set[int]()
+        if (element := self._element.get(value)) is not None:
+            pending |= self._elements_behind(element)
+        while pending:
+            at = pending.pop()
+            found.add(at)
+            pending |= {w for w, shared in self._shared.items() if at in shared} - found
+            for held in self._held(at):
+                pending |= self._elements_behind(held) - found
+        return frozenset(found)
+
+    def _held(self, element: int) -> Iterable[int]:
+        """What the container at an element holds: if it was not made here, what escaped."""
+        if element in self._holds:
+            return self._holds[element]
+        own = self._kinds_at[element]
+        inner = [kinds for kind in own for kinds in _inside(kind)]
+        if any(isinstance(kind, ClassType | AnyType) for kinds in (own, *inner) for kind in kinds):
+            return self._wildcards.values()
+        return [self._wildcards[kinds] for kinds in inner if kinds in self._wildcards]
+
+    def points_to(self, value: Value) -> list[Value | Hashable]:
+        """The values, and types of wildcards, that a value points to at once."""
+        element = self._element.get(value)
+        aims = [] if element is None else self.named(self._points_to[element])
+        return [*aims, self._kinds[value]] if value in self._escaped else aims
+
+    def holds(self, value: Value) -> list[Value | Hashable]:
+        """The values, and types of wildcards, that a container holds."""
+        element = self._element.get(value)
+        return [] if element is None else self.named(self._held(element))
+
+    def named(self, elements: Iterable[int]) -> list[Value | Hashable]:
+        """What elements are: values, or the types of wildcards."""
+        names: dict[int, Value | Hashable] = {at: kinds for kinds, at in self._wildcards.items()}
+        names |= {at: value for value, at in self._element.items()}
+        return [names[at] for at in sorted(elements)]
+
     def is_wildcard(self, places: Places) -> bool:
         """Whether something outside may lie in one of the places."""
         return not places.isdisjoint(self._wildcards.values())
@@ -108,22 +185,33 @@ class Memory:
     def _reach(self, element: int) -> Places:
         """The places behind an element: those that point to nothing further."""
         if element not in self._leaves:
-            seen, pending, leaves = {element}, [element], set()
-            while pending:
-                at = pending.pop()
-                if not self._points_to[at]:
-                    leaves.add(at)
-                new = self._points_to[at] - seen
-                seen |= new
-                pending += new
-            self._leaves[element] = frozenset(leaves)
+            behind = self._elements_behind(element)
+            self._leaves[element] = frozenset(at for at in behind if not self._points_to[at])
         return self._leaves[element]
 
+    def _elements_behind(self, element: int) -> set[int]:
+        seen, pending = {element}, [element]
+        while pending:
+            new = self._points_to[pending.pop()] - seen
+            seen |= new
+            pending += new
+        return seen
+
     # --- building -----------------------------------------------------------------------------
+
+    def _survey(self, block: Block) -> None:
+        for node in block.nodes:
+            for value in node.inputs:
+                self._readers.setdefault(value, []).append(node)
+            for inner in node.blocks:
+                self._survey(inner)
+        for value in block.outputs:
+            self._readers.setdefault(value, []).append(block)
 
     def _new(self, kinds: tuple[Hashable, ...]) -> int:
         """A new element; one of a union points to the wildcards of its members."""
         self._points_to.append(set())
+        self._kinds_at.append(kinds)
         element = len(self._points_to) - 1
         if len(kinds) > 1:
             self._points_to[element].update([self._wildcard((kind,)) for kind in kinds])
@@ -147,7 +235,7 @@ class Memory:
     def _escape(self, value: Value) -> None:
         if self._fresh(value) is not None:
             self._wildcard(self._kinds[value])
-            self._escaped.append(value)
+            self._escaped[value] = None
 
     def _point(self, value: Value, target: Value) -> None:
         source, aim = self._fresh(value), self._fresh(target)
@@ -174,11 +262,11 @@ class Memory:
         elif node.kind in _FRESH:
             self._all_fresh(node.outputs)
         elif node.kind in _CONTAINERS:
-            self._all_fresh(node.outputs)
-            if node.output in self._element:
-                self._all_escape(node.inputs)
+            self._container(node)
         elif node.kind == "prim::unchecked_cast":
             self._point(node.output, node.inputs[0])
+        elif node.kind == "aten::wait":
+            self._all_escape(node.outputs)
         elif node.kind == "prim::SetAttr":
             self._write(node, node.inputs[0])
             self._escape(node.inputs[1])
@@ -186,6 +274,29 @@ class Memory:
             self._by_schema(node)
         elif node.kind not in _READERS:
             self._unknown(node)
+
+    def _container(self, node: Node) -> None:
+        made = self._fresh(node.output)
+        if made is None:
+            return
+        if not self._keeps_to_itself(node.output):
+            self._all_escape(node.inputs)
+            return
+        inputs = map(self._fresh, node.inputs)
+        self._holds[made] = {element for element in inputs if element is not None}
+
+    def _keeps_to_itself(self, container: Value) -> bool:
+        """Whether nobody takes anything out of a container: it is returned, or its elements read
+        by the one that reads it."""
+        readers = self._readers.get(container, [])
+        if len(readers) != 1:
+            return False
+        if isinstance(container.type, TupleType):
+            return readers[0] is self._body
+        reader = readers[0]
+        if not (isinstance(container.type, ListType) and isinstance(reader, Node)):
+            return False
+        return reader.kind in _TAKE_LISTS
 
     def _all_fresh(self, values: Iterable[Value]) -> None:
         for value in values:
@@ -199,7 +310,10 @@ class Memory:
         """What takes a composite apart, and calls: the worst is assumed."""
         if node.kind.startswith("prim::Call") or node.kind in (draft.FORK, draft.ENTER, draft.EXIT):
             self._all_escape(node.inputs)
-        self._all_escape(node.outputs)
+        if node.kind == draft.FORK:
+            self._all_fresh(node.outputs)
+        else:
+            self._all_escape(node.outputs)
 
     def _if(self, node: Node) -> None:
         for inner in node.blocks:

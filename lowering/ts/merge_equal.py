@@ -106,7 +106,7 @@ class _Merger:
                 self.block(region.block, known)
             if not self._may_merge(op):
                 continue
-            key = _key(op)
+            key = key_of(op)
             if key is None:
                 continue
             first = known.setdefault(key, op)
@@ -164,7 +164,7 @@ def _holds_tensors(type_: ListType) -> bool:
     return _is_memory(type_.element)
 
 
-def _key(op: Operation) -> Key | None:
+def key_of(op: Operation) -> Key | None:
     """What equal ops have in common; None for what has no such key."""
     types = tuple(result.type for result in op.results)
     if isinstance(op, ts.ConstantOp):

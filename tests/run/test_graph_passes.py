@@ -71,12 +71,6 @@ PASSES = (
     "inline_fork_wait",
 )  # fmt: skip
 
-KEPT = {
-    ("texts", "cse"): "two lengths of lists that somebody writes are not merged",
-}
-"""What we leave and PyTorch does not, and why."""
-
-
 def left(module: Any, program: str, name: str) -> list[str]:
     """The graph of a program after a pass."""
     torch = module  # noqa: F841  # the programs name it so
@@ -91,8 +85,6 @@ def left(module: Any, program: str, name: str) -> list[str]:
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_equals_torch(program: str, name: str) -> None:
     theirs = pytest.importorskip("torch")
-    if (program, name) in KEPT:
-        pytest.skip(KEPT[program, name])
     assert left(tensorscript, program, name) == left(theirs, program, name)
 
 
