@@ -71,6 +71,7 @@ PASSES = (
     "inline_fork_wait",
 )  # fmt: skip
 
+
 def left(module: Any, program: str, name: str) -> list[str]:
     """The graph of a program after a pass."""
     torch = module  # noqa: F841  # the programs name it so
