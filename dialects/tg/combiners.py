@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorscript.base.dtypes import DType, bool_
 from tensorscript.dialects.te.expr import Expr, const
 
-COMBINERS = ("add", "mul", "min", "max", "and", "or")
+COMBINERS = ("add", "mul", "min", "max", "and", "or", "xor")
 
 
 def identity(combiner: str, dtype: DType) -> Expr:
@@ -18,7 +18,7 @@ def identity(combiner: str, dtype: DType) -> Expr:
         return const(0, dtype)
     if combiner == "mul":
         return const(1, dtype)
-    if combiner in ("and", "or"):
+    if combiner in ("and", "or", "xor"):
         full = True if dtype is bool_ else -1 if dtype.signed else (1 << dtype.bits) - 1
         return const(full if combiner == "and" else 0, dtype)
     if combiner in ("min", "max"):

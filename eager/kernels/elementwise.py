@@ -12,6 +12,7 @@ from tensorscript.base.dtypes import (
     DType,
     bfloat16,
     bool_,
+    float16,
     int32,
     int64,
     real_dtype,
@@ -237,8 +238,13 @@ def heaviside(self: Any, values: Any) -> Any:
 def nextafter(self: Any, other: Any) -> Any:
     """The neighbour in the operands' own dtype, in the direction of `other`."""
     dtype = promoted(self, other)
-    step = _next_bfloat16 if dtype is bfloat16 else np.nextafter
+    step = _NEXT.get(dtype, np.nextafter)
     return wrap(apply2(step, self, other, dtype), dtype)
+
+
+def _next_float16(x: Array, y: Array) -> Array:
+    found = np.nextafter(x.astype(np.float16), y.astype(np.float16))
+    return np.where(x == y, y, found)  # NumPy keeps the sign of zero
 
 
 def _next_bfloat16(x: Array, y: Array) -> Array:
@@ -250,6 +256,11 @@ def _next_bfloat16(x: Array, y: Array) -> Array:
     least = np.copysign(np.array(1 << 16, np.int32).view(np.float32), y)
     found = np.where(x == y, y, np.where(x == 0, least, moved))
     return np.where(np.isnan(x) | np.isnan(y), np.float32(np.nan), found)
+
+
+_NEXT: dict[DType, Callable[[Array, Array], Any]] = {
+    bfloat16: _next_bfloat16, float16: _next_float16,
+}  # fmt: skip
 
 
 def positive(self: Any) -> Any:

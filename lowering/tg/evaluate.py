@@ -136,7 +136,7 @@ _BINARY: dict[str, Callable[[Array, Array], Array]] = {
 }  # fmt: skip
 _COMBINE: dict[str, Any] = {
     "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
-    "and": np.bitwise_and, "or": np.bitwise_or,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
 }  # fmt: skip
 
 

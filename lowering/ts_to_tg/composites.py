@@ -121,6 +121,8 @@ def _sum_to_size(b: Builder, x: Tensor, size: Value, *_: Value) -> Tensor:
     )
     if lead < 0:
         b.error(message)
+    if not wanted:
+        return b.apply("aten::sum", x)
     over = list(range(lead))
     for d, want in enumerate(wanted):
         have = x.shape[lead + d]

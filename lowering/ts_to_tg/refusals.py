@@ -14,7 +14,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ("this decomposition of matrices has no native code",
      "linalg_*"),
     ("products whose sizes lie in a tensor have no native code", "_grouped_mm"),
-    ("reductions by exclusive or have no native code", "hash_tensor"),
     ("sparse and nested tensors have no native form",
      "sparse_dim dense_dim nested_to_padded_tensor _nested_tensor_from_mask_left_aligned"),
     ("this special function has no native code", "special_* gamma"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64, real_dtype
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float32, float64, real_dtype
 from tensorscript.dialects.te.expr import Expr, all_of, binary, call, const, select
 
 from .branches import branch
@@ -106,17 +107,21 @@ def ignoring_nan(op: str) -> Callable[..., Tensor]:
     return row
 
 
-_LEAST, _LARGEST = 2.0**-133, 2.0**127 * (2 - 2.0**-7)
-"""The least and the largest positive numbers of bfloat16."""
+_HALVES = {
+    bfloat16: (2.0**-8, 2.0**-133, 2.0**127 * (2 - 2.0**-7)),
+    float16: (2.0**-11, 2.0**-24, 65504.0),
+}
+"""Half a place of 1, the least and the largest positive number."""
 
 
-def _next_bfloat16(p: Expr, q: Expr) -> Expr:
-    """In float32: a step of 5/8 to 5/4 of a place, which rounding to bfloat16 makes one place."""
+def _next_half(dtype: DType, p: Expr, q: Expr) -> Expr:
+    """In float32: a step of 5/8 to 5/4 of a place, which rounding to `dtype` makes one place."""
+    half, least, largest = _HALVES[dtype]
     length = call("abs", p)
-    place = binary("max", length * (1.25 * 2.0**-8), const(_LEAST, float32))
+    place = binary("max", length * (1.25 * half), const(least, float32))
     moved = p + call("copysign", place, q - p)
     toward = select(moved.equals(0), p * 0, moved)
-    inner = call("copysign", const(_LARGEST, float32), p)
+    inner = call("copysign", const(largest, float32), p)
     found = select(length.equals(math.inf), inner, toward)
     found = select(p.equals(q), q, found)
     return select(binary("or", call("isnan", p), call("isnan", q)), p + q, found)
@@ -124,8 +129,8 @@ def _next_bfloat16(p: Expr, q: Expr) -> Expr:
 
 def _nextafter(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     dtype = b.result_type(x, y)
-    if dtype is bfloat16:
-        return b.pointwise(_next_bfloat16, x, y, dtype=dtype, compute=float32)
+    if dtype in _HALVES:
+        return b.pointwise(partial(_next_half, dtype), x, y, dtype=dtype, compute=float32)
     if dtype is not compute_dtype(dtype) or not dtype.is_floating_point:
         b.cannot(f"nextafter of {dtype.name}")
     return b.pointwise(lambda p, q: call("nextafter", p, q), x, y, dtype=dtype, compute=dtype)

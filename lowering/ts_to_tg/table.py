@@ -40,6 +40,7 @@ from .factored import FACTORED
 from .fake_quantization import FAKE_QUANTIZATION
 from .gamma import GAMMA
 from .gaussian import GAUSSIAN
+from .hashing import HASHED
 from .histogram import HISTOGRAM
 from .index import INDEX
 from .index_arguments import INDEX_ARGUMENTS
@@ -134,6 +135,7 @@ _ROWS: Rows = {
     **SAMPLING,
     **SELECTION,
     **SEGMENTS,
+    **HASHED,
     **HISTOGRAM,
     **COMPOSITE,
     **SHORT_PROGRAM,

@@ -209,7 +209,7 @@ LAYOUT: dict[str, list[Row]] = {
         (t(2, 2, 3), [2, 3, 4, 1], True),
         (t(1, 3, 4), [1, 1, 2, 3, 2], True),
     ],
-    "sum_to_size": [(t(2, 3, 4), [3, 1]), (t(3, 4), [3, 4]), (t(3, 4), [2])],
+    "sum_to_size": [(t(2, 3, 4), [3, 1]), (t(3, 4), [3, 4]), (t(3, 4), [2]), (t(), [])],
     # reductions over given dimensions
     "sum.dim_IntList mean.dim": [
         (t(3, 4, 2), [0, -1], True),
@@ -237,6 +237,7 @@ LAYOUT: dict[str, list[Row]] = {
     "linalg_vector_norm": [
         (t(3, 4), p, [1], True) for p in (2, 1, 0, float("inf"), -float("inf"), 0.5)
     ],
+    "hash_tensor": [(t(3, 4), []), (t(3, 4), [1], True), (t(0), []), (t(2, 0), [1])],
     "count_nonzero.dim_IntList": [(t(3, 4), [1]), (t(3, 4), [])],
     "all.dims any.dims": [(t(3, 4), [0, 1], True), (t(3, 4), [])],
     "max.dim min.dim median.dim nanmedian.dim cummax cummin": [

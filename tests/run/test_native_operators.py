@@ -79,8 +79,6 @@ LIMITS: dict[str, str] = {
         (f"{name}.{kind}" for name, kinds in _OF_COMPLEX.items() for kind in kinds.split()),
         "a complex number that only the running program knows",
     ),
-    "nextafter": "only of bfloat16, float32 and float64",
-    "nextafter_": "only of bfloat16, float32 and float64",
     **dict.fromkeys(
         ("index.list_Tensor", "count.Tensor", "remove.Tensor"), "comparing tensors for equality"
     ),
