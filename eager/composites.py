@@ -10,6 +10,7 @@ from typing import Any
 
 from tensorscript.base.dtypes import int64, promote_types
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
+from tensorscript.base.out_dtypes import check_out
 
 from .dispatch import call, call_overload, store
 from .storage import TensorBase, compute
@@ -35,14 +36,15 @@ def variadic(name: str) -> Face:
     return run
 
 
-def with_out(face: Face) -> Face:
-    """`face` with `out=`, a tensor that takes the result."""
+def with_out(face: Face, name: str) -> Face:
+    """`face` with `out=`, a tensor that takes the result as that of operator `name` is taken."""
 
     def run(*args: Any, out: Any = None, **options: Any) -> Any:
         found = face(*args, **options)
         if out is None:
             return found
         written(out)
+        check_out(f"aten::{name}", found.dtype, out.dtype)
         return store(out, found)
 
     run.__name__ = face.__name__
@@ -242,9 +244,9 @@ FACES: dict[str, Face] = {
     "cartesian_prod": variadic("cartesian_prod"),
     "chain_matmul": variadic("chain_matmul"),
     "cdist": cdist,
-    "tensordot": with_out(tensordot),
+    "tensordot": with_out(tensordot, "tensordot"),
     "nonzero": nonzero,
-    "norm": with_out(norm),
+    "norm": with_out(norm, "norm"),
     "stft": stft,
     "gradient": gradient,
     "unravel_index": unravel_index,

@@ -197,7 +197,7 @@ FACES: dict[str, Face] = {
     "frombuffer": frombuffer,
     "arange": factory(range_face, fills_in_order=True),
     "einsum": einsum,
-    "where": composites.with_out(where),
+    "where": composites.with_out(where, "where"),
     "broadcast_shapes": broadcast_shapes,
     "split": _split,
     **{name: _tuple_of(f"aten::{name}") for name in ("chunk", "unbind", "tensor_split")},

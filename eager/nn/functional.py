@@ -129,7 +129,7 @@ _BUILT_IN = ("avg_pool1d", "avg_pool2d", "avg_pool3d", "scaled_dot_product_atten
 """Faces that are built-in functions in PyTorch."""
 WRITTEN = {name: found for family in FAMILIES for name, found in _written(family).items()}
 FACES: dict[str, Face] = {
-    **{f"avg_pool{n}d": with_out(_avg_pool(n)) for n in (1, 2, 3)},
+    **{f"avg_pool{n}d": with_out(_avg_pool(n), f"avg_pool{n}d") for n in (1, 2, 3)},
     "grouped_mm": grouped_mm,
     "linear_cross_entropy": linear_cross_entropy,
     "pad": pad,
