@@ -54,6 +54,7 @@ from .crossed import in_squares
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
+from .pieces import cut_in_pieces
 from .places import track_places
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
@@ -65,6 +66,8 @@ from .rows import fuse_rows
 def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None:
     block = scheduler.func.block
     collapse_all(scheduler, block)
+    for loop in loops_in(block):
+        cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):
         if (found := crossing(loop, scheduler.nest.buffers)) is not None:
             in_squares(scheduler, found, parameters)
