@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from peers import have, jax, numba, torch
+from quantized import loaded
 from workload import Arguments, BFloat16, Workload
 
 import tensorscript as ts
@@ -31,7 +32,9 @@ def _tensorscript(work: Workload, arguments: Arguments, threads: int) -> Found:
     given = tuple(a.tensor(ts) if isinstance(a, BFloat16) else a for a in arguments)
 
     def build() -> Call:
-        compiled = ts.compile(work.build(), given, fallback="error")
+        program = work.build()
+        made = loaded(program) if work.archive else program
+        compiled = ts.compile(made, given, fallback="error")
         return lambda: compiled(*given)
 
     return {"tensorscript": build}
@@ -69,6 +72,8 @@ def _torch(work: Workload, arguments: Arguments, threads: int) -> Found:
         made = torch.compile(program)
         return lambda: made(*tensors)
 
+    if work.archive:
+        return {"torch.jit": lambda: lambda: program(*tensors)}
     if work.plain:
         return {"torch.jit": scripted}
     return {"torch": lambda: lambda: program(*tensors), "torch.jit": scripted,
@@ -76,7 +81,7 @@ def _torch(work: Workload, arguments: Arguments, threads: int) -> Found:
 
 
 def _onnxruntime(work: Workload, arguments: Arguments, threads: int) -> Found:
-    if work.plain:
+    if work.plain or work.archive:
         return {}
     return {"onnxruntime": lambda: _session(work.build(), arguments, threads)}
 

@@ -9,6 +9,7 @@ from image_models import IMAGE_MODELS
 from list_programs import LIST_PROGRAMS
 from pointwise import CALL, POINTWISE
 from products import ATTENTION, PRODUCT
+from quantized import QUANTIZED
 from reductions import NORMALISATION, REDUCTION
 from scalar_programs import SCALAR_PROGRAMS
 from text_models import TEXT_MODELS
@@ -20,6 +21,7 @@ GROUPS: dict[str, Sequence[Workload]] = {
     "reduction": REDUCTION,
     "normalisation": NORMALISATION,
     "product": PRODUCT,
+    "quantized": QUANTIZED,
     "attention": ATTENTION,
     "window": WINDOW,
     "data": DATA,

@@ -32,3 +32,4 @@ class _Late:
 
 jax: Any = _Late("jax")
 numba: Any = _Late("numba")
+quantize_fx: Any = _Late("torch.ao.quantization.quantize_fx")

@@ -23,8 +23,8 @@ from harness import HERE, QUICK, Arena, Effort, environment
 from rows import Row, geometric_mean, table
 
 GROUPS = (
-    "pointwise", "reduction", "normalisation", "product", "attention", "window", "data", "model",
-    "control flow", "call",
+    "pointwise", "reduction", "normalisation", "product", "quantized", "attention", "window",
+    "data", "model", "control flow", "call",
 )  # fmt: skip
 ONE_THREAD = {"control flow", "call"}
 """Groups whose programs no library runs on several threads."""

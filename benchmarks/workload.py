@@ -52,6 +52,7 @@ class Workload:
         make: arguments from a random generator.
         flops: operations of one call where they bound it, for the roofline; 0 where memory does.
         plain: a program over numbers, lists and single elements, which Python runs as it stands.
+        archive: the program is one of `torch.jit`, which we read from its archive.
         unit: the rounding unit of the result where that is coarser than float32's.
     """
 
@@ -64,6 +65,7 @@ class Workload:
     flops: float = 0.0
     plain: bool = False
     unit: float = 0.0
+    archive: bool = False
 
     def arguments(self) -> Arguments:
         return self.make(np.random.default_rng(0))
