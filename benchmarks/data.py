@@ -31,6 +31,14 @@ def joined(x, y):
     return lib.cat([x, y], 1)
 
 
+def rolled(x):
+    return x.roll((3, 5), (0, 1))
+
+
+def mirrored(x):
+    return lib.nn.functional.pad(x, (3, 3, 3, 3), "reflect")
+
+
 def scattered(x, i, y):
     return x.index_add(0, i, y)
 
@@ -59,4 +67,10 @@ DATA: tuple[Workload, ...] = (
     workload("join 1024x512 twice", joined, normal((1024, 512), (1024, 512)),
              lambda x, y: jax.numpy.concatenate([x, y], 1), None,
              lambda x, y: np.concatenate([x, y], 1)),
+    workload("roll 1000x1000", rolled, normal((1000, 1000)),
+             lambda x: jax.numpy.roll(x, (3, 5), (0, 1)), None,
+             lambda x: np.roll(x, (3, 5), (0, 1))),
+    workload("mirrored padding 8x3x224x224", mirrored, normal((8, 3, 224, 224)),
+             lambda x: jax.numpy.pad(x, ((0, 0), (0, 0), (3, 3), (3, 3)), "reflect"), None,
+             lambda x: np.pad(x, ((0, 0), (0, 0), (3, 3), (3, 3)), "reflect")),
 )  # fmt: skip

@@ -20,6 +20,14 @@ def sum_columns(x):
     return x.sum(0)
 
 
+def greatest_of_rows(x):
+    return x.amax(1)
+
+
+def inner_deviation(x):
+    return x.std(1)
+
+
 def sum_all(x):
     return x.sum()
 
@@ -89,6 +97,8 @@ def batch_norm(x, m, v, w, b):
     return lib.relu(F.batch_norm(x, m, v * v, w, b, False, 0.1, 1e-5))
 
 
+TALL = normal((1000000, 3))
+
 REDUCTION: tuple[Workload, ...] = (
     workload("sum of rows 1024x1024", sum_rows, MATRIX, lambda x: x.sum(1), None,
              lambda x: x.sum(1)),
@@ -97,6 +107,12 @@ REDUCTION: tuple[Workload, ...] = (
     workload("sum of all 1024x1024", sum_all, MATRIX, lambda x: x.sum(), None, lambda x: x.sum()),
     workload("argmax of rows 1024x1024", argmax_rows, MATRIX, lambda x: x.argmax(1), None,
              lambda x: x.argmax(1)),
+    workload("sum of columns 1000000x3", sum_columns, TALL, lambda x: x.sum(0), None,
+             lambda x: x.sum(0)),
+    workload("maximum of rows 1000000x3", greatest_of_rows, TALL, lambda x: x.max(1), None,
+             lambda x: x.max(1)),
+    workload("deviation of columns 32x128x768", inner_deviation, normal((32, 128, 768)),
+             lambda x: x.std(1, ddof=1), None, lambda x: x.std(1, ddof=1)),
     workload("variance of rows 1024x1024", variance, MATRIX, lambda x: x.var(1, ddof=1)),
     workload("logsumexp of rows 1024x1024", logsumexp, MATRIX,
              lambda x: jax.nn.logsumexp(x, axis=1)),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import numpy as np
+
 from tensorscript.base.dtypes import DType, float64, int64, uint8
 from tensorscript.base.dtypes import float32 as _F32
 from tensorscript.base.errors import OperatorError
@@ -156,6 +158,30 @@ def _ratio(old: Expr, new: Expr, factor: float | None, kind: DType = _F32) -> Ex
     return const(1 / factor, kind) if factor else from_sizes
 
 
+MOST_CHECKED = 1 << 16
+"""Positions of which each is looked at."""
+
+
+def _even_steps(i: Expr, scale: Expr, old: Expr, new: Expr, half: float) -> Expr | None:
+    """`floor((i + half) * scale)` as a quotient or a multiple of the integer i, where that is the
+    same, and less than `old`, for every i below `new`; None where it is not."""
+    size = int(str(new)) if new.is_const else 0
+    if not scale.is_const or not 0 < size <= MOST_CHECKED:
+        return None
+    step = np.float32(str(scale.value))
+    if not np.isfinite(step) or step <= 0:
+        return None
+    every = np.arange(size)
+    places = np.floor((every.astype(np.float32) + np.float32(half)) * step)
+    if not old.is_const or places[-1] >= int(str(old)):
+        return None
+    if step >= 1:
+        factor = round(float(step))
+        return i * factor if np.array_equal(places, every * factor) else None
+    divisor = round(1 / float(step))
+    return i // divisor if np.array_equal(places, every // divisor) else None
+
+
 def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
     """Rows of `upsample_nearest{n}d`: the element at the scaled index (`exact`: its middle)."""
 
@@ -168,6 +194,10 @@ def nearest(n: int, exact: bool = False) -> Callable[..., Tensor]:
             for d in range(n):
                 old, e = x.shape[lead + d], cast(i[lead + d], _F32)
                 scale = _ratio(old, sizes[d], scales[d])
+                even = _even_steps(i[lead + d], scale, old, sizes[d], 0.5 if exact else 0.0)
+                if even is not None:
+                    at.append(even)
+                    continue
                 position = (e + 0.5) * scale if exact else e * scale
                 at.append(binary("min", cast(call("floor", position), int64), old - 1))
             return body.read(x, at, x.dtype)
