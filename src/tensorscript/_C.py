@@ -1,6 +1,7 @@
 """The names of PyTorch's binary module that libraries of models ask for; no others are here."""
 
 from tensorscript.compiler.jit import graph_passes as passes
+from tensorscript.compiler.jit import graph_patterns as patterns
 from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
 from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
@@ -71,6 +72,8 @@ _jit_pass_constant_pooling = passes.constant_pooling
 _jit_pass_constant_propagation = passes.constant_propagation
 _jit_pass_constant_propagation_immutable_types = passes.constant_propagation_immutable_types
 _jit_pass_cse = passes.cse
+_jit_pass_custom_pattern_based_rewrite = patterns.rewrite_module
+_jit_pass_custom_pattern_based_rewrite_graph = patterns.rewrite_graph
 _jit_pass_dce = passes.dce
 _jit_pass_erase_shape_information = passes.erase_shape_information
 _jit_pass_inline = passes.inline_graph
