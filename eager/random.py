@@ -171,6 +171,28 @@ class Generator:
         return out
 
 
+def fused(x: NDArray[Any], factor: Any, summand: Any) -> NDArray[Any]:
+    """x * factor + summand rounded once, as PyTorch's compiler has it; of float64 by Dekker's
+    product and Knuth's sum, whose errors are added."""
+    if x.dtype == np.float32:
+        return np.asarray(x.astype(np.float64) * factor + summand, np.float32)
+    product = x * factor
+    if x.dtype != np.float64:
+        return np.asarray(product + summand)
+    (xh, xl), (fh, fl) = _halves(x), _halves(factor)
+    lost = ((xh * fh - product) + xh * fl + xl * fh) + xl * fl
+    total = product + summand
+    back = total - product
+    return np.asarray(total + ((product - (total - back)) + (summand - back) + lost))
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Two numbers of 26 bits that sum to a float64 (Veltkamp)."""
+    wide = 134217729.0 * x
+    high = wide - (wide - x)
+    return high, x - high
+
+
 def _box_muller(uniform: NDArray[Any]) -> NDArray[Any]:
     """Blocks of 16 uniforms to blocks of 16 normals: the first 8 give radii, the last 8 angles."""
     blocks = uniform.reshape(-1, 2, 8)

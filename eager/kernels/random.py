@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.cpp_names import cpp_name
+from tensorscript.base.drawn import drawn_below
 from tensorscript.base.dtypes import DType, bool_, float64, int64, real_dtype
 from tensorscript.base.errors import OperatorError
 
 from ..modes import MODES
-from ..random import DEFAULT_GENERATOR, Generator, manual_seed
+from ..random import DEFAULT_GENERATOR, Generator, fused, manual_seed
 from ..storage import Array, array, compute, to_storage, wrap
 
 Kernel = Callable[..., Any]
@@ -118,7 +119,7 @@ def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = No
             f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
         )
     u = _draw("uniform", array(self).shape, self.dtype, generator)
-    return _store(self, u * u.dtype.type(high - low) + u.dtype.type(low))
+    return _store(self, fused(u, u.dtype.type(high - low), u.dtype.type(low)))
 
 
 def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
@@ -233,9 +234,7 @@ def bernoulli_in_place(self: Any, p: Any = 0.5, generator: Any = None) -> Any:
 
 
 def random_(self: Any, low: int, high: int | None, generator: Any = None) -> Any:
-    top = high if high is not None else min(2**63 - 1, 2 ** (self.dtype.bits - 1))
-    if self.dtype.is_floating_point and high is None:
-        top = 2 ** {16: 11, 32: 24, 64: 53}[self.dtype.bits]
+    top = drawn_below(self.dtype) if high is None else high
     source = generator or DEFAULT_GENERATOR
     return _store(self, source.integers(low, top, array(self).size).reshape(array(self).shape))
 

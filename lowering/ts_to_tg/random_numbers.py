@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from tensorscript.base.drawn import drawn_below
 from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
@@ -184,10 +185,8 @@ def _normal_tensors(
 
 def _random(b: Builder, x: Tensor, low: Value, high: Value, generator: Value = None) -> Tensor:
     _default(b, generator)
-    if high is None:
-        wide = {16: 11, 32: 24, 64: 53}[x.dtype.bits] if x.dtype.is_floating_point else None
-        high = 2**wide if wide else min(2**63 - 1, 2 ** (x.dtype.bits - 1))
-    found = _drawn(b, lambda b, n, _: integers(b, low, high, n), x.shape, int64)
+    top = drawn_below(x.dtype) if high is None else high
+    found = _drawn(b, lambda b, n, _: integers(b, low, top, n), x.shape, int64)
     return b.cast(found, x.dtype)
 
 
@@ -327,7 +326,9 @@ def _positive(at: int) -> Callable[..., Expr]:
 
 
 _UNIFORM = _checked(
-    _with_parameters(uniform, lambda u, low, high: u * (high - low) + low, 2, double=False),
+    _with_parameters(
+        uniform, lambda u, low, high: call("fma", u, high - low, low), 2, double=False
+    ),
     "uniform_ expects to return a [from, to) range, but found from={0} > to={1}",
     lambda low, high, *_: binary("le", cast(low, float64), cast(high, float64)),
 )

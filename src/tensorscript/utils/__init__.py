@@ -1,5 +1,5 @@
 """`torch.utils`, as far as modules need it to run."""
 
-from tensorscript.utils import checkpoint, dlpack, model_zoo
+from tensorscript.utils import checkpoint, data, dlpack, model_zoo
 
-__all__ = ["checkpoint", "dlpack", "model_zoo"]
+__all__ = ["checkpoint", "data", "dlpack", "model_zoo"]
