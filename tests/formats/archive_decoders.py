@@ -47,6 +47,38 @@ class CachedDecoder(nn.Module):
         return F.linear(x, self.table.weight), held
 
 
+class RotaryDecoder(nn.Module):
+    """Places turn pairs of numbers as complex ones; keys and values are buffers of a fixed length,
+    and two heads share one of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(10, 8)
+        self.query, self.shared = (nn.Linear(8, 8, bias=False) for _ in range(2))
+        self.register_buffer("keys", torch.zeros(1, 1, 16, 4), persistent=False)
+        self.register_buffer("held", torch.zeros(1, 1, 16, 4), persistent=False)
+        self.register_buffer("steps", 1.0 / (100.0 ** (torch.arange(0, 4, 2) / 4)))
+
+    def turned(self, x: Tensor, at: int) -> Tensor:
+        angles = torch.outer(torch.arange(at, at + x.size(2)), self.steps)
+        pairs = torch.view_as_complex(x.reshape(x.size(0), x.size(1), x.size(2), 2, 2))
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(3)
+
+    def forward(self, ids: Tensor, at: int) -> Tensor:
+        x = self.table(ids)
+        batch, steps, width = x.shape
+        x = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+        query = self.query(x).view(batch, steps, 2, 4).transpose(1, 2)
+        key, value = self.shared(x).view(batch, steps, 1, 8).transpose(1, 2).chunk(2, -1)
+        self.keys[:, :, at : at + steps] = self.turned(key, at)
+        self.held[:, :, at : at + steps] = value
+        keys = self.keys[:, :, : at + steps].repeat_interleave(2, 1)
+        scores = self.turned(query, at) @ keys.transpose(2, 3) / 2.0
+        scores = scores + torch.full((steps, at + steps), float("-inf")).triu(at + 1)
+        found = torch.softmax(scores, -1) @ self.held[:, :, : at + steps].repeat_interleave(2, 1)
+        return found.transpose(1, 2).reshape(batch, steps, width) @ self.table.weight.t()
+
+
 class GrowingCache(nn.Module):
     """State in a dict whose keys the program makes."""
 
@@ -269,6 +301,7 @@ EDGES = torch.tensor([[0, 1, 2, 3, 4, 0], [1, 2, 0, 4, 3, 4]])
 TARGETS = [{"boxes": values(3, 4), "labels": torch.tensor([0, 2, 1])}]
 
 scripted(CachedDecoder, (IDS, None), (IDS[:, :1], PAST))
+scripted(RotaryDecoder, (torch.tensor([[1, 2, 3]]), 0), (torch.tensor([[4]]), 3), (IDS[:1, :1], 4))
 scripted(GrowingCache, (values(1, 2, 4), {}), (values(1, 1, 4), {"layer0.keys": values(1, 2, 4)}))
 scripted(PrefixBeams, (F.log_softmax(values(5, 4) * 2, -1),))
 scripted(SetDetector, ([values(3, 12, 16), values(3, 16, 10)],), ([values(3, 8, 8)],))

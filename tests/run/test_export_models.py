@@ -230,6 +230,28 @@ def test_weights_that_are_not_there_are_noticed(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+class SparseLayer(ts.nn.Module):
+    """Multiplies by two sparse matrices, by coordinates and by rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        dense = ts.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, 0.5]])
+        self.register_buffer("places", dense.to_sparse())
+        self.register_buffer("rows", dense.to_sparse_csr())
+
+    def forward(self, x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+        return ts.mm(self.places, x) + self.rows @ x, self.places.to_dense()
+
+
+def test_sparse_constants(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).standard_normal((3, 4), np.float32)
+    model = SparseLayer()
+    ts.jit.save(ts.jit.script(model), tmp_path / "model.pt")
+    calls = [([x], [r.numpy() for r in model(ts.from_numpy(x))])]
+    export(tmp_path, tmp_path / "model.pt", [x], calls)
+    run_and_check(tmp_path, calls)
+
+
 def test_a_program_without_weights_has_no_file(tmp_path: Path) -> None:
     def plus(x):  # type: ignore[no-untyped-def]
         return x + 1
