@@ -94,6 +94,21 @@ class Residual(nn.Module):
         return self.head(torch.flatten(y, 1))
 
 
+class Wide(nn.Module):
+    """Channels enough for products of bytes, around a residual and a pooling."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, 2, 1)
+        self.grown, self.back = nn.Conv2d(16, 24, 1), nn.Conv2d(24, 16, 3, padding=1)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = F.relu(self.stem(x))
+        y = F.relu(self.back(F.relu(self.grown(y))) + y)
+        return self.head(F.max_pool2d(y, 2).mean((2, 3)))
+
+
 class Waves(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -205,6 +220,7 @@ dynamic("dynamic_recurrent", lambda: Recurrent(False), (values(2, 5, 4),))
 dynamic("dynamic_both_ways", lambda: Recurrent(True), (values(2, 3, 4),))
 dynamic("dynamic_texts", OfTexts, (values(5, 3, 4), torch.tensor([3, 5, 2])))
 static("static", Residual, (IMAGE,), (IMAGE[:1] * 2,))
+static("static_wide", Wide, (values(2, 3, 18, 18),))
 static("static_waves", Waves, (values(2, 2, 9),))
 static("static_mlp", _mlp, (values(2, 4),), (values(3, 4),), engine="qnnpack")
 QUANTIZED["by_hand"] = ArchiveProgram(lambda: _by_hand("fbgemm"), ((IMAGE,), (IMAGE[:1],)))
