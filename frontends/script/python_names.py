@@ -252,7 +252,11 @@ def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
     last = module.rpartition(".")[2]
     if name.startswith("_no_grad_") and has_operator(f"aten::{name}"):
         return Builtin(f"aten::{name}")
-    operator = f"aten::{_PREFIXES.get(last, '')}{name}"
+    # PyTorch's own functions bear their prefix: `torch.fft.rfft` is named fft_rfft.
+    prefix = _PREFIXES.get(last, "")
+    operator = f"aten::{name}" if name.startswith(prefix) else f"aten::{prefix}{name}"
+    if not has_operator(operator):
+        operator = f"aten::{prefix}{name}"
     is_python = isinstance(value, types.FunctionType) and value.__module__.startswith("torch.")
     if last in ("functional", "parallel", "rnn") and is_python and "nn" in module:
         return None

@@ -65,3 +65,14 @@ def test_part_of_another_module_is_refused() -> None:
 
     with pytest.raises(CompileError, match="or load the archive"):
         ts.compile(Outer())
+
+
+def test_functions_that_bear_their_prefix() -> None:
+    """`torch.fft.rfft` is a built-in function of the name fft_rfft."""
+
+    def program(x):
+        return torch.fft.rfft(torch.linalg.inv(x)).abs() + torch.special.expit(x[:, :3])
+
+    x = torch.eye(4) + 0.25
+    compiled = ts.compile(program, (x.numpy(),), fallback="error")
+    torch.testing.assert_close(torch.from_numpy(compiled(x.numpy())), program(x))
