@@ -8,6 +8,7 @@ and tell the listeners.
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -125,6 +126,8 @@ def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
             result = run(*bound)
     except TensorScriptError:
         raise
+    except MemoryError as error:
+        raise OperatorError(_out_of_memory(error)) from error
     except np.linalg.LinAlgError as error:
         raise LinearAlgebraError(f"{found.base_name.replace('_', '.', 1)}: {error}") from error
     except (
@@ -139,6 +142,16 @@ def _computed(found: Schema, bound: tuple[Any, ...]) -> Any:
     for listener in _listeners:
         listener(found, bound, result)
     return result
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    """PyTorch's words; NumPy names the array that there is no room for."""
+    shape, dtype = getattr(error, "shape", ()), getattr(error, "dtype", np.dtype(np.uint8))
+    count = math.prod(shape) * dtype.itemsize
+    return (
+        "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
+        f"you tried to allocate {count} bytes. Error code 12 (Cannot allocate memory)"
+    )
 
 
 @cache

@@ -18,18 +18,25 @@ from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
 Kernel = Callable[..., Any]
 
 
-def _shape(size: Sequence[int]) -> tuple[int, ...]:
+def shape_of(size: Sequence[int], dtype: DType) -> tuple[int, ...]:
+    """Sizes of a new tensor.
+
+    Raises:
+        OperatorError: one is negative, or its bytes cannot be counted in 64 bits.
+    """
     for n in size:
         if n < 0:
             raise OperatorError(
                 f"Trying to create tensor with negative dimension {n}: {list(size)}"
             )
+    if math.prod(size) * dtype.itemsize >= 1 << 63:
+        raise OperatorError(f"Storage size calculation overflowed with sizes={list(size)}")
     return tuple(size)
 
 
 def filled(size: Sequence[int], number: Any, dtype: DType) -> Any:
     cell = to_storage(np.asarray(number), dtype)
-    return make(np.full(_shape(size), cell, dtype.numpy), dtype)
+    return make(np.full(shape_of(size, dtype), cell, dtype.numpy), dtype)
 
 
 def constant(number: int) -> Kernel:
@@ -202,7 +209,7 @@ def strided(size: Sequence[int], stride: Sequence[int], dtype: DType) -> Any:
         raise OperatorError(
             f"mismatch in length of strides and shape: {len(size)} sizes, {len(stride)} strides"
         )
-    extent = 1 + sum((n - 1) * s for n, s in zip(_shape(size), stride, strict=True) if n)
+    extent = 1 + sum((n - 1) * s for n, s in zip(shape_of(size, dtype), stride, strict=True) if n)
     memory = np.zeros(extent if all(size) else 0, dtype.numpy)
     steps = tuple(s * memory.itemsize for s in stride)
     return make(as_strided(memory, tuple(size), steps), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from tensorscript.base.errors import OperatorError
 from ..modes import MODES
 from ..random import DEFAULT_GENERATOR, Generator, fused, manual_seed
 from ..storage import Array, array, compute, to_storage, wrap
+from .creation import shape_of
 
 Kernel = Callable[..., Any]
 
@@ -27,7 +29,7 @@ def _draw(kind: str, shape: Sequence[int], dtype: DType, generator: Generator | 
         scale = np.sqrt(0.5) if kind == "normal" else 1.0
         return np.asarray((parts[..., 0] + 1j * parts[..., 1]) * scale)
     source = generator or DEFAULT_GENERATOR
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape_of(shape, dtype))
     found: Array = getattr(source, kind)(count, dtype is float64)
     return found.reshape(tuple(shape))
 

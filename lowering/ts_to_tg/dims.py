@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from tensorscript.base.dtypes import BY_CODE, DType
+from tensorscript.base.dtypes import BY_CODE, DType, float64
 from tensorscript.base.errors import NotKnown
-from tensorscript.dialects.te.expr import Expr, binary, const
+from tensorscript.dialects.te.expr import Expr, binary, cast, const
 
 from .builder import Builder
 from .elements import as_expr
@@ -48,7 +48,29 @@ def sizes_of(b: Builder, values: Value) -> tuple[Expr, ...]:
     """A list of sizes; what the program computes gets a name."""
     items = values if isinstance(values, list | tuple) else [values]
     sizes = tuple(size_of(v) for v in items)
-    return tuple(_size(b, size, sizes) for size in sizes)
+    named = tuple(_size(b, size, sizes) for size in sizes)
+    if any(map(_is_computed, sizes)):
+        _check_room(b, sizes)
+    return named
+
+
+def _check_room(b: Builder, sizes: Sequence[Expr]) -> None:
+    """Their bytes are counted in 64 bits: what wraps around would be written past its memory."""
+    total = const(float(_WIDEST), float64)
+    for size in sizes:
+        total = total * cast(size, float64)
+    b.check(binary("lt", total, 2.0**62), "Storage size calculation overflowed")
+
+
+def _is_computed(size: Expr) -> bool:
+    """Whether the program gives the size; those of slices are bounded by what there is."""
+    return any(n.startswith("$") for n in size.free) and not (
+        size.op == "max" and any(a.is_int(0) for a in size.args)
+    )
+
+
+_WIDEST = 16
+"""Bytes of an element of the widest dtype."""
 
 
 def _size(b: Builder, size: Expr, sizes: tuple[Expr, ...]) -> Expr:
@@ -56,7 +78,7 @@ def _size(b: Builder, size: Expr, sizes: tuple[Expr, ...]) -> Expr:
         b.error(f"Trying to create tensor with negative dimension {size}: {list(sizes)}")
     if not any(n.startswith("$") for n in size.free):
         return size
-    if not (size.op == "max" and any(a.is_int(0) for a in size.args)):
+    if _is_computed(size):
         b.check(binary("ge", size, 0), "Trying to create tensor with negative dimension")
     return b.size(size)
 

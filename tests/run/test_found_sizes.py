@@ -366,3 +366,15 @@ def test_groups_that_the_program_finds() -> None:
     x, w = ts.ones(2, 9), ts.ones(2, 3)
     compiled = ts.compile(by_channel, cache=False, fallback="error")
     assert compiled(x, w).tolist() == by_channel(x, w).tolist()
+
+
+def square_of_ones(n: Tensor):
+    return ts.ones([int(n), int(n)])
+
+
+@pytest.mark.parametrize("n", [1 << 32, 1 << 61])
+def test_bytes_that_64_bits_do_not_count_are_refused(n: int) -> None:
+    """Their number wraps around, to nothing in the second case."""
+    run = ts.compile(square_of_ones, fallback="error")
+    with pytest.raises(UserError, match=rf"Storage size calculation overflowed .*\[{n}, {n}\]"):
+        run(ts.tensor(n))
