@@ -30,12 +30,20 @@ LONGEST_FLOAT = 512
 def float_text(x: float) -> str:
     """A float as TorchScript shows it: `1.`, `0.10000000000000001`, `1e+20`, `inf`, `nan`.
 
-    A whole number is shown as an integer, so that the sign of a zero is lost.
+    A whole number that an integer of 64 bits holds is shown as one, so that the sign of a zero is
+    lost.
     """
     if not math.isfinite(x):
         return str(x)
-    text = f"{x + 0.0:.17g}"
-    return text if any(c in text for c in ".e") else text + "."
+    if x.is_integer() and -(2.0**63) <= x < 2.0**63:
+        return f"{int(x)}."
+    return f"{x:.17g}"
+
+
+def complex_text(x: complex) -> str:
+    """A complex number as TorchScript shows it: `1.+2.j`."""
+    sign = "" if math.copysign(1, x.imag) < 0 else "+"
+    return f"{float_text(x.real)}{sign}{float_text(x.imag)}j"
 
 
 _INTEGER = re.compile(r"\s*[+-]?\d+", re.ASCII)
@@ -45,11 +53,13 @@ def integer_of(text: str) -> int:
     """The integer that a text is; white space may stand before it only.
 
     Raises:
-        ValueError: it is none; says so as TorchScript does.
+        ValueError: it is none, or none of 64 bits; the former it says as TorchScript does.
     """
     if not _INTEGER.fullmatch(text):
         raise ValueError(f"invalid literal for int() with base 10: {text!r}")
-    return int(text)
+    if not -(2**63) <= (found := int(text)) < 2**63:
+        raise ValueError(f"integer out of range: {text!r}")
+    return found
 
 
 def float_of(text: str) -> float:
@@ -122,8 +132,15 @@ def item(text: Any, index: int) -> Any:
     return text[at : at + 1]
 
 
+def nonzero_slice(start: int | None, end: int | None, step: int) -> slice:
+    """A slice of a list, a string or a tuple."""
+    if step == 0:
+        raise OperatorError("List slice should have non-zero step")
+    return slice(start, end, step)
+
+
 def sliced(text: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    return text[slice(start, end, step)]
+    return text[nonzero_slice(start, end, step)]
 
 
 def _end(end: int, text: Any) -> int:
@@ -173,13 +190,39 @@ def code(text: Any) -> int:
 
 
 def character(number: int) -> Any:
-    if not 0 <= number < 256:
-        raise OperatorError(f"chr() arg not in range(256), found: {number}")
-    return decoded(bytes([number]))
+    """A string of one byte; what does not fit in it is cut off."""
+    if not 0 <= number < 0x110000:
+        raise OperatorError(f"chr() arg not in range(0x110000), found {number}")
+    return decoded(bytes([number & 255]))
 
 
 def characters(text: Any) -> Any:
     return [text[k : k + 1] for k in range(len(text))]
+
+
+def _padded(method: str) -> Kernel:
+    """`center`, `ljust` or `rjust`."""
+
+    def run(text: Any, width: int, fill: Any) -> Any:
+        if len(fill) != 1:
+            raise OperatorError("TypeError: The fill character must be exactly one character long")
+        return getattr(text, method)(width, fill)
+
+    return run
+
+
+def expanded(text: Any, size: int = 8) -> Any:
+    """Columns are counted from the beginning of the text: a new line does not begin anew."""
+    tab, blank = ("\t", " ") if isinstance(text, str) else (b"\t", b" ")
+    first, *rest = text.split(tab)
+    for part in rest:
+        first += blank * (size - len(first) % size if size > 0 else 0) + part
+    return first
+
+
+def is_identifier(text: str) -> bool:
+    """As Python 2 would tell if it had no underscores: ASCII letters and digits."""
+    return text.isascii() and text.isalnum() and not text[0].isdigit()
 
 
 _BY_METHOD = (
@@ -192,7 +235,6 @@ def _method(name: str) -> Kernel:
     return by_bytes(lambda text: getattr(text, name)())
 
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TABLE: dict[str, Kernel] = {
     "len.str": len,
     "__getitem__.str": item,
@@ -214,11 +256,11 @@ _TABLE: dict[str, Kernel] = {
     "count": lambda s, part, start=0, end=-1: s.count(part, start, _end(end, s)),
     "startswith": lambda s, part, start=0, end=-1: s.startswith(part, start, _end(end, s)),
     "endswith": lambda s, part, start=0, end=-1: s.endswith(part, start, _end(end, s)),
-    "center": lambda s, width, fill: s.center(width, fill),
-    "ljust": lambda s, width, fill: s.ljust(width, fill),
-    "rjust": lambda s, width, fill: s.rjust(width, fill),
+    "center": _padded("center"),
+    "ljust": _padded("ljust"),
+    "rjust": _padded("rjust"),
     "zfill": zero_filled,
-    "expandtabs": lambda s, size=8: s.expandtabs(size),
+    "expandtabs": expanded,
     "isdecimal": lambda text: text.isdigit(),
     "isnumeric": lambda text: text.isdigit(),
     "isprintable": lambda text: isinstance(text, str) and text.isprintable(),
@@ -240,5 +282,5 @@ KERNELS: dict[str, Kernel] = {
     **{f"aten::{name}": _method(name) for name in _BY_METHOD},
     "prim::StringIndex": by_bytes(item),
     "aten::chr": character,
-    "aten::isidentifier": lambda text: _IDENTIFIER.fullmatch(text) is not None,
+    "aten::isidentifier": is_identifier,
 }

@@ -18,6 +18,7 @@ from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.constants import Device, EnumRef, Opaque
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
+from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
@@ -36,7 +37,7 @@ from tensorscript.lowering.ts_to_tg.specs import (
 )
 from tensorscript.lowering.ts_to_tg.state import uniform_dtype
 from tensorscript.lowering.ts_to_tg.values import ABSENT
-from tensorscript.runtime.values import EnumValue, ScriptObject, named_tuple
+from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .lists import list_leaves, rows, text_of_bytes
 
@@ -298,6 +299,12 @@ def rebuild(
         case "absent":
             return ABSENT
     children = [rebuild(child, leaves, tensor, enum) for child in tree.children]
+    if tree.kind == "shown":
+        return "".join(script_text(tensor_of(v) if is_array(v) else v) for v in children)
+    if tree.kind == "future":
+        done = Future()
+        done.set_result(children[0])
+        return done
     if tree.kind == "object":
         names = map(str, tree.keys)
         return ScriptObject(tree.class_name, dict(zip(names, children, strict=True)))

@@ -7,32 +7,14 @@ Tensors inside of containers are the specialiser's to judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
-from xdsl.ir import Attribute
 
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
-from tensorscript.dialects.ts.types import (
-    BOOL,
-    COMPLEX,
-    FLOAT,
-    INT,
-    NUMBER,
-    STRING,
-    ClassType,
-    EnumType,
-    ListType,
-    OptionalType,
-    TensorType,
-    TupleType,
-    UnionType,
-)
-from tensorscript.eager.foreign import is_foreign_tensor
 from tensorscript.frontends.script.signature import NO_DEFAULT, Formal, Signature
 
-from .arguments import is_array, tensor_of
+from .arguments import is_array
 from .jit.boundary import Classes, arranged, match_argument
 
 _CLASSES = Classes()
@@ -64,26 +46,9 @@ def call_values(
     return [defaults[formal.name] if v is NO_DEFAULT else v for formal, v in given]
 
 
-def _of_numbers(type_: Attribute) -> bool:
-    """A type of numbers, strings and enums only, however nested, or of a class."""
-    match type_:
-        case EnumType() | ClassType():
-            return True
-        case OptionalType() | ListType():
-            return _of_numbers(type_.element)
-        case TupleType():
-            return all(map(_of_numbers, type_.elements))
-        case UnionType():
-            return all(map(_of_numbers, type_.members))
-    return type_ in (INT, FLOAT, COMPLEX, BOOL, NUMBER, STRING)
-
-
-def _number(value: Any) -> Any:
-    if is_foreign_tensor(value):
-        return tensor_of(value)
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biuf":
-        return value.item()
-    return value
+def _as_it_is(value: Any) -> Any:
+    """What stands for a tensor stays what it is, so that results may be of its kind."""
+    return value if is_array(value) else None
 
 
 def convert(schema: Signature, at: int, value: Any, classes: Classes = _CLASSES) -> Any:
@@ -93,9 +58,4 @@ def convert(schema: Signature, at: int, value: Any, classes: Classes = _CLASSES)
         GuardError: it is not of the argument's type, in TorchScript's words.
     """
     formal = schema.arguments[at]
-    if isinstance(formal.type, TensorType):
-        if not is_array(value) and value is not None:
-            match_argument(value, formal, at, schema, _CLASSES)
-    elif _of_numbers(formal.type) or isinstance(value, set):
-        return match_argument(_number(value), formal, at, schema, classes)
-    return value
+    return match_argument(value, formal, at, schema, replace(classes, tensor=_as_it_is))

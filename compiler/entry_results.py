@@ -48,6 +48,8 @@ def results_text(tree: OutputTree) -> str:
         return f"{tree.kind}({inside[0]}{leaf})"
     if tree.kind == "boxes":
         return f"boxes({', '.join([str(tree.leaf), *inside])})"
+    if tree.kind in ("shown", "future"):
+        return f"{tree.kind}({', '.join(inside)})"
     if tree.kind == "choice":
         return f"choice({', '.join([str(tree.leaf), *inside])})"
     if tree.kind == "absent":
@@ -99,6 +101,8 @@ def _read(node: ast.expr) -> OutputTree:
             return OutputTree("tuple", children=children, fields=fields, class_name=name)
         case ast.Call(ast.Name("choice"), [ast.Constant(int(leaf)), *children]):
             return OutputTree("choice", leaf, tuple(map(_read, children)))
+        case ast.Call(ast.Name("shown" | "future" as kind), children):
+            return OutputTree(kind, children=tuple(map(_read, children)))
         case ast.Call(ast.Name("absent"), []):
             return OutputTree("absent")
         case ast.Call(ast.Name("object"), [ast.Constant(str(name))], keywords):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.dialects.ts.constants import EnumRef
+from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.lowering.ts_to_tg.plan import Said, Saying
 from tensorscript.lowering.ts_to_tg.specs import OutputTree
 from tensorscript.runtime.said import show, warn
@@ -63,6 +64,8 @@ def _filled(tree: OutputTree, slots: Sequence[Any], enum: Callable[[EnumRef], An
             return rebuild(tree, (), _no_tensor, enum)
     children = [_filled(child, slots, enum) for child in tree.children]
     match tree.kind:
+        case "shown":
+            return "".join(map(script_text, children))
         case "list":
             return children
         case "dict":

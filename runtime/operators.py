@@ -78,7 +78,7 @@ def _to_list(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     if not fits[kind]:
         raise OperatorError(
             "Output annotation element type and runtime tensor element type must match for "
-            f"tolist(): {('Long', 'Double', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
+            f"tolist(): {('Long', 'Float', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
         )
     return tensor.detach().tolist()
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
+from tensorscript.base.text import decoded
 from tensorscript.compiler.arguments import tensor_of
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
@@ -26,6 +28,7 @@ from tensorscript.dialects.ts.types import (
     INT,
     NUMBER,
     STRING,
+    TENSOR,
     AnyListType,
     AnyTupleType,
     AnyType,
@@ -43,14 +46,23 @@ from tensorscript.dialects.ts.types import (
     TupleType,
     UnionType,
 )
+from tensorscript.dialects.ts.typing import is_subtype
 from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
 from tensorscript.eager.foreign import is_foreign_tensor
 from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.script.function import class_type
+from tensorscript.frontends.script.inference import NotInferable, RefusedKey, infer_type
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.python_names import python_constant
-from tensorscript.frontends.script.signature import NO_DEFAULT, Formal, Signature, signature_text
+from tensorscript.frontends.script.signature import (
+    NO_DEFAULT,
+    Formal,
+    Signature,
+    constant_type,
+    signature_text,
+)
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .references import Reference
@@ -64,8 +76,19 @@ def _no_class(name: str) -> ClassInfo:
     raise KeyError(name)
 
 
+def _no_declaration(cls: type) -> Attribute:
+    raise NotInferable(f"{cls.__name__} is no class of the program")
+
+
 def _no_program() -> Linkable:
     raise KeyError("there is no program")
+
+
+def _our_tensor(value: Any) -> Tensor | None:
+    """Our tensor, also of another library's."""
+    if isinstance(value, Tensor):
+        return value
+    return tensor_of(value) if is_foreign_tensor(value) else None
 
 
 @dataclass
@@ -80,6 +103,8 @@ class Classes:
         methods: the methods of a class that an archive holds, compiled by now.
         wrap: makes what Python sees of a script object.
         adopt: the object of a module that may be of another program, for an interface.
+        declare: the type of a class, compiled if need be, for values of Any and of unions.
+        tensor: a tensor as calls get it; None for anything else.
     """
 
     enums: dict[str, type[enum.Enum]] = field(default_factory=dict)
@@ -89,6 +114,8 @@ class Classes:
     linkable: Callable[[], Linkable] = _no_program
     wrap: Callable[[ScriptObject], Any] = lambda target: target
     adopt: Callable[[Any, Attribute], ScriptObject | None] = lambda value, declared: None
+    declare: Callable[[type], Attribute] = _no_declaration
+    tensor: Callable[[Any], Any] = _our_tensor
 
 
 def _cannot(value: Any, type_: Attribute) -> Mismatch:
@@ -96,10 +123,13 @@ def _cannot(value: Any, type_: Attribute) -> Mismatch:
 
 
 def _number_of(value: Any) -> Any:
-    """A tensor of one element or NumPy scalar as a Python number; everything else unchanged."""
-    if isinstance(value, Tensor) and value.numel() == 1:
-        return value.item()
-    return value.item() if isinstance(value, np.generic) else value
+    """A tensor of one element or what is a scalar in NumPy as a Python number; everything else
+    unchanged."""
+    tensor = _our_tensor(value)
+    if tensor is not None and tensor.numel() == 1:
+        return tensor.item()
+    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if is_scalar else value
 
 
 def _own(value: Any) -> Any:
@@ -143,19 +173,22 @@ def _complex(value: Any, classes: Classes) -> complex:
 
 def _bool(value: Any, classes: Classes) -> bool:
     value = _number_of(value)
-    if not isinstance(value, bool | int | float):
+    if value is not None and not isinstance(value, bool | int | float):
         raise _cannot(value, BOOL)
     return bool(value)
 
 
 def _scalar(value: Any, classes: Classes) -> Any:
-    value = _number_of(value)
+    """A number of any kind; unlike for numbers of one kind, no tensor stands for it."""
+    value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, int | float | complex):
         raise _cannot(value, NUMBER)
     return value
 
 
 def _string(value: Any, classes: Classes) -> str:
+    if isinstance(value, bytes):
+        return str(decoded(value))
     if not isinstance(value, str):
         raise _cannot(value, STRING)
     return value
@@ -187,20 +220,15 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
     match type_:
         case TensorType():
             # None stands for an undefined tensor, which operators refuse later.
-            if value is None or isinstance(value, Tensor):
+            if value is None or (value := classes.tensor(given := value)) is not None:
                 return value
-            if is_foreign_tensor(value):
-                return tensor_of(value)
+            value = given
         case OptionalType():
             return None if value is None else to_script(value, type_.element, classes)
         case ListType():
             return _list(value, type_, classes)
         case DictType():
-            if isinstance(value, Mapping):
-                return {
-                    to_script(k, type_.key, classes): to_script(v, type_.value, classes)
-                    for k, v in value.items()
-                }
+            return _dict(value, type_, classes)
         case TupleType():
             return _tuple(value, type_, classes)
         case UnionType():
@@ -229,6 +257,18 @@ def _list(value: Any, type_: ListType, classes: Classes) -> list[Any]:
 _NUMBERS = (INT, FLOAT, COMPLEX, BOOL)
 
 
+def _dict(value: Any, type_: DictType, classes: Classes) -> dict[Any, Any]:
+    """Whatever Python makes a dict of, like a list of pairs."""
+    try:
+        made = dict(value)
+    except (TypeError, ValueError):
+        raise _cannot(value, type_) from None
+    return {
+        to_script(k, type_.key, classes): to_script(v, type_.value, classes)
+        for k, v in made.items()
+    }
+
+
 def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
     """Whatever gives as many elements as the tuple has."""
     if not isinstance(value, Iterable) or (isinstance(value, Tensor) and value.ndim == 0):
@@ -244,23 +284,14 @@ def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
 
 
 def _member(value: Any, type_: UnionType, classes: Classes) -> Any:
-    """The value as the first member of a union that it is; conversions come second."""
-    for kinds in _EXACT.get(type(value), ()), type_.members:
-        for member in kinds:
-            if member in tuple(type_.members):
-                try:
-                    return to_script(value, member, classes)
-                except Mismatch:
-                    continue
-    raise _cannot(value, type_)
-
-
-_EXACT: dict[type, tuple[Attribute, ...]] = {
-    bool: (BOOL,),
-    int: (INT,),
-    float: (FLOAT,),
-    str: (STRING,),
-}
+    """The value as what it is, which has to be a member of the union: nothing is converted."""
+    found = _inferred_type(value, classes)
+    if not is_subtype(found, type_):
+        raise Mismatch(
+            f"Expected a member of {message_text(type_)} but instead found type "
+            f"{message_text(found)}"
+        )
+    return to_script(value, found, classes)
 
 
 def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
@@ -317,11 +348,17 @@ def _enum_class(name: str, classes: Classes) -> type[enum.Enum]:
     return classes.enums[name]
 
 
-def _object(value: Any, classes: Classes) -> ScriptObject | None:
-    """The script object of a wrapper, or of an instance of a compiled Python class (copied)."""
+def _face(value: Any) -> ScriptObject | None:
+    """The script object that a value is or wraps."""
     if isinstance(value, ScriptObject):
         return value
-    if isinstance(target := getattr(value, "_script_object", None), ScriptObject):
+    target = getattr(value, "_script_object", None)
+    return target if isinstance(target, ScriptObject) else None
+
+
+def _object(value: Any, classes: Classes) -> ScriptObject | None:
+    """The script object of a wrapper, or of an instance of a compiled Python class (copied)."""
+    if (target := _face(value)) is not None:
         return target
     if (type_ := classes.objects.get(type(value))) is None:
         return None
@@ -338,29 +375,32 @@ def inferred(value: Any, classes: Classes) -> Any:
     """A Python value as a script value of the type it seems to have (for `Any`).
 
     Raises:
-        Mismatch: no script type fits.
+        GuardError: no script type fits.
+    """
+    return to_script(value, _inferred_type(value, classes), classes)
+
+
+def _inferred_type(value: Any, classes: Classes) -> Attribute:
+    """The type that a value seems to have.
+
+    Raises:
+        GuardError: there is none, in TorchScript's words.
     """
     match value:
-        case None | bool() | int() | float() | complex() | str() | Tensor() | device():
-            return value
-        case Future() | Generator():
-            return value
-        case np.generic():
-            return value.item()
-        case list():
-            return [inferred(v, classes) for v in value]
-        case tuple() if hasattr(value, "_fields"):
-            return type(value)(*(inferred(v, classes) for v in value))
-        case tuple():
-            return tuple(inferred(v, classes) for v in value)
-        case dict():
-            return {inferred(k, classes): inferred(v, classes) for k, v in value.items()}
-        case DType() | Layout() | MemoryFormat():
-            return value.code
-    found = _enum(value, classes) or _object(value, classes)
-    if found is None:
-        raise Mismatch(f"Cannot infer the script type of {value!r:.200}")
-    return found
+        case Reference():
+            return value.type
+        case Future():
+            return FutureType(TENSOR)
+        case EnumValue():
+            return EnumType(StringAttr(value.class_name), constant_type(value.value))
+    if (target := _face(value)) is not None:
+        return class_type(target.class_name)
+    try:
+        return infer_type(_own(value), classes.declare)
+    except NotInferable as reason:
+        raise GuardError(f"Tracer cannot infer type of {value}\n:{reason}") from None
+    except RefusedKey as refusal:
+        raise GuardError(str(refusal)) from None
 
 
 def to_python(value: Any, classes: Classes) -> Any:
@@ -457,6 +497,13 @@ def _check_count(signature: Signature, positional: int, named: int) -> None:
         )
 
 
+def _name_of_type(value: Any) -> str:
+    name = type(value).__name__
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return f"{name} (aka NamedTuple({', '.join(value._fields)}))"
+    return "dtype" if isinstance(value, DType) else name
+
+
 def match_argument(
     value: Any, formal: Formal, at: int, signature: Signature, classes: Classes
 ) -> Any:
@@ -472,7 +519,7 @@ def match_argument(
     except Mismatch as mismatch:
         text = (
             f"{signature.name}() Expected a value of type '{message_text(formal.type)}' for "
-            f"argument '{formal.name}' but instead found type '{type(value).__name__}'.\n"
+            f"argument '{formal.name}' but instead found type '{_name_of_type(value)}'.\n"
         )
         if isinstance(formal.type, TensorType) and formal.type.info.inferred:
             text += (

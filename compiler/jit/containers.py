@@ -14,8 +14,9 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import STRING, TENSOR, DictType, ListType
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.frontends.script.inference import NotInferable
 from tensorscript.frontends.script.live import World
-from tensorscript.frontends.script.module_attributes import NotInferable, infer_type
+from tensorscript.frontends.script.module_attributes import attribute_type
 from tensorscript.frontends.script.program import Program
 
 from .boundary import Classes, Mismatch, to_python, to_script
@@ -31,7 +32,7 @@ def _type_of(value: list[Any] | dict[Any, Any]) -> Attribute:
     if not value:
         return ListType(TENSOR) if isinstance(value, list) else DictType(STRING, TENSOR)
     try:
-        return infer_type(value, World(Program()))
+        return attribute_type(value, World(Program()))
     except NotInferable as reason:
         kind = type(value).__name__
         raise GuardError(f"Unable to infer type of {kind}: {reason}") from None

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import GuardError
+from tensorscript.base.errors import GuardError, UserError
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import CallMethodOp
 from tensorscript.dialects.ts.type_text import message_text
@@ -73,6 +73,7 @@ class ProgramHome:
             wrap=self.wrap,
             linkable=self.linkable,
             adopt=self._adopted,
+            declare=self._declared,
         )
         self._faces: dict[int, RecursiveScriptModule] = {}
         self._entries: dict[tuple[int, str], Entry] = {}
@@ -87,6 +88,18 @@ class ProgramHome:
             elif isinstance(type_, ClassType):
                 self.classes.objects[cls] = type_
         self.interpreter.refresh()
+
+    def _declared(self, cls: type) -> Attribute:
+        """The type of a class of which a call got an instance, compiled for it if need be."""
+        if cls not in self.world.classes:
+            try:
+                self.world.type_of_class(cls, None)
+            except UserError:
+                self.world.classes.pop(cls, None)
+                raise
+            self.program.declare_classes()
+            self.learn(self.world)
+        return self.world.classes[cls]
 
     def class_info(self, name: str) -> ClassInfo:
         return self.program.classes[name]

@@ -126,22 +126,10 @@ def annotation_text(type: Attribute) -> str:
 
 
 def message_text(type: Attribute) -> str:
-    """The type as error messages show it."""
+    """The type as error messages show it; inside of others types are shown as code spells them."""
     match type:
         case TensorType() if type.info.inferred:
             return "Tensor (inferred)"
-        case ListType():
-            return f"List[{message_text(type.element)}]"
-        case OptionalType():
-            return f"Optional[{message_text(type.element)}]"
-        case DictType():
-            return f"Dict[{message_text(type.key)}, {message_text(type.value)}]"
-        case TupleType() if not type.class_name.data:
-            return f"Tuple[{', '.join(map(message_text, type.elements)) or '()'}]"
-        case UnionType():
-            return f"Union[{', '.join(map(message_text, type.members))}]"
-        case NumberType():
-            return "number"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
     return annotation_text(type)

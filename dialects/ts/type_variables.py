@@ -42,14 +42,13 @@ def match_variables(
             if name not in bound:
                 bound[name] = actual
                 return actual
-            joined = unify(bound[name], actual, fulfils=fulfils)
-            if joined is None:
+            # What is not of the type that was matched first, its place refuses, not the variable.
+            if unify(bound[name], actual, fulfils=fulfils) is None:
                 raise VarMismatch(
                     f"Type variable '{name}' previously matched to type "
                     f"{message_text(bound[name])} is matched to type {message_text(actual)}"
                 )
-            bound[name] = joined
-            return joined
+            return bound[name]
         case ListType():
             if isinstance(actual, ListType):
                 return ListType(match_variables(formal.element, actual.element, bound, fulfils))

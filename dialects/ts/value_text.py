@@ -21,6 +21,12 @@ def float_text(value: float) -> str:
     return text if any(c in text for c in ".enia") else text + "."
 
 
+def _number_text(value: float) -> str:
+    """A float in a graph, where whole numbers from 1e10 on have no dot."""
+    text = float_text(value)
+    return text.rstrip(".") if abs(value) >= 1e10 else text
+
+
 def string_text(value: str) -> str:
     """A string in double quotes with C escapes."""
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\f": "\\f",
@@ -54,7 +60,7 @@ def value_text(value: object) -> str:
         case bool():
             return str(int(value))
         case float():
-            return float_text(value)
+            return _number_text(value)
         case complex():
             return f"{float_text(value.real)}+{float_text(value.imag)}j"
         case str():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.errors import DimensionError, OperatorError
+from tensorscript.base.text import nonzero_slice
 
 from ..device import device
 from ..storage import is_tensor
@@ -145,7 +146,7 @@ def sorted_copy(items: list[Any]) -> list[Any]:
 
 
 def sliced(items: Any, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    return items[slice(start, end, step)]
+    return items[nonzero_slice(start, end, step)]
 
 
 def lookup(table: dict[Any, Any], key: Any) -> Any:
@@ -245,7 +246,7 @@ def percent_format(text: str, *values: Any) -> str:
         is_char = isinstance(x, str) and len(x) == 1
         if not (type(x) is int or (is_char if letter == "c" else type(x) is float)):
             wanted = "an int or char" if letter == "c" else "a number"
-            found = _TAGS.get(type(x), "Object")
+            found = "Tensor" if is_tensor(x) else _TAGS.get(type(x), "Object")
             raise OperatorError(f"%{letter} requires {wanted} for formatting, but got {found}")
         if letter in "eEfF":
             # TorchScript formats single precision.

@@ -159,12 +159,15 @@ def _lgamma(x: float) -> float:
     return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
 
 
-def _floor(x: Any) -> int:
-    return to_int(math.floor(x)) if math.isfinite(x) else _INT_MIN
+def to_whole(fn: Callable[[float], int]) -> Callable[[Any], int]:
+    """`math.floor` or `math.ceil`, which refuse what 64 bits do not hold."""
 
+    def run(x: Any) -> int:
+        if isinstance(x, float) and not -(2.0**63) <= x < 2.0**63:
+            raise OperatorError(f"Cannot convert float {x:f} to integer")
+        return fn(x)
 
-def _ceil(x: Any) -> int:
-    return to_int(math.ceil(x)) if math.isfinite(x) else _INT_MIN
+    return run
 
 
 def _shift_left(a: int, b: int) -> int:
@@ -186,9 +189,11 @@ def is_same(a: Any, b: Any) -> bool:
 
 
 def range_length(low: int, high: int, step: int) -> int:
+    """The number of elements of `range(low, high, step)`, which has wrapped around in 64 bits."""
     if step == 0:
         raise OperatorError("range() arg 3 must not be zero")
-    return len(range(low, high, step))
+    distance = high - low if step > 0 else low - high
+    return wrap_int64(max(-(-distance // abs(step)), 0))
 
 
 def _make_complex(x: Any, y: Any = 0) -> complex:
@@ -240,8 +245,8 @@ KERNELS: dict[str, Kernel] = {
     **rows("eq", _NO_MIXED_INT, lambda a, b: a == b),
     **rows("ne", _NO_MIXED_INT, lambda a, b: a != b),
     **rows("neg", (*_UNARY, "complex"), wrapped(lambda a: -a)),
-    **rows("floor", _UNARY, _floor),
-    **rows("ceil", _UNARY, _ceil),
+    **rows("floor", _UNARY, to_whole(math.floor)),
+    **rows("ceil", _UNARY, to_whole(math.ceil)),
     **rows("round", _UNARY, lambda a: float(round(a)) if math.isfinite(a) else a),
     **{k: v for n, fn in _MATH.items() for k, v in rows(n, _UNARY, fn).items()},
     **{k: v for n, (fn, last) in _FLOAT_PAIRS.items()

@@ -7,11 +7,10 @@ containers are not quoted, and tensors are laid out in columns above their type
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tensorscript.base.tensor_text import tensor_text
-from tensorscript.base.text import float_text
+from tensorscript.base.text import complex_text, float_text
 
 from ..storage import is_tensor, value
 
@@ -26,8 +25,7 @@ def script_text(x: Any) -> str:
         case float():
             return float_text(x)
         case complex():
-            sign = "" if math.copysign(1, x.imag) < 0 else "+"
-            return f"{float_text(x.real)}{sign}{float_text(x.imag)}j"
+            return complex_text(x)
         case list():
             return "[" + ", ".join(map(script_text, x)) + "]"
         case tuple():

@@ -178,12 +178,32 @@ def type_of_syntax(
             if name in NAMES:
                 return NAMES[name]
             raise CompileError(f"Unknown type name '{_dotted(node)}'", span)
+    if isinstance(node, ast.Constant):
+        raise _no_type(node.value, span)
     if (kind := _NO_TYPES.get(type(node))) is not None:
         raise CompileError(f"Expression of type {kind} cannot be used in a type expression", span)
     raise CompileError(f"Unknown type name '{ast.unparse(node)}'", span)
 
 
-_NO_TYPES: dict[type[ast.expr], str] = {ast.Call: "apply", ast.List: "list-literal"}
+_NO_TYPES: dict[type[ast.expr], str] = {
+    ast.Call: "apply", ast.List: "list-literal", ast.Tuple: "tuple-literal",
+    ast.Dict: "dict-literal",
+}  # fmt: skip
+_NO_TYPE_OBJECTS: dict[type, str] = {
+    int: "const", float: "const", complex: "const", type(...): "dots", list: "list-literal",
+    dict: "dict-literal", tuple: "tuple-literal",
+}  # fmt: skip
+
+
+def _no_type(value: object, span: Span | None) -> CompileError:
+    """What is wrong with a value in place of a type."""
+    kind = _NO_TYPE_OBJECTS.get(type(value))
+    if isinstance(value, bool):
+        kind = str(value)
+    if kind is None:
+        return CompileError(f"Unknown type name '{value}'", span)
+    return CompileError(f"Expression of type {kind} cannot be used in a type expression", span)
+
 
 NOT_FOUND = object()
 
@@ -202,7 +222,7 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
         node = ast.parse(found, mode="eval").body
         return type_of_syntax(node, lambda _: NOT_FOUND, classes, span)
     origin, args = python.get_origin(found), python.get_args(found)
-    is_bare = str(found) in ("typing.List", "typing.Dict", "typing.Tuple")
+    is_bare = str(found) == f"typing.{getattr(found, '_name', '')}"
     if origin is not None and not is_bare:
         shown = getattr(found, "_name", None) or getattr(origin, "__name__", None)
         return _generic(origin, str(shown or origin), args, classes, span)
@@ -218,12 +238,10 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
             raise CompileError("Unknown type name 'torch.Size'", span)
         if root not in _TORCH_ROOTS or found.__name__ not in _BARE:
             return classes.type_of_class(found, span)
-    if found is Ellipsis:
-        raise CompileError("Expression of type dots cannot be used in a type expression", span)
     bare = getattr(found, "_name", None) or getattr(found, "__name__", None)
     if bare in _BARE:
         raise CompileError(without_contained(str(bare)), span)
-    raise CompileError(f"Unknown type name '{bare or found}'", span)
+    raise CompileError(f"Unknown type name '{bare}'", span) if bare else _no_type(found, span)
 
 
 def _generic(

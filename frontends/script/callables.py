@@ -36,12 +36,18 @@ UNUSED_MESSAGE = "This Python function is annotated to be ignored and cannot be 
 class Builtin(Sugared):
     """An operator, possibly bound to its `self`."""
 
-    kind = "builtin"
     name: str
     self_value: Value | None = None
 
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # some are called by the method of a class
+        return _MAGIC.get(self.name, "builtin") if self.self_value is None else "builtin"
+
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         return Simple(em.builtin(self.name, args, span, dict(kwargs), self.self_value))
+
+
+_MAGIC = {"aten::round": "__round__", "aten::hex": "__hex__", "aten::oct": "__oct__"}
 
 
 @dataclass
@@ -57,7 +63,7 @@ class Form(Sugared):
 
 _FORM_KINDS = {
     "tuple": "TupleConstruct", "getattr": "GetAttr", "hasattr": "HasAttr",
-    **dict.fromkeys(("is_scripting", "is_tracing", "len", "tensor"), "builtin"),
+    "len": "__len__", **dict.fromkeys(("is_scripting", "is_tracing", "tensor"), "builtin"),
 }  # fmt: skip
 """Forms that TorchScript knows as operators or by the names of their nodes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.ir import Attribute
@@ -164,19 +164,23 @@ class Calls(Subscripts):
             return Simple(self.integer(len(found.parts)))
         return method_call(self, value, "__len__", [], span)
 
+    def _demand_ints(self, args: Sequence[Value], span: Span) -> None:
+        """Refuse what is no int as a bound or a step of a range."""
+        for at, arg in enumerate(args):
+            if arg.type != INT:
+                raise self.error(
+                    f"all inputs of range must be ints, found {message_text(arg.type)} in "
+                    f"argument {at}",
+                    span,
+                )
+
     def _range(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, _ = self.arguments(node)
         if not 1 <= len(args) <= 3:
             few = "range expected at least 1 arguments, got 0"
             many = f"range expected at most 3 arguments, got {len(args)}"
             raise self.error(few if not args else many, span)
-        for arg in args:
-            if arg.type != INT:
-                raise self.error(
-                    f"all inputs of range must be ints, found {message_text(arg.type)} in "
-                    f"argument {args.index(arg)}",
-                    span,
-                )
+        self._demand_ints(args, span)
         one, zero = self.integer(1), self.integer(0)
         if len(args) == 1:
             return Range(zero, args[0], one, True)
@@ -214,6 +218,7 @@ class Calls(Subscripts):
         children = self._iterables(node.args[:1], span)
         if extra:
             start = self.expr(extra[0])
+            self._demand_ints([start], span)
         top = self.integer(2**63 - 1)
         return Zip([Range(start, top, self.integer(1), not extra), *children])
 

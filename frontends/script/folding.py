@@ -12,16 +12,18 @@ import operator
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.text import float_text
 from tensorscript.dialects.ts.constants import Device, EnumRef, GeneratorLiteral
 from tensorscript.dialects.ts.types import ANY, TensorType
 from tensorscript.dialects.ts.typing import is_subtype
 from tensorscript.eager.device import device
 from tensorscript.eager.dispatch import call_overload
+from tensorscript.eager.kernels.scalar import range_length
 from tensorscript.eager.random import Generator
 
 from . import draft
 from .draft import Node
-from .signature import constant_type, float_text
+from .signature import constant_type
 
 
 def _wrap(value: object) -> object:
@@ -38,11 +40,6 @@ def _truediv(a: float, b: float) -> float:
 
 def _pow(a: float, b: float) -> float:
     return float(math.pow(a, b))
-
-
-def range_length(low: int, high: int, step: int) -> int:
-    """The number of elements of `range(low, high, step)`."""
-    return len(range(low, high, step))
 
 
 def text_of(value: object) -> str:
@@ -111,8 +108,6 @@ _TABLE: dict[str, _Function] = {
     "aten::sqrt": math.sqrt,
     "aten::exp": math.exp,
     "aten::log": math.log,
-    "aten::floor": math.floor,
-    "aten::ceil": math.ceil,
     "prim::EnumName": lambda e: e.member,
     "aten::device": lambda s: Device(str(device(s))),
 }

@@ -14,9 +14,10 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import CompileError, NotSupportedError
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
-from tensorscript.dialects.ts.constants import FunctionRef, ListLiteral
+from tensorscript.dialects.ts.constants import DictLiteral, FunctionRef, ListLiteral
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
+    BOOL,
     COMPLEX,
     FLOAT,
     FUNCTION,
@@ -28,6 +29,7 @@ from tensorscript.dialects.ts.types import (
     DictType,
     ListType,
     TensorType,
+    TupleType,
 )
 
 from . import draft
@@ -228,8 +230,9 @@ class FunctionEmitter(Objects):
             value = ListLiteral(value)
         if size is not None and isinstance(value, int | float):
             value = ListLiteral((value,) * size)
-        is_dict = isinstance(inner, DictType) and value is not None
-        if not is_dict and not typing.is_subtype(constant_type(value, type), type):
+        if isinstance(value, int | float) and inner == BOOL:
+            return bool(value)
+        if not _fits(value, type):
             text = f'Expected a default value of type {message_text(type)} on parameter "{name}".'
             if isinstance(type, TensorType) and type.info.inferred:
                 text += (
@@ -244,6 +247,17 @@ class FunctionEmitter(Objects):
             return definition.annotations["return"]
         returns = definition.source.tree.returns
         return self.annotation(returns) if returns is not None else None
+
+
+def _fits(value: object, type: Attribute) -> bool:
+    """Whether a default is of the type of its argument."""
+    inner = typing.without_none(type)
+    if isinstance(inner, DictType) and isinstance(value, DictLiteral):
+        return True
+    if isinstance(value, tuple) and isinstance(inner, TupleType):
+        same_length = len(value) == len(inner.elements)
+        return same_length and all(map(_fits, value, inner.elements))
+    return typing.is_subtype(constant_type(value, type), type)
 
 
 _VARIADIC = (

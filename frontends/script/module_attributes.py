@@ -13,24 +13,18 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, FrontendError
-from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
-    GENERATOR,
     NONE,
     TENSOR,
-    DictType,
-    ListType,
-    TupleType,
 )
-from tensorscript.eager.random import Generator
 
 from .annotations import type_of_object, type_of_syntax
+from .inference import NotInferable, RefusedKey, infer_type
 from .live import World
 from .named_objects import NamedObjects
 from .overloads import stubs_of
 from .program import ClassInfo
 from .python_names import TORCH_ROOTS, find_operator, modifier_of, python_constant
-from .signature import constant_type
 
 _BOOKKEEPING = frozenset({
     "_version", "_parameters", "_buffers", "_non_persistent_buffers_set", "_backward_hooks",
@@ -60,10 +54,6 @@ def is_module(value: object) -> bool:
 def is_root(cls: type) -> bool:
     """Whether a class is nn.Module itself."""
     return cls.__name__ == "Module" and ".nn" in cls.__module__
-
-
-class NotInferable(Exception):
-    """An attribute whose type cannot be told from its value; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -125,76 +115,32 @@ def _unquoted(hint: object, cls: type) -> object:
     return _names_around(cls).get(hint, hint) if isinstance(hint, str) else hint
 
 
-def infer_type(value: object, world: World) -> Attribute:
-    """The type of a Python value.
-
-    Raises:
-        NotInferable: the language has no such type.
-    """
-    match value:
-        case list():
-            if not value:
-                raise NotInferable("List trace inputs must have elements")
-            return ListType(_element_type(value, world))
-        case dict():
-            if not value:
-                raise NotInferable("Dictionary inputs must have entries")
-            keys = {infer_type(k, world) for k in value}
-            values = {infer_type(v, world) for v in value.values()}
-            if len(keys) != 1 or len(values) != 1:
-                raise NotInferable("Dictionary inputs must have consistent types")
-            return DictType(keys.pop(), values.pop())
-        case tuple() if not hasattr(value, "_fields"):
-            return TupleType.of(infer_type(v, world) for v in value)
-    if any(c.__name__ in ("Tensor", "TensorBase") for c in type(value).__mro__):
-        return TENSOR
-    if isinstance(value, Generator):
-        return GENERATOR
-    try:
-        return constant_type(python_constant(value))
-    except TypeError:
-        return _infer_class(value, world)
-
-
-def _element_type(values: list[object], world: World) -> Attribute:
-    """The one type of the elements of a list.
-
-    Raises:
-        NotInferable: they have several, or one that the language lacks.
-    """
-    try:
-        found = list(dict.fromkeys(infer_type(v, world) for v in values))
-    except NotInferable as reason:
-        raise NotInferable(f"Could not infer type of list element: {reason}") from None
-    if len(found) > 1:
-        first, other = (annotation_text(t) for t in found[:2])
-        raise NotInferable(
-            "List inputs to traced functions must have consistent element type. Found "
-            f"{first} and {other}"
-        )
-    return found[0]
-
-
 _SHARED = "tensorscript.compiler.jit.containers"
 """Where lists and dicts that scripts share with Python are defined: no attribute is one."""
 
 
-def _infer_class(value: object, world: World) -> Attribute:
-    """The type of an enum member, a NamedTuple or an object, whose class is compiled for it."""
-    reason = (
-        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as "
-        "inputs or outputs of traced functions, but instead got value of type "
-        f"{type(value).__name__}."
-    )
-    if is_module(value):
-        reason = "Cannot infer concrete type of torch.nn.Module"
-    home = type(value).__module__
-    if is_module(value) or isinstance(value, type) or home in ("builtins", _SHARED):
-        raise NotInferable(reason)
+def attribute_type(value: object, world: World) -> Attribute:
+    """The type of an attribute by its value; its class is compiled for it.
+
+    Raises:
+        NotInferable: the language has no such type.
+    """
+
+    def type_of_class(cls: type) -> Attribute:
+        if is_module_class(cls):
+            raise NotInferable("Cannot infer concrete type of torch.nn.Module")
+        if cls.__module__ == _SHARED:
+            raise NotInferable(
+                "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are "
+                "supported as inputs or outputs of traced functions, but instead got value of "
+                f"type {cls.__name__}."
+            )
+        return world.type_of_class(cls, None)
+
     try:
-        return world.type_of_class(type(value), None)
-    except (CompileError, FrontendError):
-        raise NotInferable(reason) from None
+        return infer_type(value, type_of_class)
+    except RefusedKey as reason:
+        raise NotInferable(str(reason)) from None
 
 
 @dataclass
@@ -325,7 +271,7 @@ class AttributeReader:
             if hint is not None:
                 self.info.attributes[name] = self._type(hint)
             else:
-                self.info.attributes[name] = infer_type(value, self.world)
+                self.info.attributes[name] = attribute_type(value, self.world)
         except (CompileError, FrontendError) as reason:
             self._refuse(name, f"({reason.message})")
         except NotInferable as reason:

@@ -14,7 +14,6 @@ from tensorscript.dialects.ts.types import (
     COMPLEX,
     FLOAT,
     INT,
-    STRING,
     ClassType,
     DictType,
     ListType,
@@ -240,11 +239,17 @@ class Stores(Calls):
                 "want this",
                 self._unclosed(target, target.slice),
             )
+        if isinstance(target.slice, ast.Tuple) and isinstance(base.type, ListType):
+            raise self.error(
+                "Sliced expression not yet supported for subscripted assignment. File a bug if you "
+                "want this",
+                self.span(target.slice),
+            )
         index = self.expr(target.slice)
         if isinstance(base.type, ClassType):
             method_call(self, base, "__setitem__", [index, value], span)
             return
-        if isinstance(base.type, TupleType) or base.type == STRING:
+        if isinstance(base.type, TupleType):
             raise self.error(
                 f"{message_text(base.type)} does not support subscripted assignment",
                 self.span(target),
@@ -281,18 +286,18 @@ class Stores(Calls):
         match target:
             case ast.Name():
                 current = self.expr(ast.copy_location(ast.Name(target.id, ast.Load()), target))
-                value = self._combine(current, node, span)
+                value = self._combine(current, self.expr(node.value), node, span)
                 self.bind(target.id, Simple(value), self.span(target))
             case ast.Attribute():
                 base = self.expr(target.value)
                 found = self.attribute(Simple(base), target.attr, self.span(target))
-                value = self._combine(found.as_value(self, span), node, span)
+                current = found.as_value(self, span)
+                value = self._combine(current, self.expr(node.value), node, span)
                 self.set_attribute(base, target.attr, value, span)
             case ast.Subscript():
                 self._augment_item(target, node, span)
 
-    def _combine(self, current: Value, node: ast.AugAssign, span: Span) -> Value:
-        other = self.expr(node.value)
+    def _combine(self, current: Value, other: Value, node: ast.AugAssign, span: Span) -> Value:
         magic, operator = BINARY[type(node.op)]
         is_list = isinstance(current.type, ListType) and isinstance(node.op, ast.Add | ast.Mult)
         if isinstance(current.type, TensorType) or is_list:
@@ -325,23 +330,44 @@ class Stores(Calls):
         if isinstance(base.type, TensorType):
             view, tensors = self.tensor_views(base, indices, self.span(target))
             if not tensors:
-                self._combine(view, node, span)
+                self._combine(view, self.expr(node.value), node, span)
                 return
             listed = self.index_list(tensors, span)
             current = self.builtin("aten::index", [view, listed], span)
-            value = self._combine(current, node, span)
+            value = self._combine(current, self.expr(node.value), node, span)
             self.builtin("aten::index_put_", [view, listed, value], span)
             return
+        if len(indices) != 1:
+            raise self.error(
+                f"Sliced expression not yet supported for {message_text(base.type)} augmented "
+                "assignment. File a bug if you want this",
+                self.span(target.slice),
+            )
         if isinstance(target.slice, ast.Slice):
             raise self.error(
                 "Sliced expression not yet supported for subscripted augmented assignment. File a "
                 "bug if you want this",
                 span,
             )
-        index = self.expr(target.slice)
+        if not isinstance(base.type, ListType | DictType):
+            raise self.error(
+                f"{message_text(base.type)} does not support augmented assignment.",
+                self.span(target),
+            )
+        index, other = self.expr(target.slice), self.expr(node.value)
         current = self.builtin("aten::__getitem__", [base, index], span)
-        value = self._combine(current, node, span)
+        value = self._combine_item(current, other, node, span, isinstance(base.type, ListType))
         self.builtin("aten::_set_item", [base, index, value], span)
+
+    def _combine_item(
+        self, current: Value, other: Value, node: ast.AugAssign, span: Span, in_list: bool
+    ) -> Value:
+        """What an element becomes: only what is in a list changes in place."""
+        is_changed = in_list and isinstance(current.type, TensorType | ListType)
+        if is_changed or current.type in (INT, FLOAT, COMPLEX, BOOL):
+            return self._combine(current, other, node, span)
+        _, operator = BINARY[type(node.op)]
+        return self.builtin(operator, [current, other], span)
 
     def delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -368,6 +394,8 @@ class Stores(Calls):
     def _delete_item(self, target: ast.Subscript, span: Span) -> None:
         base, index = self.expr(target.value), self.expr(target.slice)
         if isinstance(base.type, ClassType):
+            if self.class_method(base.type, "__delitem__", span) is None:
+                raise self.error("Class does not define __delitem__", span)
             method_call(self, base, "__delitem__", [index], span)
             return
         self.builtin("aten::Delete", [base, index], span)

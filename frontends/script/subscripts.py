@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from xdsl.ir import Attribute
 
 from tensorscript.base.source import Span
+from tensorscript.base.text import nonzero_slice
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
@@ -177,7 +178,8 @@ class Subscripts(Expressions):
                 raise self.error("tuple slice indices must be integer literals", span)
             known.append(found)
         elements = list(value.type.elements)
-        chosen = range(len(elements))[slice(*known)]
+        start, stop, step = known
+        chosen = range(len(elements))[nonzero_slice(start, stop, 1 if step is None else step)]
         parts = [tuple_field(self, value, i, span) for i in chosen]
         return self.make_tuple(parts, span)
 

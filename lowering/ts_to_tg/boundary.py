@@ -48,6 +48,7 @@ from .values import (
     ABSENT,
     ComplexTensor,
     DictRef,
+    FutureValue,
     Grown,
     ListRef,
     NestedTensor,
@@ -197,8 +198,12 @@ class Boundary:
             return OutputTree("choice", tag, tuple(map(self.tree, value.options)))
         if value is ABSENT:
             return OutputTree("absent")
+        if isinstance(value, FutureValue):
+            return OutputTree("future", children=(self.tree(value.value),))
         if isinstance(value, Text):
             return OutputTree("text", self.leaf(value.column))
+        if isinstance(value, UnknownString) and value.pieces:
+            return OutputTree("shown", children=tuple(map(self.tree, value.pieces)))
         if isinstance(value, UnknownString):
             self.builder.operator = "return"
             self.builder.cannot("a string that depends on unknown values")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tensorscript.base.text import nonzero_slice
 from tensorscript.dialects.te.expr import Expr, binary, select
 from tensorscript.dialects.ts.types import OPEN_TYPES, ListType
 
@@ -250,7 +251,7 @@ def _slice(
         if isinstance(x, ListRef):
             grow(ev, x, "a slice of a list with unknown ends")
         ev.b.cannot("a slice of a string with unknown ends")
-    part = _contents(ev, x)[slice(start, stop, step)]
+    part = _contents(ev, x)[nonzero_slice(start, stop, step)]
     return part if isinstance(x, str) else ev.new_list(part)
 
 

@@ -143,6 +143,9 @@ class Join:
                 return self._tensor(yes, no)
             case UnknownString() if other is not UNINITIALIZED:
                 return self._messages(yes, no)
+            case UnknownString():
+                # What it is made of does not leave the branch.
+                return lambda it: UnknownString(present.text)
             case ListRef():
                 return self._list(yes, no)
             case DictRef() | ObjectRef():

@@ -39,7 +39,9 @@ def _sliced(b: Builder, x: Grown, start: Expr, step: int, count: Expr) -> Grown:
 def _slice(
     ev: Evaluator, x: ListRef, start: Value = None, stop: Value = None, step: Value = 1
 ) -> Value:
-    if not isinstance(step, int) or step == 0:
+    if step == 0:
+        ev.b.error("List slice should have non-zero step")
+    if not isinstance(step, int):
         ev.b.cannot("a slice of a list with a step that is not known")
     content = content_of(ev, x)
     size = length(ev.b, content)

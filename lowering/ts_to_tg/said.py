@@ -54,7 +54,7 @@ from .record import Recorded
 from .shown import shown
 from .specs import OutputTree
 from .text_values import is_textual, text_column
-from .values import DictRef, Grown, ListRef, Tensor, TupleValue, Value, is_scalar
+from .values import DictRef, Grown, ListRef, Tensor, TupleValue, UnknownString, Value, is_scalar
 from .variants import held, present
 
 _I64 = ScalarType(int64)
@@ -142,6 +142,8 @@ def _part(b: Builder, value: Value, slots: list[Value]) -> OutputTree:
                 b.cannot("a dict whose keys depend on a condition")
             children = tuple(_part(b, held(v), slots) for v in items.values())
             return OutputTree("dict", children=children, keys=tuple(items))
+        case UnknownString() if value.pieces:
+            return OutputTree("shown", children=tuple(_part(b, v, slots) for v in value.pieces))
     if is_constant(value) or (is_scalar(value) and not isinstance(value, Expr)):
         return OutputTree("constant", value=value)
     slots.append(value)

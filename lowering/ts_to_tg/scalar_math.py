@@ -104,11 +104,17 @@ def _tested(name: str, fn: Callable[[float], bool]) -> Callable[..., Value]:
 
 
 def to_whole(name: str, fn: Callable[[float], int]) -> Callable[..., Value]:
-    """floor and ceil give ints."""
+    """floor and ceil give ints, and refuse what 64 bits do not hold."""
 
     def row(b: Builder, x: Value, *_: Value) -> Value:
         if isinstance(x, Expr):
-            return x if x.dtype is int64 else known(convert(call(name, x), int64))
+            if x.dtype is int64:
+                return x
+            inside = binary("and", binary("ge", x, -(2.0**63)), binary("lt", x, 2.0**63))
+            b.check(known(inside), "Cannot convert float {} to integer")
+            return known(convert(call(name, x), int64))
+        if isinstance(x, float) and not -(2.0**63) <= x < 2.0**63:
+            b.error(f"Cannot convert float {x:f} to integer")
         return fn(x)
 
     return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorscript.base.dtypes import bool_, float64, int64
-from tensorscript.base.text import float_text
+from tensorscript.base.text import complex_text, float_text
 from tensorscript.dialects.te.expr import Expr
 
 from .builder import Builder
@@ -44,6 +44,8 @@ def to_text(value: Value) -> str:
         return "{}"
     if isinstance(value, float):
         return float_text(value)
+    if isinstance(value, complex):
+        return complex_text(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(to_text, value)) + "]"
     if isinstance(value, TupleValue):
@@ -55,5 +57,6 @@ def joined_texts(b: Builder, x: Value, y: Value) -> Value:
     """`x + y` of strings of which one is not known."""
     message = to_text(x) + to_text(y)
     if not b.finds_sizes or not is_textual(x) or not is_textual(y):
-        return UnknownString(message)
+        parts = [v.pieces if isinstance(v, UnknownString) else (v,) for v in (x, y)]
+        return UnknownString(message, (*parts[0], *parts[1]) if all(parts) else ())
     return joined_text(b, [x, y], message)

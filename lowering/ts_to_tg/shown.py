@@ -1,8 +1,8 @@
 """Values as strings: `str(x)`, `"{}".format(x)`, `"%s" % x`.
 
 What is known is written now. Of what only the running program knows native code makes the text:
-numbers, strings, and lists, tuples and dicts of these. Other texts (of tensors) only show in
-messages, as `{}`.
+numbers, strings, and lists, tuples and dicts of these. Texts with tensors in them the caller makes
+of a returned string's pieces; else they only show in messages, as `{}`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tensorscript.base.dtypes import int64
+import numpy as np
+
+from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr, binary
 
 from .branches import branch
@@ -23,16 +25,28 @@ from .element_kinds import (
     TextElement,
     TupleElement,
 )
-from .elements import as_expr
+from .elements import as_expr, convert, known
 from .evaluator import Evaluator
 from .kinds import is_constant
 from .list_access import fetch, length
 from .list_actions import perform
 from .loops import LONG, loop
 from .scalar_values import to_text
+from .text_access import size_of
 from .text_digits import text_of_number
 from .text_values import TEXT, is_textual, joined_text, text_column
-from .values import DictRef, Grown, ListRef, Text, TupleValue, UnknownString, Value, is_scalar
+from .texts import character
+from .values import (
+    DictRef,
+    Grown,
+    ListRef,
+    Tensor,
+    Text,
+    TupleValue,
+    UnknownString,
+    Value,
+    is_scalar,
+)
 from .variants import held, present
 
 
@@ -52,9 +66,13 @@ def _pieces(ev: Evaluator, value: Value) -> Iterator[Value]:
         yield from _pieces(ev, value.value)
     elif is_textual(value):
         yield value
+    elif isinstance(value, UnknownString) and value.pieces:
+        yield from value.pieces
+    elif isinstance(value, Tensor):
+        yield ev.b.copied(value)
     elif isinstance(value, Expr):
         yield text_of_number(ev.b, value)
-    elif is_scalar(value) or (is_constant(value) and not isinstance(value, complex)):
+    elif is_scalar(value) or is_constant(value):
         yield to_text(value)
     elif isinstance(value, TupleValue):
         yield from _listed(ev, value.elements, "(", ",)" if len(value.elements) == 1 else ")")
@@ -167,6 +185,8 @@ def shown(ev: Evaluator, values: Sequence[Value]) -> Value:
     if all(isinstance(piece, str) for piece in pieces):
         return "".join(pieces)
     message = "".join(_message(ev, v) for v in values)
+    if any(isinstance(piece, Tensor) for piece in pieces):
+        return UnknownString(message, tuple(pieces))
     if not ev.b.finds_sizes:
         return UnknownString(message)
     return joined_text(ev.b, pieces, message) if len(pieces) > 1 else pieces[0]
@@ -198,25 +218,46 @@ def _format(ev: Evaluator, template: Value, *values: Value) -> Value:
 
 
 def _percent_format(ev: Evaluator, text: Value, *arguments: Value) -> Value:
-    """`text % values`, where all specifiers are `%s`, `%%`, or `%d` or `%i` of an int."""
+    """`text % values`; what is wrong with it is told as eager mode tells it."""
     given = list(arguments)
     if len(given) == 1 and isinstance(given[0], TupleValue):
         given = list(given[0].elements)
+    if not isinstance(text, str):
+        ev.b.cannot("a format that is not known")
     parts: list[Value] = []
-    for piece in re.split("(%.?)", text, flags=re.DOTALL) if isinstance(text, str) else ("%",):
+    for piece in re.split("(%.?)", text, flags=re.DOTALL):
         if not piece.startswith("%") or piece == "%%":
             parts.append(piece[-1:] if piece == "%%" else piece)
             continue
-        if piece not in ("%s", "%d", "%i") or not given:
-            ev.b.cannot("this format of a string")
+        letter = piece[1:]
+        if not letter:
+            ev.b.error("Incomplete format specifier")
+        if letter not in "dieEfFsc":
+            ev.b.error(f"The specifier {piece} is not supported in TorchScript format strings")
+        if not given:
+            ev.b.error("Too few arguments for format string")
         value = given.pop(0)
-        is_int = is_scalar(value) and as_expr(value).dtype is int64
-        if piece != "%s" and not is_int:
-            ev.b.cannot(f"{piece} of what is no int")
-        parts.append(value)
+        parts.append(value if letter == "s" else _specified(ev, letter, value))
     if given:
-        ev.b.cannot("this format of a string")
+        ev.b.error("Too many arguments for format string")
     return shown(ev, parts)
+
+
+def _specified(ev: Evaluator, letter: str, value: Value) -> Value:
+    """The text of a number, or of a character for `%c`, or the number that is shown for it."""
+    if letter == "c" and is_textual(value):
+        ev.b.check(known(binary("eq", size_of(ev.b, value), 1)), "%c requires an int or char")
+        return value
+    dtype = as_expr(value).dtype if is_scalar(value) else None
+    if dtype is not int64 and (letter == "c" or dtype is not float64):
+        ev.b.error(f"%{letter} requires a number for formatting")
+    if letter == "c":
+        return character(ev, value) if isinstance(value, Expr) else chr(value & 255)
+    if letter in "di":
+        return known(convert(value, int64)) if isinstance(value, Expr) else int(value)
+    if isinstance(value, Expr):
+        ev.b.cannot("the digits of a float that is not known")
+    return f"%{letter}" % float(np.float32(value))  # TorchScript formats single precision.
 
 
 def _based(prefix: str, base: int) -> Rows:

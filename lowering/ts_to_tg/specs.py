@@ -107,6 +107,8 @@ class OutputTree:
     string is "text" (a leaf with its bytes), and as an element of a run-time list "texts" (a column
     with the bytes of all, and how many each has in `leaf`).
 
+    The texts of its children are one string in "shown"; a task that is done is a "future".
+
     In what a program says, "slot" is value number `leaf` of those that it recorded."""
 
     kind: str

@@ -70,10 +70,10 @@ def _code(ev: Evaluator, text: Text) -> Value:
 def character(ev: Evaluator, number: Value) -> Value:
     """`chr(number)`."""
     b, e = ev.b, as_expr(number)
-    inside = binary("and", binary("ge", e, 0), binary("lt", e, 256))
-    b.check(known(inside), "chr() arg not in range(256), found: {}")
+    inside = binary("and", binary("ge", e, 0), binary("lt", e, 0x110000))
+    b.check(known(inside), "chr() arg not in range(0x110000), found {}")
     out = perform(b, "new", (), TEXT)
-    perform(b, "push", [out, b.scalar_operand(e)])
+    perform(b, "push", [out, b.scalar_operand(binary("and", e, 255))])
     return Text(out)
 
 

@@ -338,9 +338,13 @@ class Text:
 @dataclass(frozen=True)
 class UnknownString:
     """A string that depends on unknown values and is not made natively; `text` shows them as `{}`.
-    For messages only."""
+
+    It is for messages, and for the caller, who makes it of `pieces` if there are any: strings, and
+    tensors as they were when they were shown.
+    """
 
     text: str
+    pieces: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)

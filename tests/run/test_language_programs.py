@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import language_programs_algorithms
+import language_programs_arguments
 import language_programs_arrays
 import language_programs_assignments
 import language_programs_builtin_types
@@ -16,6 +17,7 @@ import language_programs_contexts
 import language_programs_dead_code
 import language_programs_functions
 import language_programs_interfaces
+import language_programs_items
 import language_programs_leaving
 import language_programs_literals
 import language_programs_loops
@@ -27,6 +29,7 @@ import language_programs_refinement
 import language_programs_scalars
 import language_programs_statements
 import language_programs_tensors
+import language_programs_texts
 import pytest
 from graph_texts import canonical
 from language_harness import (
@@ -46,6 +49,7 @@ from tensorscript.base.errors import TensorScriptError
 
 PROGRAMS = programs_of(
     language_programs_algorithms,
+    language_programs_arguments,
     language_programs_arrays,
     language_programs_assignments,
     language_programs_builtin_types,
@@ -56,6 +60,7 @@ PROGRAMS = programs_of(
     language_programs_dead_code,
     language_programs_functions,
     language_programs_interfaces,
+    language_programs_items,
     language_programs_leaving,
     language_programs_literals,
     language_programs_loops,
@@ -67,6 +72,7 @@ PROGRAMS = programs_of(
     language_programs_scalars,
     language_programs_statements,
     language_programs_tensors,
+    language_programs_texts,
 )
 
 OTHER_WORDS = {
@@ -158,10 +164,7 @@ INTERPRETED = {
     "ignored_function": "ts.python_op: has no native form",
     "module_ignore": "ts.python_op: has no native form",
     "math_functions": "this special function has no native code",
-    "percent_format": "this format of a string",
-    "percent_formats_refused": "this format of a string",
     "sort_tensors": "the order of such elements",
-    "strings_format": "this format of a string",
 }
 """Programs that do not run natively, and what `stats` says."""
 

@@ -16,6 +16,7 @@ _TEXTS = """
 declare i32 @snprintf(ptr, i64, ptr, ...)
 declare double @strtod(ptr, ptr)
 @ts_list_digits_format = LINKAGE constant [6 x i8] c"%.17g\\00"
+@ts_list_whole_format = LINKAGE constant [6 x i8] c"%lld.\\00"
 
 ; The first of the places %start, %start + %step, ... at which %part stands in %l, or -1.
 define LINKAGE i64 @ts_list_search(ptr %l, ptr %part, i64 %start, i64 %step) nounwind {
@@ -73,46 +74,50 @@ end:
 }
 declare i64 @llvm.smin.i64(i64, i64)
 
-; Appends a float as scripts show it: 17 digits, with a dot behind what looks like an integer; the
-; sign of a zero is lost.
+; Appends a float as scripts show it: what a 64 bit integer holds as one with a dot behind it, so
+; that the sign of a zero is lost; all else with 17 digits.
 define LINKAGE i1 @ts_list_digits(ptr %l, double %v) nounwind {
 entry:
   %text = alloca [40 x i8]
+  %above = fcmp oge double %v, 0xC3E0000000000000
+  %below = fcmp olt double %v, 0x43E0000000000000
+  %inside = and i1 %above, %below
+  br i1 %inside, label %narrow, label %digits
+narrow:
+  %int = fptosi double %v to i64
+  %back = sitofp i64 %int to double
+  %whole = fcmp oeq double %back, %v
+  br i1 %whole, label %integer, label %digits
+integer:
+  %n.integer = call i32 (ptr, i64, ptr, ...) @snprintf(
+      ptr %text, i64 40, ptr @ts_list_whole_format, i64 %int)
+  br label %printed
+digits:
   %nan = fcmp uno double %v, %v
-  %unsigned = fadd double %v, 0.0
-  %shown = select i1 %nan, double 0x7FF8000000000000, double %unsigned
-  %n32 = call i32 (ptr, i64, ptr, ...) @snprintf(
+  %shown = select i1 %nan, double 0x7FF8000000000000, double %v
+  %n.digits = call i32 (ptr, i64, ptr, ...) @snprintf(
       ptr %text, i64 40, ptr @ts_list_digits_format, double %shown)
+  br label %printed
+printed:
+  %n32 = phi i32 [ %n.integer, %integer ], [ %n.digits, %digits ]
   %n = sext i32 %n32 to i64
   br label %head
 head:
-  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
-  %plain = phi i1 [ true, %entry ], [ %plain1, %next ]
+  %i = phi i64 [ 0, %printed ], [ %i1, %next ]
   %more = icmp slt i64 %i, %n
   br i1 %more, label %body, label %end
 body:
   %p = getelementptr i8, ptr %text, i64 %i
   %c = load i8, ptr %p
   %w = zext i8 %c to i64
-  %dot = icmp eq i8 %c, 46
-  %letter = icmp ugt i8 %c, 64 ; of an exponent, inf or nan
-  %mark = or i1 %dot, %letter
-  %no = xor i1 %mark, true
-  %plain1 = and i1 %plain, %no
   %ok = call i1 @ts_list_append(ptr %l, i64 %w)
-  br i1 %ok, label %next, label %failed
+  br i1 %ok, label %next, label %end
 next:
   %i1 = add i64 %i, 1
   br label %head
 end:
-  br i1 %plain, label %whole, label %done
-whole:
-  %last = call i1 @ts_list_append(ptr %l, i64 46)
-  ret i1 %last
-done:
-  ret i1 true
-failed:
-  ret i1 false
+  %all = phi i1 [ true, %head ], [ false, %body ]
+  ret i1 %all
 }
 
 define LINKAGE i1 @ts_list_append(ptr %l, i64 %v) nounwind {

@@ -1,0 +1,206 @@
+"""Programs on what Python may hand to scripts, and on defaults; the format is that of `language_harness`."""
+
+TEXT = r"""
+=== any_argument_refused
+def f(x: Any):
+    return 1
+>>> f([1, "a"])
+>>> f({"a": 1, "b": "c"})
+>>> f({1, 2})
+>>> f(range(3))
+>>> f(b"abc")
+>>> f([[]])
+>>> f(((), []))
+>>> f([1, 2.0])
+>>> f(torch.float32)
+>>> f(torch.device("cpu"))
+>>> f([None, 1])
+>>> f({})
+
+=== any_argument_containers
+class A:
+    def __init__(self, x: int):
+        self.x = x
+class E(Enum):
+    P = 1
+def f(x: Any):
+    return 1
+>>> f(A(1))
+>>> f(E.P)
+>>> f([T(1), T(2)])
+>>> f((1, "a", [1.5]))
+>>> f({"a": [1]})
+>>> f([True, 1])
+>>> f([1, True])
+>>> f({1.5: 2})
+>>> f({True: 2})
+>>> f({"a": 1, "b": 2.5})
+>>> f({"a": 1, 2: 2})
+>>> f([(1, 2), (3, "a")])
+>>> f([[1], []])
+>>> f([None])
+>>> f([1, None, 2])
+>>> f([None, "a", 1])
+>>> f([[1], ["a"]])
+>>> f(1j)
+>>> f([1j, 1])
+>>> f({None: 1})
+>>> f({"a": None, "b": 1})
+
+=== any_in_list
+def f(x: List[Any]):
+    return len(x)
+>>> f([1, "a"])
+>>> f([])
+>>> f([[]])
+
+=== any_in_dict
+def f(x: Dict[str, Any]):
+    return len(x)
+>>> f({"a": 1, "b": "c"})
+>>> f({})
+>>> f({"a": []})
+
+=== union_argument_is_exact
+def f(x: Union[int, str, None]):
+    return x
+>>> f(None)
+>>> f(1.5)
+>>> f(True)
+
+=== union_argument_lists
+def f(x: Union[List[int], List[str], Dict[str, int]]):
+    if torch.jit.isinstance(x, List[int]):
+        return "ints"
+    elif torch.jit.isinstance(x, List[str]):
+        return "strs"
+    return "dict"
+>>> f([1])
+>>> f(["a"])
+>>> f({"a": 1})
+>>> f([])
+>>> f({})
+>>> f([1.5])
+>>> f([1, "a"])
+>>> f((1,))
+
+=== union_argument_tensor
+def f(x: Union[Tensor, int]):
+    return x
+>>> f(T(1))
+>>> f(1)
+>>> f(1.5)
+>>> f(True)
+
+=== union_argument_floats
+def f(x: Union[int, float]):
+    return x
+>>> f(True)
+>>> f("a")
+>>> f(T(1))
+
+=== union_argument_complex
+def f(x: Union[complex, str]):
+    return x
+>>> f(1)
+>>> f(1.5)
+>>> f(1j)
+
+=== union_argument_in_tuple
+def f(x: Tuple[Union[int, str], Optional[float]]):
+    return x
+>>> f((1, 2))
+>>> f(("a", None))
+>>> f((True, 1.5))
+
+=== number_argument
+def f(x: Union[int, float, complex]):
+    return x
+>>> f(True)
+>>> f(T(1.5))
+>>> f("a")
+
+=== bool_argument
+def f(x: bool, y: Optional[bool] = None):
+    return x, y
+>>> f(1)
+>>> f(True, 1)
+>>> f(1.0)
+>>> f(T(1))
+>>> f(None)
+
+=== string_argument_bytes
+def f(x: str):
+    return x
+>>> f(None)
+>>> f(1.5)
+
+=== dict_argument_pairs
+def f(x: Dict[str, int]):
+    return x
+>>> f({1: 2})
+>>> f({"a": 1.5})
+>>> f([("a", 1)])
+
+=== dict_argument_elements
+def f(x: Dict[str, float]):
+    return x
+>>> f({"a": 1})
+>>> f({})
+>>> f({"a": True})
+
+=== dict_argument_keys
+def f(x: Dict[int, str]):
+    return x
+>>> f({True: "a"})
+>>> f({1.5: "a"})
+>>> f({"a": "b"})
+
+=== dict_argument_lists
+def f(x: Dict[str, List[int]]):
+    return x
+>>> f({"a": [1.5]})
+>>> f({"a": (1,)})
+>>> f({"a": None})
+
+=== list_argument_tensors
+def f(x: List[Tensor]):
+    return x
+>>> f([T(1)])
+>>> f([1])
+>>> f([None])
+
+=== deep_argument
+def f(x: List[Dict[str, Tuple[int, List[float]]]]):
+    return x[0]["a"][1][0]
+>>> f([{"a": (1, [2.5])}])
+>>> f([{"a": (1, [2])}])
+>>> f([{"a": (1.5, [2.5])}])
+
+=== named_tuple_argument
+class P(NamedTuple):
+    x: int
+    y: str
+def f(p: P):
+    return p.x, p.y
+>>> f(P(1, "a"))
+>>> f((1, "a"))
+>>> f([1, "a"])
+>>> f((1, 2))
+>>> f(P("a", 1))
+
+=== default_of_dict
+def f(a: int, b: Dict[str, int] = "x"):
+    return -a
+>>> f(1)
+
+=== default_of_tuple
+def f(a: int, b: Tuple[int, int] = (1, "a")):
+    return -a
+>>> f(1)
+
+=== default_of_bool
+def f(a: int, b: bool = 1):
+    return -a
+>>> f(1)
+"""

@@ -1,0 +1,154 @@
+"""Programs on the texts of values and on characters, and on numbers beyond 64 bits; the format is that of `language_harness`."""
+
+TEXT = r"""
+=== text_expandtabs
+def f(x: str, n: int):
+    return x.expandtabs(n)
+>>> f("a\tb", 0)
+>>> f("a\tb", -1)
+>>> f("ab\t\tb", 4)
+>>> f("\t\nb\t", 3)
+>>> f("abcd\tb", 4)
+>>> f("a\tb\n\tc", 8)
+
+=== text_isidentifier
+def f(x: str):
+    return x.isidentifier()
+>>> f("a1")
+>>> f("1a")
+>>> f("")
+>>> f("a b")
+>>> f("a_b")
+
+=== text_whole_floats
+def f(x: float):
+    print(x, [x])
+    return str(x), f"{x}"
+>>> f(1e17)
+>>> f(9.2e18)
+>>> f(1e19)
+>>> f(-1e18)
+>>> f(-9223372036854775808.0)
+>>> f(9223372036854775808.0)
+>>> f(-0.0)
+>>> f(5e-324)
+>>> f(1e300)
+>>> f(123456.789)
+
+=== text_chr
+def f(n: int):
+    return chr(n)
+>>> f(65)
+>>> f(321)
+>>> f(1114112)
+>>> f(-1)
+>>> f(127)
+
+=== text_fill_refused
+def f(x: str):
+    return x.ljust(5, "ab")
+>>> f("a")
+
+=== text_slice_without_step
+def f(x: str, s: int):
+    return x[::s]
+>>> f("abc", 0)
+>>> f("", 0)
+>>> f("abc", -2)
+
+=== text_of_tensors
+def f(x):
+    s = f"x is {x}"
+    x += 1
+    return s, str(x), "{} {}".format(x, 3) + "!"
+>>> f(T([1.0, 2.5]))
+>>> f(T(3))
+>>> f(T([[1, 2], [3, 4]]))
+>>> f(T([True, False]))
+
+=== text_of_tensors_in_containers
+def f(x, n: int):
+    return str([x, x + n]), f"{(x, n)}", str({"a": x})
+>>> f(T([1.0]), 2)
+
+=== text_of_tensor_returned_early
+def f(x, c: bool):
+    if c:
+        return f"{x}"
+    return "q"
+>>> f(T([1.0]), True)
+>>> f(T([1.0]), False)
+
+=== text_of_elements_joined
+def f(x):
+    s = ""
+    for i in range(2):
+        s = s + str(x[i])
+    return s
+>>> f(T([1.0, 2.0]))
+
+=== text_of_tensor_printed
+def f(x):
+    print(f"x: {x} {x.shape}")
+    print("s" + str(x))
+    return x
+>>> f(T([1.0, 2.0]))
+
+=== text_of_complex
+def f(z: complex, n: int):
+    return str(z), f"{z} {n}", [z]
+>>> f(1 + 2j, 3)
+
+=== percent_native
+def f(x, n: int, y: float):
+    return "%s and %d" % (x, n), "%d" % y, "%i%%" % n, "%c" % n, "%c" % "a"
+>>> f(T([1.0, 2.0]), 65, 2.7)
+>>> f(T([1.0, 2.0]), 66, -2.7)
+
+=== percent_of_tensor
+def f(x):
+    return "%d" % x
+>>> f(T(2))
+
+=== percent_too_many
+def f(x: int):
+    return "%d" % (x, x)
+>>> f(1)
+
+=== percent_too_few
+def f(n: int):
+    return "%d %d" % n
+>>> f(1)
+
+=== percent_width
+def f(n: int):
+    return "%5d" % n
+>>> f(1)
+
+=== floor_beyond_64_bits
+def f(x: float):
+    return math.floor(x)
+>>> f(1e30)
+>>> f(9.3e18)
+>>> f(-9.3e18)
+>>> f(float("inf"))
+>>> f(2.5)
+
+=== ceil_beyond_64_bits
+def f(x: float):
+    return math.ceil(x)
+>>> f(1e30)
+>>> f(float("inf"))
+>>> f(float("nan"))
+>>> f(-2.5)
+
+=== floor_of_infinity
+def f():
+    return math.floor(float("inf"))
+>>> f()
+
+=== whole_floats_in_graphs
+def f():
+    return math.floor(2.5), math.ceil(2.5), str(1e17), f"{1e18} {-0.0}", 1e17, [1e17], "{}".format(2.5)
+>>> f()
+"""
