@@ -177,7 +177,7 @@ def f(x: List[Dict[str, Tuple[int, List[float]]]]):
 >>> f([{"a": (1, [2])}])
 >>> f([{"a": (1.5, [2.5])}])
 
-=== named_tuple_argument
+=== named_tuple_argument_named
 class P(NamedTuple):
     x: int
     y: str

@@ -164,7 +164,9 @@ INTERPRETED = {
     "ignored_function": "ts.python_op: has no native form",
     "module_ignore": "ts.python_op: has no native form",
     "math_functions": "this special function has no native code",
+    "percent_format": "the digits of a float that is not known",
     "sort_tensors": "the order of such elements",
+    "strings_format": "the digits of a float that is not known",
 }
 """Programs that do not run natively, and what `stats` says."""
 
