@@ -122,7 +122,8 @@ def nonzero(self: Any) -> Any:
 
 
 def nonzero_numpy(self: Any) -> list[Any]:
-    return [wrap(i, int64) for i in np.nonzero(np.atleast_1d(value(self)))]
+    found = np.nonzero(np.atleast_1d(value(self)))
+    return [wrap(np.ascontiguousarray(i), int64) for i in found]
 
 
 def embedding(

@@ -19,7 +19,9 @@ _FACES = f"{_LIBRARY}functional.py", frozenset({"run", "scaled_dot_product_atten
 _COMPOSITES = f"{_HOME}/eager/composites.py", frozenset({"stft"})
 """Functions that call several operators, with PyTorch's variables."""
 _OPERATORS = f"{_HOME}/eager/tensor_operators.py"
+_ITERATION = f"{_HOME}/eager/tensor_values.py"
 _WRITTEN = frozenset({
+    "__iter__",
     "aten::rsub", "aten::floor_divide", "aten::pow", "aten::pow_", "__rtruediv__", "__rmod__",
     "__rpow__", "__rlshift__", "__rrshift__", "__rmatmul__",
 })  # fmt: skip
@@ -47,7 +49,7 @@ def _kind_of_code(code: CodeType) -> str:
     filename = code.co_filename
     if not filename.startswith(f"{_HOME}/"):
         return "user"
-    if filename == _OPERATORS:
+    if filename == _OPERATORS or (filename == _ITERATION and code.co_name == "__iter__"):
         return "operator"
     if filename == _COMPOSITES[0] and code.co_name in _COMPOSITES[1]:
         return "library"

@@ -106,6 +106,7 @@ def _with_options(found: Schema, arguments: Arguments) -> Arguments:
 
 def _convolution(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
     given = dict(zip((a.name for a in found.arguments), arguments, strict=True))
+    given["groups"] = int(given["groups"])  # PyTorch forgets which tensor said it
     size = int(found.base_name[-2])
     if isinstance(given["padding"], str):
         names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")

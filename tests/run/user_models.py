@@ -114,6 +114,22 @@ class Divergence(nn.Module):
         return -0.5 * total, total / math.log(2.0) + 1.5, total - 2.5
 
 
+class Modulated(nn.Module):
+    """StyleGAN's: a convolution of one group a sample, whose weights the style scales."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(numbers(1, 3, 2, 3, 3))
+
+    def forward(self, x, style):
+        b, c, h, w = x.shape
+        weight = self.weight * style.view(b, 1, c, 1, 1)
+        weight = weight * torch.rsqrt(weight.pow(2).sum([2, 3, 4], keepdim=True) + 1e-8)
+        y = F.conv2d(x.view(1, b * c, h, w), weight.view(b * 3, c, 3, 3), padding=1, groups=b)
+        peaks = [row * 2 for row in y.view(b, 3, h, w)]
+        return peaks[0] + peaks[1], torch.where(x > 0)[1]
+
+
 def numbers(*shape):
     return torch.linspace(-1, 1, math.prod(shape)).view(shape)
 
@@ -125,5 +141,6 @@ CASES = {
     "spectrum": (Spectrum, lambda: (numbers(2, 40),)),
     "graph": (GraphConv, lambda: (numbers(3, 4), torch.tensor([[0, 1, 2, 2], [1, 2, 0, 1]]))),
     "positions": (Positions, lambda: (numbers(2, 9, 6),)),
+    "modulated": (Modulated, lambda: (numbers(2, 2, 4, 4), numbers(2, 2))),
     "divergence": (Divergence, lambda: (numbers(2, 3), numbers(2, 3))),
 }
