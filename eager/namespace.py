@@ -28,6 +28,7 @@ from .absent import absence
 from .autocast import SWITCHES
 from .built_in import BuiltInFunction
 from .data import as_tensor, asarray, from_numpy, tensor
+from .device import contiguous_format as contiguous_format
 from .dispatch import call, write
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import frombuffer

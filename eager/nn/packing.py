@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
 from ..data import as_tensor, tensor
-from ..device import contiguous_format
 from ..tensor import Tensor
 
 
@@ -61,7 +60,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes `permutation`."""
     if permutation is None:
         return None
-    output: Tensor = ts.empty_like(permutation, memory_format=contiguous_format)
+    output: Tensor = ts.empty_like(permutation, memory_format=ts.contiguous_format)
     output.scatter_(0, permutation, ts.arange(0, permutation.numel(), device=permutation.device))
     return output
 

@@ -135,3 +135,18 @@ def test_programs_print_tensors_as_pytorchs_do(
 
 def shown(x):
     print(x)
+
+
+def sampled(x):
+    return ts.nn.functional.gumbel_softmax(x, hard=True)
+
+
+def packed(x, lengths):
+    rows = ts.nn.utils.rnn.pack_padded_sequence(x, lengths, True, enforce_sorted=False)
+    return ts.nn.utils.rnn.pad_packed_sequence(rows, batch_first=True)[0]
+
+
+def test_functions_that_ask_for_a_memory_format_are_scripted() -> None:
+    x, lengths = ts.ones(2, 3, 1), ts.tensor([2, 3])
+    assert ts.jit.script(sampled)(ts.ones(3, 4)).sum() == 3
+    assert ts.jit.script(packed)(x, lengths).flatten().tolist() == [1, 1, 0, 1, 1, 1]

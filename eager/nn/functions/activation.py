@@ -7,7 +7,6 @@ import warnings
 from tensorscript.base.dtypes import DType
 
 from ... import namespace as ts
-from ...device import contiguous_format
 from ...tensor import Tensor
 
 
@@ -162,11 +161,11 @@ def gumbel_softmax(
 
     Eric Jang and others, "Categorical Reparameterization with Gumbel-Softmax", 2016.
     """
-    gumbels = -ts.empty_like(logits, memory_format=contiguous_format).exponential_().log()
+    gumbels = -ts.empty_like(logits, memory_format=ts.contiguous_format).exponential_().log()
     gumbels = (logits + gumbels) / tau
     y_soft = gumbels.softmax(dim)
     if not hard:
         return y_soft
     index = y_soft.max(dim, keepdim=True)[1]
-    y_hard = ts.zeros_like(logits, memory_format=contiguous_format).scatter_(dim, index, 1.0)
+    y_hard = ts.zeros_like(logits, memory_format=ts.contiguous_format).scatter_(dim, index, 1.0)
     return y_hard - y_soft.detach() + y_soft
