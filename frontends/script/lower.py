@@ -142,7 +142,9 @@ class _Writer:
 
 def _hint(name: str) -> str | None:
     """The name for a value, an underscore for each byte that no identifier has; none where it says
-    nothing, as the `_0` of printed code does."""
+    nothing, as the `_0` of printed code does, or is the front end's own (`$item`)."""
+    if name.startswith("$"):
+        return None
     spelt = _NOT_IN_IDENTIFIERS.sub(b"_", name.encode()).decode()
     return spelt if spelt.isidentifier() and spelt.strip("_0123456789") else None
 
