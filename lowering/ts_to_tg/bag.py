@@ -1,24 +1,35 @@
 """Embedding bags: rows of a table summed, averaged or maximised by bag.
 
-A bag is a span of the indices, so an index's bag is the number of offsets up to it; each bag reads
-all indices and takes its own, which has no shape that depends on the data.
+A bag is a span of the indices, and the bag of an index is the number of bags that begin up to it.
+So each index is read once, in order, and what it stands for goes to the row of its bag:
+
+    begins = [1 0 0 1 0 ..]         one at every offset
+    owner  = cumsum(begins) - 1
+    out[owner[k], :] += table[indices[k], :]
+
+Bags of one length, the rows of indices of two dimensions, are a plain reduction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tensorscript.base.dtypes import DType, bool_, int64
-from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select
+from tensorscript.dialects.te.expr import Expr, Number, all_of, binary, const, select, var
+from tensorscript.dialects.te.rewriting import substitute
+from tensorscript.dialects.tg.ops import ComputeOp
 
 from .builder import Builder, Rows
 from .elements import compute_dtype, known
 from .emission import Body
 from .index import check_bounds
-from .sizes import simplify, sizes_text
+from .sizes import same_size, simplify, sizes_text
 from .values import Tensor, Value
 
 SUM, MEAN, MAX = 0, 1, 2
+_NONE = 2**62
+"""A number that no index has."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +56,42 @@ class _Bags:
         starts = self.offsets.shape[0]
         return simplify(starts - 1) if self.has_last else starts
 
-    def _begin(self, body: Body, bag: Expr) -> Expr:
+    @property
+    def read_count(self) -> Expr:
+        """How many indices are read: none where there is no bag to take them."""
+        return simplify(binary("min", self.total, self.total * self.count))
+
+    def begin(self, body: Body, bag: Expr) -> Expr:
         return body.read(self.offsets, [bag], int64)
 
-    def _end(self, body: Body, bag: Expr) -> Expr:
+    def end(self, body: Body, bag: Expr) -> Expr:
         if self.has_last:
-            return self._begin(body, bag + 1)
+            return self.begin(body, bag + 1)
         has_next = binary("lt", bag + 1, self.count)
-        return select(has_next, self._begin(body, select(has_next, bag + 1, bag)), self.total)
+        return select(has_next, self.begin(body, select(has_next, bag + 1, bag)), self.total)
 
-    def spans(self, body: Body, bag: Expr, at: Expr) -> Expr:
-        """Whether index number `at` lies in a bag."""
-        return all_of(
-            [binary("ge", at, self._begin(body, bag)), binary("lt", at, self._end(body, bag))]
-        )
+    def spans(self, body: Body, at: Expr) -> Expr:
+        """Whether index number `at` lies in a bag: behind the last one there may be others."""
+        if not self.has_last:
+            return const(True, bool_)
+        return binary("lt", at, self.begin(body, self.count))
 
-    def takes(self, body: Body, bag: Expr, at: Expr) -> Expr:
-        """Whether a bag takes index number `at`."""
-        inside = self.spans(body, bag, at)
+    def takes(self, body: Body, at: Expr) -> Expr:
+        """Whether the bag of index number `at` takes it."""
+        inside = self.spans(body, at)
         if self.skipped is None:
             return inside
         return all_of([inside, binary("ne", body.read(self.indices, [at], int64), self.skipped)])
+
+    def length(self, b: Builder) -> Expr | None:
+        """The one length of all bags, where the program computes the offsets as k * length."""
+        op = b.ssa(self.offsets).owner
+        if self.has_last or not isinstance(op, ComputeOp) or op.inputs:
+            return None
+        offset = op.body.data
+        length = simplify(substitute(offset, {"i0": const(1)}))
+        same = simplify(offset) == simplify(var("i0") * length)
+        return length if same and same_size(length * self.count, self.total) else None
 
 
 @dataclass(frozen=True)
@@ -85,14 +111,49 @@ class _Entries:
         value = body.read(self.table, [body.read(bags.indices, [at], int64), column], self.dtype)
         return value if self.scale is None else value * body.read(self.scale, [at], self.dtype)
 
-    def combined(self, b: Builder, bags: _Bags, combiner: str, rest: Number) -> Tensor:
-        """(B, D): over all indices, `rest` for those that the bag does not take."""
 
-        def taken(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-            value = self.read(body, bags, r[0], i[1])
-            return select(bags.takes(body, i[0], r[0]), value, const(rest, self.dtype))
+@dataclass(frozen=True)
+class _Reducer:
+    """Combines what indices stand for by bag.
 
-        return b.reduce([bags.count, self.width], [bags.total], self.dtype, combiner, taken)
+    Attributes:
+        owner: the bag of each index, (total); 0 for those in none.
+        length: of all bags, where it is one.
+    """
+
+    b: Builder
+    bags: _Bags
+    owner: Tensor
+    length: Expr | None
+
+    def combine(
+        self,
+        columns: list[Expr],
+        dtype: DType,
+        combiner: str,
+        rest: Number,
+        make: Callable[[Body, Expr, list[Expr]], Expr],
+    ) -> Tensor:
+        """(count, *columns): `make(body, at, [bag, *column])` over the indices that a bag takes,
+        and `rest`."""
+        b, bags = self.b, self.bags
+
+        def taken(body: Body, at: Expr, place: list[Expr]) -> Expr:
+            return select(bags.takes(body, at), make(body, at, place), const(rest, dtype))
+
+        if (length := self.length) is not None:
+
+            def in_row(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+                return taken(body, i[0] * length + r[0], i)
+
+            return b.reduce([bags.count, *columns], [length], dtype, combiner, in_row)
+
+        def update(body: Body, d: list[Expr]) -> tuple[list[Expr], Expr]:
+            place = [body.read(self.owner, d[:1], int64), *d[1:]]
+            return place, taken(body, d[0], place)
+
+        base = b.full([bags.count, *columns], rest, dtype)
+        return b.scatter(base, [bags.read_count, *columns], update, combiner)
 
 
 def _check(b: Builder, indices: Tensor, offsets: Tensor, has_last: bool) -> None:
@@ -131,10 +192,8 @@ def _embedding_bag(
 ) -> Value:
     """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then the bag of each index, the size
     of each bag and, for max, the row that each value came from."""
-    rows = weight.shape[0]
-    message = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
-    check_bounds(b, indices, rows, message, low=False)
     _check(b, indices, offsets, bool(has_last))
+    rows = weight.shape[0]
     if scale is not None:
         if mode != SUM:
             b.error("embedding_bag: per_sample_weights only supported with mode='sum'")
@@ -148,33 +207,55 @@ def _embedding_bag(
         b.cannot("a padding index that is not known")
     skipped = None if padding is None else simplify(const(padding) % rows)
     bags = _Bags(indices, offsets, bool(has_last), skipped)
+    length = bags.length(b)
+    message = "embedding_bag: Expected idx >= 0 && idx < num_embeddings"
+    places = indices if length is None else b.apply("aten::reshape", indices, [bags.count, length])
+    check_bounds(b, places, rows, message, low=False)
     entries = _Entries(weight, scale, compute_dtype(weight.dtype))
-    sizes, owner = _sizes(b, bags), _owners(b, bags)
+    owner = _owners(b, bags)
+    reducer = _Reducer(b, bags, owner, length)
+    sizes = _sizes(reducer)
     if mode == MAX:
-        most, best = _greatest(b, bags, entries, sizes)
+        most, best = _greatest(reducer, entries, sizes)
         return b.cast(most, weight.dtype), owner, sizes, best
-    sums = entries.combined(b, bags, "add", 0)
+
+    def entry(body: Body, at: Expr, place: list[Expr]) -> Expr:
+        return entries.read(body, bags, at, place[1])
+
+    sums = reducer.combine([entries.width], entries.dtype, "add", 0, entry)
     if mode == MEAN:
         sums = _averaged(b, sums, sizes)
     return b.cast(sums, weight.dtype), owner, sizes, b.full([0], 0, int64)
 
 
-def _sizes(b: Builder, bags: _Bags) -> Tensor:
-    """How many indices each bag takes, (B)."""
-
-    def one(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        return select(bags.takes(body, i[0], r[0]), const(1), const(0))
-
-    return b.reduce([bags.count], [bags.total], int64, "add", one)
-
-
 def _owners(b: Builder, bags: _Bags) -> Tensor:
     """The bag that each index lies in, (n)."""
 
-    def bag(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        return select(bags.spans(body, r[0], i[0]), r[0], const(0))
+    def begins(body: Body, d: list[Expr]) -> tuple[list[Expr], Expr]:
+        # What lies outside is written to the ends: offsets are not checked one by one.
+        at = binary("max", binary("min", bags.begin(body, d[0]), bags.total), 0)
+        return [at], const(1)
 
-    return b.reduce([bags.total], [bags.count], int64, "max", bag)
+    marks = b.scatter(b.full([simplify(bags.total + 1)], 0, int64), [bags.count], begins, "add")
+    running = b.apply("aten::cumsum", marks, 0)
+
+    def bag(body: Body, i: list[Expr]) -> Expr:
+        number = binary("max", body.read(running, i, int64) - 1, 0)
+        return select(bags.spans(body, i[0]), number, const(0))
+
+    return b.compute([bags.total], int64, bag)
+
+
+def _sizes(reducer: _Reducer) -> Tensor:
+    """How many indices each bag takes, (B)."""
+    b, bags = reducer.b, reducer.bags
+    if bags.skipped is not None:
+        return reducer.combine([], int64, "add", 0, lambda *_: const(1))
+
+    def span(body: Body, i: list[Expr]) -> Expr:
+        return bags.end(body, i[0]) - bags.begin(body, i[0])
+
+    return b.compute([bags.count], int64, span)
 
 
 def _averaged(b: Builder, sums: Tensor, sizes: Tensor) -> Tensor:
@@ -184,17 +265,21 @@ def _averaged(b: Builder, sums: Tensor, sizes: Tensor) -> Tensor:
     )
 
 
-def _greatest(b: Builder, bags: _Bags, entries: _Entries, sizes: Tensor) -> tuple[Tensor, Tensor]:
+def _greatest(reducer: _Reducer, entries: _Entries, sizes: Tensor) -> tuple[Tensor, Tensor]:
     """The greatest value of each bag and column, 0 in an empty bag, and the row it came from."""
-    shape, dtype = [bags.count, entries.width], entries.dtype
-    most = entries.combined(b, bags, "max", float("-inf"))
+    b, bags, width, dtype = reducer.b, reducer.bags, entries.width, entries.dtype
+    shape = [bags.count, width]
 
-    def place(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        hit = entries.read(body, bags, r[0], i[1]).equals(body.read(most, i, dtype))
-        mine = all_of([bags.takes(body, i[0], r[0]), hit])
-        return select(mine, r[0], bags.total)
+    def entry(body: Body, at: Expr, place: list[Expr]) -> Expr:
+        return entries.read(body, bags, at, place[1])
 
-    first = b.reduce(shape, [bags.total], int64, "min", place)
+    most = reducer.combine([width], dtype, "max", float("-inf"), entry)
+
+    def hit(body: Body, at: Expr, place: list[Expr]) -> Expr:
+        is_most = entry(body, at, place).equals(body.read(most, place, dtype))
+        return select(is_most, at, const(_NONE))
+
+    first = reducer.combine([width], int64, "min", _NONE, hit)
 
     def came_from(body: Body, i: list[Expr]) -> Expr:
         at = body.read(first, i, int64)
