@@ -52,10 +52,13 @@ CHAIN = function(
 
 RETURNS_ITS_ARGUMENT = function(f"  tg.return %x, %x : {T}, {T}")
 
-COLUMN_SUM = function("""
-  %s = tg.reduce %x "add" <"a0.f32[r0, i0]"> over <"64"> : (!tg.tensor<"f32[64, 1000]">) -> \
+COLUMN_SUM = function(
+    """
+  %s = tg.reduce %x "add" <"a0.f32[r0, i0]"> over <"24"> : (!tg.tensor<"f32[24, 1000]">) -> \
 !tg.tensor<"f32[1000]">
-  tg.return %s : !tg.tensor<"f32[1000]">""")
+  tg.return %s : !tg.tensor<"f32[1000]">""",
+    '%x: !tg.tensor<"f32[24, 1000]">',
+)
 
 TWO_USES_OF_EXP = function(f"""
   %e = tg.pointwise %x <"exp(a0.f32[i0, i1])"> : ({T}) -> {T}
@@ -260,7 +263,7 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
         "cpu",
         [
             "te.alloc reg s0_sum: f32[64]",
-            "te.for s0_r0 in 0 .. 64 serial reduce {",
+            "te.for s0_r0 in 0 .. 24 serial reduce {",
             "te.update s0_sum[i0_v_2] add= p0.f32[s0_r0, i0_o * 64 + i0_v_2]",
         ],
     ),
