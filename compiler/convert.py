@@ -15,7 +15,8 @@ from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.frontends.script.signature import NO_DEFAULT, Formal, Signature
 
 from .arguments import is_array
-from .jit.boundary import Classes, arranged, match_argument
+from .jit.boundary import Classes
+from .jit.matching import arranged, match_argument
 
 _CLASSES = Classes()
 

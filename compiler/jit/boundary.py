@@ -1,4 +1,4 @@
-"""Values between Python and script: matching call arguments, converting them and the results.
+"""Values between Python and script: arguments of calls and results.
 
 As in TorchScript, tensors and script objects pass by reference; lists, dicts and tuples are copied
 both ways. An int does for a float, a bool for an int, a 0-dim tensor for a number.
@@ -7,27 +7,20 @@ both ways. An int does for a float, a bool for an int, a 0-dim tensor for a numb
 from __future__ import annotations
 
 import enum
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import GuardError
-from tensorscript.base.text import decoded
-from tensorscript.compiler.arguments import tensor_of
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
     COMPLEX,
     FLOAT,
     INT,
-    NUMBER,
-    STRING,
     TENSOR,
     AnyListType,
     AnyTupleType,
@@ -47,29 +40,20 @@ from tensorscript.dialects.ts.types import (
     UnionType,
 )
 from tensorscript.dialects.ts.typing import is_subtype
-from tensorscript.eager.device import Layout, MemoryFormat, device, is_device
-from tensorscript.eager.foreign import is_foreign_tensor
+from tensorscript.eager.device import device, is_device
 from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.inference import NotInferable, RefusedKey, infer_type
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.frontends.script.python_names import python_constant
 from tensorscript.frontends.script.signature import (
-    NO_DEFAULT,
-    Formal,
-    Signature,
     constant_type,
-    signature_text,
 )
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
+from .plain_values import PLAIN, Mismatch, cannot, our_tensor, own
 from .references import Reference
-
-
-class Mismatch(Exception):
-    """A Python value that is not of the script type; the text says why."""
 
 
 def _no_class(name: str) -> ClassInfo:
@@ -82,13 +66,6 @@ def _no_declaration(cls: type) -> Attribute:
 
 def _no_program() -> Linkable:
     raise KeyError("there is no program")
-
-
-def _our_tensor(value: Any) -> Tensor | None:
-    """Our tensor, also of another library's."""
-    if isinstance(value, Tensor):
-        return value
-    return tensor_of(value) if is_foreign_tensor(value) else None
 
 
 @dataclass
@@ -115,93 +92,7 @@ class Classes:
     wrap: Callable[[ScriptObject], Any] = lambda target: target
     adopt: Callable[[Any, Attribute], ScriptObject | None] = lambda value, declared: None
     declare: Callable[[type], Attribute] = _no_declaration
-    tensor: Callable[[Any], Any] = _our_tensor
-
-
-def _cannot(value: Any, type_: Attribute) -> Mismatch:
-    return Mismatch(f"Unable to cast {value!r:.200} to {message_text(type_)}")
-
-
-def _number_of(value: Any) -> Any:
-    """A tensor of one element or what is a scalar in NumPy as a Python number; everything else
-    unchanged."""
-    tensor = _our_tensor(value)
-    if tensor is not None and tensor.numel() == 1:
-        return tensor.item()
-    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
-    return value.item() if is_scalar else value
-
-
-def _own(value: Any) -> Any:
-    """PyTorch's dtype, layout, memory format or device as ours; everything else unchanged."""
-    kind = type(value)
-    if kind.__module__ != "torch":
-        return value
-    if kind.__name__ == "device":
-        return device(str(value))
-    return python_constant(value) if kind.__name__ in _TORCH_CODES else value
-
-
-_TORCH_CODES = ("dtype", "layout", "memory_format")
-
-
-def _int(value: Any, classes: Classes) -> int:
-    if isinstance(value, DType | Layout | MemoryFormat):
-        return value.code
-    number = _number_of(value)
-    if isinstance(number, float) and not isinstance(value, float) and math.isfinite(number):
-        # Tensors and NumPy scalars (np.float64 is a float) are cut off.
-        number = int(number)
-    if not isinstance(number, int) or not -(1 << 63) <= number < 1 << 63:
-        raise _cannot(value, INT)
-    return int(number)
-
-
-def _float(value: Any, classes: Classes) -> float:
-    value = _number_of(value)
-    if not isinstance(value, int | float):
-        raise _cannot(value, FLOAT)
-    return float(value)
-
-
-def _complex(value: Any, classes: Classes) -> complex:
-    value = _number_of(value)
-    if not isinstance(value, int | float | complex):
-        raise _cannot(value, COMPLEX)
-    return complex(value)
-
-
-def _bool(value: Any, classes: Classes) -> bool:
-    value = _number_of(value)
-    if value is not None and not isinstance(value, bool | int | float):
-        raise _cannot(value, BOOL)
-    return bool(value)
-
-
-def _scalar(value: Any, classes: Classes) -> Any:
-    """A number of any kind; unlike for numbers of one kind, no tensor stands for it."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, int | float | complex):
-        raise _cannot(value, NUMBER)
-    return value
-
-
-def _string(value: Any, classes: Classes) -> str:
-    if isinstance(value, bytes):
-        return str(decoded(value))
-    if not isinstance(value, str):
-        raise _cannot(value, STRING)
-    return value
-
-
-_PLAIN: dict[Attribute, Callable[[Any, Classes], Any]] = {
-    INT: _int,
-    FLOAT: _float,
-    COMPLEX: _complex,
-    BOOL: _bool,
-    NUMBER: _scalar,
-    STRING: _string,
-}
+    tensor: Callable[[Any], Any] = our_tensor
 
 
 def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
@@ -210,13 +101,13 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
     Raises:
         Mismatch: it is not one, and does not convert.
     """
-    value = _own(value)
+    value = own(value)
     if isinstance(value, Reference) and isinstance(type_, ListType | DictType):
         if value.type != type_:
-            raise _cannot(value, type_)
+            raise cannot(value, type_)
         return value.held
-    if (convert := _PLAIN.get(type_)) is not None:
-        return convert(value, classes)
+    if (convert := PLAIN.get(type_)) is not None:
+        return convert(value)
     match type_:
         case TensorType():
             # None stands for an undefined tensor, which operators refuse later.
@@ -237,7 +128,7 @@ def to_script(value: Any, type_: Attribute, classes: Classes) -> Any:
             return inferred(value, classes)
         case _:
             return _other(value, type_, classes)
-    raise _cannot(value, type_)
+    raise cannot(value, type_)
 
 
 def _list(value: Any, type_: ListType, classes: Classes) -> list[Any]:
@@ -245,12 +136,12 @@ def _list(value: Any, type_: ListType, classes: Classes) -> list[Any]:
     element = type_.element
     is_tensors = isinstance(element, TensorType)
     if not isinstance(value, Iterable) or isinstance(value, Tensor):
-        raise _cannot(value, type_)
+        raise cannot(value, type_)
     if (is_tensors or element in _NUMBERS) and isinstance(value, Mapping | str | bytes):
-        raise _cannot(value, type_)
+        raise cannot(value, type_)
     items = list(value)
     if is_tensors and any(item is None for item in items):
-        raise _cannot(value, type_)
+        raise cannot(value, type_)
     return [to_script(item, element, classes) for item in items]
 
 
@@ -262,7 +153,7 @@ def _dict(value: Any, type_: DictType, classes: Classes) -> dict[Any, Any]:
     try:
         made = dict(value)
     except (TypeError, ValueError):
-        raise _cannot(value, type_) from None
+        raise cannot(value, type_) from None
     return {
         to_script(k, type_.key, classes): to_script(v, type_.value, classes)
         for k, v in made.items()
@@ -272,10 +163,10 @@ def _dict(value: Any, type_: DictType, classes: Classes) -> dict[Any, Any]:
 def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:
     """Whatever gives as many elements as the tuple has."""
     if not isinstance(value, Iterable) or (isinstance(value, Tensor) and value.ndim == 0):
-        raise _cannot(value, type_)
+        raise cannot(value, type_)
     items = list(value)
     if len(items) != len(type_.elements):
-        raise _cannot(value, type_)
+        raise cannot(value, type_)
     parts = [to_script(v, t, classes) for v, t in zip(items, type_.elements, strict=True)]
     if type_.field_names:
         made: tuple[Any, ...] = named_tuple(type_.class_name.data, type_.field_names)(*parts)
@@ -318,7 +209,7 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
             return [inferred(v, classes) for v in value]
         case AnyTupleType() if isinstance(value, tuple):
             return tuple(inferred(v, classes) for v in value)
-    raise _cannot(value, type_)
+    raise cannot(value, type_)
 
 
 def _enum(value: Any, classes: Classes, wanted: EnumType | None = None) -> EnumValue | None:
@@ -396,7 +287,7 @@ def _inferred_type(value: Any, classes: Classes) -> Attribute:
     if (target := _face(value)) is not None:
         return class_type(target.class_name)
     try:
-        return infer_type(_own(value), classes.declare)
+        return infer_type(own(value), classes.declare)
     except NotInferable as reason:
         raise GuardError(f"Tracer cannot infer type of {value}\n:{reason}") from None
     except RefusedKey as refusal:
@@ -419,114 +310,3 @@ def to_python(value: Any, classes: Classes) -> Any:
         case tuple():
             return tuple(to_python(v, classes) for v in value)
     return value
-
-
-def match_arguments(
-    signature: Signature,
-    default: Callable[[Formal], Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
-    classes: Classes,
-) -> list[Any]:
-    """Call arguments as script values, one per argument of the signature.
-
-    Args:
-        signature: with its short name; of a method with `self`, which `args` begins with.
-        default: the script value of an argument that has a default.
-
-    Raises:
-        GuardError: too many, missing, unknown or mistyped arguments, in TorchScript's words.
-    """
-    return [
-        default(formal)
-        if value is NO_DEFAULT
-        else match_argument(value, formal, at, signature, classes)
-        for at, (formal, value) in enumerate(arranged(signature, args, kwargs))
-    ]
-
-
-def arranged(
-    signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> Iterator[tuple[Formal, Any]]:
-    """The arguments of a signature with what a call gives for them; NO_DEFAULT where that is
-    nothing and the argument has a default.
-
-    Raises:
-        GuardError: too many, missing or unknown arguments, in TorchScript's words.
-    """
-    _check_count(signature, len(args), len(kwargs))
-    for at, formal in enumerate(signature.arguments):
-        if at < len(args) and formal.name in kwargs:
-            raise GuardError(
-                f"Argument '{formal.name}' specified both as positional and keyword argument. "
-                f"Schema: {signature_text(signature)}"
-            )
-        if at < len(args):
-            yield formal, args[at]
-        elif formal.name in kwargs:
-            yield formal, kwargs[formal.name]
-        elif formal.has_default:
-            yield formal, NO_DEFAULT
-        else:
-            raise GuardError(
-                f"{signature.name}() is missing value for argument '{formal.name}'. "
-                f"Declaration: {signature_text(signature)}"
-            )
-    names = {formal.name for formal in signature.arguments}
-    unknown = next((name for name in kwargs if name not in names), None)
-    if unknown is not None:
-        raise GuardError(
-            f"Unknown keyword argument '{unknown}' for operator '{signature.name}'. "
-            f"Schema: {signature_text(signature)}"
-        )
-
-
-def _check_count(signature: Signature, positional: int, named: int) -> None:
-    """Refuse more arguments than there are."""
-    formals = signature.arguments
-    if positional > len(formals):
-        raise GuardError(
-            f"{signature.name}() expected at most {len(formals)} argument(s) but received "
-            f"{positional + named} argument(s). Declaration: {signature_text(signature)}"
-        )
-    most = sum(not formal.kwarg_only for formal in formals)
-    if positional > most:
-        raise GuardError(
-            f"{signature.name}() takes {most} positional argument(s) but {positional} was/were "
-            f"given.  Declaration: {signature_text(signature)}"
-        )
-
-
-def _name_of_type(value: Any) -> str:
-    name = type(value).__name__
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return f"{name} (aka NamedTuple({', '.join(value._fields)}))"
-    return "dtype" if isinstance(value, DType) else name
-
-
-def match_argument(
-    value: Any, formal: Formal, at: int, signature: Signature, classes: Classes
-) -> Any:
-    """One argument as a script value of its type.
-
-    Raises:
-        GuardError: it is not of that type, in TorchScript's words.
-    """
-    is_repeated = formal.size is not None and isinstance(value, int | float)
-    given = [value] * (formal.size or 1) if is_repeated else value
-    try:
-        return to_script(given, formal.type, classes)
-    except Mismatch as mismatch:
-        text = (
-            f"{signature.name}() Expected a value of type '{message_text(formal.type)}' for "
-            f"argument '{formal.name}' but instead found type '{_name_of_type(value)}'.\n"
-        )
-        if isinstance(formal.type, TensorType) and formal.type.info.inferred:
-            text += (
-                f"Inferred '{formal.name}' to be of type 'Tensor' because it was not annotated "
-                "with an explicit type.\n"
-            )
-        raise GuardError(
-            f"{text}Position: {at}\nValue: {value!r}\nDeclaration: {signature_text(signature)}\n"
-            f"Cast error details: {mismatch}"
-        ) from None

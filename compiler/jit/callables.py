@@ -31,11 +31,12 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from . import late_save
-from .boundary import Classes, match_arguments, to_python
+from .boundary import Classes, to_python
 from .failure import script_failure
 from .function_schema import FunctionSchema
 from .graph import Graph
 from .held_state import State, differing, held_state
+from .matching import match_arguments
 
 if TYPE_CHECKING:  # importing it takes long
     from .save import Archived, ExtraFiles

@@ -19,7 +19,8 @@ from tensorscript.frontends.script.live import World
 from tensorscript.frontends.script.module_attributes import attribute_type
 from tensorscript.frontends.script.program import Program
 
-from .boundary import Classes, Mismatch, to_python, to_script
+from .boundary import Classes, to_python, to_script
+from .plain_values import Mismatch
 from .references import Reference
 
 

@@ -20,8 +20,9 @@ from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
-from .boundary import Classes, Mismatch, to_python, to_script
+from .boundary import Classes, to_python, to_script
 from .callables import Entry, ScriptMethod
+from .plain_values import Mismatch
 
 
 class Home(Protocol):

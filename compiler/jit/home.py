@@ -23,11 +23,12 @@ from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
 from .adoption import adopt, check_interface
-from .boundary import Classes, Mismatch, to_python, to_script
+from .boundary import Classes, to_python, to_script
 from .callables import Entry
 from .faces import RecursiveScriptClass
 from .hooked import HOOKED_CALL
 from .module import RecursiveScriptModule
+from .plain_values import Mismatch
 
 
 class _PythonCalls(Mapping[str, Callable[..., Any]]):

@@ -13,9 +13,10 @@ from tensorscript.frontends.script.module_attributes import is_module, typed
 from tensorscript.frontends.script.modules import ModuleTypes
 from tensorscript.runtime.values import ScriptObject
 
-from .boundary import Mismatch, to_script
+from .boundary import to_script
 from .home import ProgramHome
 from .module import RecursiveScriptModule
+from .plain_values import Mismatch
 
 
 class Instances:

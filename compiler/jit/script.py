@@ -19,7 +19,7 @@ from tensorscript.frontends.script.observed import ObservedTypes, observed
 from tensorscript.frontends.script.program import Program
 from tensorscript.frontends.script.python_names import prepared
 
-from .boundary import Mismatch, to_script
+from .boundary import to_script
 from .callables import Entry, ScriptFunction
 from .containers import ScriptDict, ScriptList
 from .enabled import jit_enabled
@@ -28,6 +28,7 @@ from .home import ProgramHome
 from .instances import Instances
 from .language import is_tracing
 from .module import RecursiveScriptModule
+from .plain_values import Mismatch
 from .references import Reference
 
 T = TypeVar("T")
