@@ -38,17 +38,13 @@ from .collapse import used_as_value
 from .dependence import carried, loads_of
 from .nest import Nest, detach, insert_before
 from .rebuild import substituting
-from .stretch import Column, column_of
+from .stretch import Column, column_at, column_of
 
 
 def check(nest: Nest, target: str, rows: int) -> str | None:
     loop = nest.loops[target]
-    if loop.kind.data != "serial" or loop.is_reduction:
-        return f"loop {target} is {'a reduction' if loop.is_reduction else loop.kind.data}"
-    if not loop.start.is_int(0):
-        return f"loop {target} does not start at 0"
-    if (column := column_of(loop)) is None:
-        return f"the body of {target} is not one reduction to a number of its own, then stores"
+    if isinstance(column := column_at(loop), str):
+        return column
     depth = known(column.reduction.extent)
     if depth is None or known(loop.extent) is None:
         return f"the sizes of {target} and {column.reduction.var} are not constant"

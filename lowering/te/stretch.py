@@ -57,12 +57,8 @@ def check(
         return "the times that rows are added are 0 or more"
     if min(lanes, length, rows, parts) < 1:
         return "lanes, length, rows and parts are positive integers"
-    if loop.kind.data != "serial" or loop.is_reduction:
-        return f"loop {target} is {'a reduction' if loop.is_reduction else loop.kind.data}"
-    if not loop.start.is_int(0):
-        return f"loop {target} does not start at 0"
-    if (column := column_of(loop)) is None:
-        return f"the body of {target} is not one reduction to a number of its own, then stores"
+    if isinstance(column := column_at(loop), str):
+        return column
     depth = known(column.reduction.extent)
     if parts > 1 and (depth is None or depth < parts * rows):
         return f"{column.reduction.var} has not {parts} parts of {rows} rows"
@@ -80,6 +76,18 @@ class Column:
     reduction: ForOp
     update: UpdateOp
     stores: tuple[StoreOp, ...]
+
+
+def column_at(loop: ForOp) -> Column | str:
+    """The parts of the body of a loop over all columns, or why it is none."""
+    target = loop.var
+    if loop.kind.data != "serial" or loop.is_reduction:
+        return f"loop {target} is {'a reduction' if loop.is_reduction else loop.kind.data}"
+    if not loop.start.is_int(0):
+        return f"loop {target} does not start at 0"
+    if (column := column_of(loop)) is None:
+        return f"the body of {target} is not one reduction to a number of its own, then stores"
+    return column
 
 
 def column_of(loop: ForOp) -> Column | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprAttr
 from tensorscript.dialects.te.data import DataAttr
@@ -34,6 +34,7 @@ from tensorscript.dialects.tg.types import TensorType
 
 from ..te.affine import known
 from .bodies import compact_operands, operand_number
+from .each import each
 from .evaluate import evaluate_op, to_wide
 
 MOST_ELEMENTS = 1 << 16
@@ -126,26 +127,20 @@ def _is_computed_with(op: ComputeOp | ReductionOp) -> bool:
     return all(isinstance(use.operation, _Body) for use in op.result.uses)
 
 
-def _run_on_block(block: Block) -> bool:
-    changed = False
-    for op in list(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                changed |= _run_on_block(inner)
-        if not isinstance(op, _Body):
-            continue
-        if not isinstance(op, ContractOp):  # which has two factors, whatever they are
-            changed |= _write_numbers(op)
-        if isinstance(op, ScalarOp) or (array := _computed(op)) is None:
-            continue
-        made = ConstantOp(DataAttr.of(array), op.type)
-        block.insert_op_before(made, op)
-        op.result.replace_all_uses_with(made.result)
-        block.erase_op(op)
-        changed = True
-    return changed
+def _fold(block: Block, op: Operation) -> bool:
+    if not isinstance(op, _Body):
+        return False
+    # A contraction has two factors, whatever they are.
+    changed = not isinstance(op, ContractOp) and _write_numbers(op)
+    if isinstance(op, ScalarOp) or (array := _computed(op)) is None:
+        return changed
+    made = ConstantOp(DataAttr.of(array), op.type)
+    block.insert_op_before(made, op)
+    op.result.replace_all_uses_with(made.result)
+    block.erase_op(op)
+    return True
 
 
 def fold_constants(func: FuncOp) -> bool:
     """Run on a function and the regions in it; True if anything changed."""
-    return _run_on_block(func.block)
+    return each(func.block, _fold)

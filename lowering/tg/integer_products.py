@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import DType, float32, int8, int32, uint8
 from tensorscript.dialects.te.data import DataAttr
@@ -41,6 +41,7 @@ from tensorscript.dialects.tg.types import TensorType, tensor
 
 from ..te.affine import known
 from .bodies import at_indices, compact_operands, node_count, operand_number
+from .each import each
 from .fold_constants import constant_array
 
 BYTES = (int8, uint8)
@@ -273,20 +274,16 @@ def _summed_axes(factor: _Factor, source: SSAValue) -> tuple[int, ...] | None:
     return tuple(summed) if kept == factor.used and len(set(runs)) == len(runs) else None
 
 
-def _run_on_block(block: Block) -> bool:
-    changed = False
-    for op in list(block.ops):
-        for region in op.regions:
-            for inner in region.blocks:
-                changed |= _run_on_block(inner)
-        if isinstance(op, ContractOp):
-            rewriter = _Rewriter(op, block)
-            if (found := rewriter.factors()) is not None:
-                rewriter.rewrite(*found)
-                changed = True
-    return changed
+def _rewrite(block: Block, op: Operation) -> bool:
+    if not isinstance(op, ContractOp):
+        return False
+    rewriter = _Rewriter(op, block)
+    if (found := rewriter.factors()) is None:
+        return False
+    rewriter.rewrite(*found)
+    return True
 
 
 def integer_products(func: FuncOp) -> bool:
     """Run on a function and the regions in it; True if anything changed."""
-    return _run_on_block(func.block)
+    return each(func.block, _rewrite)
