@@ -138,6 +138,8 @@ class Bound:
         leaves: arrays and numbers in the order of the native inputs.
         paths: path -> array, to copy updates back.
         kind: of the first array, which results take on.
+        has_signs: some tensor is read as the conjugate or negative of its memory, which the leaf
+            is not.
         taking: how the arguments were taken.
         state: what native code is handed of the receiver, taken apart.
     """
@@ -149,6 +151,7 @@ class Bound:
     paths: dict[str, np.ndarray] = field(default_factory=dict)
     given: dict[str, Any] = field(default_factory=dict)
     kind: str = ""
+    has_signs: bool = False
     state: Bound | None = None
 
 
@@ -235,6 +238,7 @@ class Binder:
         is_copy = isinstance(value, np.ndarray) and not np.may_share_memory(array, value)
         self.out.paths[name] = value if is_copy else array
         self.out.given[name] = value
+        self.out.has_signs |= isinstance(value, Tensor) and value._sign is not None
         return TensorSpec(dtype, array.shape, _strides(array))
 
 

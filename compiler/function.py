@@ -128,7 +128,8 @@ class CompiledFunction(Inspected):
                 found = self._found(bound)
         except (ScriptError, OperatorError) as error:  # the program fails for all such arguments
             raise self._explained(error, values) from None
-        if found is None or (found.plan.mutated_inputs and overlap(bound.leaves)):
+        writes = found is not None and bool(found.plan.mutated_inputs)
+        if found is None or (writes and (overlap(bound.leaves) or bound.has_signs)):
             return self._interpret(values, bound.kind)
         if found.fast_class is not None and bound.kind in ("", "numpy"):
             self.__class__ = found.fast_class  # the next call of this kind needs no dispatch

@@ -61,7 +61,10 @@ DEMANDS: dict[str, Demand] = {
 def demand_on(full_name: str) -> Demand | None:
     """What an overload asks: its row, after what the one asks that it is another form of."""
     rows = [] if (row := DEMANDS.get(full_name)) is None else [row]
-    wanted = schema(full_name)
+    try:
+        wanted = schema(full_name)
+    except KeyError:  # what lowerings call by the name of the operator alone
+        return row
     if (found := form_of(wanted)) is not None:
         asked = (demand_on(s.full_name) for s in counterparts(wanted, found[1]))
         if (computes := next(filter(None, asked), None)) is not None:
