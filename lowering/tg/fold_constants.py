@@ -6,8 +6,9 @@
 %q = tg.pointwise %s, %t <"f32(a0.f64[i0]) * f32(a1.f64)">
 ```
 Numbers go into the bodies that read them: scalars made of constants, tensors that one number fills,
-and small constants whose elements are all the same (the zero points of symmetric weights). Left to
-the machine code are functions whose last bit depends on who computes them, and what takes more
+and small integers that are all the same (the zero points of symmetric weights). Floats stay, as a
+layer without a bias would be scheduled otherwise than with one that is trained. Left to the
+machine code are functions whose last bit depends on who computes them, and what takes more
 memory than what it is made of: weights in bytes stay bytes.
 """
 
@@ -61,6 +62,8 @@ def _number(value: SSAValue) -> Expr | None:
         return None
     assert isinstance(value.type, TensorType)
     dtype = value.type.dtype
+    if array.size > 1 and dtype.is_floating_point:
+        return None
     flat = array.reshape(-1)
     if dtype.is_complex or flat.tobytes() != flat[:1].tobytes() * flat.size:
         return None
