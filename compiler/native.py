@@ -154,6 +154,7 @@ class Loaded:
             support["ts_array_handler"],
             MODES.grad_byte.ctypes.data,
             objects,
+            (self._module, arrays),
         )
         self.call = self._builtin.call
 

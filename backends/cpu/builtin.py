@@ -23,16 +23,20 @@ PYARRAY_EMPTY, SET_HANDLER = 184, 304
 (numpy/_core/code_generators/numpy_api.py)."""
 
 
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
 METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+METHOD_DEF = struct.Struct("QQQQ")
+"""PyMethodDef: the addresses of name and function, flags, the address of a text."""
+
+
+class _Table(bytes):
+    """The `self` of a builtin: what its thunk reads, its PyMethodDef, and its name.
+
+    CPython reads the PyMethodDef of a builtin as long as there is one, last as it frees it, and
+    holds `self` until then; a garbage collection may free everything else before.
+    """
+
+    alive: object
+    """What the table has the addresses of."""
 
 
 @cache
@@ -83,7 +87,7 @@ def _descr(dtype: DType) -> int:
 
 
 class Builtin:
-    """A native builtin and what it needs alive.
+    """A native builtin, which keeps alive what it needs.
 
     Args:
         name: shown in tracebacks.
@@ -95,6 +99,7 @@ class Builtin:
         gradients: address of the byte that says whether gradients are recorded.
         objects: constants and defaults by their entries in the table. What is missing equals
             nothing and is of no type, so calls that meet it are missed.
+        code: what the thunk is in.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class Builtin:
         memory: int,
         gradients: int,
         objects: Mapping[str, object] | None = None,
+        code: object = None,
     ) -> None:
         slots = slots_of(signature)
         dtypes = {
@@ -135,9 +141,23 @@ class Builtin:
             return _descr(dtypes[name]) if name in dtypes else id(known.get(name, miss))
 
         values = [entry(name) for name in slots]
-        self._alive = (miss, error, struct.pack(f"{len(values)}Q", *values), known)
-        self._method = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, None)
+        table, method = _table(struct.pack(f"{len(values)}Q", *values), name, address)
+        table.alive = (miss, error, known, code)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        self.call: Callable[..., Any] = make(ctypes.addressof(self._method), self._alive[2], name)
+        self.call: Callable[..., Any] = make(method, table, name)
+
+
+def _table(entries: bytes, name: str, function: int) -> tuple[_Table, int]:
+    """The `self` of a builtin, and the address of the PyMethodDef in it."""
+    spelt = name.encode() + b"\0"
+    table = _Table(len(entries) + METHOD_DEF.size + len(spelt))
+    start = ctypes.pythonapi.PyBytes_AsString
+    start.restype, start.argtypes = ctypes.c_void_p, [ctypes.py_object]
+    memory = start(table)
+    method = memory + len(entries)
+    fields = METHOD_DEF.pack(method + METHOD_DEF.size, function, METH_FASTCALL_KEYWORDS, 0)
+    # Nobody has seen these bytes yet, and where they lie is part of what they say.
+    ctypes.memmove(memory, entries + fields + spelt, len(table))
+    return table, method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 
 import numpy as np
@@ -77,8 +78,9 @@ def build(
 
     memory = runtime_symbols()["ts_array_handler"]
     mode = ctypes.addressof(GRADIENTS)
+    address = engine.address("thunk")
     return engine, Builtin(
-        "f", engine.address("thunk"), signature, lambda *a: ("miss", a), fail, memory, mode, objects
+        "f", address, signature, lambda *a: ("miss", a), fail, memory, mode, objects, engine
     )
 
 
@@ -95,6 +97,20 @@ def test_arrays_in_and_out() -> None:
     assert type(result) is np.ndarray and result.dtype == np.float32
     np.testing.assert_array_equal(result, x + y)
     del engine
+
+
+def test_a_builtin_holds_what_it_needs() -> None:
+    """Its PyMethodDef, too, which CPython reads while it frees the builtin."""
+    _, builtin = build(ADD, Signature((vector("x", 8), vector("y", 8)), (), (vector("o", 8),)))
+    call = builtin.call
+    del builtin, _
+    gc.collect()
+    x = np.arange(8, dtype=np.float32)
+    assert call(x, x).tolist() == (x + x).tolist()
+    assert call(x, 1)[0] == "miss" and call.__name__ == "f"
+    method = ctypes.c_uint64.from_address(id(call) + 16).value
+    table = id(call.__self__)
+    assert table < method < table + sys.getsizeof(call.__self__)
 
 
 @pytest.mark.parametrize("wanted", [True, False])
