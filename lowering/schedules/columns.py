@@ -105,14 +105,16 @@ def is_reduction_of_one(loop: ForOp) -> bool:
 
 
 def fold_columns(scheduler: Scheduler, loop: ForOp) -> list[str]:
-    """Fold each reduction in a loop over few columns; the loops that there are then, in order. None
+    """Fold each reduction in a loop over few columns; the loops that there are then, in order: none
     where they are not that few, or do not lie one after the other."""
-    rows = folded_rows(loop)
-    reductions = [op for op in loop.block.ops if isinstance(op, ForOp)]
-    for op in reductions:
+    if not (rows := folded_rows(loop)):
+        return []
+    for op in loop.block.ops:
+        if not isinstance(op, ForOp):
+            continue
         update = op.block.first_op
-        assert isinstance(update, UpdateOp) or not rows
-        if not rows or strided(scheduler.nest, loop, op, update) is not None:  # type: ignore[arg-type]
+        assert isinstance(update, UpdateOp)  # `folded_rows` has seen it
+        if strided(scheduler.nest, loop, op, update) is not None:
             return []
     made = []
     for name in _cut(scheduler, loop):
