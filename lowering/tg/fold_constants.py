@@ -36,7 +36,8 @@ from tensorscript.dialects.tg.types import TensorType
 from ..te.affine import known
 from .bodies import compact_operands, operand_number
 from .each import each
-from .evaluate import evaluate_op, to_wide
+from .evaluate import evaluate_op
+from .evaluate_points import to_wide
 
 MOST_ELEMENTS = 1 << 16
 """Of what is computed or looked at here; what is larger is cheaper to compute than to keep."""

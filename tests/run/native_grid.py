@@ -31,7 +31,7 @@ from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.random import manual_seed
 from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
-from tensorscript.lowering.tg.evaluate import to_wide
+from tensorscript.lowering.tg.evaluate_points import to_wide
 from tensorscript.lowering.ts_to_tg.random_numbers import RANDOM
 from tensorscript.lowering.ts_to_tg.specialise import specialise
 

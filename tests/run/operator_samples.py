@@ -17,7 +17,8 @@ from tensorscript.dialects.ts.constants import ListLiteral
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.storage import TensorBase, shown
 from tensorscript.eager.tensor import Tensor
-from tensorscript.lowering.tg.evaluate import evaluate, to_wide
+from tensorscript.lowering.tg.evaluate import evaluate
+from tensorscript.lowering.tg.evaluate_points import to_wide
 from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
 from tensorscript.lowering.ts_to_tg.specs import OutputTree, TensorSpec
 

@@ -15,7 +15,8 @@ from tensorscript.base.schema import overloads, schema
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.constants import ListLiteral
-from tensorscript.lowering.tg.evaluate import evaluate, to_wide
+from tensorscript.lowering.tg.evaluate import evaluate
+from tensorscript.lowering.tg.evaluate_points import to_wide
 from tensorscript.lowering.ts_to_tg.specialise import Specialised, specialise
 from tensorscript.lowering.ts_to_tg.specs import TensorSpec
 
