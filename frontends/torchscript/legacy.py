@@ -30,8 +30,10 @@ from .pickled import (
     Value,
     check_nesting,
 )
-from .rebuild import Item, archive_vocabulary, check_bounds
+from .rebuild import archive_vocabulary
+from .rebuild_tensors import check_bounds
 from .unpickle import unpickle
+from .vocabulary import Item
 
 _MODEL, _ATTRIBUTES = "model.json", "attributes.pkl"
 _NO_LETTER = re.compile(r"\W", re.ASCII)

@@ -24,8 +24,9 @@ from .pickled import (
     Value,
     check_nesting,
 )
-from .rebuild import (
-    ARCHIVE,
+from .rebuild import ARCHIVE
+from .rebuild_tensors import rebuild_storage
+from .vocabulary import (
     MARK,
     Arguments,
     Global,
@@ -35,7 +36,6 @@ from .rebuild import (
     as_value,
     attributes,
     is_class,
-    rebuild_storage,
 )
 
 
