@@ -18,7 +18,7 @@ from .emit_call import emit_call, integer_power, is_predicate
 from .emit_cast import convert, reinterpret, round_result
 from .emit_context import Context
 from .emit_division import divide
-from .emit_memory import emit_load
+from .emit_loads import emit_load
 from .emit_scope import Slot, affine, below, element_count, flat_index, is_bounded, is_index, nonneg
 from .emit_types import Value, is_half, literal, register_type, step_vector, vector_of
 

@@ -26,7 +26,7 @@ from tensorscript.dialects.te.polynomial import equal
 
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
-from .emit_memory import Target, locate
+from .emit_places import Target, locate
 from .emit_types import register_type, vector_of
 
 

@@ -13,7 +13,7 @@ from tensorscript.dialects.te.ops import ForOp, WhileOp
 from .emit_alloc import release
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_scalar
-from .emit_memory import any_lane
+from .emit_places import any_lane
 from .emit_scope import Bound, Lane, nonneg, upper
 from .emit_transpose import emit_across
 from .emit_types import Value, vector_of

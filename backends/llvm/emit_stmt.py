@@ -27,8 +27,10 @@ from .emit_clock import clock, count_call
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
 from .emit_groups import emit_group
-from .emit_memory import any_lane, emit_prefetch, emit_store, emit_update, locate
+from .emit_loads import emit_prefetch
+from .emit_places import any_lane, locate
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
+from .emit_stores import emit_store, emit_update
 from .emit_types import Value, register_type, vector_of
 
 ASSERTION_FAILED = 1

@@ -1,0 +1,139 @@
+"""Where an access of a buffer goes: its flat index, how that moves with the lane, its address.
+
+In a vector loop the flat index decides: free of the lane, one scalar access; lane + base, one
+contiguous vector; base - lane, a reversed vector; anything else a gather or scatter. Accesses under
+a mask use LLVM's masked intrinsics. Vector accesses claim the alignment of one element only (which
+costs nothing on CPUs that have unaligned vector moves); GPUs claim what can be proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tensorscript.base.dtypes import DType
+from tensorscript.dialects.te.expr import Expr, add, const, mul, sub, var
+
+from .emit_context import Context
+from .emit_scope import Place, affine, flat_index, multiple
+from .emit_types import Value, memory_type, suffix, vector_of
+
+Evaluate = Callable[[Context, Expr], Value]
+
+
+@dataclass(frozen=True)
+class Target:
+    """An access resolved: its place, its flat index, and how the index moves with the lane."""
+
+    place: Place
+    index: Expr
+    kind: str
+    base: Expr
+    step: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.place.buffer.dtype
+
+
+def locate(context: Context, buffer: str, indices: tuple[Expr, ...]) -> Target:
+    """The access `buffer[indices]` (resolved expressions). kind: uniform, contiguous, reversed,
+    strided (step in `step`) or indexed."""
+    place = context.place(buffer)
+    index = context.resolve(flat_index(place.buffer, indices, context.is_flat))
+    if place.per_lane and context.vector is not None:
+        index = add(mul(index, const(context.width)), var(context.vector.name))
+    if not context.varies(index) or context.vector is None:
+        return Target(place, index, "uniform", index, const(0))
+    found = affine(index, context.vector, context.scope)
+    if found is None:
+        return Target(place, index, "indexed", index, const(0))
+    base, step = found
+    kind = "contiguous" if step.is_int(1) else "reversed" if step.is_int(-1) else "strided"
+    if step.is_int(0):
+        kind = "uniform"
+    if kind == "reversed":
+        base = sub(base, const(context.width - 1))
+    return Target(place, index, kind, base, step)
+
+
+def address(context: Context, target: Target, evaluate: Evaluate) -> str:
+    """The address of the access, of its first lane where it has several."""
+    offset = evaluate(context, target.base).text
+    place = target.place
+    if offset == "0":
+        return place.pointer
+    element = memory_type(target.dtype)
+    return context.code.let(
+        f"getelementptr inbounds {element}, {place.pointer_type} {place.pointer}, i64 {offset}", "p"
+    )
+
+
+def addresses(context: Context, target: Target, evaluate: Evaluate) -> str:
+    """The vector of addresses of an access that is not contiguous."""
+    place, lanes = target.place, context.width
+    element = memory_type(target.dtype)
+    if target.kind == "strided" and target.step.is_const:
+        step = int(str(target.step.value))
+        start = address(context, target, evaluate)
+        small = abs(step) * lanes < 2**31
+        kind = "i32" if small else "i64"
+        offsets = f"<{', '.join(f'{kind} {step * k}' for k in range(lanes))}>"
+        return context.code.let(
+            f"getelementptr inbounds {element}, {place.pointer_type} {start}, "
+            f"<{lanes} x {kind}> {offsets}",
+            "p",
+        )
+    offsets = context.widen(evaluate(context, target.index), target.index.dtype, lanes)
+    return context.code.let(
+        f"getelementptr inbounds {element}, {place.pointer_type} {place.pointer}, "
+        f"<{lanes} x i64> {offsets}",
+        "p",
+    )
+
+
+def all_lanes(context: Context) -> str:
+    """The mask that an intrinsic takes: the one in force, or all lanes."""
+    return context.mask or "splat (i1 true)"
+
+
+def alignment(context: Context, target: Target) -> int:
+    """Bytes the start of a vector access is aligned to, as far as it matters."""
+    size = target.dtype.itemsize
+    if not context.gpu or target.kind != "contiguous":
+        return size
+    wide = min(size * context.width, target.place.align)
+    aligned = multiple(target.base, context.scope) % context.width == 0
+    return wide if aligned else size
+
+
+def is_register(context: Context, target: Target) -> bool:
+    """All lanes lie in a buffer of registers, so that lanes a mask leaves out may be read."""
+    place, base = target.place, target.base
+    if not place.in_registers or target.kind != "contiguous" or not base.is_const:
+        return False
+    size = 1
+    for extent in place.buffer.shape:
+        size *= int(str(extent.value)) if extent.is_const else 0
+    return int(str(base.value)) + context.width <= size
+
+
+def tail(target: Target, lanes: int) -> str:
+    """How names of masked intrinsics end for the access."""
+    return f"{suffix(memory_type(target.dtype), lanes)}.p{target.place.space}"
+
+
+def reverse(context: Context, element: str, value: str) -> str:
+    """A vector with its lanes in the other order."""
+    lanes = context.width
+    kind = vector_of(element, lanes)
+    picks = ", ".join(f"i32 {k}" for k in reversed(range(lanes)))
+    return context.code.let(
+        f"shufflevector {kind} {value}, {kind} poison, <{lanes} x i32> <{picks}>"
+    )
+
+
+def any_lane(context: Context, mask: str) -> str:
+    """i1: some lane of `mask` is on."""
+    lanes = context.width
+    return context.code.call("i1", f"llvm.vector.reduce.or.v{lanes}i1", [(f"<{lanes} x i1>", mask)])
