@@ -61,6 +61,26 @@ class Dim:
         """The tap that the two loops of `loops` stand at."""
         return var(f"{self.tap}_turn") * self.period + var(f"{self.tap}_first")
 
+    @property
+    def turns(self) -> int:
+        """Taps of the first phase."""
+        return -(-self.taps // self.period)
+
+    @property
+    def numbers_taps(self) -> bool:
+        """Whether all phases have as many taps as the first, the last one perhaps fewer, so that
+        `tap_number` counts through them without a gap."""
+        return self.taps < self.period or self.taps % self.period in (0, self.period - 1)
+
+    @property
+    def tap_number(self) -> Expr:
+        """How many taps the two loops of `loops` have been at before."""
+        return var(f"{self.tap}_first") * self.turns + var(f"{self.tap}_turn")
+
+    def numbered_tap(self, number: Expr) -> Expr:
+        """The tap that so many are visited before."""
+        return number % self.turns * self.period + number // self.turns
+
     def loops(self) -> list[tuple[str, Expr]]:
         """Names and extents of loops over all taps: over those of a phase (inside), and over the
         first ones of each."""

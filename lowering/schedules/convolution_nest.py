@@ -22,11 +22,12 @@ from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer, make_buffer
 from tensorscript.dialects.te.expr import Expr, binary, const, load, mul, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, PrefetchOp, StoreOp, UpdateOp
 
 from ..te.affine import known
 from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
+from .contraction_plan import LINE
 from .contraction_shape import Axis, Product
 from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around, takes_threads
 from .convolution_image import Dim, Image, fill_plane
@@ -53,6 +54,9 @@ class ConvolutionNest(ABC):
         packed: output channels of a panel of packed weights.
         by_panel: a task is of one panel.
         local: a task packs its weights.
+        numbered: weights are packed in the order in which the loops over phases read them: caches
+            fetch what follows before it is asked for. Packed for one call, they lie as they came,
+            for whole squares of them are faster to pack.
         framed: a task copies its part of the image.
         block: output rows (of the first dimension) that are computed and stored together.
     """
@@ -74,7 +78,9 @@ class ConvolutionNest(ABC):
         self.panels = ceil_div(p.rows.size, packed)
         slack = max(tile.columns, tile.rows)
         self.slack = -(-slack // lanes) * lanes
-        self.packer = RowPacker(p.x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
+        self.numbered = whole and all(d.numbers_taps for d in self._phased().values())
+        x = self._in_order_of_loops(p.x) if self.numbered else p.x
+        self.packer = RowPacker(x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
         self.by_panel = self.framed = False
         alone = known(ceil_div(image.dims[0].size, self.block_rows())) == 1
         self.by_panel = (alone and not self.panels.is_int(1)) or self._moves_less_by_panel()
@@ -268,6 +274,16 @@ class ConvolutionNest(ABC):
             return load("weights", [self.panel, self._global_depth(k), channel], self.dtype)
         return load("weights", [const(0), k, channel], self.dtype)
 
+    def _fetch_next(self) -> list[Operation]:
+        """The next block of packed weights, or the next panel's first one, comes into the second
+        cache: weights of large models are in memory when a call comes to them."""
+        if self.local or (self._phased() and not self.numbered):
+            return []
+        k = self._global_depth(self._at_taps(self.p.depth.flat())) + self._block_depth
+        columns = range(0, self.packer.width, LINE // self.dtype.itemsize)
+        place = [self.panel, k]
+        return [PrefetchOp(load("weights", [*place, const(j)], self.dtype)) for j in columns]
+
     def pixel(self, position: Expr) -> Expr:
         """The element of the plane `position` after the tap's shift, at the loops of the depth."""
         phase, shift = self.image.tap_place(frozenset(self._phased()))
@@ -287,8 +303,15 @@ class ConvolutionNest(ABC):
         return {d.tap: d for d in self.image.dims if d.tap != first and d.tap and d.period > 1}
 
     def _at_taps(self, e: Expr) -> Expr:
-        """`e` at the loops over phases."""
-        return substituting({tap: d.phased_tap for tap, d in self._phased().items()})(e)
+        """The place of packed weights at the loops over phases."""
+        phased = self._phased().items()
+        return substituting(
+            {t: d.tap_number if self.numbered else d.phased_tap for t, d in phased}
+        )(e)
+
+    def _in_order_of_loops(self, weight: Expr) -> Expr:
+        """The weight at a place of the depth, if taps are counted as the loops over phases go."""
+        return substituting({t: d.numbered_tap(var(t)) for t, d in self._phased().items()})(weight)
 
     def over_taps(self, body: list[Operation]) -> list[Operation]:
         """The loops over a block's channels and taps around a step of the sums."""
@@ -317,7 +340,7 @@ class ConvolutionNest(ABC):
         return [
             AllocOp(tile, "reg"),
             self.over_tile("0", [clear]),
-            *self.over_taps([self.over_tile("1", [step])]),
+            *self.over_taps([self.over_tile("1", [step]), *self._fetch_next()]),
             *self.keep(row, column),
         ]
 

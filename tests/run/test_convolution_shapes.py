@@ -117,6 +117,56 @@ def test_convolution(case: tuple[Any, ...], dtype: str) -> None:
     np.testing.assert_allclose(compiled(x, w, b), np.maximum(wanted, 0), rtol=bound, atol=bound)
 
 
+class Packed(ts.nn.Module):
+    """A convolution with weights of its own, which are packed at compile time."""
+
+    def __init__(self, convolution: Convolution, w: np.ndarray, b: np.ndarray) -> None:
+        super().__init__()
+        self.convolution = convolution
+        self.w, self.b = ts.nn.Parameter(ts.from_numpy(w)), ts.nn.Parameter(ts.from_numpy(b))
+
+    def forward(self, x: ts.Tensor) -> ts.Tensor:
+        y: ts.Tensor = self.convolution(x, self.w, self.b)
+        return y
+
+
+PACKED = [
+    ((1, 3, 31, 40), (18, 3, 7, 7), 2, 3, 1, 1),
+    ((1, 70, 28, 28), (64, 70, 3, 3), 2, 1, 1, 1),
+    ((2, 130, 14, 28), (64, 130, 3, 5), 2, 2, 1, 1),
+    ((1, 130, 7, 7), (64, 130, 3, 3), 1, 1, 1, 1),
+    ((1, 9, 40, 40), (32, 9, 4, 4), 3, 1, 1, 1),
+    ((1, 5, 43, 43), (32, 5, 11, 11), 4, 2, 1, 1),
+    ((1, 5, 60, 60), (32, 5, 2, 2), 4, 0, 1, 1),
+    ((1, 24, 41), (32, 24, 16), 2, 0, 1, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PACKED, ids=str)
+def test_weights_of_a_module(case: tuple[Any, ...]) -> None:
+    image, weights, stride, padding, dilation, groups = case
+    random = np.random.default_rng(0)
+    x, w = (random.standard_normal(shape).astype("f4") for shape in (image, weights))
+    b = random.standard_normal(weights[0]).astype("f4")
+    plain = Convolution(x.ndim - 2, (stride, padding, dilation, groups))
+    module = Packed(plain, w, b)
+    compiled = ts.compile(module, (x,), fallback="error")
+    wanted = reference(x, w, stride, padding, dilation, groups)
+    wanted += b.reshape(-1, *(1,) * (x.ndim - 2))
+    bound = weights[1] * int(np.prod(weights[2:])) * 4 * np.finfo("f4").eps
+    np.testing.assert_allclose(compiled(x), np.maximum(wanted, 0), rtol=bound, atol=bound)
+
+
+def test_packed_weights_are_read_one_after_the_other() -> None:
+    """Taps of a stride are visited phase by phase, and lie so; the next block is fetched ahead."""
+    x, w, b = (np.ones(s, "f4") for s in ((1, 64, 28, 28), (64, 64, 3, 3), (64,)))
+    module = Packed(Convolution(2, (2, 1, 1, 1)), w, b)
+    text = ts.compile(module, (x,), fallback="error").ir("scheduled")
+    (step,) = (line for line in text.splitlines() if "te.update tile" in line)
+    assert "s0_r1_first * 6 + s0_r1_turn * 3 + s0_r2_first * 2 + s0_r2_turn" in step
+    assert "te.prefetch weights" in text
+
+
 def test_a_window_reads_a_plane_and_no_copy_per_tap() -> None:
     arrays = tuple(np.ones(shape, "f4") for shape in ((1, 8, 20, 20), (16, 8, 3, 3), (16,)))
     text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
