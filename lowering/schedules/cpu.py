@@ -55,7 +55,7 @@ from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .pieces import cut_in_pieces
-from .places import track_places
+from .places import narrow_places, track_places
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows
@@ -120,6 +120,7 @@ MOST_TAPS = 16
 def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
     collapse_all(scheduler, func.block)
+    narrow_places(scheduler, outer_loops(func)[1])
     _chunk_full_reductions(scheduler, parameters)
     loops, row = outer_loops(func)
     if not loops or not _by_columns(scheduler, loops[-1], parameters):
@@ -195,7 +196,7 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
     """
     chunk = parameters.reduction_chunk
     for loop in loops_in(scheduler.func.block):
-        size = known(loop.extent)
+        size = scheduler.nest.most_iterations(loop)
         body = list(loop.block.ops)
         plain = len(body) == 1 and isinstance(body[0], UpdateOp)
         if not loop.is_reduction or not plain or (size is not None and size < 2 * chunk):
@@ -204,7 +205,7 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
         known_buffers = set(scheduler.nest.buffers)
         clear, _ = scheduler.do("rfactor", outer)
         (partial,) = scheduler.nest.buffers.keys() - known_buffers
-        if size is not None:
+        if known(loop.extent) is not None:
             scheduler.do("set_scope", partial, "stack")
         scheduler.do("fuse_loops", clear, outer)
 

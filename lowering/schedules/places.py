@@ -2,6 +2,7 @@
 
 | elements | |
 |---|---|
+| many | the chunk with the extreme is searched, whose elements are no more than a page or two |
 | of less than 32 bits | searched for behind the extreme, as many are compared at once |
 | others | each lane tracks its own; NaN is searched for |
 """
@@ -23,16 +24,34 @@ NARROWEST = 4
 TURNS = 4
 """Vectors one behind the other that a line has at least, for each that works beside them."""
 MOST_VECTORS = 4
+CHUNK = 4096
+"""Elements of a chunk: to add up its lanes is little work then, and so is to search it."""
+LEAST_CHUNKS = 8
+
+
+def narrow_places(scheduler: Scheduler, block: Block) -> None:
+    """Look for places in long lines by chunks of them."""
+    for loop, looking in _searches(block):
+        if (known(loop.extent) or 0) >= LEAST_CHUNKS * CHUNK:
+            scheduler.do("narrow", loop.var, looking.var, CHUNK)
 
 
 def track_places(scheduler: Scheduler, block: Block, parameters: CPUParameters) -> None:
     """Track the places that loops of a block look for behind the loops that find the extremes."""
+    for loop, looking in _searches(block):
+        _track(scheduler, loop, looking, parameters)
+
+
+def _searches(block: Block) -> list[tuple[ForOp, ForOp]]:
+    """The loops of a block that find an extreme, each with the one that looks for its place."""
     loops = list(loops_in(block))
+    found = []
     for number, looking in enumerate(loops):
         for loop in loops[:number]:
             if tracked(loop, looking) is not None:
-                _track(scheduler, loop, looking, parameters)
+                found.append((loop, looking))
                 break
+    return found
 
 
 def _track(scheduler: Scheduler, loop: ForOp, looking: ForOp, parameters: CPUParameters) -> None:

@@ -135,9 +135,26 @@ def _common_prefix(group: Group, op: ComputeOp | ReductionOp) -> int:
 def _rows_fit(group: Group, op: ComputeOp | ReductionOp, shared: int) -> bool:
     """What stages hand over inside one outer iteration stays small."""
     rows = [_dims(member)[shared:] for member in (*group.ops, op)]
-    if isinstance(op, ReductionOp):
+    if isinstance(op, ReductionOp) and not _seeks_extreme(group, op):
         rows.append(op.extents.data)
     return not any(_exceeds(_product(row), ROW_LIMIT) for row in rows)
+
+
+def _seeks_extreme(group: Group, op: KernelSource) -> bool:
+    """`op` looks for the place of an extreme that is found in the group: it reads a part of the
+    line again (`te/narrow.py`), not all of it."""
+    if not isinstance(op, ReductionOp) or op.combiner.data != "min" or op.expr.op != "select":
+        return False
+    if not any(place is var("r0") for place in op.expr.args[1:]):
+        return False
+    extremes = [
+        member
+        for member in group.ops
+        if isinstance(member, ReductionOp) and member.combiner.data in ("min", "max")
+    ]
+    return any(
+        member.extents == op.extents and set(member.inputs) <= set(op.inputs) for member in extremes
+    )
 
 
 def _work(op: KernelSource) -> Expr:
@@ -162,6 +179,9 @@ def _joins(group: Group, op: KernelSource) -> int | None:
         return shared if whole else None
     small = not any(_exceeds(_work(member), SERIAL_LIMIT) for member in (*group.ops, op))
     if small and all(_work(member).is_const for member in (*group.ops, op)):
+        return shared
+    single = all(_product(_dims(member)).is_int(1) for member in (*group.ops, op))
+    if single and _seeks_extreme(group, op):
         return shared
     if shared == 0 or not _rows_fit(group, op, shared):
         return None

@@ -49,6 +49,38 @@ def test_first_places(program: Callable[[ts.Tensor], ts.Tensor], dtype: str) -> 
             np.testing.assert_array_equal(compiled(x), PROGRAMS[program](x))
 
 
+def of_all(x: ts.Tensor) -> ts.Tensor:
+    return x.argmax()
+
+
+LONG = 40003
+"""Several chunks, and a rest of one."""
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i1"])
+def test_places_in_long_lines(dtype: str) -> None:
+    rows = _lines(dtype, LONG)[0][:2]
+    for program, width in ((greatest, 1), (least, 1), (of_all, 2)):
+        reference = PROGRAMS.get(program, lambda x: x.argmax())
+        x = rows[:width]
+        compiled = ts.compile(program, (x,), fallback="error")
+        for place in (0, 4095, 4096, 39999, LONG - 1):
+            some = x.copy()
+            some[-1, place] = -100 if program is least else 100
+            np.testing.assert_array_equal(compiled(some), reference(some))
+            if dtype[0] == "f":
+                some[-1, place // 2] = np.nan
+                np.testing.assert_array_equal(compiled(some), reference(some))
+        for fill in (7, -1):
+            same = np.full_like(x, fill)
+            np.testing.assert_array_equal(compiled(same), reference(same))
+
+
+def test_a_long_line_is_one_kernel() -> None:
+    x = np.zeros(100_000, "f4")
+    assert "narrow" in ts.schedule(of_all, (x,), start="default").steps
+
+
 def with_value(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
     return x.max(1)
 
