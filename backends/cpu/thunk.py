@@ -14,6 +14,8 @@ which is set for as long as the array is made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tensorscript.base.dtypes import bool_, float64
 from tensorscript.dialects.te.expr import Expr, const, text
 
@@ -224,8 +226,9 @@ class _Writer:
             f"i32 {len(spec.shape)}, ptr {place}, ptr {descr}, i64 {size}, {tools})"
         )
 
-    def _no_memory(self, made: str, earlier: list[str]) -> None:
-        """Return with NumPy's MemoryError if `made` is null."""
+    def _no_memory(self, made: str, earlier: list[str], blocks: Sequence[str] = ()) -> None:
+        """Return with NumPy's MemoryError if `made` is null, without `earlier` objects and what the
+        cells of `blocks` hold."""
         self.checks += 1
         there, short = f"there{self.checks}", f"short{self.checks}"
         good = self.new(f"icmp ne ptr {made}, null")
@@ -233,6 +236,8 @@ class _Writer:
         self.lines.append(f"{short}:")
         for array in filter(None, earlier):
             self.emit(f"call void @Py_DecRef(ptr {array})")
+        for cell in blocks:
+            self._free(cell)
         self.emit("ret ptr null")
         self.lines.append(f"{there}:")
 
@@ -325,9 +330,8 @@ class _Writer:
         for array in arrays:
             if array:
                 self.emit(f"call void @Py_DecRef(ptr {array})")
-        for spec, cell in zip(self.signature.outputs, self._result_cells(cells), strict=True):
-            if isinstance(spec, ArraySpec) and spec.grown:
-                self.emit(f"call void @ts_free(ptr {self.new(f'load ptr, ptr {cell}')})")
+        for cell in self._blocks(cells):
+            self._free(cell)
         wide = self.new(f"sext i32 {status} to i64")
         code = self.new(f"call ptr @PyLong_FromLongLong(i64 {wide})")
         count = self.new("add i64 %nargs, 1")
@@ -346,8 +350,14 @@ class _Writer:
         self._return(arrays, cells)
 
     def _return(self, arrays: list[str], cells: list[str]) -> None:
-        outputs = zip(arrays, self.signature.outputs, self._result_cells(cells), strict=True)
-        values = [array or self._boxed(spec, cell) for array, spec, cell in outputs]
+        specs, places = self.signature.outputs, self._result_cells(cells)
+        blocks, values = self._blocks(cells), list(arrays)
+        for number, (spec, cell) in enumerate(zip(specs, places, strict=True)):
+            if isinstance(spec, ScalarSpec):
+                values[number] = self._boxed(spec, cell)
+            elif spec.grown:
+                values[number] = self._grown(spec, cell, values, blocks)
+                blocks = blocks[1:]
         if len(values) == 1:
             self.emit(f"ret ptr {values[0]}")
             return
@@ -359,11 +369,21 @@ class _Writer:
     def _result_cells(self, cells: list[str]) -> list[str]:
         return cells[len(self.signature.inputs) + len(self.signature.sizes) :]
 
-    def _grown(self, spec: ArraySpec, cell: str) -> str:
-        """A new array with a copy of a grown result, which is given back."""
+    def _blocks(self, cells: list[str]) -> list[str]:
+        """The cells of grown results."""
+        results = zip(self.signature.outputs, self._result_cells(cells), strict=True)
+        return [cell for spec, cell in results if isinstance(spec, ArraySpec) and spec.grown]
+
+    def _free(self, cell: str) -> None:
+        self.emit(f"call void @ts_free(ptr {self.new(f'load ptr, ptr {cell}')})")
+
+    def _grown(self, spec: ArraySpec, cell: str, made_before: list[str], blocks: list[str]) -> str:
+        """A new array with a copy of a grown result, which is given back; `blocks` are the cells
+        of this result and of those behind it."""
         data = self.new(f"load ptr, ptr {cell}")
         sizes = self.new(f"getelementptr i64, ptr {cell}, i64 1")
         made = self._empty(spec, sizes)
+        self._no_memory(made, made_before, blocks)
         count = str(spec.dtype.itemsize)
         for axis in range(len(spec.shape)):
             count = self.new(f"mul i64 {count}, {self.at(sizes, 8 * axis, 'i64')}")
@@ -372,9 +392,7 @@ class _Writer:
         self.emit(f"call void @ts_free(ptr {data})")
         return made
 
-    def _boxed(self, spec: ArraySpec | ScalarSpec, cell: str) -> str:
-        if isinstance(spec, ArraySpec):
-            return self._grown(spec, cell)
+    def _boxed(self, spec: ScalarSpec, cell: str) -> str:
         if spec.dtype is bool_:
             value = self.new(f"load i8, ptr {cell}")
             return self.new(f"call ptr @PyBool_FromLong(i64 {self.new(f'zext i8 {value} to i64')})")

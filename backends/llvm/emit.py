@@ -42,7 +42,6 @@ from .emit_call import INTEGER_POWER
 from .emit_clock import declare_times
 from .emit_context import Context, EmitOptions, Row
 from .emit_entry import emit_entry
-from .emit_expr import evaluate_scalar
 from .emit_lists import emit_bind, emit_give, emit_invoke, list_library
 from .emit_loops import emit_for, emit_serial, emit_unrolled, emit_vector, emit_while
 from .emit_parallel import emit_parallel, finish
@@ -202,7 +201,7 @@ def _known_bytes(buffer: Buffer) -> int:
 def _open_arena(context: Context, function: FuncOp) -> None:
     size = arena_size(op for op in walk_ops(function) if isinstance(op, AllocOp))
     if size is not None:
-        context.arena = allocate(context, evaluate_scalar(context, size, "the arena's size"))
+        context.arena = allocate(context, size)
 
 
 def library(text: ModuleText, target: Target) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from xdsl.ir import Operation
 
+from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, add, binary, const, mul
+from tensorscript.dialects.te.expr import Expr, add, binary, cast, const, mul, select
 from tensorscript.dialects.te.ops import AllocOp
 
 from .emit_context import Context
@@ -20,6 +21,8 @@ STACK_LIMIT = 1 << 16
 """Bytes up to which a `stack` buffer of constant size lives in the frame."""
 SMALL = 1 << 10
 """Bytes up to which a block whose size is found at run time lives in the frame."""
+_TOO_MANY = 1 << 62
+"""Bytes that no allocator gives; the runtime may still add to them."""
 MOST_SMALL = 16
 """Blocks of a function that have a place in the frame for that."""
 
@@ -40,7 +43,7 @@ def emit_alloc(context: Context, op: Operation) -> None:
         again = f"getelementptr inbounds i8, ptr {context.arena}, i64 {offset}"
         pointer = context.code.let(again, "buffer")
     elif scope in ("stack", "arena"):
-        pointer = allocate(context, evaluate_scalar(context, size, "a size"))
+        pointer = allocate(context, size)
     else:
         raise context.refuse(f"cannot allocate {op.head()}")
     if context.vector is not None:
@@ -68,10 +71,26 @@ def frame_buffer(context: Context, buffer: Buffer) -> str:
     return context.code.alloca(f"{kind}, align {ALIGN}", buffer.name)
 
 
-def allocate(context: Context, size: str) -> str:
-    """A block of `size` bytes, small ones in the frame and others from the runtime, which are freed
-    when their te block or the function ends."""
+def _counted(size: Expr) -> Expr:
+    """`size` bytes, or more than there can be where 64 bits do not count them: a product of sizes
+    that wraps around would ask for a small block."""
+    if size.is_const:
+        return size
+    return select(binary("lt", _estimate(size), float(_TOO_MANY)), size, _TOO_MANY)
+
+
+def _estimate(size: Expr) -> Expr:
+    """`size` in float64, where nothing wraps around."""
+    if size.op in ("add", "sub", "mul", "min", "max"):
+        return binary(size.op, *map(_estimate, size.args))
+    return cast(size, float64)
+
+
+def allocate(context: Context, bytes_: Expr) -> str:
+    """A block of so many bytes, small ones in the frame and others from the runtime, which are
+    freed when their te block or the function ends."""
     code = context.code
+    size = evaluate_scalar(context, _counted(bytes_), "a size")
     slot = code.alloca("ptr", "heap")
     code.at_entry(f"store ptr null, ptr {slot}")
     in_frame = len(context.heap) < MOST_SMALL

@@ -1,4 +1,5 @@
-"""Where large results lie: at whole cache lines, in memory that earlier results have left."""
+"""Where results and temporaries lie: at whole cache lines, in memory that earlier results have
+left, and nowhere where there is no room for them."""
 
 from __future__ import annotations
 
@@ -84,3 +85,30 @@ def test_no_memory_is_an_error_not_a_crash() -> None:
     with pytest.raises(OperatorError, match="can't allocate memory"):
         f(one, 1 << 27)
     assert f(one, 3).shape == (3, 3)
+
+
+def sorted_product(x: ts.Tensor, y: ts.Tensor):
+    return (x @ y).sort(1)[0].cumsum(0).sum()
+
+
+def test_temporaries_whose_bytes_64_bits_do_not_count_are_refused() -> None:
+    """The product of two sizes wraps around to a small block, which would be written past."""
+    specs = [ts.TensorSpec(("N", "K"), ts.float32), ts.TensorSpec(("K", "M"), ts.float32)]
+    run = ts.compile(sorted_product, specs, fallback="error", cache=False)
+    assert run(np.ones((2, 3), np.float32), np.ones((3, 2), np.float32)) == 18
+    none = np.empty((1 << 31, 0), np.float32)
+    with pytest.raises(OperatorError, match="array is too big"):
+        run(none, none.T.copy())
+
+
+def picked(x: ts.Tensor, keep: ts.Tensor):
+    return keep.nonzero(), x[keep].long(), keep.nonzero() + 1
+
+
+def test_results_that_numpy_has_no_room_for_are_refused() -> None:
+    """NumPy counts the bytes of empty arrays, too, and makes no array; the others are given up."""
+    run = ts.compile(picked, fallback="error", cache=False)
+    keep = np.array([True, False])
+    assert run(np.ones((2, 3, 0), np.int8), keep)[1].shape == (1, 3, 0)
+    with pytest.raises(ValueError, match="array is too big"):
+        run(np.empty((2, 1 << 61, 0), np.int8), keep)
