@@ -46,7 +46,7 @@ from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
-from .twins import Form, counterparts, form_of, is_result, plain_name
+from .twins import MADE_OF, Form, counterparts, form_of, is_result, maker_of, plain_name
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]
@@ -281,6 +281,8 @@ def _find(full_name: str) -> Kernel | None:
         return None
     form, name = found
     pure = next(filter(None, (_find(s.full_name) for s in counterparts(wanted, name))), None)
+    if pure is None and (maker := maker_of(wanted)) is not None:
+        return None if (makes := _find(maker.full_name)) is None else _made_into(maker, makes)
     if pure is None or form is Form.SPELLING:
         return pure
     if form is Form.OUT:
@@ -358,6 +360,21 @@ def _copied(view: Kernel) -> Kernel:
         return [fresh(x) for x in found]
 
     return lambda *bound: fresh(view(*bound))
+
+
+def _made_into(maker: Schema, makes: Kernel) -> Kernel:
+    """`out=` of what makes a tensor, which is made of the dtype of `out`."""
+
+    def run(*bound: Any) -> Any:
+        *given, out = bound
+        rest = iter(given)
+        values = [
+            (out.dtype if a.name == "dtype" else None) if a.name in MADE_OF else next(rest)
+            for a in maker.arguments
+        ]
+        return store(out, makes(*values))
+
+    return run
 
 
 def _with_out(wanted: Schema, pure: Kernel) -> Kernel:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
@@ -97,7 +98,7 @@ class UntypedStorage(_Storage):
     def of(cls, memory: Array) -> UntypedStorage:
         """The storage of an array that owns its memory."""
         made = cls.__new__(cls)
-        flat = memory.reshape(-1, order="A") if memory.flags.forc else memory.reshape(-1)
+        flat = as_strided(memory, (memory.size,), (memory.itemsize,))  # dense, in any order of axes
         made._memory = flat.view(np.uint8)
         return made
 

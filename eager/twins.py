@@ -10,6 +10,10 @@ from tensorscript.base.schema import Schema, has_operator, overloads
 _SPECIAL_TWINS = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"}
 
 
+MADE_OF = frozenset(("dtype", "layout", "device", "pin_memory"))
+"""What operators that make tensors ask for, and their forms with `out=` take from that."""
+
+
 class Form(Enum):
     """How an overload differs from the one that computes the same."""
 
@@ -38,8 +42,20 @@ def counterparts(wanted: Schema, name: str) -> Iterator[Schema]:
         return
     signature = _signature(wanted)
     for s in overloads(name):
-        if s is not wanted and not s.is_mutable and _signature(s) == signature:
+        if s is not wanted and not s.is_out and _signature(s) == signature:
             yield s
+
+
+def maker_of(wanted: Schema) -> Schema | None:
+    """The overload that makes a tensor of a dtype, of which `wanted` is the form with `out=`."""
+    if not wanted.is_out:
+        return None
+    signature = _signature(wanted)
+    for s in overloads(wanted.name):
+        asked = [a for a in _signature(s) if a[0] in MADE_OF]
+        if asked and [a for a in _signature(s) if a not in asked] == signature:
+            return s
+    return None
 
 
 def plain_name(base: str) -> str | None:

@@ -55,6 +55,17 @@ def _float_power_in_place(base: Any, exponent: Any) -> None:
     _double("base given to float_power_", base, exponent, base)
 
 
+def _abs_in_place(self: Any) -> None:
+    require(not self.dtype.is_complex, "In-place abs is not supported for complex tensors.")
+
+
+def _polygamma_in_place(self: Any, n: int) -> None:
+    require(
+        self.dtype.is_floating_point,
+        f"result type Float can't be cast to the desired output type {self.dtype.word}",
+    )
+
+
 def _random(self: Any, low: int, high: int | None, generator: Any = None) -> None:
     """The integers that are drawn are numbers of the dtype."""
     if high is not None:
@@ -74,6 +85,8 @@ WRITTEN: dict[str, Demand] = {
         for overload in ("Tensor_Tensor", "Tensor_Scalar", "Scalar")
     },
     **each(_float_power_in_place, "float_power_.Tensor", "float_power_.Scalar"),
+    **each(_abs_in_place, "abs_", "absolute_"),
+    "aten::polygamma_": _polygamma_in_place,
     "aten::random_.from": _random,
     "aten::random_.to": lambda self, to, generator=None: _random(self, 0, to),
 }

@@ -302,6 +302,11 @@ def relu(self: Any) -> Any:
     return wrap(np.maximum(x, x.dtype.type(0)), self.dtype)
 
 
+def conj_physical(self: Any) -> Any:
+    """The conjugates, stored; a real tensor itself."""
+    return wrap(np.conj(compute(self)), self.dtype) if self.dtype.is_complex else self
+
+
 def _rows(*names: str, kernel: Kernel) -> dict[str, Kernel]:
     return {f"aten::{n}": kernel for n in names}
 
@@ -369,7 +374,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "heaviside": heaviside,
     "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
     "complex": make_complex, "polar": polar, "frexp.Tensor": frexp, "angle": angle,
-    "conj_physical": unary(np.conj), "_conj_physical": unary(np.conj),
+    "conj_physical": conj_physical, "_conj_physical": unary(np.conj),
     "float_power.Tensor_Tensor": float_power, "float_power.Tensor_Scalar": float_power,
     "float_power.Scalar": float_power,
 }  # fmt: skip

@@ -258,5 +258,6 @@ KERNELS: dict[str, Kernel] = {
     "aten::searchsorted.Tensor": searchsorted,
     "aten::searchsorted.Scalar": searchsorted,
     "aten::bucketize.Tensor": bucketize,
+    "aten::bucketize.Scalar": bucketize,
     "aten::bincount": bincount,
 }

@@ -15,6 +15,7 @@ from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, va
 from .elementwise import sub
 from .reduction import vector_norm
 from .shapes import check_broadcast, normal_dim
+from .strided import resize_
 from .view import diagonal
 
 Kernel = Callable[..., Any]
@@ -136,6 +137,15 @@ def _blend(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     total = wrap(compute(bmm(batch1, batch2)).sum(0), batch1.dtype)
     return _blend(self, total, beta, alpha)
+
+
+def addbmm_(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """The sum in place of `self`, which takes its shape."""
+    made = array(addbmm(self, batch1, batch2, beta, alpha))
+    if made.shape != array(self).shape:
+        resize_(self, made.shape)
+    array(self)[...] = made
+    return self
 
 
 def mv(self: Any, vec: Any) -> Any:
@@ -376,6 +386,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::addmm": _blended(mm),
     "aten::addmv": _blended(mv),
     "aten::addbmm": addbmm,
+    "aten::addbmm_": addbmm_,
     "aten::baddbmm": _blended(bmm),
     "aten::addr": addr,
     "aten::outer": outer,

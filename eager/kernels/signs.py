@@ -47,7 +47,9 @@ def neg_view(self: Any) -> Any:
 
 
 def real(self: Any) -> Any:
-    """The real part as a view."""
+    """The real part as a view; a real tensor itself."""
+    if not self.dtype.is_complex:
+        return self
     return _read(array(self).real, real_dtype(self.dtype), False, _sign(self).negated)
 
 

@@ -102,3 +102,21 @@ def test_as_pytorch() -> None:
         ]  # fmt: skip
 
     assert seen(ts) == seen(torch)
+
+
+def test_a_storage_is_the_memory_in_whatever_order_it_was_made() -> None:
+    joined = ts.cat([ts.zeros(2, 3, 2, 2).contiguous(memory_format=ts.channels_last)], 1)
+    assert not joined.is_contiguous()
+    storage = joined.untyped_storage()
+    assert storage.data_ptr() == joined.data_ptr() and storage.nbytes() == 96
+    storage.fill_(0)
+    joined[1, 2, 1, 1] = 1.0
+    assert storage.tolist()[-4:] == [0, 0, 128, 63]
+
+
+def test_normal_numbers_go_where_they_are_asked_to() -> None:
+    drawn = ts.empty(0, dtype=ts.float64)
+    ts.manual_seed(0)
+    assert ts.normal(1.0, 2.0, (3,), out=drawn) is drawn
+    ts.manual_seed(0)
+    assert drawn.tolist() == ts.normal(1.0, 2.0, (3,), dtype=ts.float64).tolist()

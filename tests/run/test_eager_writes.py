@@ -121,6 +121,15 @@ WRITES: tuple[Act, ...] = (
     lambda t: t.zeros(4).split(0),
     lambda t: t.cartesian_prod(t.zeros(1, 1), t.zeros(1)),
     lambda t: t.ones(3)[None][0].detach_(),
+    lambda t: t.zeros(1).addbmm_(t.ones(2, 3, 4), t.ones(2, 4, 5)),
+    lambda t: t.zeros(1, 5).addbmm_(t.ones(2, 3, 4), t.ones(2, 4, 5)),
+    lambda t: t.arange(3).polygamma_(1),
+    lambda t: t.ones(2, dtype=t.complex64).abs_(),
+    lambda t: (x := t.arange(4.0), t.conj_physical(x).add_(1), t.real(x).add_(1))[0],
+    lambda t: t.bucketize(2.5, t.arange(5), right=True),
+    lambda t: t.ops.aten.zeros.out([2, 3], out=t.ones(0, dtype=t.int32)),
+    lambda t: t.ops.aten.full_like.out(t.ones(2), 3, out=t.ones(2, dtype=t.int32)),
+    lambda t: t.ops.aten.linspace.out(0, 1, 3, out=t.ones(3)),
 )
 
 
