@@ -27,6 +27,10 @@ BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
 """Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
+FEW_ROWS = 2
+DEPTH_OF_FEW = 64
+"""The same for products of so few rows, which wait for the other factor: there shorter chains of
+additions, whose rounding errors are smaller, cost no time."""
 MOST_PANELS = 20
 """Row panels of a block, so that they stay in the L2 cache."""
 TASKS = 8
@@ -97,7 +101,9 @@ def fitted(tile: Tile, columns: Expr) -> Tile:
 def block_for(dtype: DType, vector_bytes: int, rows: Expr, columns: Expr) -> Blocking:
     """The blocking of a dtype on a machine, for a product of so many rows and columns."""
     tile = fitted(tile_for(dtype, vector_bytes, rows), columns)
-    return Blocking(tile.rows, tile.columns, tile.lanes, DEPTH_BLOCK, MOST_PANELS)
+    few = (known(rows) or FEW_ROWS + 1) <= FEW_ROWS
+    depth = DEPTH_OF_FEW if few else DEPTH_BLOCK
+    return Blocking(tile.rows, tile.columns, tile.lanes, depth, MOST_PANELS)
 
 
 def divides(size: Expr, by: int) -> bool:

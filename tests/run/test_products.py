@@ -331,3 +331,14 @@ def test_a_tile_has_one_vector_a_row_where_two_would_waste_many_lanes() -> None:
     few = Tile(4, 32, 16)  # rows: one vector each would leave the units waiting
     assert fitted(few, const(16)) == few
     assert fitted(wide, var("N")) == wide
+
+
+def test_a_row_is_multiplied_in_short_chains() -> None:
+    """Chains of 256 additions err by 3e-7 of the largest result, those of 64 by 1.7e-7."""
+    ts.manual_seed(0)
+    random = np.random.default_rng(0)
+    layer = ts.nn.Linear(1024, 512, bias=False).eval()
+    x = random.standard_normal((1, 1024)).astype("f4")
+    wanted = x.astype("f8") @ np.asarray(layer.weight.detach().numpy(), "f8").T
+    found = ts.compile(layer, (x,), fallback="error")(x)
+    assert np.abs(found - wanted).max() < 2.4e-7 * np.abs(wanted).max()
