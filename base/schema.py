@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from .errors import InternalError
@@ -107,7 +107,7 @@ class Argument:
     def has_default(self) -> bool:
         return self.default_text is not None
 
-    @property
+    @cached_property
     def alias(self) -> Alias | None:
         """The annotation of this argument, wherever in its type it stands."""
         found: SchemaType | None = self.type
@@ -137,20 +137,23 @@ class Schema:
     is_vararg: bool = False
     is_varret: bool = False
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.full_name)  # that of all fields takes long, and tables look schemas up
+
+    @cached_property
     def full_name(self) -> str:
         return f"{self.name}.{self.overload}" if self.overload else self.name
 
-    @property
+    @cached_property
     def base_name(self) -> str:
         """The name without its namespace."""
         return self.name.partition("::")[2]
 
-    @property
+    @cached_property
     def is_mutable(self) -> bool:
         return any(a.is_write for a in self.arguments)
 
-    @property
+    @cached_property
     def is_out(self) -> bool:
         """An `out=` overload: written arguments that are keyword-only."""
         return any(a.is_write and a.kwarg_only for a in self.arguments)

@@ -7,6 +7,7 @@ and then with them; eager calls do the same on values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -121,26 +122,64 @@ _CONVERTERS: dict[str, Callable[[Any, bool], Any]] = {
 }
 
 
-def _convert(kind: SchemaType, v: Any, convert: bool) -> Any:
+def _converter(kind: SchemaType) -> Callable[[Any, bool], Any]:
+    """The function that takes a value for an argument of that type, or answers `_MISS`."""
     if kind.kind == "optional":
-        return None if v is None else _convert(kind.args[0], v, convert)
+        inside = _converter(kind.args[0])
+        return lambda v, convert: None if v is None else inside(v, convert)
     if kind.kind == "list":
-        return _list(kind, v, convert)
+        return _list_converter(kind)
     if kind.kind == "Tuple":
-        return v if isinstance(v, tuple) else _MISS
-    found = _CONVERTERS.get(kind.kind)
-    return _MISS if found is None else found(v, convert)
+        return _of(tuple)
+    return _CONVERTERS.get(kind.kind, lambda v, convert: _MISS)
 
 
-def _list(kind: SchemaType, v: Any, convert: bool) -> Any:
-    element = kind.args[0]
-    if not isinstance(v, (list, tuple)):
-        one = _convert(element, v, convert) if kind.size is not None else _MISS
-        return _MISS if one is _MISS else [one] * (kind.size or 0)
-    if element.kind in ("var", "Any"):
-        return v
-    out = [_convert(element, x, True if element.kind == "int" else convert) for x in v]
-    return _MISS if any(x is _MISS for x in out) else out
+def _list_converter(kind: SchemaType) -> Callable[[Any, bool], Any]:
+    element, size = kind.args[0], kind.size
+    inside = _converter(element)
+    is_any, is_int = element.kind in ("var", "Any"), element.kind == "int"
+
+    def convert_list(v: Any, convert: bool) -> Any:
+        if not isinstance(v, (list, tuple)):
+            one = _MISS if size is None else inside(v, convert)
+            return _MISS if one is _MISS else [one] * (size or 0)
+        if is_any:
+            return v
+        out = [inside(x, is_int or convert) for x in v]
+        return _MISS if any(x is _MISS for x in out) else out
+
+    return convert_list
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """How one argument of an overload is bound.
+
+    Attributes:
+        takes_rest: it is the last positional argument and a list of integers, so that trailing
+            integers may be its elements: `x.view(2, 3)`.
+    """
+
+    argument: Argument
+    name: str
+    kwarg_only: bool
+    has_default: bool
+    takes_rest: bool
+    convert: Callable[[Any, bool], Any]
+
+
+@cache
+def _slots(schema: Schema) -> tuple[_Slot, ...]:
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+
+    def takes_rest(a: Argument) -> bool:
+        is_list = a.type.kind == "list" and a.type.args[0].kind == "int" and a.type.size is None
+        return is_list and positional[-1:] == [a]
+
+    return tuple(
+        _Slot(a, a.name, a.kwarg_only, a.has_default, takes_rest(a), _converter(a.type))
+        for a in schema.arguments
+    )
 
 
 def _reason(argument: Argument, v: Any) -> str:
@@ -158,32 +197,27 @@ def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert
         (str) that says why they do not fit.
     """
     bound: list[Any] = []
-    left = dict(kwargs)
-    if schema.is_out and isinstance(several := left.get("out"), (tuple, list)):
-        written = [a.name for a in schema.arguments if a.is_write and a.kwarg_only]
-        if len(written) == len(several) > 1:
-            del left["out"]
-            left.update(zip(written, several, strict=True))
+    left = _named_results(schema, kwargs) if kwargs else {}
     used = 0
-    for argument in schema.arguments:
-        name = argument.name
-        if used < len(args) and not argument.kwarg_only:
+    for slot in _slots(schema):
+        name = slot.name
+        if used < len(args) and not slot.kwarg_only:
             v = args[used]
             used += 1
-            if _takes_the_rest(schema, argument, args[used - 1 :]):
+            if slot.takes_rest and _are_integers(args[used - 1 :]):
                 v, used = list(args[used - 1 :]), len(args)
         elif name in left:
             v = left.pop(name)
-        elif (other := _spelled_otherwise(name, left)) is not None:
+        elif left and (other := _spelled_otherwise(name, left)) is not None:
             v = left.pop(other)
-        elif argument.has_default:
-            bound.append(default_value(argument))
+        elif slot.has_default:
+            bound.append(default_value(slot.argument))
             continue
         else:
             return f"Argument {name} not provided."
-        converted = _convert(argument.type, v, convert)
+        converted = slot.convert(v, convert)
         if converted is _MISS:
-            return _reason(argument, v)
+            return _reason(slot.argument, v)
         bound.append(converted)
     if used < len(args) and not schema.is_vararg:
         return f"Expected at most {used} arguments but found {len(args)} positional arguments."
@@ -192,17 +226,23 @@ def match(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any], convert
     return (*bound, *args[used:])
 
 
+def _named_results(schema: Schema, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments, `out=(a, b)` by the names of the several results."""
+    left = dict(kwargs)
+    if schema.is_out and isinstance(several := left.get("out"), (tuple, list)):
+        written = [a.name for a in schema.arguments if a.is_write and a.kwarg_only]
+        if len(written) == len(several) > 1:
+            del left["out"]
+            left.update(zip(written, several, strict=True))
+    return left
+
+
 def _spelled_otherwise(name: str, given: dict[str, Any]) -> str | None:
     return next((k for k in given if _ALIASES.get(k) == name), None)
 
 
-def _takes_the_rest(schema: Schema, argument: Argument, rest: tuple[Any, ...]) -> bool:
-    """`x.view(2, 3)`: trailing ints are one int[] where it is the last positional argument."""
-    kind = argument.type
-    if kind.kind != "list" or kind.args[0].kind != "int" or kind.size is not None:
-        return False
-    positional = [a for a in schema.arguments if not a.kwarg_only]
-    return positional[-1] is argument and all(_int(v, True) is not _MISS for v in rest)
+def _are_integers(values: tuple[Any, ...]) -> bool:
+    return all(_int(v, True) is not _MISS for v in values)
 
 
 def default_value(argument: Argument) -> Any:
@@ -225,19 +265,17 @@ _PYTHON_ORDER = dict.fromkeys(
 not `unbiased`."""
 
 
-def _python_order(name: str) -> Callable[[Schema], int]:
-    first = _PYTHON_ORDER.get(name, ())
-    return lambda s: first.index(s.overload) if s.overload in first else len(first)
-
-
 @cache
-def _on_tensors(name: str) -> tuple[Schema, ...]:
-    """The overloads that take or give a tensor: `torch.eq(2, 3)` is a script's affair only."""
-    every = tuple(overloads(name))
-    kept = tuple(
-        s for s in every if any("Tensor" in str(a.type) for a in (*s.arguments, *s.returns))
+def _candidates(name: str, public: bool) -> list[Schema]:
+    """The overloads in the order in which they are tried. `public` are those that take or give a
+    tensor, if there are any: `torch.eq(2, 3)` is a script's affair only."""
+    every = overloads(name)
+    kept = [s for s in every if any("Tensor" in str(a.type) for a in (*s.arguments, *s.returns))]
+    first = _PYTHON_ORDER.get(name, ())
+    return sorted(
+        kept if public and kept else every,
+        key=lambda s: first.index(s.overload) if s.overload in first else len(first),
     )
-    return kept or every
 
 
 _FORMER: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -266,9 +304,8 @@ def resolve(
     Raises:
         ArgumentError: none does; the text names every overload and its reason.
     """
-    every = _on_tensors(name) if public else overloads(name)
-    candidates = sorted(every, key=_python_order(name))
-    if kwargs.get("out", _MISS) is None:
+    candidates = _candidates(name, public)
+    if kwargs and kwargs.get("out", _MISS) is None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     for convert in (False, True):
         for candidate in candidates:
@@ -302,7 +339,8 @@ def _refusal(
     """PyTorch's words, if Python sees one signature only, or one of that many arguments."""
     if (only := call_texts.only_signature(candidates, len(args) + len(kwargs))) is None:
         return None
-    if len(args) > 1 + int(method) and _takes_the_rest(only, only.arguments[-1], args[-1:]):
+    takes_rest = bool(only.arguments) and _slots(only)[-1].takes_rest
+    if len(args) > 1 + int(method) and takes_rest and _are_integers(args[-1:]):
         return None
     names = {a.name for a in only.arguments}
     named = {k if k in names else _ALIASES.get(k, k): v for k, v in kwargs.items() if k != "out"}
@@ -310,7 +348,7 @@ def _refusal(
 
 
 def _takes(argument: Argument, v: Any) -> bool:
-    return _convert(argument.type, v, True) is not _MISS
+    return _converter(argument.type)(v, True) is not _MISS
 
 
 def _shown_type(v: Any) -> str:

@@ -52,6 +52,10 @@ class Sign(Reading):
     conjugated: bool = False
     negated: bool = False
 
+    def __post_init__(self) -> None:
+        if self.conjugated or self.negated:
+            super().__post_init__()
+
 
 @dataclass(frozen=True, eq=False)
 class Quantizer(Reading):
