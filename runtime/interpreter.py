@@ -27,7 +27,7 @@ from tensorscript.dialects.ts.constants import (
     TensorLiteral,
 )
 from tensorscript.dialects.ts.locations import span_of
-from tensorscript.dialects.ts.types import TupleType
+from tensorscript.dialects.ts.types import ListType, TupleType
 from tensorscript.eager.device import device
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.random import Generator
@@ -209,7 +209,8 @@ class Interpreter:
                     value.held = Generator().manual_seed(value.initial_seed())
                 return value.held
             case ListLiteral():
-                return [self.constant(v) for v in value.elements]
+                element = type_.element if isinstance(type_, ListType) else None
+                return [self.constant(v, element) for v in value.elements]
             case DictLiteral():
                 return {self.constant(k): self.constant(v) for k, v in value.items}
             case tuple() if isinstance(type_, TupleType):

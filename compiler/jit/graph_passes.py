@@ -7,23 +7,22 @@ no name here either.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
-from tensorscript.compiler.folding import evaluated
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import TENSOR, TensorType
 from tensorscript.dialects.ts.value_names import ValueNames
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.executor_flags import OPTIMIZES
-from tensorscript.lowering.ts.fold_constants import FoldConstants
 from tensorscript.lowering.ts.inline_forks import inline_forks
-from tensorscript.lowering.ts.peephole import simplify_patterns
 from tensorscript.lowering.ts.pool_constants import pool_constants
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 
 from .graph import Graph
 from .graph_cse import merge_common
-from .inlined import evaluated_immutable, inline, known_values, remove_dead
+from .graph_dce import remove_dead, remove_unread
+from .graph_folding import fold, fold_immutable
+from .graph_peephole import simplify
+from .inlined import inline
 from .module_core import ModuleCore
 
 
@@ -46,29 +45,23 @@ def inline_fork_wait(graph: Graph) -> None:
 
 
 def dce(graph: Graph) -> None:
-    """Remove what has no effect."""
+    """Remove what has no effect; every write is one."""
+    _run(graph, remove_unread)
+
+
+def dce_graph(graph: Graph) -> None:
+    """Remove what has no effect, writes into what nobody reads among it."""
     _run(graph, remove_dead)
 
 
 def constant_propagation(graph: Graph) -> bool:
     """Compute what is constant, and take the branches that this decides."""
-    return _folded(graph, FoldConstants(partial(evaluated, interpreter=graph.interpreter)))
+    return _run(graph, lambda function: fold(function, graph.interpreter))
 
 
 def constant_propagation_immutable_types(graph: Graph) -> bool:
     """Compute what is constant and cannot be written: numbers, strings, tuples of them."""
-    return _folded(
-        graph, FoldConstants(partial(evaluated_immutable, interpreter=graph.interpreter))
-    )
-
-
-def _folded(graph: Graph, fold: FoldConstants) -> bool:
-    def rewrite(function: FuncOp) -> bool:
-        changed = fold(function)
-        remove_dead(function)
-        return changed
-
-    return _run(graph, rewrite)
+    return _run(graph, lambda function: fold_immutable(function, graph.interpreter))
 
 
 def constant_pooling(graph: Graph) -> None:
@@ -88,14 +81,7 @@ def peephole(graph: Graph, disable_shape_peepholes: bool = False) -> bool:
         disable_shape_peepholes: accepted; none of the patterns looks at shapes.
     """
 
-    def rewrite(function: FuncOp) -> bool:
-        changed = False
-        while any([known_values(function), simplify_patterns(function, tuples=False)]):
-            remove_dead(function)
-            changed = True
-        return changed
-
-    return _run(graph, rewrite)
+    return _run(graph, simplify)
 
 
 def erase_shape_information(graph: Graph) -> None:

@@ -22,7 +22,7 @@ from .ops import (
     TupleSliceOp,
 )
 from .type_text import annotation_text, ir_text
-from .types import OPEN_TYPES, DictType, ListType, TSType
+from .types import OPEN_TYPES, TENSOR, DictType, ListType, TSType
 from .typing import types_inside, without_none
 from .value_text import value_text
 
@@ -90,6 +90,8 @@ def field_text(field: Attribute, type: Attribute | None = None) -> str:
             return "[<Tensors>]"
         return f"[{', '.join(map(field_text, field.data))}]"
     assert isinstance(field, ValueAttr)
+    if type == ListType(TENSOR):
+        return "[<Tensors>]"
     text = value_text(field.data)
     if type is None or not _needs_type(field.data, without_none(type)):
         return text

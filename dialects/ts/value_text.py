@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -54,6 +55,11 @@ def _tensor_text(value: TensorLiteral) -> str:
     return f"{shown} [ {kind}{{{','.join(map(str, value.array.shape))}}} ]"
 
 
+def _inside(values: Iterable[object]) -> str:
+    """Elements of a container, where bools are words."""
+    return ", ".join(str(v) if isinstance(v, bool) else value_text(v) for v in values)
+
+
 def value_text(value: object) -> str:
     """A constant as graphs print it."""
     match value:
@@ -68,10 +74,10 @@ def value_text(value: object) -> str:
         case Device():
             return string_text(value.text)
         case tuple():
-            inside = ", ".join(str(v) if isinstance(v, bool) else value_text(v) for v in value)
+            inside = _inside(value)
             return f"({inside},)" if len(value) == 1 else f"({inside})"
         case ListLiteral():
-            return f"[{', '.join(map(value_text, value.elements))}]"
+            return f"[{_inside(value.elements)}]"
         case DictLiteral():
             pairs = (f"{value_text(k)}: {value_text(v)}" for k, v in value.items)
             return "{" + ", ".join(pairs) + "}"

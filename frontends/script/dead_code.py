@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from tensorscript.dialects.ts.types import FLOAT, INT
 
@@ -30,12 +31,28 @@ def has_side_effects(node: Node) -> bool:
     return node.kind in _SIDE_EFFECTS
 
 
-class _Marks:
-    """The nodes that stay, and the values that these read."""
+class Effects(Protocol):
+    """What nodes write, as far as it is known: `Memory`, or less."""
 
-    def __init__(self, body: Block) -> None:
+    def writes(self, node: Node) -> frozenset[int]: ...
+    def places(self, value: Value) -> frozenset[int]: ...
+    def is_wildcard(self, places: frozenset[int]) -> bool: ...
+
+
+class Marks:
+    """The nodes that stay, and the values that these read.
+
+    Args:
+        memory: what nodes write.
+        constants_stand_in_blocks: constants are nodes like others, as in finished graphs.
+    """
+
+    def __init__(
+        self, body: Block, memory: Effects, constants_stand_in_blocks: bool = False
+    ) -> None:
+        self._constants_stand_in_blocks = constants_stand_in_blocks
         self.marked: set[Node | Block] = set()
-        self.memory = Memory(body)
+        self.memory = memory
         self._body = body
         self._live: set[Value] = set()
         self._live_places: set[int] = set()
@@ -130,6 +147,8 @@ class _Marks:
         """TorchScript's constants still stand in blocks, which stay if a constant is read: that of
         a counted loop's condition stands before the loop, those that the turn hands on in it.
         Numbers alone stand at the start of the function."""
+        if self._constants_stand_in_blocks:
+            return
         if any(draft.is_constant(end) and end.type not in (INT, FLOAT) for end in ends):
             self._mark(loop)
         around = self._around(loop)
@@ -139,7 +158,7 @@ class _Marks:
 
 def drop_dead(block: Block) -> None:
     """Remove nodes, and results of ifs and loops, that nobody reads."""
-    marks = _Marks(block)
+    marks = Marks(block, Memory(block))
     _sweep(block, marks.marked, marks.uses)
 
 

@@ -17,6 +17,11 @@ class TracerWarning(Warning):
     that depends on values, or to keep the computation in tensors.
     """
 
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Show no such warning about the code of this package itself."""
+        warnings.filterwarnings("ignore", category=TracerWarning, module=r"tensorscript\.(?!jit)")
+
 
 class TracingError(GuardError):
     """A program or an input that cannot be traced."""

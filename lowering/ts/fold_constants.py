@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.errors import TensorScriptError
 from tensorscript.dialects.ts import ops as ts
@@ -55,9 +55,9 @@ class FoldConstants:
     def _op(self, op: Operation) -> bool:
         match op:
             case ts.IfOp():
-                return _fold_if(op)
+                return fold_if(op)
             case ts.LoopOp():
-                return _fold_loop(op)
+                return fold_loop(op)
             case ts.ConstantOp() | ts.ReturnOp() | ts.YieldOp():
                 return False
         if not _may_fold(op):
@@ -67,10 +67,10 @@ class FoldConstants:
         except TensorScriptError:
             # It fails when the program runs, and only if it is reached.
             return False
-        if values is None or not _is_small(op, values):
+        if values is None or not is_small(op, values):
             return False
         for result, value in zip(op.results, values, strict=True):
-            _replace(op, result, value)
+            replace_by_constant(op, result, value)
         op.detach()
         op.erase()
         return True
@@ -129,13 +129,17 @@ def _elements(value: object) -> int:
     return 0
 
 
-def _is_small(op: Operation, values: Sequence[object]) -> bool:
+def is_small(op: Operation, values: Sequence[object]) -> bool:
+    """Whether constants are not much larger than what an op on constants computes them from."""
     given = sum(_elements(constant_of(operand)) for operand in op.operands)
     return sum(map(_elements, values)) <= given + LARGEST_GROWTH
 
 
-def _replace(op: Operation, result: SSAValue, value: object) -> None:
-    made = ts.ConstantOp(value, result.type)
+def replace_by_constant(
+    op: Operation, result: SSAValue, value: object, type: Attribute | None = None
+) -> None:
+    """Let what reads a result of an op read a constant; by default of the type of the result."""
+    made = ts.ConstantOp(value, result.type if type is None else type)
     made.location = op.location
     made.result.name_hint = result.name_hint
     block = op.parent_block()
@@ -144,7 +148,8 @@ def _replace(op: Operation, result: SSAValue, value: object) -> None:
     result.replace_all_uses_with(made.result)
 
 
-def _fold_if(op: ts.IfOp) -> bool:
+def fold_if(op: ts.IfOp) -> bool:
+    """Take the branch that a constant decides, or read what both branches give."""
     if is_constant(op.condition, True):
         _splice(op, op.true_region.block)
         return True
@@ -161,7 +166,7 @@ def _fold_if(op: ts.IfOp) -> bool:
             output.replace_all_uses_with(one)
             changed = True
         elif _same_constant(one, other):
-            _replace(op, output, constant_of(one))
+            replace_by_constant(op, output, constant_of(one))
             changed = True
     return changed
 
@@ -188,7 +193,7 @@ def _splice(op: ts.IfOp, chosen: Block) -> None:
     op.erase()
 
 
-def _fold_loop(op: ts.LoopOp) -> bool:
+def fold_loop(op: ts.LoopOp) -> bool:
     """A loop that never starts."""
     owner = op.max_trip.owner
     trips = owner.value.data if isinstance(owner, ts.ConstantOp) else None

@@ -75,6 +75,7 @@ _jit_pass_cse = passes.cse
 _jit_pass_custom_pattern_based_rewrite = patterns.rewrite_module
 _jit_pass_custom_pattern_based_rewrite_graph = patterns.rewrite_graph
 _jit_pass_dce = passes.dce
+_jit_pass_dce_graph = passes.dce_graph
 _jit_pass_erase_shape_information = passes.erase_shape_information
 _jit_pass_inline = passes.inline_graph
 _jit_pass_inline_fork_wait = passes.inline_fork_wait

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from graph_texts import canonical
@@ -63,10 +63,45 @@ def f(x: Optional[Tensor], n: int):
     values: List[Optional[Tensor]] = [x, None]
     return x + len(values)
 """,
+    "containers": """
+def f(x: Tensor, n: int):
+    beams = [(0.0, [0])]
+    beams.append((1.0, [1, 2]))
+    marks = [True, False] * n
+    pairs = {"a": 1}
+    x[torch.tensor([0])] = 1.0
+    rows = [[1]] * 2
+    return beams, marks, pairs["a"], rows[0] + [n], torch.ones([2, 3]) + x
+""",
+    "dead": """
+def f(x: Tensor, n: int):
+    total = 0
+    for i in range(n):
+        total += i
+    seen = False
+    while seen:
+        seen = True
+    words: List[int] = []
+    words.append(n)
+    return x
+""",
+    "formats": """
+def twice(n: int) -> int:
+    return n * 2
+
+def f(x: Tensor, n: int):
+    return "{}".format(2.5), "%d%%" % 3, str(1e17), twice(3) + n
+""",
+    "dynamic": """
+def f(x: Tensor, n: int) -> Tuple[Any, Optional[Dict[str, int]], Union[List[int], List[str]]]:
+    d: Optional[Dict[str, int]] = {"b": 2}
+    u: Union[List[int], List[str]] = ["s"]
+    return "a", d, u
+""",
 }
 
 PASSES = (
-    "inline", "dce", "constant_propagation", "constant_propagation_immutable_types",
+    "inline", "dce", "dce_graph", "constant_propagation", "constant_propagation_immutable_types",
     "constant_pooling", "cse", "peephole", "canonicalize", "erase_shape_information",
     "inline_fork_wait",
 )  # fmt: skip
@@ -98,6 +133,24 @@ def test_the_function_computes_the_same(program: str, name: str) -> None:
     getattr(_C, f"_jit_pass_{name}")(function.graph)
     function.graph.lint()
     assert str(function(ones(2), 3)) == before
+
+
+class P(NamedTuple):
+    a: int
+    b: list[int]
+
+
+def pairs(n: int):  # type: ignore[no-untyped-def]  # as scripts are written
+    ps = [P(1, [2]), P(3, [4])]
+    return ps[1], ps[0].b[0] + n
+
+
+def test_a_named_tuple_that_is_folded_is_one_still() -> None:
+    function: Any = jit.script(pairs)
+    assert _C._jit_pass_constant_propagation(function.graph)
+    assert "ListConstruct" not in str(function.graph)
+    last, total = function(1)
+    assert last.b == [4] and total == 3
 
 
 def test_an_edit_and_a_pass() -> None:
