@@ -35,8 +35,10 @@ fuzz: $(VENV)/.ready ## Damage archives in 10,000 ways and try to load each
 	$(VENV)/bin/python -m pytest -q --archive-mutations 10000 --durations 3 \
 	  tests/errors/test_archive_mutations.py
 
-conformance: $(VENV_TORCH)/.ready ## Count how many operators agree with PyTorch over its database
+conformance: $(VENV_TORCH)/.ready ## Count how many operators and layers agree with PyTorch over its databases
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py
+	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py --errors
 
 check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules
 	$(VENV_DEV)/bin/ruff format --check .

@@ -40,6 +40,8 @@ _ALIASES = {
 def _int(v: Any, convert: bool) -> Any:
     if isinstance(v, (int, np.integer)) and not isinstance(v, bool):
         return int(v)
+    if isinstance(v, np.ndarray) and v.ndim == 0 and v.dtype.kind in "iu":
+        return int(v)
     if convert and isinstance(v, TensorBase) and v._array.ndim == 0 and v.dtype.is_integral:
         return number_of(v, int(v._array))
     return _MISS

@@ -10,6 +10,11 @@ from dataclasses import dataclass
 from .tracing import Tracer, active_tracer
 
 
+def is_scripting() -> bool:
+    """True in script; this is Python."""
+    return False
+
+
 @dataclass
 class Flag:
     """A flag that keeps what it was told."""

@@ -24,10 +24,11 @@ class RemovableHandle:
     def __init__(self, hooks: Table, *, extra_dict: Table | list[Table] | None = None) -> None:
         self.id = next(_numbers)
         extra = extra_dict if isinstance(extra_dict, list) else [extra_dict] if extra_dict else []
-        self._tables = [weakref.ref(table) for table in (hooks, *extra)]
+        self.hooks_dict_ref = weakref.ref(hooks)
+        self.extra_dict_ref = tuple(weakref.ref(table) for table in extra)
 
     def remove(self) -> None:
-        for reference in self._tables:
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             if (table := reference()) is not None:
                 table.pop(self.id, None)
 

@@ -20,7 +20,13 @@ _PRECISIONS = ("highest", "high", "medium")
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Ask for deterministic algorithms; all of them are, whether asked for or not."""
-    MODES.deterministic, MODES.deterministic_warns = bool(mode), bool(mode and warn_only)
+    for name, flag in (("mode' (position 1)", mode), ("warn_only'", warn_only)):
+        if not isinstance(flag, bool):
+            raise ArgumentError(
+                f"_set_deterministic_algorithms(): argument '{name} must be bool, not "
+                f"{type(flag).__name__}"
+            )
+    MODES.deterministic, MODES.deterministic_warns = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -121,6 +127,8 @@ def set_num_interop_threads(threads: int) -> None:
     Raises:
         OperatorError: not a positive number.
     """
+    if threads >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if threads < 1:
         raise OperatorError("set_num_interop_threads expects a positive integer")
 

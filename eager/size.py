@@ -29,8 +29,15 @@ class Size(tuple[int, ...]):
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        if hasattr(type(other), "__radd__") and not isinstance(other, TensorBase):
+            return NotImplemented
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, count: SupportsIndex) -> Size:
         return Size(tuple.__mul__(self, count))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -202,20 +203,34 @@ class Tensor(
 
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:
         """Put a Python function of each element in its place."""
+        self._refuse_gradient("apply_", self)
         found = [function(x) for x in value(self).reshape(-1).tolist()]
+        odd = next((x for x in found if not isinstance(x, Number)), None)
+        if odd is not None:
+            raise TypeError(f"must be real number, not {type(odd).__name__}")
         stored = to_storage(np.asarray(found), self.dtype)
         if self._sign is not None:
             stored = signed(stored, self._sign, self.dtype)
         self._array[...] = stored.reshape(self._array.shape)
         return self
 
+    @staticmethod
+    def _refuse_gradient(name: str, *operands: Tensor) -> None:
+        if any(t.requires_grad for t in operands):
+            raise OperatorError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() "
+                "instead."
+            )
+
     def map_(self, other: Tensor, function: Callable[[Any, Any], Any]) -> Tensor:
         """Put a Python function of each element and that of `other` in its place."""
+        self._refuse_gradient("map_", self, other)
         theirs = iter(np.broadcast_to(value(other), self._array.shape).reshape(-1).tolist())
         return self.apply_(lambda x: function(x, next(theirs)))
 
     def map2_(self, x: Tensor, y: Tensor, function: Callable[[Any, Any, Any], Any]) -> Tensor:
         """Put a Python function of each element and those of `x` and `y` in its place."""
+        self._refuse_gradient("map2_", self, x, y)
         shape = self._array.shape
         pairs = zip(*(np.broadcast_to(value(t), shape).reshape(-1).tolist() for t in (x, y)),
                     strict=True)  # fmt: skip

@@ -147,9 +147,13 @@ class TensorFacts(TensorBase):
     def storage_offset(self) -> int:
         """Elements between the start of the memory this is a view of and the first element."""
         start = owner(self._array).__array_interface__["data"][0]
-        return int((self.data_ptr() - start) // self.dtype.itemsize)
+        first = self._array.__array_interface__["data"][0]
+        return int((first - start) // self.dtype.itemsize)
 
     def data_ptr(self) -> int:
+        """The address of the first element; 0 of a tensor without elements."""
+        if not self._array.size:
+            return 0
         return int(self._array.__array_interface__["data"][0])
 
     def untyped_storage(self) -> UntypedStorage:

@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
+from tensorscript.eager.executor_flags import is_scripting as is_scripting
+from tensorscript.eager.executor_flags import is_tracing as is_tracing
 from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
@@ -53,16 +55,6 @@ Attribute: Any = _TypedValue if jit_enabled() else _plain_value
 def annotate(the_type: Any, the_value: T) -> T:
     """In script: `the_value` as `the_type`. In Python: `the_value`."""
     return the_value
-
-
-def is_scripting() -> bool:
-    """True in script; this is Python."""
-    return False
-
-
-def is_tracing() -> bool:
-    """Whether a trace is being recorded."""
-    return active_tracer() is not None
 
 
 def _marked(fn: T, modifier: str) -> T:

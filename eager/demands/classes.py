@@ -48,6 +48,11 @@ def _nll(self: Any, target: Any, weight: Any = None, *_: Any) -> None:
         f"expected target dtype to be Long or Byte, but got {target.dtype.word}",
     )
     classes = scores[1] if len(scores) > 1 else scores[0]
+    if weight is not None:
+        require(
+            weight.dtype is self.dtype,
+            f"expected scalar type {self.dtype.word} but found {weight.dtype.word}",
+        )
     if weight is not None and sizes_of(weight) != [classes]:
         require(len(scores) < 3, "weight tensor should be defined either for all or no classes")
         require(False, _weights(classes, weight))
@@ -74,6 +79,7 @@ def _cross_entropy(
         "Expected floating point type for target with class probabilities, got "
         f"{target.dtype.word}",
     )
+    require(ignore_index < 0, "ignore_index is not supported for floating point target")
     classes = (scores[1] if len(scores) > 1 else scores[0]) if scores else 1
     fits = weight is None or sizes_of(weight) == [classes]
     require(fits, "" if fits else f"cross_entropy: {_weights(classes, weight)}")

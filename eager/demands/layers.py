@@ -186,7 +186,23 @@ def _embedded(weight: Any, indices: Any, *_: Any) -> None:
     _places(indices, "embedding")
 
 
-def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
+def _bags(
+    weight: Any, indices: Any, offsets: Any, grad: Any = False, mode: int = 0, sparse: bool = False,
+    scale: Any = None, has_last: bool = False, padding: int | None = None, *_: Any,
+) -> None:  # fmt: skip
+    for name, t, rank in (("input", indices, "a 1D or 2D"), ("offsets", offsets, "a 1D"),
+                          ("weight", weight, "a 2D")):  # fmt: skip
+        found = array(t).ndim
+        require(
+            f"{found}D" in rank,
+            f"{name} has to be {rank} Tensor, but got Tensor of dimension {found}",
+        )
+    rows = sizes_of(weight)[0]
+    require(
+        padding is None or padding == -1 or -rows <= padding < rows,
+        f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got "
+        f"{padding}",
+    )
     _places(indices, "embedding_bag")
     require(
         weight.dtype.is_floating_point,
@@ -194,11 +210,24 @@ def _bags(weight: Any, indices: Any, offsets: Any, *_: Any) -> None:
         f"BFloat16, Float, Double; but got {legacy_name(weight.dtype)} instead (while checking "
         "arguments for embedding_bag)",
     )
+    require(
+        scale is None or scale.dtype is weight.dtype,
+        "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+        f"'per_sample_weights'; but type {legacy_name(weight.dtype)} does not equal "
+        f"{'' if scale is None else legacy_name(scale.dtype)} (while checking arguments for "
+        "embedding_bag)",
+    )
     starts = array(offsets)
     require(
         not starts.size or starts[0] == 0,
         "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
         f"position 0. However, got {int(starts[0]) if starts.size else 0}",
+    )
+    length = sizes_of(indices)[0]
+    require(
+        not starts.size or starts[-1] <= length,
+        f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of "
+        f"{int(starts[-1]) if starts.size else 0}",
     )
 
 
@@ -234,5 +263,11 @@ LAYERS: dict[str, Demand] = {
     **each(_bilinear, "bilinear"),
     **each(_embedded, "embedding"),
     **each(_renormed, "embedding_renorm_"),
-    **each(_bags, "embedding_bag", "embedding_bag.padding_idx", "_embedding_bag"),
+    **each(
+        _bags,
+        "embedding_bag",
+        "embedding_bag.padding_idx",
+        "_embedding_bag",
+        "_embedding_bag_forward_only",
+    ),
 }

@@ -66,7 +66,10 @@ def batch_norm(
     self: Any, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
     eps: float, cudnn: bool = True,
 ) -> Any:  # fmt: skip
-    """x (N, C, *). Training uses the batch and moves the running statistics in place."""
+    """x (N, C, *). Training uses the batch and moves the running statistics in place; a batch
+    without elements has no statistics and moves none."""
+    if self.numel() == 0:
+        return wrap(compute(self).copy(), self.dtype)
     return _batch_norm(self, weight, bias, mean, var, training, momentum, eps)[0]
 
 

@@ -35,6 +35,9 @@ def fractional_max_pool(n: int) -> Kernel:
         x, draws = compute(self), compute(samples)
         single = x.ndim == n + 1
         x = x[None] if single else x
+        if len(draws) < len(x):
+            raise OperatorError("Expect _random_samples.size(0) no less then input batch size.")
+        draws = draws[: len(x)]
         k, sizes = spread(kernel, n), spread(output_size, n)
         spatial = x.shape[2:]
         for m, o, w in zip(spatial, sizes, k, strict=True):

@@ -5,10 +5,12 @@ The functions are written in the language of scripts.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 from .. import namespace as ts
-from ..data import as_tensor, tensor
+from ..data import as_tensor
+from ..executor_flags import is_scripting
 from ..tensor import Tensor
 
 
@@ -17,6 +19,15 @@ class _Parts(NamedTuple):
     batch_sizes: Tensor
     sorted_indices: Tensor | None
     unsorted_indices: Tensor | None
+
+
+def _with_data(method: str) -> Callable[[PackedSequence], PackedSequence]:
+    """A method that calls one of the data's; the sizes stay."""
+
+    def run(self: PackedSequence) -> PackedSequence:
+        return PackedSequence(getattr(self.data, method)(), *self[1:])
+
+    return run
 
 
 class PackedSequence(_Parts):
@@ -49,11 +60,26 @@ class PackedSequence(_Parts):
         """The data converted; the sizes stay."""
         return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
 
-    def float(self) -> PackedSequence:
-        return self.to(tensor(0.0).dtype)
+    float = _with_data("float")
+    double = _with_data("double")
+    half = _with_data("half")
+    bfloat16 = _with_data("bfloat16")
+    long = _with_data("long")
+    int = _with_data("int")
+    short = _with_data("short")
+    char = _with_data("char")
+    byte = _with_data("byte")
+    cpu = _with_data("cpu")
+    pin_memory = _with_data("pin_memory")
 
-    def double(self) -> PackedSequence:
-        return PackedSequence(self.data.double(), *self[1:])
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data lies on a GPU."""
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Whether the data lies in memory that a GPU reads directly."""
+        return bool(self.data.is_pinned())
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -120,6 +146,14 @@ def pad_packed_sequence(
     return ordered, lengths[unsorted_indices.cpu()]
 
 
+def _need_iterable(sequences: object) -> None:
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(
+            "pad_sequence: Expected iterable for input sequences, but got arg of type: "
+            f"{type(sequences)}"
+        )
+
+
 def pad_sequence(
     sequences: Tensor | list[Tensor],
     batch_first: bool = False,
@@ -127,6 +161,8 @@ def pad_sequence(
     padding_side: str = "right",
 ) -> Tensor:
     """Sequences (length, *), in Python any iterable of them, as one batch (longest, B, *)."""
+    if not is_scripting():
+        _need_iterable(sequences)
     parts = sequences.unbind(0) if isinstance(sequences, Tensor) else list(sequences)
     padded: Tensor = ts.pad_sequence(parts, batch_first, padding_value, padding_side)
     return padded

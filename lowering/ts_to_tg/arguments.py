@@ -362,8 +362,13 @@ def _nll(b: Builder, x: Tensor, target: Tensor, weight: Tensor | None = None, *_
         )
 
 
-def _cross_entropy(b: Builder, x: Tensor, target: Tensor, weight: Value = None, *_: Value) -> None:
+def _cross_entropy(
+    b: Builder, x: Tensor, target: Tensor, weight: Value = None, reduction: Value = 1,
+    ignored: Value = -100, *_: Value,
+) -> None:  # fmt: skip
     if target.rank == x.rank and target.dtype.is_floating_point:
+        if isinstance(ignored, int) and ignored >= 0:
+            b.error("ignore_index is not supported for floating point target")
         return
     _nll(b, x, target, weight)
 

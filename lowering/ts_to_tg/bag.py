@@ -156,11 +156,20 @@ class _Reducer:
         return b.scatter(base, [bags.read_count, *columns], update, combiner)
 
 
-def _check(b: Builder, indices: Tensor, offsets: Tensor, has_last: bool) -> None:
+def _check(
+    b: Builder, weight: Tensor, indices: Tensor, offsets: Tensor, has_last: bool, padding: Value
+) -> None:
     """Bags are spans of a vector that begin with the first of its elements."""
-    for name, t in (("input", indices), ("offsets", offsets)):
-        if t.rank != 1:
-            b.error(f"{name} has to be a 1D Tensor, but got Tensor of dimension {t.rank}")
+    for name, t, rank in (("input", indices, 1), ("offsets", offsets, 1), ("weight", weight, 2)):
+        if t.rank != rank:
+            b.error(f"{name} has to be a {rank}D Tensor, but got Tensor of dimension {t.rank}")
+    rows = weight.shape[0].value if weight.shape[0].is_const else None
+    given = padding if isinstance(padding, int) and padding != -1 else 0
+    if isinstance(rows, int) and rows and not -rows <= given < rows:
+        b.error(
+            f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but"
+            f" got {padding}"
+        )
     if has_last:
         message = "include_last_offset: number of offset should be at least 1"
         b.check(known(binary("ge", offsets.shape[0], 1)), message)
@@ -192,7 +201,7 @@ def _embedding_bag(
 ) -> Value:
     """weight (V, D), indices (n), offsets (B[+1]) -> (B, D); then the bag of each index, the size
     of each bag and, for max, the row that each value came from."""
-    _check(b, indices, offsets, bool(has_last))
+    _check(b, weight, indices, offsets, bool(has_last), padding)
     rows = weight.shape[0]
     if scale is not None:
         if mode != SUM:

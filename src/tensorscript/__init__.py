@@ -134,6 +134,18 @@ _NAMES: dict[str, str] = {
         ),
         f"{_EAGER}.symbols",
     ),
+    **dict.fromkeys(
+        (
+            "_check",
+            "_check_index",
+            "_check_is_size",
+            "_check_not_implemented",
+            "_check_tensor_all",
+            "_check_type",
+            "_check_value",
+        ),
+        f"{_EAGER}.checks",
+    ),
     "no_grad": f"{_EAGER}.modes",
     "inference_mode": f"{_EAGER}.modes",
     "is_inference_mode_enabled": f"{_EAGER}.modes",

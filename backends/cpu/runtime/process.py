@@ -108,6 +108,10 @@ def set_num_threads(n: int) -> None:
     Raises:
         RuntimeError: `n` is not positive.
     """
+    if not isinstance(n, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if n >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
     ctypes.CFUNCTYPE(None, ctypes.c_int)(runtime_symbols()["ts_set_num_threads"])(n)

@@ -30,6 +30,10 @@ def batch_norm(
     """Normalise every channel by the statistics of the batch (`training`) or the given ones."""
     if training:
         _need_several_values(input.size())
+    if training and eps <= 0.0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0.0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return ts.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )

@@ -8,6 +8,8 @@ from numbers import Number
 from typing import Any, overload
 
 from ... import namespace as ts
+from ...autocast import is_autocast_cpu_enabled
+from ...executor_flags import is_scripting
 from ...tensor import Tensor
 from .. import init
 from ..module import Module
@@ -111,7 +113,18 @@ class RNNBase(Module):
                 text += f", {name}={getattr(self, name)}"
         return text
 
+    def _check_dtype(self, input: Tensor) -> None:
+        weight = self._flat_weights[0]
+        if weight is None or input.dtype is weight.dtype or is_autocast_cpu_enabled():
+            return
+        raise ValueError(
+            f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert"
+            f" input: input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+        )
+
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        if not is_scripting():
+            self._check_dtype(input)
         expected = 2 if batch_sizes is not None else 3
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")

@@ -55,13 +55,15 @@ class RNNCellBase(Module):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         return input.unsqueeze(0) if input.dim() == 1 else input
 
-    def _state(self, name: str, batch: Tensor, hx: Tensor | None, alone: bool) -> Tensor:
+    def _state(
+        self, name: str, batch: Tensor, hx: Tensor | None, alone: bool, part: str = "hidden"
+    ) -> Tensor:
         if hx is None:
             return ts.zeros(
                 [batch.size(0), self.hidden_size], dtype=batch.dtype, device=batch.device
             )
         if hx.dim() != 1 and hx.dim() != 2:
-            raise ValueError(f"{name}: Expected hidden to be 1D or 2D, got {hx.dim()}D instead")
+            raise ValueError(f"{name}: Expected {part} to be 1D or 2D, got {hx.dim()}D instead")
         return hx.unsqueeze(0) if alone else hx
 
 
@@ -114,8 +116,8 @@ class LSTMCell(RNNCellBase):
             state = self._state("LSTMCell", batch, None, alone)
             cells = state
         else:
-            state = self._state("LSTMCell", batch, hx[0], alone)
-            cells = self._state("LSTMCell", batch, hx[1], alone)
+            state = self._state("LSTMCell", batch, hx[0], alone, "hx[0]")
+            cells = self._state("LSTMCell", batch, hx[1], alone, "hx[1]")
         hidden, cell = ts.lstm_cell(
             batch, [state, cells], self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
         )

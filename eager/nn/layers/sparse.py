@@ -32,7 +32,8 @@ class _Table(Layer):
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                word = "Padding_idx" if isinstance(self, Embedding) else "padding_idx"
+                raise AssertionError(f"{word} must be within num_embeddings")
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         sizes = (num_embeddings, embedding_dim)
