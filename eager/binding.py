@@ -26,7 +26,7 @@ from .storages import TypedStorage, UntypedStorage
 from .tracing import number_of
 
 _MISS: Any = object()
-_ALIASES = {
+ALIASES = {
     "input": "self",
     "axis": "dim",
     "keepdims": "keepdim",
@@ -240,7 +240,7 @@ def _named_results(schema: Schema, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spelled_otherwise(name: str, given: dict[str, Any]) -> str | None:
-    return next((k for k in given if _ALIASES.get(k) == name), None)
+    return next((k for k in given if ALIASES.get(k) == name), None)
 
 
 def _are_integers(values: tuple[Any, ...]) -> bool:
@@ -345,7 +345,7 @@ def _refusal(
     if len(args) > 1 + int(method) and takes_rest and _are_integers(args[-1:]):
         return None
     names = {a.name for a in only.arguments}
-    named = {k if k in names else _ALIASES.get(k, k): v for k, v in kwargs.items() if k != "out"}
+    named = {k if k in names else ALIASES.get(k, k): v for k, v in kwargs.items() if k != "out"}
     return call_texts.refusal(only, args, named, method, _takes)
 
 

@@ -201,24 +201,24 @@ def _basis(a: Any, count: int, rounds: int, centre: Any) -> Any:
     return found
 
 
-def svd_lowrank(a: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
-    """The leading singular vectors and values of `a` (less `M`) by a random range finder."""
+def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> Any:
+    """The leading singular vectors and values of `A` (less `M`) by a random range finder."""
     count = 6 if q is None else q
-    m, n = a.shape[-2:]
+    m, n = A.shape[-2:]
     if M is not None:
-        M = M.broadcast_to(a.shape)
+        M = M.broadcast_to(A.shape)
     if m < n:
-        u, s, v = svd_lowrank(a.mH, count, niter, None if M is None else M.mH)
+        u, s, v = svd_lowrank(A.mH, count, niter, None if M is None else M.mH)
         return v, s, u
-    basis = _basis(a, count, niter or 0, M)
-    small = op("matmul", basis.mH, a if M is None else a - M)
+    basis = _basis(A, count, niter or 0, M)
+    small = op("matmul", basis.mH, A if M is None else A - M)
     u, s, vh = op("linalg_svd", small, False)
     return op("matmul", basis, u), s, vh.mH
 
 
-def pca_lowrank(a: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
-    """`svd_lowrank` of the rows of `a` less their mean."""
-    m, n = a.shape[-2:]
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """`svd_lowrank` of the rows of `A` less their mean."""
+    m, n = A.shape[-2:]
     count = min(6, m, n) if q is None else q
     if not 0 <= count <= min(m, n):
         raise ValueRangeError(
@@ -226,7 +226,7 @@ def pca_lowrank(a: Any, q: int | None = None, center: bool = True, niter: int = 
         )
     if niter < 0:
         raise ValueRangeError(f"niter(={niter}) must be non-negative integer")
-    centred = a - op("mean", a, [-2], True) if center else a
+    centred = A - op("mean", A, [-2], True) if center else A
     return svd_lowrank(centred, count, niter)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.dtypes import from_numpy as from_array_dtype
 
+from .device import require_cpu
 from .storage import Array, make
 
 _UNSIGNED, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
@@ -65,15 +66,19 @@ class _Source:
         return capsule
 
 
-def from_dlpack(source: Any) -> Any:
-    """A tensor that shares memory with an object of the DLPack protocol, or with a capsule.
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
+    """A tensor that shares memory with an object of the DLPack protocol, or with a capsule; with
+    `copy` one with memory of its own.
 
     Raises:
         BufferError: the memory is on another device.
+        OperatorError: another device is asked for.
     """
-    given = _Source(source)
+    require_cpu(device)
+    given = _Source(ext_tensor)
     array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
-    return make(array, given.dtype or from_array_dtype(array.dtype))
+    dtype = given.dtype or from_array_dtype(array.dtype)
+    return make(array.copy() if copy else array, dtype)
 
 
 def to_dlpack(tensor: Any) -> object:

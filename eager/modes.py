@@ -49,17 +49,17 @@ def get_default_dtype() -> DType:
     return MODES.default_dtype
 
 
-def set_default_dtype(dtype: DType) -> None:
+def set_default_dtype(d: DType) -> None:
     """Set the dtype of new floating-point tensors.
 
     Raises:
-        ArgumentError: `dtype` is not a floating-point dtype.
+        ArgumentError: `d` is not a floating-point dtype.
     """
-    if not dtype.is_floating_point:
+    if not d.is_floating_point:
         raise ArgumentError(
-            f"only floating-point types are supported as the default type, got {dtype}"
+            f"only floating-point types are supported as the default type, got {d}"
         )
-    MODES.default_dtype = dtype
+    MODES.default_dtype = d
 
 
 def is_grad_enabled() -> bool:

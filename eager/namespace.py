@@ -111,16 +111,16 @@ def assertion(condition: Any, message: str) -> None:
     assert condition, message
 
 
-def is_tensor(x: object) -> bool:
-    return isinstance(x, Tensor)
+def is_tensor(obj: object) -> bool:
+    return isinstance(obj, Tensor)
 
 
-def typename(x: Any) -> str:
+def typename(obj: Any) -> str:
     """`torch.FloatTensor` for a tensor, else the dotted name of the type (or of a class itself)."""
-    if isinstance(x, Tensor):
-        return str(x.type())
-    kind = x if isinstance(x, type) else type(x)
-    named = x if hasattr(x, "__qualname__") else kind
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if isinstance(obj, type) else type(obj)
+    named = obj if hasattr(obj, "__qualname__") else kind
     module = getattr(named, "__module__", None)
     prefix = "" if module in (None, "", "builtins", "__builtin__") else f"{module}."
     return f"{prefix}{named.__qualname__}"

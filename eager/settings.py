@@ -86,13 +86,13 @@ def get_default_device() -> device:
     return CPU
 
 
-def set_default_device(where: Any) -> None:
+def set_default_device(device: Any) -> None:
     """Where new tensors are made: on the CPU.
 
     Raises:
         OperatorError: another device.
     """
-    require_cpu(where)
+    require_cpu(device)
 
 
 def set_default_tensor_type(t: Any) -> None:

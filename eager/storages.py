@@ -318,8 +318,8 @@ def typed_storage_of(tensor: TensorBase) -> TypedStorage:
     return TypedStorage(wrap_storage=storage_of(tensor), dtype=tensor.dtype)
 
 
-def is_storage(found: object) -> bool:
-    return isinstance(found, (UntypedStorage, TypedStorage))
+def is_storage(obj: object) -> bool:
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def elements_of(storage: UntypedStorage | TypedStorage, dtype: DType) -> Array:

@@ -58,10 +58,26 @@ def max_pool(n: int, with_indices: bool) -> Kernel:
         best = wrap(cells.max(axis=inner), self.dtype)
         if not with_indices:
             return best
-        flat = cells.reshape(*cells.shape[:-n], -1).argmax(-1)
+        inside = _cells(np.ones(x.shape[-n:], bool), k, s, p, d, ceil_mode, 0)
+        flat = _place_of_best(_rows(cells, n), _rows(inside, n))
         return best, wrap(_positions(flat, x.shape[-n:], k, s, p, d), int64)
 
     return run
+
+
+def _rows(cells: Array, n: int) -> Array:
+    return cells.reshape(*cells.shape[:-n], -1)
+
+
+def _place_of_best(cells: Array, inside: Array) -> Array:
+    """The first greatest of the cells that are not padding, which may be as great; or the last
+    that is no number."""
+    hits = cells if inside.all() else (cells == cells.max(-1, keepdims=True)) & inside
+    best: Array = hits.argmax(-1)
+    if cells.dtype.kind != "f" or not (odd := np.isnan(cells)).any():
+        return best
+    last: Array = cells.shape[-1] - 1 - odd[..., ::-1].argmax(-1)
+    return np.where(odd.any(-1), last, best)
 
 
 def _positions(flat: Array, sizes: Ints, k: Ints, s: Ints, p: Ints, d: Ints) -> Array:

@@ -75,19 +75,22 @@ def max_pool(n: int, with_indices: bool = False) -> Callable[..., Value]:
         if not with_indices:
             return b.cast(best, x.dtype)
 
-        def first(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        def key_of(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
             at, guards = window(i, r)
             value, top = body.read(x, [*i[:lead], *at], wide), body.read(best, i, wide)
-            hit = value.equals(top)
-            if wide.is_floating_point:
-                hit = binary("or", hit, call("isnan", value))
             flat = const(0)
             for d, e in enumerate(at):
                 flat = flat * x.shape[lead + d] + e
             none = identity("min", int64)
-            return select(all_of(guards), select(hit, flat, none), none)
+            key = select(value.equals(top), flat, none)
+            if wide.is_floating_point:
+                key = select(call("isnan", value), -1 - flat, key)
+            return select(all_of(guards), key, none)
 
-        return b.cast(best, x.dtype), b.reduce(full, extents, int64, "min", first)
+        places = b.reduce(full, extents, int64, "min", key_of)
+        if wide.is_floating_point:  # of what is no number the last one, which has the least key
+            places = b.pointwise(lambda e: select(e < 0, -1 - e, e), places)
+        return b.cast(best, x.dtype), places
 
     return row
 
