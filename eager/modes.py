@@ -56,9 +56,7 @@ def set_default_dtype(d: DType) -> None:
         ArgumentError: `d` is not a floating-point dtype.
     """
     if not d.is_floating_point:
-        raise ArgumentError(
-            f"only floating-point types are supported as the default type, got {d}"
-        )
+        raise ArgumentError(f"only floating-point types are supported as the default type, got {d}")
     MODES.default_dtype = d
 
 

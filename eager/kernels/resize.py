@@ -27,15 +27,16 @@ _COEFFICIENT = -0.75
 """Of the cubic convolution kernel."""
 
 
-def _places(size: int, outputs: int, scale: float | None, align: bool) -> Array:
-    at = np.arange(outputs, dtype=np.float64)
-    each = step(size, outputs, scale, align)
-    return at * each if align else (at + 0.5) * each - 0.5
+def _places(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
+    """Where the outputs lie in the input; in float32, as PyTorch has them, except of float64."""
+    at: Array = np.arange(outputs).astype(np.float64 if x.dtype == np.float64 else np.float32)
+    each = at.dtype.type(step(x.shape[axis], outputs, scale, align))
+    return np.asarray(at * each if align else (at + 0.5) * each - 0.5)  # numbers keep the dtype
 
 
 def _linear(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
     size = x.shape[axis]
-    at = np.maximum(_places(size, outputs, scale, align), 0)
+    at = np.maximum(_places(x, axis, outputs, scale, align), 0)
     low = np.minimum(np.floor(at).astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
     weight = _along((at - low).astype(x.dtype), x.ndim, axis)
@@ -50,7 +51,7 @@ def _along(weights: Array, ndim: int, axis: int) -> Array:
 
 def _cubic(x: Array, axis: int, outputs: int, scale: float | None, align: bool) -> Array:
     size, a = x.shape[axis], _COEFFICIENT
-    at = _places(size, outputs, scale, align)
+    at = _places(x, axis, outputs, scale, align)
     low = np.floor(at).astype(np.int64)
     t = at - low
     far = [((a * s - 5 * a) * s + 8 * a) * s - 4 * a for s in (t + 1, 2 - t)]
