@@ -32,6 +32,7 @@ from tensorscript.lowering.ts.fold_convolution import fold_into_layers
 from tensorscript.lowering.ts.freeze import ModuleTree
 from tensorscript.lowering.ts.merge_equal import merge_equal
 from tensorscript.lowering.ts.peephole import simplify_patterns
+from tensorscript.lowering.ts.remove_detach import remove_detach
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import EnumValue
@@ -84,12 +85,14 @@ def freeze_methods(
     for method in methods:
         tree.fold_attributes(method, only_numbers=True)
         optimize(method, interpreter, False, for_native)
-    tree.keep_written(methods)
+    tree.keep_written(methods, in_evaluation=not for_native)
     for method in methods:
         tree.fold_attributes(method)
         optimize(method, interpreter, False, for_native)
         if optimize_numerics:
             optimize(method, interpreter, True, for_native)
+        if not for_native:
+            remove_detach(method)
 
 
 def folded_program(program: Program) -> Program:

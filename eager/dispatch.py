@@ -46,7 +46,16 @@ from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
-from .twins import MADE_OF, Form, counterparts, form_of, is_result, maker_of, plain_name
+from .twins import (
+    MADE_OF,
+    Form,
+    counterparts,
+    form_of,
+    in_place_name,
+    is_result,
+    maker_of,
+    plain_name,
+)
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]
@@ -278,7 +287,8 @@ def _find(full_name: str) -> Kernel | None:
     except KeyError:
         return None
     if (found := form_of(wanted)) is None:
-        return None
+        written = KERNELS.get(in_place_name(wanted))
+        return None if written is None else _on_a_copy(written)
     form, name = found
     pure = next(filter(None, (_find(s.full_name) for s in counterparts(wanted, name))), None)
     if pure is None and (maker := maker_of(wanted)) is not None:
@@ -349,6 +359,11 @@ def _in_place(pure: Kernel) -> Kernel:
         return self
 
     return run
+
+
+def _on_a_copy(in_place: Kernel) -> Kernel:
+    """`random` and its kind: what `random_` makes of a copy."""
+    return lambda self, *rest: in_place(make(shown(self).copy(), self.dtype), *rest)
 
 
 def _copied(view: Kernel) -> Kernel:

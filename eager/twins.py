@@ -64,6 +64,11 @@ def plain_name(base: str) -> str | None:
     return None if plain == base else f"aten::{_SPECIAL_TWINS.get(plain, plain)}"
 
 
+def in_place_name(wanted: Schema) -> str:
+    """The overload that writes what `wanted` gives; there may be none of that name."""
+    return wanted.full_name.replace(wanted.name, f"{wanted.name}_", 1)
+
+
 def is_result(wanted: Schema, at: int) -> bool:
     """Whether argument `at` is an `out=` tensor."""
     return wanted.arguments[at].is_write and wanted.arguments[at].kwarg_only

@@ -20,6 +20,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import BY_NAME, DType
 from tensorscript.base.errors import ArchiveError, ArgumentError
+from tensorscript.base.replacing import replacing
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
 
@@ -145,5 +146,5 @@ def save_file(
 ) -> None:
     """Write `save` to a file."""
     data = save(tensors, metadata)
-    with open(filename, "wb") as file:
+    with replacing(filename) as file:
         file.write(data)

@@ -80,6 +80,7 @@ class Classes:
         methods: the methods of a class that an archive holds, compiled by now.
         wrap: makes what Python sees of a script object.
         adopt: the object of a module that may be of another program, for an interface.
+        check: refuses an object that does not fulfil an interface.
         declare: the type of a class, compiled if need be, for values of Any and of unions.
         tensor: a tensor as calls get it; None for anything else.
     """
@@ -91,6 +92,7 @@ class Classes:
     linkable: Callable[[], Linkable] = _no_program
     wrap: Callable[[ScriptObject], Any] = lambda target: target
     adopt: Callable[[Any, Attribute], ScriptObject | None] = lambda value, declared: None
+    check: Callable[[ScriptObject, InterfaceType], None] = lambda target, declared: None
     declare: Callable[[type], Attribute] = _no_declaration
     tensor: Callable[[Any], Any] = our_tensor
 
@@ -199,9 +201,7 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
         case ClassType() if (target := _object(value, classes)) is not None:
             if target.class_name == type_.class_name.data:
                 return target
-        case InterfaceType() if (
-            target := classes.adopt(value, type_) or _object(value, classes)
-        ) is not None:
+        case InterfaceType() if (target := _behind_interface(value, type_, classes)) is not None:
             return target
         case FutureType() if isinstance(value, Future):
             return value
@@ -210,6 +210,17 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
         case AnyTupleType() if isinstance(value, tuple):
             return tuple(inferred(v, classes) for v in value)
     raise cannot(value, type_)
+
+
+def _behind_interface(value: Any, declared: InterfaceType, classes: Classes) -> ScriptObject | None:
+    """The object of a module, or of a plain class that fulfils an interface."""
+    if (target := classes.adopt(value, declared)) is not None:
+        return target
+    if _face(value) is None and type(value) not in classes.objects:
+        _inferred_type(value, classes)  # compiles its class
+    if (target := _object(value, classes)) is not None:
+        classes.check(target, declared)
+    return target
 
 
 def _enum(value: Any, classes: Classes, wanted: EnumType | None = None) -> EnumValue | None:

@@ -25,6 +25,7 @@ from tensorscript.lowering.ts.transpose_linear import transpose_linear
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.values import ScriptObject
 
+from .freeze_refusals import refuse_interfaces, refuse_self, refuse_structure
 from .home import ProgramHome
 from .module import RecursiveScriptModule
 
@@ -59,7 +60,7 @@ def freeze(
             "Freezing is currently only implemented for modules in eval mode. Please call .eval() "
             "on your module before freezing."
         )
-    return _Freezer(mod, preserved_attrs or ()).frozen(optimize_numerics)
+    return Freezer(mod, preserved_attrs or ()).frozen(optimize_numerics)
 
 
 def run_frozen_optimizations(
@@ -77,7 +78,7 @@ def run_frozen_optimizations(
     """
     interpreter = mod._home.interpreter
     for name in ("forward", *(preserved_methods or ())):
-        if name == "forward" and "forward" not in mod._info.compiled:
+        if name == "forward" and not mod._c._has_method("forward"):
             continue
         entry = mod._home.entry(mod._script_object, name)
         optimize(entry.op, interpreter, optimize_numerics)
@@ -108,10 +109,22 @@ _OPAQUE = (OPERATOR_FUNCTIONS, CUSTOM_CLASSES)
 """How the names begin of what PyTorch has in C++: such calls stay calls."""
 
 
-class _Freezer:
-    """Freezes one module into a program of its own."""
+class Freezer:
+    """Freezes one module into a program of its own.
 
-    def __init__(self, mod: RecursiveScriptModule, preserved: Iterable[str]) -> None:
+    Args:
+        preserved: attributes and methods to keep.
+        keep_tensors: keep all parameters and buffers, and what says whether it is trained.
+        interfaces: modules behind interfaces are frozen; else they are refused.
+    """
+
+    def __init__(
+        self,
+        mod: RecursiveScriptModule,
+        preserved: Iterable[str],
+        keep_tensors: bool = False,
+        interfaces: bool = True,
+    ) -> None:
         self._info = mod._info
         self._home = mod._home
         self._target = mod._script_object
@@ -125,12 +138,25 @@ class _Freezer:
         for held in self._objects.values():
             if held.class_name.startswith(CUSTOM_CLASSES):
                 self._tree.whole.add(id(held))
-        self._methods = ["forward"] if "forward" in self._info.methods else []
+        self._methods = ["forward"] if self._has_method("forward") else []
+        self._interfaces = interfaces
         for name in preserved:
             self._preserve(name)
+        if keep_tensors:
+            self._keep_tensors()
+
+    def _keep_tensors(self) -> None:
+        for held in self._objects.values():
+            info = self._home.class_info(held.class_name)
+            for name in (*info.parameters, *info.buffers, "training"):
+                if name in held.attributes:
+                    self._tree.kept.add((id(held), name))
+
+    def _has_method(self, name: str) -> bool:
+        return name in self._info.methods or name in self._info.compiled
 
     def _preserve(self, name: str) -> None:
-        if name in self._info.methods or name in self._info.compiled:
+        if self._has_method(name):
             self._methods.append(name)
             return
         owner, _, last = name.rpartition(".")
@@ -147,10 +173,14 @@ class _Freezer:
 
     def frozen(self, optimize_numerics: bool) -> RecursiveScriptModule:
         entries = {name: self._home.entry(self._target, name) for name in self._methods}
+        if "forward" in entries:
+            refuse_self(entries["forward"].op)
         methods = {name: self._tree.inlined(entry.op) for name, entry in entries.items()}
         interpreter = self._home.interpreter
         tasks = split_tasks(self._tree, list(methods.values()))
         functions = [*methods.values(), *tasks]
+        refuse_interfaces(self._tree, functions, self._home.class_info, self._interfaces)
+        refuse_structure(self._tree, functions)
         freeze_methods(self._tree, functions, interpreter, optimize_numerics)
         drop_objects(self._tree, list(methods.values()), tasks)
         self._copy_program()

@@ -26,7 +26,7 @@ from .inlined import inline
 from .module_core import ModuleCore
 
 
-def _run(graph: Graph, rewrite: Callable[[FuncOp], object]) -> bool:
+def run_rewrite(graph: Graph, rewrite: Callable[[FuncOp], object]) -> bool:
     """Run a rewrite of functions on a graph; names of what is there stay."""
     _ = graph.names
     changed = bool(rewrite(graph.op))
@@ -36,42 +36,42 @@ def _run(graph: Graph, rewrite: Callable[[FuncOp], object]) -> bool:
 
 def inline_graph(graph: Graph) -> None:
     """Replace every call by the body of what it calls, which is simplified before."""
-    _run(graph, lambda function: inline(function, graph.interpreter))
+    run_rewrite(graph, lambda function: inline(function, graph.interpreter))
 
 
 def inline_fork_wait(graph: Graph) -> None:
     """Run tasks where they are started."""
-    _run(graph, lambda function: inline_forks(function, graph.interpreter.functions))
+    run_rewrite(graph, lambda function: inline_forks(function, graph.interpreter.functions))
 
 
 def dce(graph: Graph) -> None:
     """Remove what has no effect; every write is one."""
-    _run(graph, remove_unread)
+    run_rewrite(graph, remove_unread)
 
 
 def dce_graph(graph: Graph) -> None:
     """Remove what has no effect, writes into what nobody reads among it."""
-    _run(graph, remove_dead)
+    run_rewrite(graph, remove_dead)
 
 
 def constant_propagation(graph: Graph) -> bool:
     """Compute what is constant, and take the branches that this decides."""
-    return _run(graph, lambda function: fold(function, graph.interpreter))
+    return run_rewrite(graph, lambda function: fold(function, graph.interpreter))
 
 
 def constant_propagation_immutable_types(graph: Graph) -> bool:
     """Compute what is constant and cannot be written: numbers, strings, tuples of them."""
-    return _run(graph, lambda function: fold_immutable(function, graph.interpreter))
+    return run_rewrite(graph, lambda function: fold_immutable(function, graph.interpreter))
 
 
 def constant_pooling(graph: Graph) -> None:
     """Put all constants first, equal ones once."""
-    _run(graph, pool_constants)
+    run_rewrite(graph, pool_constants)
 
 
 def cse(graph: Graph) -> bool:
     """Compute what is computed twice only once."""
-    return _run(graph, merge_common)
+    return run_rewrite(graph, merge_common)
 
 
 def peephole(graph: Graph, disable_shape_peepholes: bool = False) -> bool:
@@ -81,7 +81,7 @@ def peephole(graph: Graph, disable_shape_peepholes: bool = False) -> bool:
         disable_shape_peepholes: accepted; none of the patterns looks at shapes.
     """
 
-    return _run(graph, simplify)
+    return run_rewrite(graph, simplify)
 
 
 def erase_shape_information(graph: Graph) -> None:
@@ -122,7 +122,7 @@ def remove_dropout_of(module: ModuleCore) -> None:
     """
     module.require_evaluation("Dropout removal")
     for name in module._method_names():
-        _run(module._get_method(name).graph, remove_dropout)
+        run_rewrite(module._get_method(name).graph, remove_dropout)
 
 
 def executor_optimizes(new_settings: bool | None = None) -> bool:

@@ -74,6 +74,7 @@ class ProgramHome:
             wrap=self.wrap,
             linkable=self.linkable,
             adopt=self._adopted,
+            check=self._fulfils,
             declare=self._declared,
         )
         self._faces: dict[int, RecursiveScriptModule] = {}
@@ -175,6 +176,17 @@ class ProgramHome:
             return None
         try:
             return self.adopt(value, declared)
+        except GuardError as error:
+            raise Mismatch(error.message) from error
+
+    def _fulfils(self, target: ScriptObject, declared: InterfaceType) -> None:
+        """Refuse an object for an interface.
+
+        Raises:
+            Mismatch: it does not fulfil it.
+        """
+        try:
+            check_interface(self.program, target, declared)
         except GuardError as error:
             raise Mismatch(error.message) from error
 

@@ -118,8 +118,8 @@ def interface(obj: type) -> type:
     """
     if not isinstance(obj, type):
         raise GuardError("interface must be applied to a class")
-    module_base = any(base.__name__ == "Module" for base in obj.__mro__[1:])
-    if len(obj.__mro__) > 2 and not (module_base and len(obj.__bases__) == 1):
+    of_module = len(obj.__bases__) == 1 and obj.__bases__[0].__name__ == "Module"
+    if len(obj.__mro__) > 2 and not of_module:
         raise GuardError(
             "TorchScript interface does not support inheritance yet. Please directly inherit from "
             "'object' or 'nn.Module'."

@@ -107,6 +107,10 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         """The module without nn.Module around it."""
         return ModuleCore(self._home, self._script_object)
 
+    @_c.setter
+    def _c(self, core: ModuleCore) -> None:
+        self._show(core._home, core._target)
+
     # -- attributes ------------------------------------------------------------------------------
 
     @property

@@ -101,11 +101,19 @@ class ModuleCore:
             AttributeError: there is none of that name.
         """
         if not self.hasattr(name):
-            raise AttributeError(f"{self.qualified_name} does not have a field with name '{name}'")
+            raise AttributeError(
+                f"{self.qualified_name} (of Python compilation unit at: {id(self._home):#x}) "
+                f"does not have a field with name '{name}'"
+            )
         value = self._target.attributes.get(name)
         if isinstance(value, ScriptObject) and self._is_module(value):
             return ModuleCore(self._home, value)
         return faces.read(self._home, self._target, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._get_method(name) if self._has_method(name) else self.getattr(name)
 
     def setattr(self, name: str, value: Any) -> None:
         """Set an attribute.

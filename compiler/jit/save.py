@@ -11,6 +11,7 @@ from typing import IO, Any, Protocol
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, UnitAttr
 
+from tensorscript.base.replacing import replacing
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.dialects.ts.types import BOOL
@@ -110,7 +111,7 @@ def save_to_path(
     archived: Archived, path: str | os.PathLike[str], extra_files: ExtraFiles | None
 ) -> None:
     """Write an archive to a file; its folder inside is named as the file without its ending."""
-    with open(path, "wb") as file:
+    with replacing(path) as file:
         archived.write(file, PurePath(os.fspath(path)).stem, extra_files)
 
 

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError, ArgumentError
+from tensorscript.base.replacing import replacing
 from tensorscript.eager.device import device as Device
 from tensorscript.eager.nn.parameter import Parameter
 from tensorscript.eager.size import Size
@@ -123,7 +124,7 @@ def save(obj: Any, f: str | os.PathLike[str] | IO[bytes]) -> None:
     storages = StorageTable("data", [(t._array, t.dtype) for t in _tensors(obj, {})])
     text = CheckpointWriter().whole(_Values(storages).make(obj))
     if isinstance(f, str | os.PathLike):
-        with open(f, "wb") as file:
+        with replacing(f) as file:
             _write(file, Path(f).stem or "archive", text, storages)
     else:
         _write(f, "archive", text, storages)

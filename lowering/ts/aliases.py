@@ -42,15 +42,22 @@ class Fate:
     Attributes:
         written: its memory or contents change.
         leaves: it is returned, stored in a container or an object, or handed to a call.
+        in_evaluation: norms are taken to leave their running statistics alone.
     """
 
     written: bool = False
     leaves: bool = False
+    in_evaluation: bool = False
 
 
-def fate_of(value: SSAValue) -> Fate:
-    """What may happen to `value` and everything that may alias it."""
-    fate = Fate()
+def fate_of(value: SSAValue, in_evaluation: bool = False) -> Fate:
+    """What may happen to `value` and everything that may alias it.
+
+    Args:
+        in_evaluation: norms are taken to leave their running statistics alone, as TorchScript's
+            freezing does: a module that was traced in training mode says that they do not.
+    """
+    fate = Fate(in_evaluation=in_evaluation)
     seen = {value}
     todo = [value]
     while todo:
@@ -100,8 +107,8 @@ def _through_operator(op: ts.OperatorOp, at: int, fate: Fate) -> list[SSAValue]:
         return []
     if found.is_vararg or at >= len(found.arguments):
         return []
-    if found.name in _STATISTICS and _updates_statistics(op, at, _STATISTICS[found.name]):
-        fate.written = True
+    if not fate.in_evaluation and (places := _STATISTICS.get(found.name)) is not None:
+        fate.written |= _updates_statistics(op, at, places)
     alias = found.arguments[at].alias
     if alias is None:
         return []

@@ -5,7 +5,8 @@
       -->
     %n = aten::conv2d(%x, %w_fused_bn, %b_fused_bn, ...)
 
-Folded are batch norms with constant statistics, and additions, subtractions, products and
+Folded are batch norms with constant statistics (when freezing, also those that were traced in
+training mode, as TorchScript does), and additions, subtractions, products and
 quotients with a constant number or one number a channel; into linear layers, batch norms of one
 number a feature. The result of the layer must have no other reader than of its shape and dtype.
 Numerics change by roundings. As in TorchScript, the features of a linear layer are taken to be
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Flag, auto
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,27 +58,59 @@ class _Layer:
         """Of the result; of a linear layer it is not known."""
         return 0 if self.op.schema.data == "aten::linear" else self.weight.ndim
 
+    @property
+    def kind(self) -> Layers:
+        """Which kind of layer it is."""
+        return Layers.CONVOLUTIONS if self.rank else Layers.LINEAR
+
     def per_channel(self, factor: Array) -> Array:
         """A number a channel, shaped to multiply the weights."""
         return factor.reshape(-1, *[1] * (self.weight.ndim - 1))
 
 
-def fold_into_layers(function: ts.FuncOp, for_native: bool = True) -> bool:
+class Layers(Flag):
+    """Kinds of layers that something may be folded into."""
+
+    CONVOLUTIONS = auto()
+    LINEAR = auto()
+
+
+class Readers(Flag):
+    """Kinds of operators that may be folded into the layer before them."""
+
+    NORMS = auto()
+    SUMS = auto()
+    PRODUCTS = auto()
+
+
+ANY_LAYER, ANY_READER = ~Layers(0), ~Readers(0)
+
+
+def fold_into_layers(
+    function: ts.FuncOp,
+    for_native: bool = True,
+    readers: Readers = ANY_READER,
+    layers: Layers = ANY_LAYER,
+) -> bool:
     """Fold what follows layers; whether anything was folded.
 
     Args:
         for_native: also sums and products behind linear layers, and behind a convolution whose
             shape is asked for elsewhere; else what PyTorch's freezing folds.
+        readers: what is folded.
+        layers: what it is folded into.
     """
     changed = False
     for op in list(walk_ops(function)):
         if not isinstance(op, ts.OperatorOp) or op.parent is None:
             continue
-        fold = _FOLDS.get(op.schema.data)
-        layer = _layer(op.arguments[0], for_native) if fold is not None else None
-        if fold is None or layer is None:
+        kind, fold = _FOLDS.get(op.schema.data, (Readers(0), None))
+        layer = _layer(op.arguments[0], for_native) if kind & readers else None
+        if fold is None or layer is None or not layer.kind & layers:
             continue
         if not for_native and not layer.rank and fold is not _batch_norm:
+            continue
+        if for_native and fold is _batch_norm and not is_constant(op.arguments[5], False):
             continue
         found = fold(op, layer)
         if found is not None:
@@ -125,17 +159,18 @@ Folded = tuple[Array, Array]
 
 
 def _batch_norm(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
-    _, scale, shift, mean, var, training, _, eps, *_ = op.arguments
+    _, scale, shift, mean, var, _, _, eps, *_ = op.arguments
     mean_of, var_of = _tensor(mean), _tensor(var)
     eps_of = eps.owner.value.data if isinstance(eps.owner, ts.ConstantOp) else None
     if mean_of is None or var_of is None or not isinstance(eps_of, float):
-        return None
-    if not is_constant(training, False):
         return None
     by, plus = _tensor(scale), _tensor(shift)
     if (by is None and not is_constant(scale, None)) or (
         plus is None and not is_constant(shift, None)
     ):
+        return None
+    features, channels = mean_of.array.size, layer.weight.shape[0]
+    if features != channels and not (features == 1 and layer.kind is Layers.LINEAR):
         return None
     factor = 1 / np.sqrt(var_of.array + eps_of)
     if by is not None:
@@ -159,7 +194,7 @@ def _operand(op: ts.OperatorOp, layer: _Layer) -> Array | None:
     if not given.ndim and given.dtype.kind in "iuf":
         # Does not take part in promotion beyond its category.
         return np.full(channels, given.item(), layer.weight.dtype)
-    if given.dtype != layer.weight.dtype:
+    if given.dtype != layer.weight.dtype and given.dtype.kind not in "iub":
         return None
     if given.size == 1 and given.ndim <= max(layer.rank, 1):
         return np.full(channels, given.reshape(()).item(), layer.weight.dtype)
@@ -201,12 +236,12 @@ def _quotient(op: ts.OperatorOp, layer: _Layer) -> Folded | None:
     return layer.weight / layer.per_channel(other), layer.bias / other
 
 
-_FOLDS: dict[str, Callable[[ts.OperatorOp, _Layer], Folded | None]] = {
-    "aten::batch_norm": _batch_norm,
-    **{f"aten::add.{kind}": _sum(1) for kind in ("Tensor", "Scalar")},
-    **{f"aten::sub.{kind}": _sum(-1) for kind in ("Tensor", "Scalar")},
-    **{f"aten::mul.{kind}": _product for kind in ("Tensor", "Scalar")},
-    **{f"aten::div.{kind}": _quotient for kind in ("Tensor", "Scalar")},
+_FOLDS: dict[str, tuple[Readers, Callable[[ts.OperatorOp, _Layer], Folded | None]]] = {
+    "aten::batch_norm": (Readers.NORMS, _batch_norm),
+    **{f"aten::add.{kind}": (Readers.SUMS, _sum(1)) for kind in ("Tensor", "Scalar")},
+    **{f"aten::sub.{kind}": (Readers.SUMS, _sum(-1)) for kind in ("Tensor", "Scalar")},
+    **{f"aten::mul.{kind}": (Readers.PRODUCTS, _product) for kind in ("Tensor", "Scalar")},
+    **{f"aten::div.{kind}": (Readers.PRODUCTS, _quotient) for kind in ("Tensor", "Scalar")},
 }
 _SUFFIX = {"aten::batch_norm": "_fused_bn"}
 

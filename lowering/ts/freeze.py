@@ -121,8 +121,12 @@ class ModuleTree:
             task.sym_name.data == op.callee.data for task in self.tasks
         )
 
-    def keep_written(self, methods: Iterable[ts.FuncOp]) -> None:
-        """Add to `kept` the tensors and containers that inlined methods may write."""
+    def keep_written(self, methods: Iterable[ts.FuncOp], in_evaluation: bool = False) -> None:
+        """Add to `kept` the tensors and containers that inlined methods may write.
+
+        Args:
+            in_evaluation: see `fate_of`.
+        """
         for method in methods:
             for op in walk_ops(method):
                 if not isinstance(op, ts.GetAttrOp) or isinstance(op.result.type, _IMMUTABLE):
@@ -131,7 +135,7 @@ class ModuleTree:
                 is_object = self.object_of(op.result) is not None
                 if holder is None or is_object:
                     continue
-                fate = fate_of(op.result)
+                fate = fate_of(op.result, in_evaluation)
                 # Who waits for a task may write what the task returns.
                 if fate.written or (fate.leaves and method in self.tasks):
                     self.kept.add((id(holder), op.attribute.data))
@@ -270,7 +274,7 @@ def _tensors(root: ObjectValue) -> Iterator[tuple[Place, TensorLiteral]]:
             continue
         seen.add(id(target))
         for name, value in target.attributes.items():
-            for held in _leaves(value):
+            for held in leaves_of(value):
                 if isinstance(held, ObjectValue):
                     objects.append(held)
                 elif isinstance(held, QuantizedLiteral):
@@ -279,13 +283,14 @@ def _tensors(root: ObjectValue) -> Iterator[tuple[Place, TensorLiteral]]:
                     yield (id(target), name), held
 
 
-def _leaves(value: object) -> Iterator[object]:
+def leaves_of(value: object) -> Iterator[object]:
+    """What a value holds that is no container; itself, if it is none."""
     match value:
         case list() | tuple():
             for item in value:
-                yield from _leaves(item)
+                yield from leaves_of(item)
         case dict():
             for item in value.values():
-                yield from _leaves(item)
+                yield from leaves_of(item)
         case _:
             yield value

@@ -1,5 +1,6 @@
 """The names of PyTorch's binary module that libraries of models ask for; no others are here."""
 
+from tensorscript.compiler.jit import frozen_passes as frozen
 from tensorscript.compiler.jit import graph_passes as passes
 from tensorscript.compiler.jit import graph_patterns as patterns
 from tensorscript.compiler.jit.graph import Graph
@@ -82,6 +83,14 @@ _jit_pass_inline_fork_wait = passes.inline_fork_wait
 _jit_pass_lint = passes.lint
 _jit_pass_peephole = passes.peephole
 _jit_pass_remove_dropout = passes.remove_dropout_of
+
+_freeze_module = frozen.freeze_module
+_jit_pass_fold_frozen_conv_add_or_sub = frozen.fold_conv_add_or_sub
+_jit_pass_fold_frozen_conv_bn = frozen.fold_conv_bn
+_jit_pass_fold_frozen_conv_mul_or_div = frozen.fold_conv_mul_or_div
+_jit_pass_fold_frozen_linear_bn = frozen.fold_linear_bn
+_jit_pass_optimize_frozen_graph = frozen.optimize_frozen_graph
+_jit_pass_transpose_frozen_linear = frozen.transpose_frozen_linear
 
 _create_function_from_graph = create_function_from_graph
 

@@ -158,3 +158,129 @@ def test_a_frozen_module_is_frozen_again_after_eval() -> None:
         with pytest.raises(AttributeError, match="has no attribute 'training'"):
             lib.jit.freeze(frozen)
         assert kinds(lib.jit.freeze(frozen.eval()).graph) == kinds(frozen.graph)
+
+
+class Normed(nn.Module):  # type: ignore[misc]  # as above
+    """Norms behind layers, behind an activation, and of other features than the layer's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.behind = nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)
+        self.fc, self.other, self.last = nn.Linear(8, 5), nn.BatchNorm2d(4), nn.BatchNorm2d(4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.other(self.fc(self.behind(self.conv(x)))).relu())
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def test_norms_of_traces_are_folded_as_in_evaluation(training: bool) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 8, 8)
+    trace = torch.jit.trace(Normed().train(training), x, check_trace=False)
+    file = io.BytesIO()
+    torch.jit.save(trace, file)
+    theirs = torch.jit.freeze(torch.jit.load(io.BytesIO(file.getvalue())).eval())
+    ours = ts.jit.freeze(ts.jit.load(file.getvalue()).eval())
+    native = ts.compile(ours)
+    assert kinds(ours.graph)["aten::batch_norm"] == kinds(theirs.graph)["aten::batch_norm"] == 2
+    with torch.no_grad():
+        wanted = theirs(x)
+    for run in (ours, native):
+        found = torch.from_numpy(run(ts.from_numpy(x.numpy())).numpy())
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    assert native.stats.is_native
+
+
+class Whole(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+        self.two = torch.tensor([2])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.conv(x.detach()) + self.two).detach()
+
+
+def test_whole_numbers_go_into_convolutions_and_detach_goes() -> None:
+    torch.manual_seed(0)
+    module, x = Whole().eval(), torch.randn(2, 3, 4, 4)
+    ours, theirs = (lib.jit.freeze(lib.jit.script(module)) for lib in (ts, torch))
+    assert kinds(ours.graph) == kinds(theirs.graph) == Counter({"aten::conv2d": 1})
+    found = ours(ts.from_numpy(x.numpy())).numpy()
+    torch.testing.assert_close(torch.from_numpy(found), theirs(x), rtol=1e-4, atol=1e-5)
+
+
+def interfaces(exchanged: bool) -> Any:
+    @torch.jit.interface
+    class Step(nn.Module):  # type: ignore[misc]  # as above
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            pass
+
+    class First(nn.Module):  # type: ignore[misc]  # as above
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + 1
+
+    class Uses(nn.Module):  # type: ignore[misc]  # as above
+        __annotations__ = {"step": Step}
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.step, self.other = First(), First()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.step(x)
+
+    class Exchanges(Uses):
+        __annotations__ = {"step": Step}
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.step = self.other
+            return self.step(x)
+
+    return Exchanges() if exchanged else Uses()
+
+
+class Overlapping(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = torch.arange(6)
+        self.b = [self.a, torch.tensor([10])]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.b[0][0] += 10
+        return self.a.sum()
+
+
+class Apart(Overlapping):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.a[0] += 10
+        return self.b[0].sum()
+
+
+REFUSED = {
+    "SetAttr is attempted on 'step'": lambda: interfaces(exchanged=True),
+    "module contains attributes values that overlaps": Overlapping,
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_refused_as_pytorch_refuses(why: str) -> None:
+    for lib in (torch, ts):
+        with pytest.raises(RuntimeError, match=why):
+            lib.jit.freeze(lib.jit.script(REFUSED[why]().eval()))
+
+
+def test_a_module_that_returns_itself_is_refused() -> None:
+    for lib in (torch, ts):
+        module = lib.jit.script(lib.nn.Module())
+        module.define("def forward(self, x):\n    return self\n")
+        with pytest.raises(RuntimeError, match="a module that return itself"):
+            lib.jit.freeze(module.eval())
+
+
+@pytest.mark.parametrize("make", [Apart, lambda: interfaces(exchanged=False)])
+def test_what_is_near_a_refusal_is_frozen(make: Any) -> None:
+    frozen = [lib.jit.freeze(lib.jit.script(make().eval())) for lib in (ts, torch)]
+    for _ in range(2):
+        ours, theirs = frozen[0](ts.ones(2)), frozen[1](torch.ones(2))
+        assert ours.tolist() == theirs.tolist()
