@@ -245,9 +245,36 @@ def flat_index(buffer: Buffer, indices: tuple[Expr, ...], is_flat: bool) -> Expr
     if len(indices) != len(buffer.shape):
         return indices[0] if len(indices) == 1 else const(0)
     total = const(0)
-    for index, stride in zip(indices, buffer.effective_strides, strict=True):
+    for index, stride in _rejoined(indices, buffer.effective_strides):
         total = add(total, mul(index, stride))
     return total
+
+
+def _rejoined(indices: tuple[Expr, ...], strides: tuple[Expr, ...]) -> list[tuple[Expr, Expr]]:
+    """The indices with their strides, where `x // n` and `x % n` of dimensions that lie in one
+    another are x again: a view of other sizes reads what was made of one index."""
+    found: list[tuple[Expr, Expr]] = []
+    for high, stride in reversed(list(zip(indices, strides, strict=True))):
+        joined = None
+        if found and (low := found[-1][0]).op == "mod" and low.args[1].is_const:
+            x, n = low.args
+            if mul(found[-1][1], n) is stride:
+                joined = _joined(high, x, n)
+        if joined is not None:
+            found[-1] = (joined, found[-1][1])
+        elif not high.is_int(0):
+            found.append((high, stride))
+    return found[::-1]
+
+
+def _joined(high: Expr, x: Expr, n: Expr) -> Expr | None:
+    """`high * n + x % n` as one term."""
+    quotient = binary("floordiv", x, n)
+    if high is quotient:
+        return x
+    if high.op == "mod" and high.args[0] is quotient and high.args[1].is_const:
+        return binary("mod", x, mul(high.args[1], n))
+    return None
 
 
 def element_count(buffer: Buffer) -> Expr:

@@ -10,15 +10,16 @@ the Perfect Shuffle", 1971).
 ```
 te.for v in 0 .. 32 vector { te.for u in 0 .. 2 vector { te.store t[v, u] = f(u, v) } }
 ```
-Here what is written is contiguous in both: the vectors of u = 0 and u = 1 (or of four) are
-interleaved.
+Here what is written is contiguous in both: the vectors of u = 0 and u = 1 (or of up to eight) are
+interleaved. A square whose rows are read from their ends is stored from its last row on.
 """
 
 from __future__ import annotations
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, add, const, var
+from tensorscript.dialects.te.expr import Expr, add, const, sub, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
+from tensorscript.dialects.te.rewriting import loads
 
 from .emit_cast import to_memory
 from .emit_context import Context
@@ -28,7 +29,7 @@ from .emit_types import Value, memory_type, vector_of
 
 SIZES = (4, 8, 16)
 """Sides of a square that fit the registers."""
-INTERLEAVED = (2, 4)
+INTERLEAVED = range(2, 9)
 """Vectors that become one."""
 
 
@@ -47,17 +48,31 @@ def emit_across(context: Context, op: ForOp) -> bool:
         return _emit_interleaved(context, op, inner, store)
     if size not in SIZES or _size(context, inner) != size:
         return False
-    read = store.value.args[0] if store.value.op == "cast" else store.value
-    if read.op != "load":
-        return False
     written = context.place(store.buffer)
-    source = _along(context, op, inner, context.place(str(read.value)), read.args)
-    target = _along(context, inner, op, written, store.indices)
-    if source is None or target is None:
+    if (step := _step_along(context, op, inner, store.value)) is None:
         return False
-    rows = [_row(context, op, inner, k, store.value) for k in range(size)]
-    _store_across(context, rows, written, target)
+    target = _along(context, inner, op, written, store.indices)
+    if target is None:
+        return False
+    back = step < 0
+    rows = [_row(context, op, inner, k, store.value, back) for k in range(size)]
+    _store_across(context, rows, written, target[::-1] if back else target)
     return True
+
+
+def _step_along(context: Context, wide: ForOp, other: ForOp, value: Expr) -> int | None:
+    """1 or -1, by which neighbours along `wide` lie apart in what `value` reads (or 0 in some of
+    it); None where they lie elsewhere."""
+    reads = list(loads(value))
+    for step in (1, -1):
+        found = []
+        for read in reads:
+            place = context.place(str(read.value))
+            ways = (w for w in (step, 0) if _along(context, wide, other, place, read.args, w))
+            found.append(next(ways, None))
+        if step in found and None not in found:
+            return step
+    return None
 
 
 def _emit_interleaved(context: Context, op: ForOp, inner: ForOp, store: StoreOp) -> bool:
@@ -79,14 +94,48 @@ def _emit_interleaved(context: Context, op: ForOp, inner: ForOp, store: StoreOp)
     rows = [_row(context, op, inner, k, store.value) for k in range(count)]
     code, dtype = context.code, written.buffer.dtype
     element = memory_type(dtype)
-    while (half := len(rows) // 2) > 0:
-        kind = vector_of(element, size)
-        rows = [_both(context, kind, size, rows[k], rows[k + half]) for k in range(half)]
-        size *= 2
-    pointer, wide = _address(context, written, steps[0][0]), vector_of(element, size)
-    code.do(f"store {wide} {rows[0]}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
+    pointer = _address(context, written, steps[0][0])
+    parts = _merged(context, rows, element, size)
+    for number, part in enumerate(parts):
+        place, wide = pointer, vector_of(element, size * count // len(parts))
+        if number:
+            offset = number * size
+            place = code.let(
+                f"getelementptr inbounds {element}, {written.pointer_type} {pointer}, i64 {offset}",
+                "p",
+            )
+        code.do(f"store {wide} {part}, {written.pointer_type} {place}, align {dtype.itemsize}")
     context.new_statement()
     return True
+
+
+def _merged(context: Context, rows: list[str], element: str, size: int) -> list[str]:
+    """The elements of all rows in turn: as one vector, if there are 2, 4, .. rows, else as many."""
+    count = len(rows)
+    if count & count - 1 == 0:
+        while (half := len(rows) // 2) > 0:
+            kind = vector_of(element, size)
+            rows = [_both(context, kind, size, rows[k], rows[k + half]) for k in range(half)]
+            size *= 2
+        return rows
+    return [_slice_of_turns(context, rows, vector_of(element, size), size, n) for n in range(count)]
+
+
+def _slice_of_turns(context: Context, rows: list[str], kind: str, size: int, number: int) -> str:
+    """Elements number * size and following ones of all rows in turn: from one row after another."""
+    first = number * size
+    homes = [divmod(first + k, len(rows))[::-1] for k in range(size)]  # (row, place in it)
+    made = rows[0]
+    for row in range(1, len(rows)):
+        picks = []
+        for k, (home, place) in enumerate(homes):
+            done = place if row == 1 else k
+            picks.append(size + place if home == row else done if home < row else 0)
+        text = ", ".join(f"i32 {p}" for p in picks)
+        made = context.code.let(
+            f"shufflevector {kind} {made}, {kind} {rows[row]}, <{size} x i32> <{text}>"
+        )
+    return made
 
 
 def _both(context: Context, kind: str, size: int, a: str, b: str) -> str:
@@ -101,9 +150,11 @@ def _size(context: Context, op: ForOp) -> int:
 
 
 def _along(
-    context: Context, wide: ForOp, other: ForOp, place: Place, indices: tuple[Expr, ...]
-) -> list[Expr] | None:
-    """Where vectors along `wide` start, one per iteration of `other`; None if not contiguous."""
+    context: Context, wide: ForOp, other: ForOp, place: Place, indices: tuple[Expr, ...],
+    step: int = 1,
+) -> list[Expr] | None:  # fmt: skip
+    """Where vectors along `wide` start, one per iteration of `other`; None where its neighbours do
+    not lie `step` apart."""
     scope = context.scope
     index = context.resolve(flat_index(place.buffer, indices, context.is_flat))
     name = f"{wide.var}$lane"
@@ -116,7 +167,7 @@ def _along(
             wide.var: add(context.resolve(wide.start), var(name)),
         }
         found = affine(_substituted(context, index, values), lane, scope)
-        if found is None or not found[1].is_int(1):
+        if found is None or not found[1].is_int(step):
             return None
         starts.append(found[0])
     return starts
@@ -130,10 +181,14 @@ def _substituted(context: Context, e: Expr, values: dict[str, Expr]) -> Expr:
     return found
 
 
-def _row(context: Context, wide: ForOp, other: ForOp, k: int, value: Expr) -> str:
-    """The vector of `value` along `wide` in iteration k of `other`, as it is stored."""
+def _row(
+    context: Context, wide: ForOp, other: ForOp, k: int, value: Expr, back: bool = False
+) -> str:
+    """The vector of `value` along `wide` (from its end, if `back`) in iteration k of `other`, as it
+    is stored."""
     size, name, scope = _size(context, wide), f"{wide.var}$lane", context.scope
-    scope.replaced[wide.var] = add(context.resolve(wide.start), var(name))
+    at = sub(const(size - 1), var(name)) if back else var(name)
+    scope.replaced[wide.var] = add(context.resolve(wide.start), at)
     scope.replaced[other.var] = add(context.resolve(other.start), const(k))
     scope.values[name] = Bound(Value("poison", size), int64, True, 1, size - 1, const(size))
     context.vector = Lane(name, size, {name})

@@ -76,11 +76,12 @@ def placed(found: Pattern, scope: Scope) -> Pattern:
     """The same with the constant part of the base in the distances, where the rest of it is an
     index, too: neighbouring loads then share vectors."""
     base, distances = found
-    number = next((a for a in base.args if a.is_const), None) if base.op == "add" else None
-    if number is None or not nonneg(rest := sub(base, number), scope):
+    if base.op != "add":
         return base, distances
-    offset = int(str(number.value))
-    if offset < 0:
+    left, right = base.args
+    number, rest = (right, left) if right.is_const else (left, right)
+    offset = int(str(number.value)) if number.is_const else -1
+    if offset < 0 or not nonneg(rest, scope):
         return base, distances
     return rest, tuple(offset + k for k in distances)
 

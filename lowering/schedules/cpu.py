@@ -50,7 +50,7 @@ from .cpu_vectors import (
     vectorize_inside,
     writes_contiguous,
 )
-from .crossed import in_squares
+from .crossed import in_squares, put_together
 from .iterations import vectorize_iterations
 from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
@@ -71,7 +71,7 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
     for loop in loops_in(block):
         if (found := crossing(loop, scheduler.nest.buffers)) is not None:
             in_squares(scheduler, found, parameters)
-        else:
+        elif not put_together(scheduler, loop, parameters):
             vectorize_inside(scheduler, loop, parameters)
     for loop in loops_in(block):
         if loop.kind.data == "serial":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from tensorscript.dialects.te.ops import ForOp
 from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.te.schedule import Step
 
 from ..schedule import Scheduler
-from ..te.affine import coefficient, flat_index, known
+from ..te.affine import accesses, coefficient, flat_index, known
+from ..te.interleave import interleaves
+from ..te.nest import only_child
 from ..te.squares import Crossing
 from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
 
@@ -25,6 +28,24 @@ def in_squares(scheduler: Scheduler, found: Crossing, parameters: CPUParameters)
         return
     scheduler.do("squares", row, column, found.side)
     _pair_squares(scheduler, found)
+
+
+def put_together(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:
+    """Interleave a perfect nest whose last loop is short; False where it is another."""
+    row, inner = None, loop
+    while isinstance(below := only_child(inner.block), ForOp):
+        row, inner = inner, below
+    if row is None or not interleaves(row, inner, scheduler.nest.buffers):
+        return False
+    lanes = parameters.vector_bytes // max(4, _narrowest(scheduler, inner))
+    if (known(row.extent) or lanes) < lanes:
+        return False
+    scheduler.do("interleave", row.var, inner.var, lanes)
+    return True
+
+
+def _narrowest(scheduler: Scheduler, loop: ForOp) -> int:
+    return min(scheduler.nest.buffers[name].dtype.itemsize for name, _ in accesses(loop))
 
 
 def _collides(scheduler: Scheduler, found: Crossing) -> bool:

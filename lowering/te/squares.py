@@ -12,7 +12,8 @@ for i in 0 .. n {                              for i_o in 0 .. n // 16 { for j_o
 
 A lane per j would gather one element from each of 16 cache lines, and again for the next i. The
 loops are of one perfect nest of independent iterations, j the innermost; loops between and around
-them go outside. Each operand that is read across takes a square in the first cache.
+them go outside. Each operand that is read across takes a square in the first cache; where all are,
+and little is computed, it is the results that are transposed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from xdsl.ir import Operation
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
-from tensorscript.dialects.te.rewriting import loads, replace_loads
+from tensorscript.dialects.te.rewriting import loads, replace_loads, walk
 
 from .affine import coefficient, flat_index, known
 from .dependence import carried
@@ -33,6 +34,8 @@ from .lanes import vectorize_map
 from .nest import Nest, detach, insert_before, only_child
 from .rebuild import copy_all, substituting
 
+MOST_NODES = 24
+"""Of a body that is written out for each row of a square."""
 MOST_TILES = 4
 """Operands read across at once; each takes a square in the first cache."""
 
@@ -75,7 +78,7 @@ def apply(nest: Nest, target: str, column: str, side: int) -> None:
     top = _top(nest, nest.loops[target])
     loops, stores = _perfect(top)
     across = _read_across(stores, column, nest.buffers)
-    made = _around(loops, nest.loops[target], stores, across, side)
+    made = _around(loops, nest.loops[target], stores, across, side, nest.buffers)
     for op in made:
         op.location = top.location
     insert_before(top, made)
@@ -83,9 +86,11 @@ def apply(nest: Nest, target: str, column: str, side: int) -> None:
 
 
 def _around(
-    loops: list[ForOp], row: ForOp, stores: list[StoreOp], across: list[Expr], side: int
-) -> list[Operation]:
-    made = _Squares(row, loops[-1], stores, across, side).build()
+    loops: list[ForOp], row: ForOp, stores: list[StoreOp], across: list[Expr], side: int,
+    buffers: Mapping[str, Buffer],
+) -> list[Operation]:  # fmt: skip
+    results = len(stores) == 1 and _lies_along(stores[0].value, row.var, across, buffers)
+    made = _Squares(row, loops[-1], stores, across, side, results).build()
     for loop in reversed([f for f in loops[:-1] if f is not row]):
         made = [ForOp(loop.var, loop.extent, made, start=loop.start)]
     return made
@@ -121,7 +126,7 @@ def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operatio
     """What a perfect nest of independent loops becomes; None where nothing is read across."""
     if (found := crossing(nest, buffers)) is None:
         return None
-    return _around(found.loops, found.row, found.stores, found.across, found.side)
+    return _around(found.loops, found.row, found.stores, found.across, found.side, buffers)
 
 
 def _perfect(nest: ForOp) -> tuple[list[ForOp], list[StoreOp]]:
@@ -149,17 +154,31 @@ def _read_across(stores: list[StoreOp], name: str, buffers: Mapping[str, Buffer]
 
 def _is_along(reads: list[Expr], name: str, buffers: Mapping[str, Buffer]) -> bool:
     steps = [coefficient(flat_index(buffers[str(n.value)], n.args), name) for n in reads]
-    return all(step is not None and step.is_int(1) for step in steps)
+    return all(step is not None and (step.is_int(1) or step.is_int(-1)) for step in steps)
+
+
+def _lies_along(value: Expr, row: str, across: list[Expr], buffers: Mapping[str, Buffer]) -> bool:
+    """All that a short body reads lies along the rows, so that its results may be transposed."""
+    nodes = list(walk(value))
+    if len(nodes) > MOST_NODES or any(n.op == "call" for n in nodes):
+        return False
+    steps = {n: coefficient(flat_index(buffers[str(n.value)], n.args), row) for n in loads(value)}
+    ways = {steps[n] for n in across}
+    return len(ways) == 1 and all(
+        s in ways or (s is not None and s.is_int(0)) for s in steps.values()
+    )
 
 
 class _Squares:
     """Writes the loops over squares and over what they leave."""
 
     def __init__(
-        self, row: ForOp, column: ForOp, stores: list[StoreOp], across: list[Expr], side: int
-    ) -> None:
+        self, row: ForOp, column: ForOp, stores: list[StoreOp], across: list[Expr], side: int,
+        results: bool,
+    ) -> None:  # fmt: skip
         self.row, self.column = row, column
         self.stores, self.across, self.side = stores, across, side
+        self.results = results
 
     def build(self) -> list[Operation]:
         i, j, side = self.row.var, self.column.var, self.side
@@ -196,7 +215,7 @@ class _Squares:
         return ForOp(f"{self.row.var}_{suffix}", self.side, [inner], kind)
 
     def _square(self) -> list[Operation]:
-        if len(self.stores) == 1 and self.stores[0].value is self.across[0]:
+        if self.results:
             return [self._both("u0", self._body(*self._place("u0")), "vector")]
         out: list[Operation] = []
         tiles: dict[Expr, Expr] = {}

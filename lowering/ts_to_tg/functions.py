@@ -7,11 +7,14 @@ precision says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tensorscript.base import gamma_series as series
 from tensorscript.base.dtypes import float64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
+
+from .erfinv import erfinv
+from .polynomials import polynomial
 
 Function = Callable[[Expr], Expr]
 
@@ -58,14 +61,6 @@ def _wide(fn: Function) -> Function:
 
 def _over(number: float, x: Expr) -> Expr:
     return const(number, x.dtype) / x
-
-
-def polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
-    """Horner's scheme, lowest power first."""
-    out = const(coefficients[-1], x.dtype)
-    for c in reversed(coefficients[:-1]):
-        out = out * x + c
-    return out
 
 
 def _lgamma(x: Expr) -> Expr:
@@ -127,35 +122,13 @@ def _digamma(x: Expr) -> Expr:
     return select(x.equals(math.inf), x, value)
 
 
-def _erfinv(x: Expr) -> Expr:
-    """Rational starts (|x| <= 0.7 and the tails) and two steps of Newton's method."""
-    size = call("abs", x)
-    square = x * x
-    middle = x * polynomial(square, (0.886226899, -1.645349621, 0.914624893, -0.140543331))
-    middle = middle / polynomial(
-        square, (1.0, -2.118377725, 1.442710462, -0.329097515, 0.012229801)
-    )
-    z = call("sqrt", -call("log", (1 - size) * 0.5))
-    tail = polynomial(z, (-1.970840454, -1.624906493, 3.429567803, 1.641345311))
-    tail = call("copysign", tail / polynomial(z, (1.0, 3.543889200, 1.637067800)), x)
-    out = select(size <= 0.7, middle, tail)
-    for _step in range(2):
-        slope = (2 / math.sqrt(math.pi)) * call("exp", -(out * out))
-        # Near 1 what is left of erf is known better than erf.
-        far = (1 - size) - call("erfc", call("abs", out))
-        far = select(x < 0, -far, far)
-        out = out - select(size <= 0.5, call("erf", out) - x, far) / slope
-    end = call("copysign", const(math.inf, x.dtype), x)
-    return select(size.equals(1), end, select(size > 1, const(math.nan, x.dtype), out))
-
-
 COMPOSED: dict[str, Function] = {
     "asinh": _asinh,
     "acosh": _acosh,
     "atanh": _atanh,
     "lgamma": _wide(_lgamma),
     "digamma": _wide(_digamma),
-    "erfinv": _wide(_erfinv),
+    "erfinv": erfinv,
 }
 
 

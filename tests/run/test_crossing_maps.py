@@ -1,0 +1,77 @@
+"""Are elements that change their order written where they belong, whatever the way there?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+
+Program = Callable[[ts.Tensor], ts.Tensor]
+
+
+def channels_last(x: ts.Tensor) -> ts.Tensor:
+    return x.permute(0, 2, 3, 1).contiguous()
+
+
+def normalised_last(x: ts.Tensor) -> ts.Tensor:
+    return x.permute(0, 2, 3, 1).float() * 2 - 1
+
+
+def turned(x: ts.Tensor) -> ts.Tensor:
+    return ts.rot90(x)
+
+
+def turned_back(x: ts.Tensor) -> ts.Tensor:
+    return ts.rot90(x, 3)
+
+
+def crossed_sum(x: ts.Tensor) -> ts.Tensor:
+    return x.t() * 2 + 1
+
+
+def crossed_with_column(x: ts.Tensor) -> ts.Tensor:
+    return x.t() + x[:, 0]
+
+
+def crossed_back(x: ts.Tensor) -> ts.Tensor:
+    return x.flip(0).t() + 1
+
+
+MATRICES: dict[Program, Callable[[np.ndarray], np.ndarray]] = {
+    turned: np.rot90,
+    turned_back: lambda x: np.rot90(x, 3),
+    crossed_sum: lambda x: x.T * 2 + 1,
+    crossed_with_column: lambda x: x.T + x[:, 0],
+    crossed_back: lambda x: x[::-1].T + 1,
+}
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "u1"])
+@pytest.mark.parametrize("channels", [2, 3, 4, 5, 7, 8, 9])
+def test_channels_put_last(channels: int, dtype: str) -> None:
+    x = np.arange(2 * channels * 7 * 11).reshape(2, channels, 7, 11).astype(dtype)
+    found = ts.compile(channels_last, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(found, x.transpose(0, 2, 3, 1))
+
+
+def test_channels_put_last_are_steps_of_the_schedule() -> None:
+    x = np.zeros((2, 3, 7, 11), "f4")
+    assert "interleave" in ts.schedule(channels_last, (x,), start="default").steps
+
+
+def test_what_is_computed_of_bytes_on_the_way() -> None:
+    x = np.arange(4 * 3 * 9 * 5).reshape(4, 3, 9, 5).astype("u1")
+    found = ts.compile(normalised_last, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(found, x.transpose(0, 2, 3, 1).astype("f4") * 2 - 1)
+
+
+@pytest.mark.parametrize("shape", [(16, 32), (37, 50), (64, 16)])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
+@pytest.mark.parametrize("program", MATRICES, ids=lambda p: p.__name__)
+def test_matrices(program: Program, dtype: str, shape: tuple[int, int]) -> None:
+    x = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
+    found = ts.compile(program, (x,), fallback="error")(x)
+    np.testing.assert_array_equal(found, MATRICES[program](x))
