@@ -6,7 +6,6 @@ its arguments and results are plain; whatever its guard refuses comes to `dispat
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -35,7 +34,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from . import late
 from .arguments import Bound, Taking, bind, rebuild, tensor_of, wrapper
-from .collecting import uncollected
+from .collecting import collect_made, uncollected
 from .convert import call_values, convert, schema_of
 from .eager_values import from_tensors, overlap, to_tensors
 from .inspected import Inspected, Stats
@@ -311,7 +310,7 @@ class CompiledFunction(Inspected):
                 self._leave(specs, found)
             return None
         if found.report is not None and isinstance(found.code, NativeCode) and found.code.constants:
-            gc.collect()  # modules are cycles, and hold weights as they were before packing
+            collect_made()  # modules are cycles, and hold weights as they were before packing
         self.stats.native.append(spec_text(specs))
         self._known.add(specs, found)
         self._latest = found

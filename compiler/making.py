@@ -16,10 +16,9 @@ from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specialise import Options, specialise
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec
 
-from . import late_gpu
+from . import late_folding, late_gpu
 from .demanded import refuse
 from .flat_calls import flat_call
-from .folding import folded_program
 from .lowered import Lowered
 from .native_module import NativeModule
 from .observe import Report, dump, run_passes
@@ -105,7 +104,8 @@ class Maker:
     def _source(self) -> Program:
         """What native code is made from: the program, with batch norms folded if that is asked.
         Not kept: the folded weights are packed, and would be a second copy of them."""
-        return folded_program(self._program) if self._fold else self._program
+        folds = self._fold and self._program.receiver is not None  # functions have no weights
+        return late_folding.folded_program(self._program) if folds else self._program
 
     def native(self, specs: Sequence[ArgumentSpec]) -> tuple[Lowered, NativeModule]:
         """What the pipeline leaves, and the code to be made of it.

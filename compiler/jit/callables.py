@@ -25,20 +25,18 @@ from tensorscript.eager.modes import MODES
 from tensorscript.eager.tracing import active_tracer, traced_by
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.signature import Formal, Signature
-from tensorscript.frontends.trace.calls import Callee, record_call
-from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
 
-from . import late_save
+from . import late_graph, late_save
 from .boundary import Classes, to_python
 from .failure import script_failure
-from .function_schema import FunctionSchema
-from .graph import Graph
 from .held_state import State, differing, held_state
 from .matching import match_arguments
 
-if TYPE_CHECKING:  # importing it takes long
+if TYPE_CHECKING:  # importing them takes long
+    from .function_schema import FunctionSchema
+    from .graph import Graph
     from .save import Archived, ExtraFiles
 
 Executor = Literal["interpreter", "native"]
@@ -126,7 +124,7 @@ class Entry:
         """TorchScript's view of the function; one as long as the function stays the same op."""
         op = self.op
         if self._graph is None or self._graph.op is not op:
-            self._graph = Graph(op, self.interpreter, self.classes, self.flush)
+            self._graph = late_graph.Graph(op, self.interpreter, self.classes, self.flush)
         return self._graph
 
     def program(self) -> Program:
@@ -164,9 +162,10 @@ class Entry:
         except UserError as error:
             script_failure(error, self.origin)
             raise
-        if isinstance(tracer, Tracer):
-            callee = Callee(self.symbol, self.signature, self.classes.linkable(), self.receiver)
-            record_call(tracer, callee, given, result)
+        if tracer is not None and isinstance(tracer, late_graph.Tracer):
+            linked = self.classes.linkable()
+            callee = late_graph.Callee(self.symbol, self.signature, linked, self.receiver)
+            late_graph.record_call(tracer, callee, given, result)
         return to_python(result, self.classes)
 
     def _default(self, formal: Formal) -> Any:
@@ -247,7 +246,7 @@ class _Callable:
 
     @property
     def schema(self) -> FunctionSchema:
-        return FunctionSchema(self._entry.short)
+        return late_graph.FunctionSchema(self._entry.short)
 
     @property
     def code(self) -> str:

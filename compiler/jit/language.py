@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Future as ConcurrentFuture
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeGuard, TypeVar
 
 from tensorscript.base.errors import GuardError, ScriptError
 from tensorscript.eager.executor_flags import is_scripting as is_scripting
@@ -19,11 +19,13 @@ from tensorscript.eager.executor_flags import is_tracing as is_tracing
 from tensorscript.eager.tracing import active_tracer
 from tensorscript.frontends.script.annotations import without_contained
 from tensorscript.frontends.script.overloads import add_overload
-from tensorscript.frontends.trace.forks import record_fork, record_wait
-from tensorscript.frontends.trace.tracer import Tracer
 from tensorscript.runtime.values import Future
 
+from . import late_graph
 from .enabled import jit_enabled
+
+if TYPE_CHECKING:
+    from tensorscript.frontends.trace.tracer import Tracer
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -145,8 +147,8 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     and a task is recorded."""
     made: ConcurrentFuture[Any] = ConcurrentFuture()
     future = Future(made)
-    if isinstance(tracer := active_tracer(), Tracer):
-        result, value = record_fork(tracer, lambda: func(*args, **kwargs))
+    if _is_recorded(tracer := active_tracer()):
+        result, value = late_graph.record_fork(tracer, lambda: func(*args, **kwargs))
         if value is not None:
             tracer.futures[id(future)] = future, value
     else:
@@ -155,12 +157,17 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     return future
 
 
+def _is_recorded(tracer: object) -> TypeGuard[Tracer]:
+    """Whether a trace is made. The first question spares others the import of the tracer."""
+    return tracer is not None and isinstance(tracer, late_graph.Tracer)
+
+
 def wait(future: Future) -> Any:
     """The result of a forked task."""
     result = future.wait()
     tracer = active_tracer()
-    if isinstance(tracer, Tracer) and (known := tracer.futures.get(id(future))) is not None:
-        record_wait(tracer, result, known[1])
+    if _is_recorded(tracer) and (known := tracer.futures.get(id(future))) is not None:
+        late_graph.record_wait(tracer, result, known[1])
     return result
 
 

@@ -23,12 +23,12 @@ from . import faces, late_save
 from .callables import ConstMap, OverloadedMethod, ScriptFunction, ScriptMethod
 from .copying import deep_copy, shallow_copy
 from .faces import Home
-from .graph import Graph
 from .hooked import HOOKED_CALL, hooked_call_text
 from .module_core import ModuleCore
 from .tables import ModuleTable, TensorTable
 
-if TYPE_CHECKING:  # importing it takes long
+if TYPE_CHECKING:  # importing them takes long
+    from .graph import Graph
     from .save import Archived, ExtraFiles
 
 _REFUSED = (
