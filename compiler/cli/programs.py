@@ -17,6 +17,7 @@ from tensorscript.base.errors import UserError
 
 from ..entry import Entered, enter
 from ..function import CompiledFunction
+from ..jit.callables import ScriptFunction
 from ..jit.load import load
 from ..options import CompileOptions, options_from_environment
 from ..programs import program_of
@@ -79,11 +80,13 @@ def _from_python(path: Path, name: str) -> Any:
 
 
 def _offered(module: ModuleType) -> str:
-    names = [
-        name
-        for name, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", None) == module.__name__
-    ]
+    """What the user's file defines that could be compiled; scripted functions name no module."""
+
+    def is_own(value: object) -> bool:
+        own = callable(value) and getattr(value, "__module__", None) == module.__name__
+        return own or isinstance(value, ScriptFunction)
+
+    names = [name for name, value in vars(module).items() if is_own(value)]
     return ", ".join(names) or "no functions"
 
 

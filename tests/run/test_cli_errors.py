@@ -14,7 +14,7 @@ from tensorscript.compiler.cli import main
 
 PROGRAMS = """
 from typing import List
-from tensorscript import Tensor
+from tensorscript import Tensor, jit
 
 def double(x):
     return x * 2
@@ -35,6 +35,10 @@ def unknown(x):
 class Scaled:
     def __init__(self, factor):
         self.factor = factor
+
+@jit.script
+def scripted(x):
+    return x
 """
 
 
@@ -59,7 +63,8 @@ def refusal(capsys: pytest.CaptureFixture[str], *argv: object) -> str:
     [
         (
             "{0}:triple",
-            "defines no 'triple'; it has double, scaled, first, unsupported, unknown, Scaled",
+            "defines no 'triple'; it has double, scaled, first, unsupported, unknown, Scaled, "
+            "scripted",
         ),
         ("{0}:Scaled", "cannot be made without arguments (factor)"),
         ("{0}", "say which function or module of the file"),
