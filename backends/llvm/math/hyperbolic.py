@@ -75,7 +75,8 @@ def sinh(b: Builder, x: Value) -> Value:
     q, q_low = quotient(b, top, low, divisor, lost + (low + low))
     total, rest = fast_two_sum(top, q)
     middle = total + (rest + (q_low + low))
-    return b.copysign(_far(b, magnitude, middle), x)
+    tiny = magnitude < 2.0 ** -(b.mantissa // 2 + 2)  # a half of the least number would be lost
+    return b.select(tiny, x, b.copysign(_far(b, magnitude, middle), x))
 
 
 def cosh(b: Builder, x: Value) -> Value:
