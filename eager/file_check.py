@@ -29,6 +29,42 @@ def _pattern(wanted: str) -> _Find:
     return find
 
 
+def _highlighted(wanted: str) -> _Find:
+    def find(text: str, start: int, end: int) -> tuple[int, int] | None:
+        while (at := text.find(wanted, start, end)) >= 0:
+            start = at + 1
+            column = at - (text.rfind("\n", 0, at) + 1)
+            below = text[at:].partition("\n")[2].partition("\n")[0]
+            marks = below[column : column + len(wanted)]
+            around = below[max(column - 1, 0) : column] + below[column + len(wanted) :][:1]
+            if marks == "~" * len(wanted) and "~" not in around:
+                return at, at + len(wanted)
+        return None
+
+    return find
+
+
+_COMMENT = re.compile(
+    r"^[^\S\n]*#[^\S\n]*CHECK(?:(-NOT|-SAME|-NEXT|-DAG|-SOURCE-HIGHLIGHTED|)|-COUNT(-EXACTLY)?-(\d+))"
+    r":[^\S\n]?(.*)$",
+    re.MULTILINE,
+)
+
+
+def _comments(text: str | None) -> list[tuple[str, str | None, str | None, str]]:
+    """The checks in the comments of a text: kind, count, whether exactly, what is looked for.
+
+    Raises:
+        OperatorError: it has none.
+    """
+    if text is None:
+        return []
+    found = [match.group(1, 3, 2, 4) for match in _COMMENT.finditer(str(text))]
+    if not found:
+        raise OperatorError(f"Could not parse check at: {text}\nCheck for bad input.")
+    return [(kind or "", count, exactly, wanted) for kind, count, exactly, wanted in found]
+
+
 class FileCheck:
     """Checks in order, each behind what the one before found; `run` goes through a text.
 
@@ -70,9 +106,33 @@ class FileCheck:
         """Anywhere between what the checks around the group of these find."""
         return self._add("CHECK-DAG", test_string, _text(test_string))
 
-    def run(self, test_file: Any) -> None:
-        """Go through the text of a graph or a string."""
-        text = str(test_file)
+    def check_source_highlighted(self, highlight: str) -> Self:
+        """A text with a line of `~` below it, which is as long as the text."""
+        return self._add("CHECK-SOURCE-HIGHLIGHTED", highlight, _highlighted(highlight))
+
+    def run(self, *files: Any, checks_file: str | None = None, test_file: Any = None) -> None:
+        """Go through the text of a graph or a string: `run(test_file)`.
+
+        Args:
+            checks_file: `run(checks_file, test_file)` reads more checks from the comments of a
+                text: `# CHECK: a`, `# CHECK-COUNT-2: b`.
+        """
+        given = [*files] if test_file is None else [*files, test_file]
+        if len(given) + (checks_file is not None) not in (1, 2) or not given:
+            raise TypeError("run() takes the text to go through, and before it one with checks")
+        for comment in _comments(given[0] if len(given) == 2 else checks_file):
+            self._read(*comment)
+        self._run(str(given[-1]))
+
+    def _read(self, kind: str, count: str | None, exactly: str | None, wanted: str) -> None:
+        if count is not None:
+            self.check_count(wanted, int(count), exactly is not None)
+        elif kind == "-SOURCE-HIGHLIGHTED":
+            self.check_source_highlighted(wanted)
+        else:
+            self._add(f"CHECK{kind}", wanted, _text(wanted))
+
+    def _run(self, text: str) -> None:
         at = 0
         forbidden: list[tuple[str, _Find]] = []
         group: tuple[int, int] | None = None  # start and end of what a run of DAG checks found

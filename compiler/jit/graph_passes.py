@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tensorscript.dialects.ts.ops import FuncOp
+from tensorscript.dialects.ts.ops import FuncOp, TupleConstructOp
 from tensorscript.dialects.ts.types import TENSOR, TensorType
 from tensorscript.dialects.ts.value_names import ValueNames
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.executor_flags import OPTIMIZES
 from tensorscript.lowering.ts.inline_forks import inline_forks
+from tensorscript.lowering.ts.lower_tuples import elements_of, lower_tuples
 from tensorscript.lowering.ts.pool_constants import pool_constants
 from tensorscript.lowering.ts.remove_dropout import remove_dropout
+from tensorscript.lowering.ts.unroll_loops import unroll_loops
 
 from .graph import Graph
 from .graph_cse import merge_common
@@ -92,6 +94,59 @@ def erase_shape_information(graph: Graph) -> None:
         for value in (*op.results, *arguments):
             if isinstance(value.type, TensorType):
                 graph.state.set_type(value, TENSOR)
+
+
+def loop_unrolling(graph: Graph) -> bool:
+    """Repeat the bodies of small counted loops eight times; known turns stand one by one."""
+    return run_rewrite(graph, lambda function: _unrolled(function, only_constant=False))
+
+
+def constant_loop_unrolling(graph: Graph) -> bool:
+    """Repeat the bodies of loops whose number of turns is known."""
+    return run_rewrite(graph, lambda function: _unrolled(function, only_constant=True))
+
+
+def _unrolled(function: FuncOp, only_constant: bool) -> bool:
+    changed = unroll_loops(function, only_constant)
+    if changed:
+        remove_dead(function)
+    return changed
+
+
+def lower_all_tuples(graph: Graph) -> None:
+    """Take tuples apart, those that the graph takes and returns, too.
+
+    Raises:
+        GuardError: a node takes or gives one that is none of its elements.
+    """
+    _spread_inputs(graph)
+    run_rewrite(graph, lower_tuples)
+    run_rewrite(graph, remove_dead)
+
+
+def _spread_inputs(graph: Graph) -> None:
+    """One input for each element of an input that is a tuple."""
+    state, order = graph.state, list[int]()
+    for value in list(graph.op.block.args):
+        at = graph.op.block.args.index(value)
+        types = elements_of(value)
+        if types is None:
+            order.append(at)
+            continue
+        made = []
+        for type in types:
+            order.append(len(graph.op.block.args))
+            added = state.add_input("")
+            state.set_type(added, type)
+            made.append(graph.op.block.args[-1])
+        gathered = TupleConstructOp(made, value.type)
+        first = graph.op.block.first_op
+        assert first is not None
+        graph.op.block.insert_op_before(gathered, first)
+        value.replace_all_uses_with(gathered.result)
+    if order != list(range(len(order))) or len(order) != len(graph.op.block.args):
+        state.keep_inputs(order)
+        _spread_inputs(graph)
 
 
 def lint(graph: Graph) -> None:

@@ -185,7 +185,7 @@ def is_same(a: Any, b: Any) -> bool:
     tell: scripts that compare one with itself do not ask here."""
     if isinstance(a, str | complex) and isinstance(b, str | complex):
         return False
-    return a is b or (isinstance(a, int | float) and isinstance(b, type(a)) and a == b)
+    return a is b or (isinstance(a, int | float) and type(a) is type(b) and a == b)
 
 
 def range_length(low: int, high: int, step: int) -> int:

@@ -64,7 +64,7 @@ def is_same(a: object, b: object) -> bool:
     return (
         a is b
         if isinstance(a, bool | type(None))
-        else (isinstance(a, int | float) and isinstance(b, type(a)) and a == b)
+        else (isinstance(a, int | float) and type(a) is type(b) and a == b)
     )
 
 

@@ -294,6 +294,9 @@ def _is_type(index: _Index, type: Attribute) -> bool:
 
 
 def _is_ellipsis(node: ast.expr) -> bool:
+    """`...`, by its name, too."""
+    if isinstance(node, ast.Name):
+        return node.id == "Ellipsis"
     return isinstance(node, ast.Constant) and node.value is Ellipsis
 
 

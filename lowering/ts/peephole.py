@@ -40,6 +40,17 @@ def simplify_patterns(function: ts.FuncOp, tuples: bool = True) -> bool:
     return changed
 
 
+def forward_tuples(function: ts.FuncOp) -> bool:
+    """Rewrite only what takes a tuple apart that was just made; whether anything did."""
+    changed = False
+    for op in list(walk_ops(function)):
+        if isinstance(op, ts.TupleUnpackOp):
+            changed |= _unpack(op)
+        elif isinstance(op, ts.TupleIndexOp):
+            changed |= _tuple_index(op)
+    return changed
+
+
 def _replaced(result: SSAValue, value: SSAValue) -> bool:
     if not result.uses.get_length():
         return False

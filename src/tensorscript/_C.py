@@ -69,6 +69,7 @@ _jit_texpr_fuser_enabled = flags.TEXPR_FUSER
 _jit_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS
 
 _jit_pass_canonicalize = passes.canonicalize
+_jit_pass_constant_loop_unrolling = passes.constant_loop_unrolling
 _jit_pass_constant_pooling = passes.constant_pooling
 _jit_pass_constant_propagation = passes.constant_propagation
 _jit_pass_constant_propagation_immutable_types = passes.constant_propagation_immutable_types
@@ -81,6 +82,8 @@ _jit_pass_erase_shape_information = passes.erase_shape_information
 _jit_pass_inline = passes.inline_graph
 _jit_pass_inline_fork_wait = passes.inline_fork_wait
 _jit_pass_lint = passes.lint
+_jit_pass_loop_unrolling = passes.loop_unrolling
+_jit_pass_lower_all_tuples = passes.lower_all_tuples
 _jit_pass_peephole = passes.peephole
 _jit_pass_remove_dropout = passes.remove_dropout_of
 

@@ -92,6 +92,28 @@ def twice(n: int) -> int:
 def f(x: Tensor, n: int):
     return "{}".format(2.5), "%d%%" % 3, str(1e17), twice(3) + n
 """,
+    "turns": """
+def f(x: Tensor, n: int):
+    total = 0
+    for i in range(10):
+        total += i * n
+    for j in range(n):
+        x = x + j
+        total -= 1
+    while total > 100:
+        total -= 1
+    return x, total
+""",
+    "nested": """
+def f(x: Tensor, n: int):
+    pair = ((x, n), 2.0)
+    if n > 2:
+        pair = ((x + 1, n + 1), 3.0)
+    for i in range(n):
+        pair = ((pair[0][0] * 2, i), pair[1])
+    (y, m), z = pair
+    return (y, m + n), z
+""",
     "dynamic": """
 def f(x: Tensor, n: int) -> Tuple[Any, Optional[Dict[str, int]], Union[List[int], List[str]]]:
     d: Optional[Dict[str, int]] = {"b": 2}
@@ -103,7 +125,7 @@ def f(x: Tensor, n: int) -> Tuple[Any, Optional[Dict[str, int]], Union[List[int]
 PASSES = (
     "inline", "dce", "dce_graph", "constant_propagation", "constant_propagation_immutable_types",
     "constant_pooling", "cse", "peephole", "canonicalize", "erase_shape_information",
-    "inline_fork_wait",
+    "inline_fork_wait", "loop_unrolling", "constant_loop_unrolling",
 )  # fmt: skip
 
 
@@ -122,6 +144,37 @@ def left(module: Any, program: str, name: str) -> list[str]:
 def test_equals_torch(program: str, name: str) -> None:
     theirs = pytest.importorskip("torch")
     assert left(tensorscript, program, name) == left(theirs, program, name)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.:DeprecationWarning")
+@pytest.mark.parametrize("program", ["branches", "calls", "twice", "texts", "optionals"])
+def test_tuples_are_lowered_as_in_torch(program: str) -> None:
+    theirs = pytest.importorskip("torch")
+    assert left(tensorscript, program, "lower_all_tuples") == left(
+        theirs, program, "lower_all_tuples"
+    )
+
+
+def test_tuples_are_lowered_through_branches_and_loops() -> None:
+    torch = tensorscript  # noqa: F841  # the programs name it so
+    unit: Any = jit.CompilationUnit("""
+def f(given: Tuple[int, Tuple[float, int]], n: int):
+    pair = ((n, 2), given[1])
+    if n > 2:
+        pair = ((n + 1, 5), (3.0, n))
+    for i in range(n):
+        pair = ((pair[0][0] * 2, i), pair[1])
+    return pair[0][0] + pair[1][1], given[0], pair[1:]
+""")
+    graph = unit.f.graph.copy()
+    _C._jit_pass_lower_all_tuples(graph)
+    graph.lint()
+    assert "Tuple" not in str(graph)
+    assert [str(value.type()) for value in graph.inputs()] == ["int", "float", "int", "int"]
+    graph.makeMultiOutputIntoTuple()
+    flat = _C._create_function_from_graph("flat", graph)
+    first, second, ((third, fourth),) = unit.f((1, (2.0, 3)), 4)
+    assert [*flat(1, 2.0, 3, 4)] == [first, second, third, fourth]
 
 
 @pytest.mark.parametrize("name", [p for p in PASSES if p != "canonicalize"])
