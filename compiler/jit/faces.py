@@ -52,6 +52,10 @@ class Home(Protocol):
         """A function of the program."""
         ...
 
+    def wrap(self, target: ScriptObject) -> Any:
+        """What Python sees of an object: its module, or its face."""
+        ...
+
     def python_method(self, class_name: str, name: str) -> Callable[..., Any] | None:
         """A method that was left in Python; None if there is none."""
         ...

@@ -19,7 +19,7 @@ from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from . import faces, late_save
-from .callables import ScriptFunction, ScriptMethod
+from .callables import ConstMap, ScriptFunction, ScriptMethod
 from .faces import Home
 from .graph_types import Type, shown_type
 
@@ -50,6 +50,16 @@ class ModuleCore:
 
     def _type(self) -> Type:
         return shown_type(self._info.type)
+
+    @property
+    def code(self) -> str:
+        """The text of `forward`."""
+        return self._get_method("forward").code
+
+    @property
+    def code_with_constants(self) -> tuple[str, ConstMap]:
+        """The text of `forward`, and the tensors that it names `CONSTANTS.cN`."""
+        return self._get_method("forward").code_with_constants
 
     def require_evaluation(self, what: str) -> None:
         """Refuse a module that is being trained.
@@ -233,3 +243,8 @@ def _value_text(value: Any) -> str:
         case tuple():
             return f"({', '.join(map(_value_text, value))})"
     return text_of(value)
+
+
+def wrap_cpp_module(cpp_module: ModuleCore) -> Any:
+    """The script module whose `_c` this is."""
+    return cpp_module._home.wrap(cpp_module._target)

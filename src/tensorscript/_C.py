@@ -1,8 +1,10 @@
 """The names of PyTorch's binary module that libraries of models ask for; no others are here."""
 
 from tensorscript.compiler.jit import frozen_passes as frozen
+from tensorscript.compiler.jit import function_schema as schemas
 from tensorscript.compiler.jit import graph_passes as passes
 from tensorscript.compiler.jit import graph_patterns as patterns
+from tensorscript.compiler.jit.function_schema import Argument, FunctionSchema, parse_schema
 from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
 from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
@@ -94,11 +96,14 @@ _jit_pass_fold_frozen_conv_mul_or_div = frozen.fold_conv_mul_or_div
 _jit_pass_fold_frozen_linear_bn = frozen.fold_linear_bn
 _jit_pass_optimize_frozen_graph = frozen.optimize_frozen_graph
 _jit_pass_transpose_frozen_linear = frozen.transpose_frozen_linear
+_jit_get_all_schemas = schemas.all_schemas
+_jit_get_schemas_for_operator = schemas.schemas_for_operator
 
 _create_function_from_graph = create_function_from_graph
 
 __all__ = [
     "AnyType",
+    "Argument",
     "Block",
     "BoolType",
     "ClassType",
@@ -107,6 +112,7 @@ __all__ = [
     "DictType",
     "EnumType",
     "FloatType",
+    "FunctionSchema",
     "FutureType",
     "Graph",
     "IntType",
@@ -124,4 +130,5 @@ __all__ = [
     "Use",
     "Value",
     "parse_ir",
+    "parse_schema",
 ]

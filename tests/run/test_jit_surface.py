@@ -20,20 +20,13 @@ INTERNAL = {
     "set_module": "an import of the module",
     "torch": "an import of the module",
     "warnings": "an import of the module",
-    "_async": "a file of PyTorch's implementation",
     "_await": "a file of PyTorch's implementation",
     "_builtins": "a file of PyTorch's implementation",
     "_check": "a file of PyTorch's implementation",
     "_dataclass_impls": "a file of PyTorch's implementation",
     "_decomposition_utils": "a file of PyTorch's implementation",
-    "_freeze": "a file of PyTorch's implementation",
-    "_fuser": "a file of PyTorch's implementation",
     "_ir_utils": "a file of PyTorch's implementation",
     "_monkeytype_config": "a file of PyTorch's implementation",
-    "_recursive": "a file of PyTorch's implementation",
-    "_script": "a file of PyTorch's implementation",
-    "_serialization": "a file of PyTorch's implementation",
-    "_trace": "a file of PyTorch's implementation",
     "_Await": "lazy values of PyTorch's RPC",
     "_awaitable": "lazy values of PyTorch's RPC",
     "_awaitable_nowait": "lazy values of PyTorch's RPC",
@@ -140,6 +133,75 @@ def test_members_of_graphs_and_callables() -> None:
         ours = getattr(jit, name)
         missing = {n for n in names if not hasattr(ours, n)} - internal
         assert missing <= {"owner"}, (name, missing)
+
+
+FILES = {
+    "_async": set[str](),
+    "_freeze": set[str](),
+    "_fuser": set[str](),
+    "_script": {
+        "ConstMap", "OrderedDictWrapper", "OrderedModuleDict", "ScriptMeta",
+        "call_prepare_scriptable_func", "call_prepare_scriptable_func_impl", "create_script_dict",
+        "create_script_list", "method_template", "pad", "unpackage_script_module",
+    },
+    "_serialization": {"get_flatbuffer_module_info", "validate_map_location"},
+    "_trace": {
+        "P", "R", "analyze_ts_result_with_export_result", "indent", "make_module", "make_tuple",
+        "verify", "wrap_check_inputs",
+    },
+}  # fmt: skip
+"""Files of `torch.jit` that programs import from, with what belongs to PyTorch's implementation."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_have_what_programs_import_from_them(name: str) -> None:
+    theirs, ours = getattr(_theirs().jit, name), getattr(jit, name)
+    own = {
+        n
+        for n, held in vars(theirs).items()
+        if getattr(held, "__module__", "") in (theirs.__name__, "torch.jit")
+    }
+    missing = {n for n in own if not n.startswith("_") and not hasattr(ours, n)}
+    assert missing == FILES[name]
+
+
+def test_a_module_is_wrapped_again() -> None:
+    module = jit.script(tensorscript.nn.Linear(2, 3))
+    again = jit._recursive.wrap_cpp_module(module._c)
+    x = tensorscript.ones(1, 2)
+    assert again(x).tolist() == module(x).tolist() and module._c.code == module.code
+    assert module._c.code_with_constants[0] == module.code
+
+
+SCHEMAS = [
+    "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)",
+    "aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> "
+    "(Tensor values, Tensor indices)",
+    "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0) -> "
+    "Tensor",
+]
+
+
+@pytest.mark.parametrize("text", SCHEMAS)
+def test_members_of_schemas(text: str) -> None:
+    def told(module: Any) -> list[Any]:
+        found = module._C.parse_schema(text)
+        arguments = [
+            (a.name, str(a.type), a.N, a.default_value, a.has_default_value(), a.kwarg_only,
+             a.is_write, a.is_out, a.alias_info is None)
+            for a in [*found.arguments, *found.returns]
+        ]  # fmt: skip
+        return [found.name, found.overload_name, found.is_mutable, str(found), *arguments]
+
+    assert told(tensorscript) == told(_theirs())
+
+
+def test_schemas_of_operators() -> None:
+    torch = _theirs()
+    for name in ("aten::add", "aten::relu", "prim::device", "aten::no_such_operator"):
+        ours = {str(each) for each in tensorscript._C._jit_get_schemas_for_operator(name)}
+        assert ours == {str(each) for each in torch._C._jit_get_schemas_for_operator(name)}
+    assert len(tensorscript._C._jit_get_all_schemas()) > 3000
 
 
 def in_a_new_python(code: str, **environment: str) -> str:

@@ -62,7 +62,18 @@ from tensorscript.frontends.trace.cautions import TracerWarning
 from tensorscript.frontends.trace.check import TracingCheckError
 from tensorscript.runtime.values import Future
 
-from . import _state, annotations, frontend
+from . import (
+    _async,
+    _freeze,
+    _fuser,
+    _recursive,
+    _script,
+    _serialization,
+    _state,
+    _trace,
+    annotations,
+    frontend,
+)
 
 _fork, _wait, _isinstance, _set_fusion_strategy = fork, wait, isinstance, set_fusion_strategy
 _overload, _overload_method, _unwrap_optional = overload, overload, unwrap_optional
@@ -87,7 +98,14 @@ __all__ = [
     "TracedModule",
     "TracerWarning",
     "TracingCheckError",
+    "_async",
+    "_freeze",
+    "_fuser",
+    "_recursive",
+    "_script",
+    "_serialization",
     "_state",
+    "_trace",
     "annotate",
     "annotations",
     "enable_onednn_fusion",
