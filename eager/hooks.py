@@ -32,6 +32,15 @@ class RemovableHandle:
             if (table := reference()) is not None:
                 table.pop(self.id, None)
 
+    def __getstate__(self) -> tuple[Table | None, int, tuple[Table | None, ...]]:
+        """The tables themselves: what is loaded refers to those that are loaded beside it."""
+        return self.hooks_dict_ref(), self.id, tuple(ref() for ref in self.extra_dict_ref)
+
+    def __setstate__(self, state: tuple[Table | None, int, tuple[Table | None, ...]]) -> None:
+        hooks, self.id, extra = state
+        self.hooks_dict_ref = weakref.ref(OrderedDict() if hooks is None else hooks)
+        self.extra_dict_ref = tuple(weakref.ref(t) for t in extra if t is not None)
+
     def __enter__(self) -> RemovableHandle:
         return self
 

@@ -6,10 +6,9 @@ from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, DType
 
-from .data import tensor
-from .namespace import lookup
+from .device import require_cpu
+from .old_constructor import fill
 from .tensor import Tensor
-from .tracing import traced_by
 
 
 class _LegacyType(type):
@@ -18,10 +17,10 @@ class _LegacyType(type):
     dtype: DType
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
-        if args and all(type(x) is int for x in args):
-            return lookup("empty")(*args, dtype=cls.dtype, **options)  # type: ignore[no-any-return]  # always a Tensor
-        with traced_by(None):  # a constant of the trace, which says nothing of it
-            return tensor(args[0] if args else [], dtype=cls.dtype, **options)
+        require_cpu(options.get("device"))
+        made = Tensor.__new__(Tensor)
+        fill(made, args, cls.dtype, cls.dtype)
+        return made
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype

@@ -21,7 +21,7 @@ from tensorscript.base.errors import (
     OperatorError,
     ValueRangeError,
 )
-from tensorscript.base.schema import has_operator
+from tensorscript.base.schema import has_operator, schema
 
 from . import caution, composites
 from .absent import absence
@@ -39,6 +39,7 @@ from .settings import SETTINGS
 from .size import broadcast_shapes
 from .storage import promoted, to_storage
 from .tensor import Tensor
+from .tracing import active_tracer
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -148,13 +149,16 @@ def factory(face: Face, fills_in_order: bool = False) -> Face:
                 f"dtype {wanted.word} does not match dtype of out parameter ({out.dtype.word})"
             )
         made = face(*args, dtype=wanted, **options)
-        if fills_in_order and made.numel() == out.numel():
-            made = made.view(out.shape)
-        elif fills_in_order and out.numel():
-            caution.warn(_RESIZED.format(list(out.shape), out.numel(), made.numel()))
-        resize_(out, made.shape)
+        count, held = made._array.size, out._array.size
+        if fills_in_order and count == held:
+            made = made.view(out._array.shape)
+        elif fills_in_order and held:
+            caution.warn(_RESIZED.format(list(out._array.shape), held, count))
+        resize_(out, made._array.shape)
         write(out, made)
         written(out)
+        if (tracer := active_tracer()) is not None:
+            tracer.ran(schema("aten::alias"), (made,), out)
         return out
 
     return run

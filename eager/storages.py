@@ -284,7 +284,10 @@ class TypedStorage(_Storage):
 
     def __getattr__(self, name: str) -> Any:
         """`storage.half()`: the elements in the dtype of that name."""
-        if name.startswith("_") or (dtype := BY_NAME.get(name)) is None:
+        if (
+            name.startswith("_")
+            or (dtype := BY_NAME.get(name) or BY_WORD.get(name.title())) is None
+        ):
             raise AttributeError(f"'TypedStorage' object has no attribute '{name}'")
         return lambda: self.type(dtype)
 

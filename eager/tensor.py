@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from numbers import Number
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from tensorscript.base.schema import has_operator, operator_names
 from . import subscript
 from .composites import METHODS
 from .demands.index import check_put
-from .dispatch import call
+from .device import CPU
+from .dispatch import call, call_overload
 from .indexing import gather, kinds_of, split
 from .memory_sharing import check_apart, check_partial, check_repeats
 from .modes import MODES
+from .old_constructor import fill
 from .storage import TENSOR_CLASS, Array, TensorBase, shown, signed, to_storage, value
 from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
@@ -40,6 +42,9 @@ _WORDS = {
     "bool": "bool", "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
 _NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
+
+
+T = TypeVar("T")
 
 
 class _Operators(type):
@@ -125,9 +130,12 @@ class Tensor(
     __slots__ = ("__dict__",)
 
     def __init__(self, data: Any = (), dtype: Any = None, *sizes: Any) -> None:
-        if type(dtype) is not DType:
-            data, dtype = _old_constructor(data, () if dtype is None else (dtype, *sizes))
-        TensorBase.__init__(self, data, dtype)
+        if type(dtype) is DType:
+            TensorBase.__init__(self, data, dtype)
+            return
+        if (tracer := active_tracer()) is not None:
+            tracer.builds("Tensor")
+        fill(self, _given(data, () if dtype is None else (dtype, *sizes)), MODES.default_dtype)
 
     def __dir__(self) -> Iterable[str]:
         names = (name.removeprefix("aten::") for name in operator_names())
@@ -191,15 +199,29 @@ class Tensor(
     ) -> Tensor:  # fmt: skip
         """A copy of `data` in the dtype of this tensor or another."""
         kind = of_python(dtype) or dtype or self.dtype
-        made = Tensor(np.array(to_storage(np.asarray(data), kind)), kind)
+        if isinstance(data, Tensor):
+            given = (data.detach(), CPU, kind, False, True, None)
+            made: Tensor = call_overload("aten::to.device", given).detach()
+        else:
+            made = Tensor.__new__(Tensor)
+            fill(made, (np.asarray(data),), kind)
+            made = made.detach() if active_tracer() is not None else made
         made.requires_grad = requires_grad
         return made
 
     def new(self, *data: Any, size: Any = None) -> Tensor:
         """PyTorch's old constructor in the dtype of this tensor."""
-        if size is not None:
-            return Tensor(*size).to(self.dtype)
-        return Tensor(*data).to(self.dtype)
+        made = Tensor.__new__(Tensor)
+        fill(made, data if size is None else tuple(size), self.dtype, self.dtype)
+        return made
+
+    def as_subclass(self, cls: type[T]) -> T:
+        """The same memory as a tensor of another class."""
+        made = cls.__new__(cls)
+        assert isinstance(made, TensorBase)
+        fill(made, (self,), self.dtype)
+        made._requires_grad, made._sign = self._requires_grad, self._sign
+        return made
 
     def apply_(self, function: Callable[[Any], Any]) -> Tensor:
         """Put a Python function of each element in its place."""
@@ -290,15 +312,9 @@ class Tensor(
 TENSOR_CLASS.append(Tensor)
 
 
-def _old_constructor(data: Any, more: tuple[Any, ...]) -> tuple[Array, DType]:
-    """`Tensor(sizes...)`: elements that are not initialised; `Tensor(data)`: a copy."""
-    dtype = MODES.default_dtype
-    if isinstance(data, TensorBase):
-        return shown(data), data.dtype
-    if isinstance(data, int) or (isinstance(data, tuple) and type(data) is not tuple):
-        sizes = (data, *more) if isinstance(data, int) else data
-        return np.zeros(sizes, dtype.numpy), dtype
-    return np.array(to_storage(np.asarray(data), dtype)), dtype
+def _given(first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of an old constructor: none for `Tensor()`."""
+    return () if type(first) is tuple and not first and not more else (first, *more)
 
 
 def call_method(self: Tensor, name: str, *args: Any, **kwargs: Any) -> Any:

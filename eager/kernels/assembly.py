@@ -74,6 +74,12 @@ def diagonal_scatter(self: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: 
 def block_diag(tensors: Sequence[Any]) -> Any:
     if not tensors:
         return wrap(np.zeros((1, 0), MODES.default_dtype.numpy), MODES.default_dtype)
+    for at, t in enumerate(tensors):
+        if array(t).ndim > 2:
+            raise OperatorError(
+                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
+                f"{at} has {array(t).ndim} dimensions"
+            )
     dtype = promoted(*tensors)
     blocks = [np.atleast_2d(cast(t, dtype)) for t in tensors]
     out = np.zeros(np.sum([b.shape for b in blocks], axis=0, dtype=int), blocks[0].dtype)

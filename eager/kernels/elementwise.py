@@ -162,6 +162,12 @@ def addcdiv(self: Any, first: Any, second: Any, scale: Any = 1) -> Any:
 def nan_to_num(
     self: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
+    if self.dtype.is_complex:
+        z = compute(self)
+        parts = (nan_to_num(wrap(part, real_dtype(self.dtype)), nan, posinf, neginf)
+                 for part in (z.real, z.imag))  # fmt: skip
+        real, imaginary = map(compute, parts)
+        return wrap(real + imaginary * z.dtype.type(1j), self.dtype)
     if not self.dtype.is_floating_point:
         return wrap(compute(self).copy(), self.dtype)
     x = compute(self)

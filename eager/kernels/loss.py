@@ -131,13 +131,14 @@ def cross_entropy(
     classes = x.shape[axis]
     smooth = label_smoothing
     if target.dtype.is_floating_point:
-        y = compute(target) * (1 - smooth) + smooth / classes
+        y = compute(target) * (1 - smooth) + smooth / max(classes, 1)
         shape = [1] * x.ndim
         shape[axis] = -1
         w = 1 if weight is None else compute(weight).reshape(shape)
         out = -(log_p * y * w).sum(axis)
         if reduction == MEAN:
-            return wrap(out.sum() / x.dtype.type(out.size), self.dtype)
+            count = out.size if classes else np.nan  # PyTorch divides elements by classes
+            return wrap(out.sum() / x.dtype.type(count), self.dtype)
         return wrap(reduced(out.astype(x.dtype), reduction), self.dtype)
     hard = _picked(log_p, array(target), weight, reduction, ignore_index)
     if not smooth:

@@ -188,10 +188,11 @@ def adaptive_max(n: int) -> Kernel:
         for at in np.ndindex(*sizes):
             box = tuple(slice(*bins[a][i]) for a, i in enumerate(at))
             inside: Any = (..., *box)
-            cells = x[inside].reshape(*x.shape[:-n], -1)
+            numbered = numbers[box].reshape(-1)
+            cells = x[inside].reshape(*x.shape[:-n], numbered.size)
             pick = _last_nan_or_largest(cells)
             best[(..., *at)] = np.take_along_axis(cells, pick[..., None], -1)[..., 0]
-            places[(..., *at)] = numbers[box].reshape(-1)[pick]
+            places[(..., *at)] = numbered[pick]
         return wrap(best, self.dtype), wrap(places, int64)
 
     return run

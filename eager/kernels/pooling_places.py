@@ -24,7 +24,7 @@ def _starts(sample: Array, size: int, outputs: int, window: int) -> Array:
         steps = np.arange(outputs - 1).astype(sample.dtype)
         shifted = ((steps + sample[..., None]) * alpha).astype(np.int64)
         found[..., :-1] = shifted - (sample[..., None] * alpha).astype(np.int64)
-    found[..., -1] = size - window
+    found[..., outputs - 1 : outputs] = size - window
     return found
 
 

@@ -124,6 +124,10 @@ def meshgrid(tensors: Sequence[Any], indexing: str = "ij") -> list[Any]:
             raise OperatorError(
                 f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}"
             )
+    if not tensors:
+        raise OperatorError("meshgrid expects a non-empty TensorList")
+    if len({x.dtype for x in tensors}) > 1:
+        raise OperatorError("meshgrid expects all tensors to have the same dtype")
     order = list(range(len(tensors)))
     if indexing == "xy" and len(order) > 1:
         order[:2] = 1, 0

@@ -79,6 +79,8 @@ def layers(step: Step, states: int) -> Kernel:
             x, start = x[:, None], [h[:, None] for h in start]
         elif batch_first:
             x = x.swapaxes(0, 1)
+        if not len(x):
+            raise OperatorError("Expected sequence length to be larger than 0 in RNN")
         biases = 4 if has_biases else 2
         projected = states == 2 and start[0].shape[-1] != start[1].shape[-1]
         width = biases + projected

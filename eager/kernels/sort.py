@@ -104,6 +104,8 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     if n == 0:
         return make(array(self).copy(), self.dtype)
     parts = [compute(p) for p in (prepend, self, append) if p is not None]
+    if len({p.ndim for p in parts}) > 1:
+        raise OperatorError("diff expects prepend or append to be the same dimension as input")
     x = np.concatenate(parts, axis)
     return wrap(np.diff(x, min(n, x.shape[axis]), axis=axis), self.dtype)
 

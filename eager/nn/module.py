@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from tensorscript.base.dtypes import BY_NAME, DType
@@ -493,7 +494,7 @@ class Module:
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, state_dict, prefix, ...)` before the module is loaded."""
-        return add_hook(self._load_state_dict_pre_hooks, lambda *args: hook(self, *args))
+        return add_hook(self._load_state_dict_pre_hooks, partial(hook, self))
 
     def _register_load_state_dict_pre_hook(
         self, hook: Hook, with_module: bool = False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from tensorscript.base.schema import schema
+
 from ..namespace import lookup
 from ..tensor import Tensor
+from ..tracing import active_tracer
 
 
 class Parameter(Tensor):
@@ -20,6 +23,8 @@ class Parameter(Tensor):
         source = lookup("empty")(0) if data is None else data
         super().__init__(source._array, source.dtype)
         self._sign = source._sign
+        if (tracer := active_tracer()) is not None:
+            tracer.ran(schema("aten::detach"), (source,), self)
         self.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:

@@ -292,7 +292,10 @@ class Tracer:
         if function != "index":
             self.builds(function)
         if function == "from_numpy":
-            return tensor
+            with traced_by(None):
+                lifted = call_overload("aten::alias", (tensor,))
+            self.ran(schema("aten::lift_fresh"), (tensor,), lifted)
+            return lifted
         same = (tensor, CPU, tensor.dtype, False, False, None)
         with traced_by(None):
             made = call_overload("aten::alias", (tensor,))

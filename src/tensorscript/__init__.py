@@ -58,21 +58,6 @@ _NAMES: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "BFloat16Tensor",
-            "BoolTensor",
-            "ByteTensor",
-            "CharTensor",
-            "DoubleTensor",
-            "FloatTensor",
-            "HalfTensor",
-            "IntTensor",
-            "LongTensor",
-            "ShortTensor",
-        ),
-        f"{_EAGER}.typed_tensors",
-    ),
-    **dict.fromkeys(
-        (
             "BFloat16Storage",
             "BoolStorage",
             "ByteStorage",

@@ -94,13 +94,14 @@ def _scores_mask(attn_mask: Tensor | None, sizes: list[int], batch_heads: int) -
     if attn_mask.dim() == 2:
         if list(attn_mask.size()) != sizes:
             raise RuntimeError(
-                f"The shape of the 2D attn_mask is {attn_mask.size()}, but should be {sizes}."
+                f"The shape of the 2D attn_mask is {attn_mask.size()}, but should be "
+                f"({sizes[0]}, {sizes[1]})."
             )
         return attn_mask.unsqueeze(0)
     if list(attn_mask.size()) != [batch_heads] + sizes:
         raise RuntimeError(
             f"The shape of the 3D attn_mask is {attn_mask.size()}, but should be "
-            f"{[batch_heads] + sizes}."
+            f"({batch_heads}, {sizes[0]}, {sizes[1]})."
         )
     return attn_mask
 
@@ -196,12 +197,12 @@ def _with_padding(
 
 
 def _attended(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, dropout_p: float,
-    is_causal: bool,
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, num_heads: int,
+    dropout_p: float, is_causal: bool,
 ) -> Tensor:  # fmt: skip
     """The heads' results side by side (L * N, E), without the weights."""
-    heads, tgt_len, head_dim = q.size()
-    num_heads, src_len = heads // bsz, k.size(1)
+    _, tgt_len, head_dim = q.size()
+    src_len = k.size(1)
     if mask is not None:
         if mask.size(0) == 1:
             mask = mask.unsqueeze(0)
@@ -219,10 +220,16 @@ def _attended(
 
 
 def _weighted(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bsz: int, dropout_p: float
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    bsz: int,
+    num_heads: int,
+    dropout_p: float,
 ) -> tuple[Tensor, Tensor]:
     """The heads' results side by side (L * N, E), and the weights (N, heads, L, S)."""
-    heads, tgt_len, head_dim = q.size()
+    _, tgt_len, head_dim = q.size()
     q = q * math.sqrt(1.0 / float(head_dim))
     if mask is None:
         scores = ts.bmm(q, k.transpose(-2, -1))
@@ -231,7 +238,6 @@ def _weighted(
     scores = ts.softmax(scores, -1)
     if dropout_p > 0.0:
         scores = dropout(scores, p=dropout_p)
-    num_heads = heads // bsz
     out = ts.bmm(scores, v).transpose(0, 1).reshape(tgt_len * bsz, num_heads * head_dim)
     return out, scores.view(bsz, num_heads, tgt_len, k.size(1))
 
@@ -306,11 +312,13 @@ def multi_head_attention_forward(
     if not training:
         dropout_p = 0.0
     if not need_weights:
-        out = _attended(q, k, v, mask, bsz, dropout_p, is_causal)
-        out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
+        out = _attended(q, k, v, mask, bsz, num_heads, dropout_p, is_causal)
+        out = ts.linear(out, out_proj_weight, out_proj_bias).view(
+            tgt_len, bsz, out_proj_weight.size(0)
+        )
         return (out if is_batched else out.squeeze(1)), None
-    out, scores = _weighted(q, k, v, mask, bsz, dropout_p)
-    out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, -1)
+    out, scores = _weighted(q, k, v, mask, bsz, num_heads, dropout_p)
+    out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, out_proj_weight.size(0))
     if average_attn_weights:
         scores = scores.mean(1)
     if not is_batched:

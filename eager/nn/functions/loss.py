@@ -9,8 +9,19 @@ import math
 from collections.abc import Callable
 
 from ... import namespace as ts
+from ...caution import warn
+from ...executor_flags import is_scripting
 from ...tensor import Tensor
 from .reduction import reduced, reduction_code, reduction_word
+
+
+def _warn_of_sizes(input: Tensor, target: Tensor) -> None:
+    if input.size() != target.size():
+        warn(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}). This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size."
+        )
 
 
 def _weighted(errors: Tensor, weight: Tensor, reduction: str) -> Tensor:
@@ -37,6 +48,8 @@ def mse_loss(
 ) -> Tensor:
     """Squares of the differences."""
     code = reduction_code(reduction, size_average, reduce)
+    if not is_scripting():
+        _warn_of_sizes(input, target)
     input, target = ts.broadcast_tensors([input, target])
     if weight is not None:
         return _weighted(ts.pow(input - target, 2), weight, reduction)
@@ -53,6 +66,8 @@ def l1_loss(
 ) -> Tensor:
     """Absolute differences."""
     code = reduction_code(reduction, size_average, reduce)
+    if not is_scripting():
+        _warn_of_sizes(input, target)
     input, target = ts.broadcast_tensors([input, target])
     if weight is not None:
         return _weighted(ts.abs(input - target), weight, reduction)
@@ -81,6 +96,8 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Squares below `beta`, absolute values above."""
     code = reduction_code(reduction, size_average, reduce)
+    if not is_scripting():
+        _warn_of_sizes(input, target)
     input, target = ts.broadcast_tensors([input, target])
     return ts.smooth_l1_loss(input, target, code, beta)
 
@@ -93,6 +110,8 @@ def huber_loss(
     weight: Tensor | None = None,
 ) -> Tensor:
     """Squares below `delta`, `delta` times absolute values above; elements may have weights."""
+    if not is_scripting():
+        _warn_of_sizes(input, target)
     input, target = ts.broadcast_tensors([input, target])
     if weight is None:
         return ts.huber_loss(input, target, reduction_code(reduction), delta)

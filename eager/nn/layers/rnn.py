@@ -247,8 +247,11 @@ class RNN(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
         bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-        bidirectional: bool = False, device: Any = None, dtype: Any = None,
+        bidirectional: bool = False, device: Any = None, dtype: Any = None, *,
+        proj_size: int | None = None,
     ) -> None:  # fmt: skip
+        if proj_size is not None:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(
                 f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'."
@@ -305,8 +308,11 @@ class GRU(RNNBase):
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
         batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        device: Any = None, dtype: Any = None,
+        device: Any = None, dtype: Any = None, *,
+        proj_size: int | None = None,
     ) -> None:  # fmt: skip
+        if proj_size is not None:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
         super().__init__(
             "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
             0, device, dtype,

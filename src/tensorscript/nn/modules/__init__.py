@@ -216,6 +216,7 @@ from tensorscript.nn.modules import (  # noqa: F401 - families by their file nam
     conv,
     dropout,
     instancenorm,
+    lazy,
     linear,
     loss,
     module,

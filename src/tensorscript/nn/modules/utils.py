@@ -1,5 +1,6 @@
-"""`torch.nn.modules.utils`: sizes given as one number."""
+"""`torch.nn.modules.utils`: sizes given as one number, and names in state dicts."""
 
+from tensorscript.eager.nn.prefixes import consume_prefix_in_state_dict_if_present
 from tensorscript.eager.nn.tuples import (
     _pair,
     _quadruple,
@@ -16,4 +17,5 @@ __all__ = [
     "_quadruple",
     "_single",
     "_triple",
+    "consume_prefix_in_state_dict_if_present",
 ]

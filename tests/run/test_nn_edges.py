@@ -1,0 +1,100 @@
+"""Layers at their edges: batches and results without elements, pickles, warnings, conversions."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript import nn
+from tensorscript.nn import functional as F
+
+EMPTY: dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], ...], tuple[int, ...]]] = {
+    "encoder": (lambda: nn.TransformerEncoderLayer(4, 2, 8), ((0, 3, 4),), (0, 3, 4)),
+    "encoder, batch": (lambda: nn.TransformerEncoderLayer(4, 2, 8), ((3, 0, 4),), (3, 0, 4)),
+    "transformer": (
+        lambda: nn.Transformer(8, 2, 1, 1, 16), ((5, 0, 8), (4, 0, 8)), (4, 0, 8)),
+    "adaptive max": (lambda: nn.AdaptiveMaxPool2d((4, 3)), ((0, 2, 9, 8),), (0, 2, 4, 3)),
+    "fractional max": (
+        lambda: nn.FractionalMaxPool2d(2, output_size=(0, 1)), ((2, 3, 9, 8),), (2, 3, 0, 1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_in_or_out(name: str) -> None:
+    make, sizes, expected = EMPTY[name]
+    assert tuple(make()(*map(ts.rand, sizes)).shape) == expected
+
+
+def test_batch_without_elements_moves_no_statistics() -> None:
+    layer = nn.BatchNorm1d(3)
+    layer(ts.empty(0, 3, 4))
+    assert layer.running_mean.tolist() == [0.0] * 3
+    assert layer.running_var.tolist() == [1.0] * 3
+    assert layer.num_batches_tracked.item() == 1
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+def test_losses_warn_of_sizes_that_broadcast(loss: Callable[..., Any]) -> None:
+    with pytest.warns(UserWarning, match="is different to the input size"):
+        loss(ts.rand(1, 10), ts.rand(10))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss(ts.rand(10), ts.rand(10))
+
+
+def test_lazy_layers_and_hooks_are_pickled() -> None:
+    layer = pickle.loads(pickle.dumps(nn.LazyLinear(3)))
+    assert layer(ts.rand(2, 5)).shape == (2, 3)
+    assert type(layer) is nn.Linear
+
+
+def test_handles_show_their_table() -> None:
+    layer = nn.Linear(2, 2)
+    handle = layer.register_forward_hook(lambda *_: None)
+    table = handle.hooks_dict_ref()
+    assert table is not None and list(table) == [handle.id]
+    handle.remove()
+    assert not table
+
+
+def test_prefixes_of_names_are_consumed() -> None:
+    state = nn.Sequential(nn.Linear(2, 2)).state_dict(prefix="module.")
+    nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+    assert list(state) == ["0.weight", "0.bias"]
+    assert list(state._metadata) == ["", "0"]  # type: ignore[attr-defined]  # as PyTorch keeps it
+
+
+def test_batch_norms_become_synchronised_ones() -> None:
+    norm = nn.BatchNorm1d(3, affine=True)
+    found = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Linear(2, 3), norm))
+    assert type(found[1]) is nn.SyncBatchNorm  # type: ignore[index]  # the Sequential it was
+    assert found[1].weight is norm.weight  # type: ignore[index]
+    assert found(ts.rand(4, 2)).shape == (4, 3)
+
+
+@pytest.mark.parametrize("name", ["double", "half", "long", "int", "short", "char", "byte"])
+def test_packed_sequences_are_converted(name: str) -> None:
+    packed = nn.utils.rnn.pack_sequence([ts.ones(3), ts.ones(2)])
+    found = getattr(packed, name)()
+    assert found.data.dtype is getattr(packed.data, name)().dtype
+    assert found.batch_sizes.tolist() == [2, 2, 1]
+
+
+def test_complex_numbers_lose_nan_by_parts() -> None:
+    x = ts.tensor([complex(1, float("nan")), complex(float("inf"), 2)])
+    top = float(np.finfo(np.float32).max)
+    assert ts.nan_to_num(x).tolist() == [1 + 0j, complex(top, 2)]
+
+
+def test_samples_for_more_batches_than_there_are() -> None:
+    samples = ts.rand(2, 4, 3)
+    pool = nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=samples)
+    x = ts.rand(4, 5, 5, 5)
+    first = nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=samples[:1])
+    assert pool(x).tolist() == first(x).tolist()
