@@ -27,6 +27,14 @@ def transpose(x):
     return x.t().contiguous()
 
 
+def channels_last(x):
+    return x.permute(0, 2, 3, 1).contiguous()
+
+
+def taken(x, i):
+    return lib.take(x, i)
+
+
 def joined(x, y):
     return lib.cat([x, y], 1)
 
@@ -47,6 +55,11 @@ def _rows_and_places(random: np.random.Generator) -> Arguments:
     return random.standard_normal((30000, 256)).astype("f4"), random.integers(0, 30000, 512)
 
 
+def _matrix_and_places(random: np.random.Generator) -> Arguments:
+    x = random.standard_normal((1000, 1000)).astype("f4")
+    return x, random.integers(0, x.size, 100000)
+
+
 def _sums_and_places(random: np.random.Generator) -> Arguments:
     base, rows = (random.standard_normal((n, 256)).astype("f4") for n in (1024, 512))
     return base, random.integers(0, 1024, 512), rows
@@ -64,6 +77,11 @@ DATA: tuple[Workload, ...] = (
              lambda x: x.cumsum(1)),
     workload("transpose 1024x1024", transpose, MATRIX, lambda x: x.T + 0, None,
              lambda x: np.ascontiguousarray(x.T)),
+    workload("channels last 8x3x224x224", channels_last, normal((8, 3, 224, 224)),
+             lambda x: x.transpose(0, 2, 3, 1) + 0, None,
+             lambda x: np.ascontiguousarray(x.transpose(0, 2, 3, 1))),
+    workload("take 100000 of 1000x1000", taken, _matrix_and_places, lambda x, i: x.ravel()[i], None,
+             lambda x, i: x.take(i)),
     workload("join 1024x512 twice", joined, normal((1024, 512), (1024, 512)),
              lambda x, y: jax.numpy.concatenate([x, y], 1), None,
              lambda x, y: np.concatenate([x, y], 1)),

@@ -36,6 +36,14 @@ def argmax_rows(x):
     return x.argmax(1)
 
 
+def argmax_all(x):
+    return x.argmax()
+
+
+def any_of_rows(x):
+    return (x > 0.5).any(1)
+
+
 def variance(x):
     return x.var(1)
 
@@ -46,6 +54,10 @@ def logsumexp(x):
 
 def softmax(x):
     return lib.softmax(x, 1)
+
+
+def log_softmax(x):
+    return lib.log_softmax(x, 1)
 
 
 def softmax_numpy(x: np.ndarray) -> np.ndarray:
@@ -107,6 +119,10 @@ REDUCTION: tuple[Workload, ...] = (
     workload("sum of all 1024x1024", sum_all, MATRIX, lambda x: x.sum(), None, lambda x: x.sum()),
     workload("argmax of rows 1024x1024", argmax_rows, MATRIX, lambda x: x.argmax(1), None,
              lambda x: x.argmax(1)),
+    workload("argmax of all 1000x1000", argmax_all, normal((1000, 1000)), lambda x: x.argmax(),
+             None, lambda x: x.argmax()),
+    workload("any of rows 1000000x3", any_of_rows, TALL, lambda x: (x > 0.5).any(1), None,
+             lambda x: (x > 0.5).any(1)),
     workload("sum of columns 1000000x3", sum_columns, TALL, lambda x: x.sum(0), None,
              lambda x: x.sum(0)),
     workload("maximum of rows 1000000x3", greatest_of_rows, TALL, lambda x: x.max(1), None,
@@ -124,6 +140,8 @@ NORMALISATION: tuple[Workload, ...] = (
                  lambda x: jax.nn.softmax(x, axis=1), softmax_numba, softmax_numpy)
         for n in (64, 1024)
     ),
+    workload("log softmax of rows 1000x10", log_softmax, normal((1000, 10)),
+             lambda x: jax.nn.log_softmax(x, axis=1)),
     workload("layer norm 8192x512", layer_norm, normal((8192, 512), (512,), (512,)),
              layer_norm_jax),
     workload("rms norm 8192x512", rms_norm, normal((8192, 512), (512,)), rms_norm_jax),

@@ -176,6 +176,15 @@ def _lane_limit(context: Context, e: Expr) -> tuple[str, Expr] | None:
     return ("slt" if op in ("lt", "le") else "sge"), limit
 
 
+def takes_first_lane(context: Context, condition: Expr) -> bool:
+    """A comparison of lanes that holds in the first lane whatever happens: the rest of a row."""
+    found = _lane_limit(context, condition) if condition.op in COMPARISONS else None
+    if found is None:
+        return False
+    predicate, limit = found
+    return predicate == "slt" and limit.is_const and int(str(limit.value)) > 0
+
+
 def _compare_lanes(context: Context, predicate: str, limit: Expr) -> Value:
     """`base + lane < bound` as a compare of i32 lane numbers with one clamped scalar."""
     lanes = context.width

@@ -25,7 +25,7 @@ from tensorscript.dialects.te.rewriting import loads, walk
 from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
-from .emit_expr import evaluate, evaluate_as, evaluate_scalar, value_of
+from .emit_expr import evaluate, evaluate_as, evaluate_scalar, takes_first_lane, value_of
 from .emit_groups import emit_group
 from .emit_loads import emit_prefetch
 from .emit_places import any_lane, locate
@@ -140,12 +140,11 @@ def emit_if(context: Context, op: Operation) -> None:
         _branch(context, value.text, then, otherwise)
         return
     site = context.site(condition.dtype, value.lanes)
-    for mask, statements in (
-        (value.text, then),
-        (site.logical_not(value.text) if otherwise else "", otherwise),
-    ):
-        if statements:
-            _masked_block(context, context.conjoin(mask), statements)
+    if then:
+        certain = context.mask is None and takes_first_lane(context, condition)
+        _masked_block(context, context.conjoin(value.text), then, certain)
+    if otherwise:
+        _masked_block(context, context.conjoin(site.logical_not(value.text)), otherwise)
 
 
 def _branch(
@@ -163,9 +162,17 @@ def _branch(
     code.start(join)
 
 
-def _masked_block(context: Context, mask: str, statements: Sequence[Operation]) -> None:
-    """Statements for the lanes of `mask`; skipped if there is none."""
+def _masked_block(
+    context: Context, mask: str, statements: Sequence[Operation], certain: bool = False
+) -> None:
+    """Statements for the lanes of `mask`; skipped if there is none, which may be out of the
+    question."""
     code = context.code
+    if certain:
+        with context.masked(mask):
+            context.mask_is_any = True
+            context.block(statements)
+        return
     some, join = code.name("some"), code.name("join")
     code.branch(any_lane(context, mask), some, join)
     code.start(some)

@@ -207,6 +207,8 @@ def arg_extreme(op: str) -> Callable[..., Tensor]:
         if not x.rank:
             return b.full((), 0, int64)
         _need_elements(b, x, [at], f"arg{op}")
+        if x.shape[at].is_int(1):
+            return b.full(keep(x.shape, [at], keepdim), 0, int64)
         wide = compute_dtype(x.dtype)
         best = extreme(op)(b, x, [at], True)
         if wide.is_floating_point:
