@@ -87,6 +87,26 @@ def range_face(*bounds: Any, **options: Any) -> Any:
     return call("aten::arange", bounds, options)
 
 
+def _of_numbers(name: str, parts: tuple[str, ...]) -> Face:
+    """An operator that makes a sparse tensor, of which the `parts` may be lists of numbers, too;
+    with fewer positional arguments it makes an empty one of a size."""
+
+    def run(*args: Any, **options: Any) -> Any:
+        dtypes = {"values": options.get("dtype")}
+        if len(args) >= len(parts):
+            given = zip(parts, args, strict=False)
+            args = (*(_as_part(a, dtypes.get(p)) for p, a in given), *args[len(parts) :])
+        for part in options.keys() & set(parts):
+            options[part] = _as_part(options[part], dtypes.get(part))
+        return call(name, args, options)
+
+    return run
+
+
+def _as_part(given: Any, dtype: DType | None) -> Any:
+    return given if isinstance(given, Tensor) else tensor(given, dtype=dtype)
+
+
 def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     several = isinstance(split_size_or_sections, (list, tuple))
     chosen = "aten::split_with_sizes" if several else "aten::split"
@@ -202,6 +222,10 @@ FACES: dict[str, Face] = {
     "frombuffer": frombuffer,
     "arange": factory(range_face, fills_in_order=True),
     "einsum": einsum,
+    "sparse_coo_tensor": _of_numbers("aten::sparse_coo_tensor", ("indices", "values")),
+    "sparse_csr_tensor": _of_numbers(
+        "aten::sparse_csr_tensor", ("crow_indices", "col_indices", "values")
+    ),
     "where": composites.with_out(where, "where"),
     "broadcast_shapes": broadcast_shapes,
     "split": _split,

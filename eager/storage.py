@@ -10,6 +10,7 @@ tensors only through the functions here, so they need no import of the class wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from tensorscript.base.dtypes import (
     scalar_dtype,
 )
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.importing import imported
 
 from .modes import MODES
 
@@ -178,7 +180,13 @@ def with_steps(empty: Array) -> Array:
     return as_strided(empty, empty.shape, strides[::-1])
 
 
-TENSOR_CLASS: list[type[TensorBase]] = []
+def _first(storage: Array, dtype: DType) -> TensorBase:
+    """The first tensor of a program that has not used the class so far, which loads it."""
+    imported("tensorscript.eager.tensor")
+    return make(storage, dtype)
+
+
+TENSOR_CLASS: list[Callable[[Array, DType], TensorBase]] = [_first]
 """The class that `wrap` makes; `tensor.py` sets it once (kernels are below the class)."""
 
 

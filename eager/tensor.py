@@ -309,7 +309,7 @@ class Tensor(
         return partial(call_method, self, f"aten::{name}")
 
 
-TENSOR_CLASS.append(Tensor)
+TENSOR_CLASS[0] = Tensor
 
 
 def _given(first: Any, more: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from tensorscript.base.quantization import ASKED
 from tensorscript.base.schema import Schema
 
 from ..device import sparse_coo, sparse_csr
+from ..modes import MODES
 from ..storage import Array, Sparse, TensorBase, array, compute, make, value, wrap
 from .shapes import normal_dim
 
@@ -392,6 +393,12 @@ def sparse_coo_tensor(indices: Any, values: Any, size: Sequence[int] | None = No
     return coo(at, given, size, coalesced)
 
 
+def _of_zeros(size: Sequence[int], dtype: DType | None = None, *_: Any) -> Any:
+    """A sparse tensor without elements."""
+    empty = wrap(np.zeros(0), dtype or MODES.default_dtype)
+    return coo(np.zeros((len(size), 0), np.int64), empty, tuple(size), False)
+
+
 def _by_rows(rows: Any, columns: Any, values: Any, size: Sequence[int] | None = None,
              dtype: DType | None = None, *_: Any) -> Any:  # fmt: skip
     given = values if dtype in (None, values.dtype) else wrap(value(values), dtype)
@@ -405,6 +412,7 @@ KERNELS: dict[str, Kernel] = {
         indices, values, None, *rest
     ),
     "aten::sparse_coo_tensor.indices_size": sparse_coo_tensor,
+    "aten::sparse_coo_tensor.size": _of_zeros,
     "aten::_sparse_coo_tensor_unsafe": sparse_coo_tensor,
     "aten::sparse_csr_tensor.crow_col_value_size": _by_rows,
     "aten::sparse_csr_tensor.crow_col_value": lambda rows, columns, values, *rest: _by_rows(

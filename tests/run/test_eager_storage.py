@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -120,3 +122,12 @@ def test_normal_numbers_go_where_they_are_asked_to() -> None:
     assert ts.normal(1.0, 2.0, (3,), out=drawn) is drawn
     ts.manual_seed(0)
     assert drawn.tolist() == ts.normal(1.0, 2.0, (3,), dtype=ts.float64).tolist()
+
+
+@pytest.mark.parametrize(
+    "first", ["signal.windows.hann(4)", "get_rng_state()", "ops.aten.zeros([2])"]
+)
+def test_any_function_may_be_the_first_that_a_program_calls(first: str) -> None:
+    """The class of tensors is loaded when the first one is made."""
+    program = f"import tensorscript as ts; assert len(ts.{first}) > 1"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -83,3 +83,14 @@ def test_compiled() -> None:
     assert with_argument.stats.fallbacks == [
         "(constant, 3x2:f32): this program: a sparse tensor as an argument"
     ]
+
+
+def test_parts_of_a_sparse_tensor_may_be_lists_of_numbers() -> None:
+    made = ts.sparse_coo_tensor([[0, 1], [2, 0]], [3, 4.5], (2, 3))
+    assert made.to_dense().tolist() == [[0, 0, 3], [4.5, 0, 0]]
+    named = ts.sparse_coo_tensor(indices=[[1]], values=[2], dtype=ts.float64)
+    assert named.dtype is ts.float64 and named.to_dense().tolist() == [0, 2]
+    rows = ts.sparse_csr_tensor([0, 1, 2], [0, 1], [1.0, 2.0])
+    assert rows.to_dense().tolist() == [[1, 0], [0, 2]]
+    for empty in (ts.sparse_coo_tensor((2, 3)), ts.sparse_coo_tensor(size=[2, 3])):
+        assert empty._nnz() == 0 and empty.to_dense().tolist() == [[0] * 3] * 2
