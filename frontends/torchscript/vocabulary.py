@@ -46,8 +46,10 @@ _UNSUPPORTED = {
     "torch.QUInt4x2Storage": "quantized tensors of 4 bits",
     "torch.QUInt2x4Storage": "quantized tensors of 2 bits",
     "torch.ComplexHalfStorage": "tensors of complex32",
-    "torch.Float8_e4m3fnStorage": "tensors of float8",
-    "torch.Float8_e5m2Storage": "tensors of float8",
+    **{
+        f"torch.Float8_{kind}Storage": "tensors of float8"
+        for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+    },
     "torch.jit._pickle.build_tensor_from_id": "tensors by number outside an archive of its time",
     "torch.distributed.rpc.rref": "remote references",
 }

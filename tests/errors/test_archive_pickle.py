@@ -213,6 +213,9 @@ def test_storage_references(build_archive: Any) -> None:
     quantized = storage(cls="QInt8Storage")
     assert "without its quantizer" in refusal(tensor(0, [1], [1], quantized))
     assert "tensors of complex32" in refusal(tensor(0, [1], [1], storage(cls="ComplexHalfStorage")))
+    for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu"):
+        held = storage(cls=f"Float8_{kind}Storage")
+        assert "tensors of float8" in refusal(tensor(0, [1], [1], held))
     body = HEAD + tensor(0, [6], [1])
     with pytest.raises(ArchiveError, match=r"locating file data/0: file not found"):
         read(build_archive({"data.pkl": body}))
