@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorscript.dialects.ts.ops import FuncOp, TupleConstructOp
-from tensorscript.dialects.ts.types import TENSOR, TensorType
+from tensorscript.dialects.ts.types import TENSOR, TensorType, TupleType
 from tensorscript.dialects.ts.value_names import ValueNames
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.executor_flags import OPTIMIZES
+from tensorscript.lowering.ts.decompose_addmm import decompose_addmm
 from tensorscript.lowering.ts.inline_forks import inline_forks
 from tensorscript.lowering.ts.lower_tuples import elements_of, lower_tuples
 from tensorscript.lowering.ts.pool_constants import pool_constants
@@ -94,6 +95,20 @@ def erase_shape_information(graph: Graph) -> None:
         for value in (*op.results, *arguments):
             if isinstance(value.type, TensorType):
                 graph.state.set_type(value, TENSOR)
+
+
+def decompose_ops(graph: Graph) -> None:
+    """Write `addmm` without factors as a product and a sum."""
+    run_rewrite(graph, decompose_addmm)
+
+
+def refine_tuple_types(graph: Graph) -> None:
+    """Let tuples that are put together have the types of what they hold."""
+    _ = graph.names
+    for op in [op for op in walk_ops(graph.op) if isinstance(op, TupleConstructOp)]:
+        known = op.result.type
+        if isinstance(known, TupleType) and not known.class_name.data:
+            graph.state.set_type(op.result, TupleType.of([value.type for value in op.arguments]))
 
 
 def loop_unrolling(graph: Graph) -> bool:

@@ -104,6 +104,11 @@ def f(x: Tensor, n: int):
         total -= 1
     return x, total
 """,
+    "products": """
+def f(x: Tensor, n: int):
+    a = torch.addmm(x, torch.ones(1, 3), torch.ones(3, 2))
+    return a + torch.addmm(x, torch.ones(1, 3), torch.ones(3, 2), beta=n), (x, 1)
+""",
     "nested": """
 def f(x: Tensor, n: int):
     pair = ((x, n), 2.0)
@@ -178,7 +183,7 @@ def f(given: Tuple[int, Tuple[float, int]], n: int):
 
 
 @pytest.mark.parametrize("name", [p for p in PASSES if p != "canonicalize"])
-@pytest.mark.parametrize("program", ["branches", "calls", "twice", "texts"])
+@pytest.mark.parametrize("program", ["branches", "calls", "twice", "texts", "turns", "products"])
 def test_the_function_computes_the_same(program: str, name: str) -> None:
     torch = tensorscript  # noqa: F841  # the programs name it so
     function: Any = jit.CompilationUnit(PROGRAMS[program]).f
@@ -204,6 +209,27 @@ def test_a_named_tuple_that_is_folded_is_one_still() -> None:
     assert "ListConstruct" not in str(function.graph)
     last, total = function(1)
     assert last.b == [4] and total == 3
+
+
+def test_products_with_sums_are_taken_apart() -> None:
+    torch = tensorscript  # noqa: F841  # the programs name it so
+    unit: Any = jit.CompilationUnit(PROGRAMS["products"])
+    given = tensorscript.tensor([1.0, 2.0]), 3
+    before = unit.f(*given)[0].tolist()
+    _C._jit_pass_decompose_ops(unit.f.graph)
+    kinds = [node.kind() for node in unit.f.graph.nodes()]
+    assert kinds.count("aten::addmm") == 1 and kinds.count("aten::mm") == 1
+    assert unit.f(*given)[0].tolist() == before
+
+
+def test_types_of_tuples_follow_what_they_hold() -> None:
+    graph = _C.parse_ir("""
+graph(%a : Float(123), %b : Float(4, 5, 6)):
+  %c : (Tensor, Tensor) = prim::TupleConstruct(%a, %b)
+  return (%c)""")
+    _C._jit_pass_refine_tuple_types(graph)
+    found = graph.findNode("prim::TupleConstruct")
+    assert found is not None and "(Float(123), Float(4, 5, 6))" in str(found.output())
 
 
 def test_an_edit_and_a_pass() -> None:
