@@ -61,7 +61,8 @@ def _trace(layer: Any, args: Any, kwargs: Any) -> Any:
 
 def _named(layer: Any, args: Any, kwargs: Any) -> dict[str, Any]:
     code = type(layer).forward.__code__
-    return {**dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False)), **kwargs}
+    named = {**dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False)), **kwargs}
+    return {k: v for k, v in named.items() if v is not None}  # no trace takes None
 
 
 THROUGH: dict[str, Callable[[Any, Any, Any], Any]] = {
