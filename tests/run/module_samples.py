@@ -164,7 +164,6 @@ def refused(info: Any, dtype: Any, training: bool) -> Iterator[Case]:
         called = None if built else _call(given.forward_input)
         made = _call(given.constructor_input)
         made.kwargs.pop("device", None)
-        made.kwargs.pop("dtype", None)
         where = "constructor" if built else "call"
         yield Case(info.name, dtype, training, made, called,
                    (where, error.error_type, error.error_regex))  # fmt: skip
