@@ -111,6 +111,12 @@ class Interpreter:
             self.refresh()
         return self.classes.get(class_name)
 
+    def function(self, name: str) -> ts.FuncOp | None:
+        """The function `name`, also one added since; None if there is none."""
+        if name not in self.functions:
+            self.refresh()
+        return self.functions.get(name)
+
     def call(self, name: str, arguments: Sequence[Any]) -> Any:
         """Run the function `name`.
 
@@ -120,9 +126,9 @@ class Interpreter:
         Raises:
             UserError: an operator or the program itself failed; carries the script call stack.
         """
-        if name not in self.functions:
-            self.refresh()
-        func = self.functions[name]
+        func = self.function(name)
+        if func is None:
+            raise KeyError(name)
         env: Environment = dict(zip(func.block.args, arguments, strict=True))
         own = self._thread
         own.depth += 1

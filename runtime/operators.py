@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cmp_to_key
 from typing import Any
 
 from tensorscript.base.dtypes import bool_, int64
@@ -13,9 +12,8 @@ from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.locations import place_of
 from tensorscript.dialects.ts.number_operands import number_operand
 from tensorscript.dialects.ts.ops import OperatorOp
-from tensorscript.dialects.ts.types import OPEN_TYPES, ClassType, ListType, TensorType
+from tensorscript.dialects.ts.types import ClassType, TensorType
 from tensorscript.eager.dispatch import call, call_overload
-from tensorscript.eager.kernels.container import unsortable
 from tensorscript.eager.kernels.scalar import is_same
 from tensorscript.eager.kernels.script_text import script_text
 from tensorscript.eager.modes import MODES
@@ -25,6 +23,7 @@ from .codes import decode, encode
 from .list_tensors import tensor_of_list
 from .machine import Machine
 from .said import warn
+from .sorting import sort
 from .values import ScriptObject
 
 
@@ -89,35 +88,6 @@ def _unwrap_optional(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> 
     return arguments[0]
 
 
-def _holds_object(x: Any) -> bool:
-    return isinstance(x, ScriptObject) or (isinstance(x, tuple) and any(map(_holds_object, x)))
-
-
-def _sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
-    """`sort` and `sorted`: script objects are compared by their own `__lt__`."""
-    items = arguments[0]
-    listed = op.arguments[0].type
-    if isinstance(listed, ListType) and isinstance(listed.element, OPEN_TYPES) and items:
-        raise unsortable(items[0])  # whatever the elements are
-    if not (isinstance(items, list) and items and _holds_object(items[0])):
-        return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
-
-    def compare(a: Any, b: Any) -> int:
-        """Tuples by their first parts that differ."""
-        if isinstance(a, tuple):
-            return next((c for c in map(compare, a, b) if c), 0)
-        if not isinstance(a, ScriptObject):
-            return int(a > b) - int(a < b)
-        less = f"{a.class_name}.__lt__"
-        return int(i.call(less, [b, a])) - int(i.call(less, [a, b]))
-
-    made = sorted(items, key=cmp_to_key(compare), reverse=bool(arguments[1:] and arguments[1]))
-    if op.schema.data.startswith("aten::sorted"):
-        return made
-    items[:] = made
-    return None
-
-
 def _record(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> ScriptObject:
     """What a profiler would be told by; there is none, so it holds nothing."""
     found = op.outputs[0].type
@@ -156,8 +126,8 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::tensor": _tensor,
     "aten::as_tensor": _tensor,
     "aten::_unwrap_optional": _unwrap_optional,
-    "aten::sort": _sort,
-    "aten::sorted": _sort,
+    "aten::sort": sort,
+    "aten::sorted": sort,
     "prim::tolist": _to_list,
     "prim::id": lambda i, a, op: id(a[0]),
 }

@@ -198,7 +198,7 @@ def _other(value: Any, type_: Attribute, classes: Classes) -> Any:
         case EnumType() if (member := _enum(value, classes, type_)) is not None:
             if member.class_name == type_.class_name.data:
                 return member
-        case ClassType() if (target := _object(value, classes)) is not None:
+        case ClassType() if (target := _object(value, classes, type_)) is not None:
             if target.class_name == type_.class_name.data:
                 return target
         case InterfaceType() if (target := _behind_interface(value, type_, classes)) is not None:
@@ -258,18 +258,28 @@ def _face(value: Any) -> ScriptObject | None:
     return target if isinstance(target, ScriptObject) else None
 
 
-def _object(value: Any, classes: Classes) -> ScriptObject | None:
-    """The script object of a wrapper, or of an instance of a compiled Python class (copied)."""
+def _object(value: Any, classes: Classes, wanted: ClassType | None = None) -> ScriptObject | None:
+    """The script object of a wrapper, or a copy of a Python object: of the wanted class whatever
+    Python's is, if it has the attributes, else of the class that its own was compiled to."""
     if (target := _face(value)) is not None:
         return target
-    if (type_ := classes.objects.get(type(value))) is None:
+    if (type_ := wanted or classes.objects.get(type(value))) is None:
         return None
-    name = type_.class_name.data
-    made = ScriptObject(name)
-    for key, kind in classes.info(name).attributes.items():
+    info = classes.info(type_.class_name.data)
+    if info.category == "module":
+        return None
+    made = ScriptObject(info.name)
+    for key, kind in info.attributes.items():
         if not hasattr(value, key):
-            raise Mismatch(f"object of {type(value).__name__} has no attribute '{key}'")
-        made.attributes[key] = to_script(getattr(value, key), kind, classes)
+            raise Mismatch(
+                f"Tried to cast object to type {message_text(type_)} but object was missing "
+                f"attribute {key}"
+            )
+        try:
+            made.attributes[key] = to_script(getattr(value, key), kind, classes)
+        except Mismatch as why:
+            shown = message_text(kind)
+            raise Mismatch(f"Could not cast attribute '{key}' to type {shown}: {why}") from None
     return made
 
 

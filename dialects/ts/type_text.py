@@ -85,7 +85,7 @@ def _text(type: Attribute, inside: Callable[[Attribute], str]) -> str:
         case UnionType():
             return f"Union({', '.join(map(schema_text, type.members))})"
         case FutureType():
-            return f"Future[{inside(type.element)}]"
+            return f"Future({inside(type.element)})"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
         case InterfaceType():

@@ -1,8 +1,8 @@
 """Unique names of a graph's values: `x.1`, `x.3`, ... for the hint `x`, numbers without a hint.
 
-Of a trace the last value of a hint has the bare name: each gave it up to the next. A name once
-given stays, also when the graph is edited; only a value that is asked to take a name that is in use
-makes its owner take another.
+Of a trace the last value of a hint has the bare name: each gave it up to the next. So has an
+argument of a script that nothing reads or sets. A name once given stays, also when the graph is
+edited; only a value that is asked to take a name that is in use makes its owner take another.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class ValueNames:
         self._suffixes: dict[str, int] = {}
         self._held: dict[object, str] = {}
         self._number = 0
-        self._last = _last_of_hint(function) if function.is_traced is not None else {}
+        traced = function.is_traced is not None
+        self._last = _last_of_hint(function) if traced else _unused_arguments(function)
 
     @staticmethod
     def numbered(function: FuncOp) -> ValueNames:
@@ -143,6 +144,17 @@ def values_of(function: FuncOp) -> Iterator[SSAValue]:
         yield from op.results
         for region in op.regions:
             yield from region.block.args
+
+
+def _unused_arguments(function: FuncOp) -> dict[str, SSAValue]:
+    """Arguments that nothing reads, by their hints where no other value has them."""
+    unused = [arg for arg in function.block.args if not arg.uses]
+    out: dict[str, SSAValue] = {hint: arg for arg in unused if (hint := hint_of(arg))}
+    if out:
+        for value in values_of(function):
+            if (hint := hint_of(value)) in out and out[hint] is not value:
+                del out[hint]
+    return out
 
 
 def _last_of_hint(function: FuncOp) -> dict[str, SSAValue]:

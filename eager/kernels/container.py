@@ -103,17 +103,6 @@ def unsortable(element: Any) -> OperatorError:
 def _check_sortable(items: list[Any]) -> None:
     if items and isinstance(items[0], (list, dict)):
         raise unsortable(items[0])
-    if items and isinstance(items[0], tuple) and not _is_sortable(items[0]):
-        raise OperatorError(
-            f"Contained elements in {_kind(items[0])} are not sortable. Only ints, floats, bools, "
-            "strs, tensors and tuples of these are"
-        )
-
-
-def _is_sortable(x: Any) -> bool:
-    if isinstance(x, tuple):
-        return all(map(_is_sortable, x))
-    return not isinstance(x, (list, dict, type(None)))
 
 
 def _kind(x: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import math
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -132,6 +133,8 @@ class World(LiveClasses):
             value = prepared(value)
         if value is None or isinstance(value, bool):
             return Simple(em.constant(value, span))
+        if value is math.inf:  # the object, under whatever name
+            return Simple(em.constant(value, span))
         if module == "math" and name in MATH_CONSTANTS:
             return Simple(em.constant(MATH_CONSTANTS[name], span))
         root = module.partition(".")[0]
@@ -235,7 +238,7 @@ class World(LiveClasses):
         if cls is OrderedDict:
             return Builtin("aten::dict")
         if issubclass(cls, BaseException):
-            return ExceptionClass(f"{cls.__module__}.{cls.__qualname__}")
+            return ExceptionClass(f"{cls.__module__}.{cls.__name__}")
         if cls.__module__ == "builtins":
             return PythonValue(self.program, cls, cls.__name__)
         if cls.__module__.partition(".")[0] in TORCH_ROOTS:

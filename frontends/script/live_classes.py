@@ -19,6 +19,7 @@ from tensorscript.dialects.ts.types import (
     INT,
     STRING,
     TENSOR,
+    AnyType,
     EnumType,
     InterfaceType,
     TupleType,
@@ -31,7 +32,7 @@ from .function import Definition, class_type, compile_definition, declared_signa
 from .live_functions import LiveFunctions, LiveResolver
 from .program import ClassInfo
 from .python_names import field_default, modifier_of, python_constant, qualified_name
-from .signature import Signature, constant_type, plain_text
+from .signature import Signature, plain_text
 from .source import FunctionSource, class_source
 
 _DATACLASS_ONLY = frozenset({"__repr__", "__hash__", "__replace__", "__setattr__", "__delattr__"})
@@ -88,7 +89,9 @@ class LiveClasses(LiveFunctions):
         return [info.type for info, made in found if made is not None and issubclass(made, cls)]
 
     def _declare_enum(self, cls: type[enum.Enum], name: str, span: Span | None) -> Attribute:
-        types_ = [constant_type(m.value) for m in cls]
+        types_ = [self._enum_value_type(m.value, span) for m in cls]
+        if not types_:
+            raise CompileError(f"No enum values defined for: '{type(cls)}'")
         for at, found in enumerate(types_):
             if found != types_[0]:
                 raise CompileError(
@@ -107,6 +110,13 @@ class LiveClasses(LiveFunctions):
         info.constants = {m.name: m.value for m in cls}
         self.program.classes[name] = info
         return made
+
+    def _enum_value_type(self, value: object, span: Span | None) -> Attribute:
+        """The type of a member's value; Any if it is a container, as its class says no more."""
+        try:
+            return type_of_object(type(value), self, span)
+        except CompileError:
+            return AnyType()
 
     def _declare_interface(self, cls: type, name: str) -> Attribute:
         """An interface: its methods have signatures only."""

@@ -319,18 +319,29 @@ class Objects(Statements):
 
 
 def incompatibility(info: ClassInfo, interface: ClassInfo) -> str | None:
-    """Why a class whose methods are compiled does not fulfil an interface; None if it does."""
+    """Why a class whose methods are compiled, or an interface, does not fulfil an interface; None
+    if it does."""
+    is_class = info.category != "interface"
+    kind, other = ("class", "") if is_class else ("interface", "interface ")
+    is_module = info.is_module_interface or info.category == "module"
+    if interface.is_module_interface and not is_module:
+        reason = " , only ScriptModule class can be subtype of module interface" * is_class
+        return (
+            f"{kind.capitalize()} '{info.name}' is not a subtype of the module interface "
+            f"'{interface.name}'{reason}.\n"
+        )
     for name, declare in interface.methods.items():
         declared = interface.compiled.get(name) or declare()
         found = info.compiled.get(name)
         if found is None:
             return (
-                f"Class '{info.name}' does not have method '{name}' but '{interface.name}' does.\n"
+                f"{kind.capitalize()} '{info.name}' does not have method '{name}' but "
+                f"{other}'{interface.name}' does.\n"
             )
         if not _fulfils(found, declared):
             first, second = (signature_text(_named(s, name)) for s in (found, declared))
             return (
-                f"Method on class '{info.name}' (1) is not compatible with interface "
+                f"Method on {kind} '{info.name}' (1) is not compatible with interface "
                 f"'{interface.name}' (2)\n  (1) {first}\n  (2) {second}\n"
             )
     return None

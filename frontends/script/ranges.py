@@ -35,10 +35,16 @@ _NOT_RANGED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpo
 
 
 class Ranges:
-    """The ranges of the nodes of one text, each computed once."""
+    """The ranges of the nodes of one text, each computed once.
 
-    def __init__(self, source: Source) -> None:
+    Args:
+        is_python: the text is of a live Python function, of whose string literals TorchScript's
+            front end sees the value only; its own parser of texts knows where they end.
+    """
+
+    def __init__(self, source: Source, is_python: bool = True) -> None:
         self.source = source
+        self.is_python = is_python
         self.known: dict[ast.AST, Range] = {}
 
     def offset(self, line: int, column: int) -> int:
@@ -72,7 +78,7 @@ class Ranges:
             case ast.Name():
                 return self._word(node, len(node.id))
             case ast.Constant(value=str(text)):
-                return self._word(node, len(text) + 1)
+                return self._word(node, len(text) + 1) if self.is_python else self.whole(node)
             case ast.Constant():
                 shown = "..." if node.value is Ellipsis else str(node.value)
                 return self._word(node, len(shown))

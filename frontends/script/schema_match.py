@@ -325,7 +325,9 @@ class _Attempt:
         value = convert(self.em, value, wanted, self.conversions, self.span)
         if not is_compatible(value.type, wanted, self.em.fulfils):
             text = _mismatch(formal, value.type)
-            if isinstance(wanted, InterfaceType) and isinstance(value.type, ClassType):
+            if isinstance(wanted, InterfaceType) and isinstance(
+                value.type, ClassType | InterfaceType
+            ):
                 text += self.em.unlike_interface(value.type, wanted, self.span) or ""
             raise _Refused(text)
         return value

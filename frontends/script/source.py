@@ -26,13 +26,18 @@ class SourceUnavailable(FrontendError, OSError):
 
 @dataclass(frozen=True)
 class Text:
-    """A parsed text."""
+    """A parsed text.
+
+    Attributes:
+        is_python: it is of live Python functions, not one to be compiled as it is.
+    """
 
     source: Source
+    is_python: bool = True
 
     @cached_property
     def ranges(self) -> Ranges:
-        return Ranges(self.source)
+        return Ranges(self.source, self.is_python)
 
     def offset(self, line: int, column: int) -> int:
         """Character offset of a tree position (1-based line, byte column)."""
@@ -157,6 +162,6 @@ def parse_text(text: str, name: str = "<string>") -> tuple[ast.Module, Text]:
     """
     source = Source(text, name, 1)
     try:
-        return _tree(text), Text(source)
+        return _tree(text), Text(source, is_python=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise FrontendError(f"Cannot parse {name}: {error}") from error

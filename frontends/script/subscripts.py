@@ -12,6 +12,7 @@ from tensorscript.base.text import nonzero_slice
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
+    FLOAT,
     INT,
     NONE,
     STRING,
@@ -282,11 +283,13 @@ class Subscripts(Expressions):
 
 
 def _index_code(type: Attribute) -> int | None:
-    """The dtype code of the tensor that a list becomes as an index."""
+    """The dtype code of the tensor that a list becomes as an index; floats are cut off."""
     is_list = isinstance(type, ListType)
     while isinstance(type, ListType):
         type = type.element
-    return 4 if type == INT else 11 if type == BOOL and is_list else None
+    if type == BOOL:
+        return 11 if is_list else None
+    return 4 if type == INT or (type == FLOAT and is_list) else None
 
 
 def _is_type(index: _Index, type: Attribute) -> bool:

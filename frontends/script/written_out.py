@@ -59,6 +59,13 @@ class Assertion(Sugared):
         return Nothing()
 
 
+_LEGACY_SCHEMAS = (
+    "Legacy Tensor Constructor only supports two schemas in TorchScript: \n"
+    "'new(IntArrayRef size, *, Device? device=None)',\n"
+    "'new(PyObject* data, *, Device? device=None)\n'"
+)
+
+
 @dataclass
 class LegacyTensor(Sugared):
     """`torch.LongTensor`: called with sizes, or with data.
@@ -72,17 +79,14 @@ class LegacyTensor(Sugared):
 
     def call(self, em: FunctionEmitter, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:  # type: ignore[override]  # as above
         if kwargs:
-            raise em.error("Legacy tensor constructors take no keyword arguments", span)
+            raise em.error(f"{_LEGACY_SCHEMAS}Got kwarg {next(iter(kwargs))}", span)
         dtype = {"dtype": em.integer(self.code)}
         if args and all(v.type == INT for v in args):
             sizes = em.make_list(INT, args, span)
             return Simple(em.builtin("aten::empty", [sizes], span, dtype))
         if len(args) > 1:
-            raise em.error(
-                "Legacy Tensor Constructor only supports two schemas in TorchScript: \n"
-                "'(int... size)' and '(data)'",
-                span,
-            )
+            words = "Got multiple positional arguments that were not all integers"
+            raise em.error(f"{_LEGACY_SCHEMAS}{words}", span)
         data = args[0] if args else em.make_list(INT, [], span)
         if isinstance(data.type, TupleType):
             parts = em.unpack_tuple(data, span)

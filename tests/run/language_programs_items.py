@@ -214,4 +214,17 @@ def f(x: int):
     y = [round]
     return x
 >>> f(1)
+
+=== item_of_floats
+def f(x):
+    at = [0.1, 1.2]
+    return x[at], x[[[1.0, 0.0], [0.0, 1.0]]]
+>>> f(T([1, 2]))
+
+=== item_of_floats_set
+def f(x):
+    at = [0.1, 1.2]
+    x[at] = 3
+    return x
+>>> f(T([1, 2, 4]))
 """

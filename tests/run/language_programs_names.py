@@ -629,4 +629,17 @@ def f(x: int):
 def f(x: Optional[int]):
     return torch.jit._unwrap_optional(x, x)
 >>> f(4)
+
+=== infinity_of_another_module
+from torch import inf
+endless = math.inf
+def f(x: float):
+    return x < inf, -endless
+>>> f(1.0)
+
+=== infinity_of_ones_own
+endless = float("inf")
+def f(x: float):
+    return x < endless
+>>> f(1.0)
 """

@@ -421,4 +421,57 @@ def f(n: int):
     b = B(n)
     return not b, b and True, 1 if b else 0, bool(b)
 >>> f(1)
+
+=== sort_without_order
+class N:
+    def __init__(self):
+        pass
+def f():
+    li = [N(), N()]
+    li.sort()
+    return len(li)
+>>> f()
+
+=== sort_wrong_order
+class N:
+    def __init__(self):
+        pass
+    def __lt__(self, other):
+        pass
+def f():
+    return len(sorted([N(), N()]))
+>>> f()
+
+=== sort_tuples_of_lists
+def f(n: int):
+    li = [(i, [i]) for i in range(n)]
+    li.sort()
+    return len(li)
+>>> f(0)
+>>> f(2)
+
+=== enum_of_tensors
+class A(Enum):
+    X = torch.tensor(0)
+def f(a: A):
+    return a.name
+>>> f(A.X)
+
+=== enum_without_members
+class A(Enum):
+    pass
+def f(a: A):
+    return 1
+>>> f(3)
+
+=== exception_class_of_a_function
+def make():
+    class Odd(ValueError):
+        pass
+    return Odd
+Odd = make()
+def f(x: int):
+    raise Odd("a")
+    return x
+>>> f(1)
 """
