@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -51,11 +51,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Span:
-    """Characters [start, end) of `source`."""
+    """Characters [start, end) of `source`.
+
+    Attributes:
+        shown: the place that graphs show instead; errors underline this one all the same.
+    """
 
     source: Source = field(repr=False)
     start: int
     end: int
+    shown: str = field(default="", compare=False)
 
     @property
     def line(self) -> int:
@@ -118,3 +123,11 @@ class Span:
 
 Origin = Callable[[Span], Span | None]
 """The place in the original source of a place in the text of a program."""
+
+
+def in_library(span: Span | None, line: int | None, column: int = 9) -> Span | None:
+    """A place that calls a function of PyTorch's library in its own language: its graphs show the
+    line of the library. Without a line the place itself."""
+    if span is None or line is None:
+        return span
+    return replace(span, shown=f"<string>:{line}:{column}")

@@ -146,7 +146,8 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         """A method left in Python, bound to this module, or an attribute left out of the script."""
         fn = self._home.python_method(self._script_object.class_name, name)
         if fn is not None:
-            return MethodType(fn, self)
+            own = vars(self._original).get(name) if self._original is not None else None
+            return MethodType(own.__func__ if isinstance(own, MethodType) else fn, self)
         ignored = getattr(type(self._original), "__jit_ignored_attributes__", ())
         if name in ignored and hasattr(self._original, name):
             return getattr(self._original, name)

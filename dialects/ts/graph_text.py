@@ -18,10 +18,41 @@ from tensorscript.dialects.walks import walk_ops
 
 from .locations import scope_of, span_of
 from .node_fields import fields_text
-from .ops import CallOp, ForkOp, FuncOp, OperatorOp, PythonOp, ReturnOp, TSOp, YieldOp
+from .ops import (
+    CallOp,
+    ConstantOp,
+    ForkOp,
+    FuncOp,
+    OperatorOp,
+    PythonOp,
+    ReturnOp,
+    TSOp,
+    TupleConstructOp,
+    YieldOp,
+)
 from .type_text import ir_text
-from .types import FUNCTION
+from .types import FUNCTION, DeviceType, DictType, EnumType, ListType, TupleType
 from .value_names import ValueNames
+
+_PLACELESS = frozenset({
+    "prim::DictConstruct", "prim::ListConstruct", "prim::TupleConstruct", "prim::ListUnpack",
+    "prim::TupleUnpack", "prim::TupleIndex", "prim::GetAttr", "prim::SetAttr",
+    "prim::ModuleContainerIndex", "prim::Enter", "prim::Exit", "prim::EnumName", "prim::EnumValue",
+    "prim::Uninitialized", "prim::unchecked_cast", "prim::isinstance", "prim::tolist",
+    "prim::device", "prim::dtype", "prim::index", "prim::is_cuda", "prim::layout",
+    "prim::requires_grad", "prim::type",
+})  # fmt: skip
+"""Nodes of scripts that PyTorch shows no place of; what they have is for errors."""
+
+
+def _is_placeless(op: Operation) -> bool:
+    if isinstance(op, ConstantOp):
+        made = op.result.type
+        is_members = isinstance(made, ListType) and isinstance(made.element, EnumType)
+        return not is_members and isinstance(made, TupleType | ListType | DictType | DeviceType)
+    if isinstance(op, TupleConstructOp) and isinstance(op.result.type, TupleType):
+        return not op.result.type.class_name.data
+    return isinstance(op, TSOp) and op.node_kind in _PLACELESS
 
 
 class _Printer:
@@ -67,10 +98,11 @@ class _Printer:
         return fields_text(op)
 
     def comment(self, op: Operation) -> str:
-        span = span_of(op) if self.locations else None
+        shown = self.locations and (self.is_traced or not _is_placeless(op))
+        span = span_of(op) if shown else None
         scope = scope_of(op)
         inside = f", scope: {scope}" if scope else ""
-        return inside + (f" # {span}" if span is not None else "")
+        return inside + (f" # {span.shown or span}" if span is not None else "")
 
     def line(self, op: TSOp, indent: str) -> None:
         operands: Sequence[SSAValue] = op.operands

@@ -85,7 +85,8 @@ def _text(type: Attribute, inside: Callable[[Attribute], str]) -> str:
         case UnionType():
             return f"Union({', '.join(map(schema_text, type.members))})"
         case FutureType():
-            return f"Future({inside(type.element)})"
+            open, close = "[]" if inside is ir_text else "()"
+            return f"Future{open}{inside(type.element)}{close}"
         case EnumType():
             return f"Enum<{type.class_name.data}>"
         case InterfaceType():

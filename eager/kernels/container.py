@@ -13,9 +13,9 @@ import numpy as np
 from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.text import nonzero_slice
 
-from ..device import device
 from ..storage import is_tensor
 from .scalar import rows
+from .script_hash import script_hash
 from .script_text import script_text
 
 Kernel = Callable[..., Any]
@@ -118,10 +118,7 @@ def _kind(x: Any) -> str:
 
 
 def hash_of(x: Any) -> int:
-    hashed = (str, int, float, bool, complex, tuple, device)
-    if not isinstance(x, hashed) and not is_tensor(x):
-        raise OperatorError(f"unhashable type: '{getattr(x, 'class_name', _kind(x))}'")
-    return hash(x)
+    return script_hash(x, getattr(x, "class_name", _kind(x)))
 
 
 def sort_in_place(items: list[Any], reverse: bool = False) -> None:

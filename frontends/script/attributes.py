@@ -7,7 +7,7 @@ from functools import cache
 from xdsl.ir import Attribute
 
 from tensorscript.base.schema import has_operator, overloads
-from tensorscript.base.source import Span
+from tensorscript.base.source import Span, in_library
 from tensorscript.dialects.ts import type_variables
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
@@ -42,6 +42,9 @@ TENSOR_PROPERTIES = {
     "imag": "aten::imag", "retains_grad": "aten::retains_grad",
 }  # fmt: skip
 
+_LIBRARY_LINES = {"ndim": 3, "T": 5, "H": 7, "shape": 13}
+"""In which lines of PyTorch's library in its own language these are defined."""
+
 CONVERSIONS = {
     "byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
     "cfloat": 9, "cdouble": 10,
@@ -64,12 +67,12 @@ class ToDtype(Sugared):
     def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
         if args or kwargs:
             raise em.error("Expected at most 1 arguments but found more", span)
-        return Simple(em.builtin("aten::to", [self.value, em.integer(self.code)], span))
+        return Simple(em.builtin("aten::to", [self.value, em.constant(self.code, span)], span))
 
 
 def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Sugared | None:
     if (operator := TENSOR_PROPERTIES.get(name)) and has_operator(operator):
-        return Simple(em.builtin(operator, [value], span))
+        return Simple(em.builtin(operator, [value], in_library(span, _LIBRARY_LINES.get(name))))
     if name == "tolist":
         return Builtin("aten::tolist", value)
     if name == "type":

@@ -349,7 +349,7 @@ class PythonCall(Sugared):
             args = [self.object, *args]
         _, matched = em.matched([self.signature], args, kwargs, span)
         if self.unused:
-            inputs = [em.constant(UNUSED_MESSAGE, span), em.constant(None, span)]
+            inputs = [em.constant(UNUSED_MESSAGE), em.constant(None)]
             em.insert(RAISE, inputs, [], span)
             return Simple(em.insert(UNINITIALIZED, [], matched.returns, span).output)
         callee = {"callee": self.name}
@@ -400,7 +400,7 @@ class ExceptionClass(Sugared):
             text = em.constant("AssertionError: ", span)
             for arg in args:
                 text = em.builtin("aten::add", [text, em.to_string(arg, span)], span)
-            return ExceptionMessage(text, em.constant(None, span))
+            return ExceptionMessage(text, em.constant(None))
         if not args:
             message = em.constant("", span)
         elif len(args) == 1:

@@ -181,10 +181,10 @@ class Calls(Subscripts):
             many = f"range expected at most 3 arguments, got {len(args)}"
             raise self.error(few if not args else many, span)
         self._demand_ints(args, span)
-        one, zero = self.integer(1), self.integer(0)
         if len(args) == 1:
-            return Range(zero, args[0], one, True)
-        return Range(args[0], args[1], args[2] if len(args) == 3 else one, False)
+            return Range(self.integer(0), args[0], self.integer(1), True)
+        step = args[2] if len(args) == 3 else self.constant(1, span)
+        return Range(args[0], args[1], step, False)
 
     def _slice(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)
@@ -195,7 +195,9 @@ class Calls(Subscripts):
         places = args if len(args) > 1 else [self.constant(None, span), *args]
         defaults = (0, 2**63 - 1, 1)
         start, end, step = (
-            places[k] if k < len(places) and places[k].type != NONE else self.integer(default)
+            places[k]
+            if k < len(places) and places[k].type != NONE
+            else self.constant(default, span)
             for k, default in enumerate(defaults)
         )
         return SliceValue((start, end, step))
@@ -206,7 +208,7 @@ class Calls(Subscripts):
     def _enumerate(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         if not node.args:
             raise self.error("enumerate expected at least 1 arguments, got 0", span)
-        start = self.integer(0)
+        start, one = self.integer(0), self.integer(1)
         for keyword in node.keywords:
             if keyword.arg != "start":
                 raise self.error(
@@ -218,9 +220,10 @@ class Calls(Subscripts):
         children = self._iterables(node.args[:1], span)
         if extra:
             start = self.expr(extra[0])
+            one = self.constant(1, span)
             self._demand_ints([start], span)
-        top = self.integer(2**63 - 1)
-        return Zip([Range(start, top, self.integer(1), not extra), *children])
+        top = self.constant(2**63 - 1, span)
+        return Zip([Range(start, top, one, not extra), *children])
 
     def _zip(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         if not node.args:

@@ -91,7 +91,7 @@ class _Folder:
         found = fold(node)
         if found is None:
             return False
-        self.values[node.output] = self.graph.constant(found[0], node.output.type, node.span)
+        self.values[node.output] = self.graph.constant(found[0], node.output.type)
         self.changed = True
         return True
 

@@ -134,15 +134,15 @@ class Conditions(Emission):
     def _chain(self, node: ast.Compare) -> Condition:
         operands = [node.left, *node.comparators]
         found: Condition | None = None
-        for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
+        for at, (left, op, right) in enumerate(zip(operands, node.ops, operands[1:], strict=False)):
             pair = ast.Compare(left, [op], [right])
             ast.copy_location(pair, left)
             pair.end_lineno, pair.end_col_offset = right.end_lineno, right.end_col_offset
-            span = self.span(pair)
             if found is None:
                 found = self.condition(pair)
             else:
-                found = self._short_circuit(found, pair, False, span)
+                first = ast.Compare(node.left, node.ops[: at + 1], node.comparators[: at + 1])
+                found = self._short_circuit(found, pair, False, self.span(first))
         assert found is not None
         return found
 

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.schema import Schema
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
-from tensorscript.dialects.ts.types import BOOL, INT
+from tensorscript.dialects.ts.types import BOOL, FLOAT, INT
 from tensorscript.dialects.ts.typing import Fulfils, nominal
 
 LOAD: Final = "prim::Load"
@@ -119,14 +119,21 @@ class Draft:
 
     Attributes:
         fulfils: which objects may stand for an interface.
+        literals: the constants that have the place of a literal.
     """
 
     block: Block = field(default_factory=Block)
     fulfils: Fulfils = nominal
     constants: dict[tuple[type, object, Attribute], Value] = field(default_factory=dict)
+    literals: set[tuple[type, object, Attribute]] = field(default_factory=set)
 
-    def constant(self, value: object, type: Attribute, span: Span | None = None) -> Value:
-        """The value of a constant; interned, but for members of enums, as in TorchScript."""
+    def constant(
+        self, value: object, type: Attribute, span: Span | None = None, is_literal: bool = False
+    ) -> Value:
+        """The value of a constant; interned, but for members of enums, as in TorchScript.
+
+        Its place is that of the first one seen; the literals of numbers are seen before all else.
+        """
         if _holds_member(value):
             return Node(CONSTANT, (), (type,), span, value=value).output
         # repr tells -0.0 from 0.0 and finds nan again.
@@ -136,6 +143,10 @@ class Draft:
         if found is None:
             node = Node(CONSTANT, (), (type,), span, value=value)
             found = self.constants[key] = node.output
+        if is_literal and type in (INT, FLOAT) and key not in self.literals:
+            assert found.node is not None
+            found.node.span = span
+            self.literals.add(key)
         return found
 
     def true(self) -> Value:

@@ -7,7 +7,7 @@ import ast
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import NotSupportedError, UnsupportedNodeError
-from tensorscript.base.source import Span
+from tensorscript.base.source import Span, in_library
 from tensorscript.dialects.ts.types import (
     ANY,
     BOOL,
@@ -26,6 +26,7 @@ from .conditions import path_of
 from .displays import Displays
 from .draft import Value
 from .folding import fold
+from .signature import constant_type
 from .values import ModuleObject, Simple, Sugared
 
 BINARY: dict[type[ast.operator], tuple[str, str]] = {
@@ -63,6 +64,12 @@ MIRRORED = {
     "aten::ge": "aten::le",
 }  # fmt: skip
 """Operators on (number, tensor): what is applied to (tensor, number)."""
+
+_MIRRORED_LINES = {
+    "aten::mul": 3, "aten::add": 5, "aten::ne": 7, "aten::eq": 9, "aten::sub": 11, "aten::div": 13,
+    "aten::lt": 3, "aten::le": 5, "aten::gt": 7, "aten::ge": 9,
+}  # fmt: skip
+"""In which lines of PyTorch's library in its own language these are defined."""
 
 _NUMBERS = (INT, FLOAT, COMPLEX, NUMBER)
 _ORDERED = frozenset({"aten::lt", "aten::le", "aten::gt", "aten::ge"})
@@ -143,7 +150,7 @@ class Expressions(Displays):
             )
         if value is Ellipsis:
             raise self.error("Cannot emit expr for: (dots)", span)
-        return self.constant(value, span)
+        return self.draft.constant(value, constant_type(value), span, is_literal=True)
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """An operator on values: a class's own method first."""
@@ -162,6 +169,7 @@ class Expressions(Displays):
     def _mirrored(self, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """`number op tensor` is defined by the operator with the tensor first."""
         number, tensor = inputs
+        span = in_library(span, _MIRRORED_LINES[operator])
         if operator == "aten::sub":
             tensor = self.builtin("aten::neg", [tensor], span)
         elif operator == "aten::div":
@@ -171,9 +179,11 @@ class Expressions(Displays):
     def _contains(self, inputs: list[Value], span: Span | None) -> Value:
         """`part in text`: whether it can be found."""
         text, part = inputs
-        bounds = [self.integer(0), self.length(text, span)]
-        found = self.builtin("aten::find", [text, part, *bounds], span)
-        return self.builtin("aten::ne", [found, self.integer(-1)], span)
+        length = self.length(text, in_library(span, 5, 29))
+        bounds = [self.constant(0, in_library(span, 5, 26)), length]
+        here = in_library(span, 5, 11)
+        found = self.builtin("aten::find", [text, part, *bounds], here)
+        return self.builtin("aten::ne", [found, self.constant(-1, in_library(span, 5, 44))], here)
 
     def binary(self, node: ast.BinOp, span: Span) -> Value:
         left, right = self.expr(node.left), self.expr(node.right)
@@ -182,7 +192,7 @@ class Expressions(Displays):
             return self.builtin("aten::percentFormat", [left, right], span)
         is_tensor = isinstance(left.type, TensorType) and right.type != BOOL
         if operator == "aten::floordiv" and is_tensor:
-            operator = "aten::floor_divide"
+            operator, span = "aten::floor_divide", in_library(span, 3) or span
         return self.operate(magic, operator, [left, right], span)
 
     def unary(self, node: ast.UnaryOp, span: Span) -> Value:
@@ -217,7 +227,7 @@ class Expressions(Displays):
         if folded is None:
             return value
         self.block.nodes.pop()
-        return self.draft.constant(folded[0], value.type, node.span)
+        return self.draft.constant(folded[0], value.type, node.span, is_literal=True)
 
     def compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Value:
         if isinstance(op, ast.NotIn):

@@ -113,7 +113,7 @@ _TABLE: dict[str, _Function] = {
 }
 
 _IDENTITY = frozenset({"aten::__is__", "aten::__isnot__"})
-_NEVER = frozenset({"aten::hash", "prim::id", "aten::warn", "aten::manual_seed"})
+_NEVER = frozenset({"prim::id", "aten::warn", "aten::manual_seed"})
 """Operators whose result another process, or another day, does not share."""
 
 _IMMUTABLE = (int, float, bool, str, complex, tuple, type(None), Device, EnumRef)

@@ -79,13 +79,13 @@ class Leaving(Stores):
         if isinstance(raised, ExceptionMessage):
             message, name = raised.message, raised.class_name
         elif isinstance(raised, ExceptionClass):
-            message, name = self.constant("", span), self.constant(None, span)
+            message, name = self.constant("", span), self.constant(None)
         else:
             raise self.error("exceptions must derive from BaseException", span)
         self._throw(message, name, span)
 
     def _throw(self, message: Value, name: Value, span: Span | None) -> None:
-        text = self.to_string(message, span)
+        text = self.to_string(message, None)
         self.insert(draft.RAISE, [text, name], [], span)
         self.exited.add(self.block)
 
@@ -93,10 +93,10 @@ class Leaving(Stores):
         condition = self.condition(node.test)
 
         def fail() -> None:
-            head = self.constant("AssertionError: ", span)
+            head = self.constant("AssertionError: ")
             shown = self.expr(node.msg) if node.msg is not None else self.constant("", span)
             text = self.builtin("aten::add", [head, self.to_string(shown, span)], span)
-            self._throw(text, self.constant(None, span), span)
+            self._throw(text, self.constant(None), span)
 
         self.branch(condition, lambda: None, fail, span)
 
@@ -104,9 +104,9 @@ class Leaving(Stores):
         """An assertion: raise with a message unless `value` holds."""
 
         def fail() -> None:
-            head = self.constant("AssertionError: ", span)
+            head = self.constant("AssertionError: ")
             text = self.builtin("aten::add", [head, message], span)
-            self._throw(text, self.constant(None, span), span)
+            self._throw(text, self.constant(None), span)
 
         self.branch(Condition(value), lambda: None, fail, span)
 

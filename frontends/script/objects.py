@@ -55,7 +55,7 @@ class Objects(Statements):
             member = draft.constant_of(value)
             if isinstance(member, EnumRef):
                 held = self.program.classes[member.class_name].constants[member.member]
-                return Simple(self.constant(held, span))
+                return Simple(self.constant(held))
         if isinstance(value.type, ClassType | InterfaceType) and (info := self.info(value.type)):
             called = name == "__call__" and info.category == "module"
             found = None if called else self._class_attr(value, info, name, span)

@@ -272,11 +272,11 @@ class _Attempt:
         if formal.repeated:
             assert isinstance(formal.default, ListLiteral)
             number = formal.default.elements[0]
-            return self.em.draft.constant(number, constant_type(number), self.span)
+            return self.em.draft.constant(number, constant_type(number))
         if formal.default is None and isinstance(formal.type, TensorType):
             raise CompileError("Unsupported value kind: Tensor", self.span)
         type = constant_type(formal.default, formal.type)
-        return self.em.draft.constant(formal.default, type, self.span)
+        return self.em.draft.constant(formal.default, type)
 
     def _are_elements(self, formal: Formal) -> bool:
         """The remaining positional arguments are exactly elements of the formal's list."""

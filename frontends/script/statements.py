@@ -212,11 +212,11 @@ class Statements(Leaving):
                 self._unrolled(parts, target, body)
             return
         length = walked.length(self, span)
-        trips = length if length is not None else self.integer(draft.MAX_TRIPS)
+        trips = length if length is not None else self.constant(draft.MAX_TRIPS, span)
 
         def step(index: Value) -> None:
             if target is not None:
-                element = walked.element(self, self.span(target), index)
+                element = walked.element(self, span, index)
                 self.assign_target(target, element, span)
             body()
 
@@ -244,7 +244,7 @@ class Statements(Leaving):
         inner, header = node.add_block(), node.add_block()
         with self.inside(header):
             if test is None:
-                condition = self.draft.true()
+                condition = self.constant(True, span)
             else:
                 condition = self.condition_value(self.condition(test), span)
             header.outputs.append(condition)
@@ -262,7 +262,7 @@ class Statements(Leaving):
         node.attributes["variables"] = variables
 
     def _while(self, node: ast.While, span: Span) -> None:
-        trips = self.integer(draft.MAX_TRIPS)
+        trips = self.constant(draft.MAX_TRIPS, span)
         self._loop(trips, node.test, lambda _: self.body(node.body), span)
 
     def _for(self, node: ast.For, span: Span) -> None:

@@ -278,7 +278,7 @@ class Stores(Calls):
             "dtype": self.builtin("prim::dtype", [like], span),
             "device": self.builtin("prim::device", [like], span),
         }
-        return self.builtin("aten::tensor", [value], span, kwargs)
+        return self.builtin("aten::tensor", [value], None, kwargs)
 
     def augmented(self, node: ast.AugAssign) -> None:
         span = self.span(node)

@@ -162,9 +162,9 @@ class Subscripts(Expressions):
     def slice_of(self, value: Value, bounds: Bounds, span: Span) -> Value:
         if isinstance(value.type, TupleType):
             return self.tuple_slice(value, bounds, span)
-        start, end, step = (b if b is not None else self.constant(None, span) for b in bounds)
+        start, end, step = (b if b is not None else self.constant(None) for b in bounds)
         if bounds[2] is None:
-            step = self.integer(1)
+            step = self.constant(1, span)
         return self.builtin("aten::slice", [value, start, end, step], span)
 
     def tuple_slice(self, value: Value, bounds: Sequence[Value | None], span: Span) -> Value:
@@ -209,9 +209,9 @@ class Subscripts(Expressions):
                 value = self._slice_dim(value, dim, found.bounds, span)
                 continue
             if found.type == NONE:
-                value = self.builtin("aten::unsqueeze", [value, self.integer(dim)], span)
+                value = self.builtin("aten::unsqueeze", [value, self.constant(dim, span)], span)
             elif found.type == INT:
-                value = self.builtin("aten::select", [value, self.integer(dim), found], span)
+                value = self.builtin("aten::select", [value, self.constant(dim, span), found], span)
             else:
                 tensors[dim] = found
         return value, tensors
@@ -253,11 +253,12 @@ class Subscripts(Expressions):
         return self._index_tensor(made, span)
 
     def _slice_dim(self, value: Value, dim: int, bounds: Bounds, span: Span) -> Value:
-        none = self.constant(None, span)
+        none = self.constant(None)
         start, end, step = (b if b is not None else none for b in bounds)
         if bounds[2] is None:
-            step = self.integer(1)
-        return self.builtin("aten::slice", [value, self.integer(dim), start, end, step], span)
+            step = self.constant(1, span)
+        inputs = [value, self.constant(dim, span), start, end, step]
+        return self.builtin("aten::slice", inputs, span)
 
     def _index_tensor(self, value: Value, span: Span) -> Value:
         if isinstance(value.type, TensorType):
@@ -265,7 +266,7 @@ class Subscripts(Expressions):
         code = _index_code(value.type)
         if code is not None:
             dtype = {"dtype": self.integer(code)}
-            return self.builtin("aten::tensor", [value], span, dtype)
+            return self.builtin("aten::tensor", [value], None, dtype)
         if isinstance(value.type, OptionalType) and isinstance(value.type.element, TensorType):
             return value
         raise self.error(
@@ -276,7 +277,7 @@ class Subscripts(Expressions):
         )
 
     def index_list(self, tensors: dict[int, Value], span: Span) -> Value:
-        none = self.constant(None, span)
+        none = self.constant(None)
         last = max(tensors)
         values = [tensors.get(dim, none) for dim in range(last + 1)]
         return self.make_list(OptionalType(TENSOR), values, span)
