@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_CONSTANT = re.compile(r"^(\s*)%(\S+) : (.*) = prim::Constant(.*?)\(\)$")
+_CONSTANT = re.compile(r"^(\s*)%(\S+) : (.*) = prim::Constant(.*?)\(\)(?: # \S+)?$")
+_PLACE = re.compile(r" # \S*?([^/\s]+:\d+:\d+)$")
 
 
 def canonical(graph: str) -> list[str]:
@@ -17,7 +18,7 @@ def canonical_graph(graph: str) -> list[str]:
     names: dict[str, str] = {}
     out: list[str] = []
     for line in graph.splitlines():
-        line = re.sub(r" # \S+:\d+:\d+$", "", line)
+        line = _PLACE.sub("", line)
         if constant := _CONSTANT.match(line):
             names[constant[2]] = f"<{constant[3]}{constant[4]}>"
             continue
@@ -36,3 +37,13 @@ def canonical_graph(graph: str) -> list[str]:
 
 def _renumber(name: str, numbers: dict[str, str]) -> str:
     return numbers.setdefault(name, f"v{len(numbers)}")
+
+
+def places(graph: str) -> list[str]:
+    """Where each node but constants comes from: its kind and `file:line:column`, or nothing."""
+    out = []
+    for line in graph.splitlines():
+        if (kind := re.search(r"(\w+::\w+)[\[(]", line)) and not _CONSTANT.match(line):
+            place = _PLACE.search(line)
+            out.append(f"{kind[1]} {place[1] if place else ''}")
+    return out
