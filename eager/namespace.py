@@ -32,6 +32,7 @@ from .device import contiguous_format as contiguous_format
 from .dispatch import call, write
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import frombuffer
+from .kernels.einsum import equation_of
 from .kernels.strided import resize_
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed
@@ -56,24 +57,7 @@ def einsum(*args: Any) -> Any:
         operands = args[1:]
         one = len(operands) == 1 and isinstance(operands[0], (list, tuple))
         return call("aten::einsum", (args[0], list(operands[0] if one else operands)))
-    terms = [_subscripts(labels) for labels in args[1::2]]
-    equation = ",".join(terms)
-    if len(args) % 2:
-        equation += "->" + _subscripts(args[-1])
-    return call("aten::einsum", (equation, list(args[: len(args) // 2 * 2 : 2])))
-
-
-def _subscripts(labels: Any) -> str:
-    """Numbers below 52 as letters A-Z, a-z."""
-    if any(x is not Ellipsis and not 0 <= x < 52 for x in labels):
-        raise ValueRangeError(
-            "einsum(): subscript in subscript list is not within the valid range [0, 52)"
-        )
-    letters = (
-        "..." if x is Ellipsis else chr(ord("A") + x if x < 26 else ord("a") + x - 26)
-        for x in labels
-    )
-    return "".join(letters)
+    return call("aten::einsum", equation_of(args))
 
 
 def where(condition: Any, *operands: Any) -> Any:

@@ -38,7 +38,7 @@ def sort(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     items = arguments[0]
     listed = op.arguments[0].type
     if isinstance(listed, ListType) and items:
-        _check_order(i, listed.element, items[0])
+        _check_order(i, listed.element, items)
     if not (isinstance(items, list) and items and _holds_object(items[0])):
         return encode(call_overload(op.schema.data, decode(op.schema.data, arguments)))
 
@@ -62,16 +62,16 @@ def _holds_object(x: Any) -> bool:
     return isinstance(x, ScriptObject) or (isinstance(x, tuple) and any(map(_holds_object, x)))
 
 
-def _check_order(i: Machine, element: Attribute, first: Any) -> None:
+def _check_order(i: Machine, element: Attribute, items: list[Any]) -> None:
     """Refuse elements of a type that has no order."""
     if isinstance(element, OPEN_TYPES):
-        raise unsortable(first)  # whatever the elements are
+        raise unsortable(items)  # whatever the elements are
     if isinstance(element, ClassType):
         _check_object_order(i, element)
     elif isinstance(element, TupleType):
         for part in element.elements:
             if isinstance(part, ClassType | TupleType):
-                _check_order(i, part, first)
+                _check_order(i, part, items)
             elif part not in (INT, BOOL, FLOAT, STRING) and not isinstance(part, TensorType):
                 raise OperatorError(
                     f"Contained elements in {ir_text(element)} are not sortable. Only Int, Bool, "

@@ -91,18 +91,23 @@ def repeat_in_place(items: list[Any], n: int) -> list[Any]:
     return items
 
 
-def unsortable(element: Any) -> OperatorError:
-    """The refusal to sort a list whose first element is this one."""
+def unsortable(items: list[Any]) -> OperatorError:
+    """The refusal to sort a list of these."""
+    kinds = list(map(_kind, items))
+    if other := next((kind for kind in kinds if kind != kinds[0]), ""):
+        return OperatorError(
+            f"Only values of same type can be compared. Found {kinds[0]} and {other}"
+        )
     return OperatorError(
         "Only list of Tensors, ints, floats, bools, strs, a User Defined Class that defines "
         "the __lt__ compare method or Tuples of aforementioned types can be sorted, got list "
-        f"of {_kind(element)}"
+        f"of {kinds[0]}"
     )
 
 
 def _check_sortable(items: list[Any]) -> None:
     if items and isinstance(items[0], (list, dict)):
-        raise unsortable(items[0])
+        raise unsortable(items)
 
 
 def _kind(x: Any) -> str:

@@ -47,6 +47,15 @@ class Builtin(Sugared):
         return Simple(em.builtin(self.name, args, span, dict(kwargs), self.self_value))
 
 
+class DeviceClass(Builtin):
+    """`torch.device`, whose `type` may stand alone under that name, too."""
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if not args and set(kwargs) == {"type"}:
+            args, kwargs = list(kwargs.values()), {}
+        return super().call(em, span, args, kwargs)
+
+
 _MAGIC = {"aten::round": "__round__", "aten::hex": "__hex__", "aten::oct": "__oct__"}
 
 
@@ -202,7 +211,8 @@ class HookedModule(Sugared):
 
 @dataclass
 class ModuleClass(Sugared):
-    """A class of modules: only its static methods are of the language."""
+    """A class of modules: only its static methods are of the language. Of one that is ignored
+    nothing is."""
 
     kind = "python value of type 'type'"
     python: type

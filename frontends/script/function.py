@@ -75,7 +75,7 @@ class Definition:
     source: FunctionSource
     resolver: Resolver
     defaults: Mapping[str, object]
-    annotations: Mapping[str, Attribute]
+    annotations: dict[str, Attribute]
     self_type: ClassType | None = None
 
 

@@ -18,11 +18,12 @@ from typing import Any
 
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef
-from tensorscript.dialects.ts.types import ClassType, EnumType, TupleType
+from tensorscript.dialects.ts.types import INFERRED_TENSOR, ClassType, EnumType, TupleType
 
 from .callables import (
     Builtin,
     Deferred,
+    DeviceClass,
     Dispatch,
     EnumClass,
     ExceptionClass,
@@ -47,6 +48,7 @@ from .python_names import (
     field_default,
     find_operator,
     home_of,
+    is_variadic,
     modifier_of,
     operator_packet,
     prepared,
@@ -165,6 +167,8 @@ class World(LiveClasses):
             if value.__qualname__ == "boolean_dispatch.<locals>.fn":
                 return self._dispatch(value, em, span)
             if modifier_of(value) in ("ignore", "unused"):
+                if is_variadic(value):  # nothing says what it takes: tensors
+                    return PythonValue(self.program, value, qualified_name(value))
                 return self.python_call(value)
             if is_stub(value):
                 raise em.error(
@@ -243,13 +247,15 @@ class World(LiveClasses):
             return PythonValue(self.program, cls, cls.__name__)
         if cls.__module__.partition(".")[0] in TORCH_ROOTS:
             if cls.__name__ == "device":
-                return Builtin("aten::device")
+                return DeviceClass("aten::device")
             if cls.__name__ in ("Generator", "Size", "Tensor"):
                 return Builtin(f"aten::{cls.__name__}")
             if (legacy := legacy_tensor(cls.__name__)) is not None:
                 return legacy
         if is_autograd_function(cls):
             return AutogradFunction(self.program, cls, lambda: self._declared(cls, em, span))
+        if modifier_of(cls) == "ignore":
+            return ModuleClass(cls, lambda key: None)
         is_module = any(base.__name__ == "Module" for base in cls.__mro__[:-1])
         if is_module and not getattr(cls, "__torch_script_interface__", False):
             return ModuleClass(cls, lambda key: self._static(cls, key, em, span))
@@ -280,8 +286,13 @@ class World(LiveClasses):
 
     def _fields(self, cls: type, type_: TupleType) -> Signature:
         defaults: Mapping[str, object] = getattr(cls, "_field_defaults", {})
+        declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
         formals = tuple(
-            Formal(n, t, field_default(defaults[n]) if n in defaults else NO_DEFAULT)
+            Formal(
+                n,
+                t if n in declared else INFERRED_TENSOR,
+                field_default(defaults[n]) if n in defaults else NO_DEFAULT,
+            )
             for n, t in zip(type_.field_names, type_.elements, strict=True)
         )
         return Signature(cls.__name__, formals, ())

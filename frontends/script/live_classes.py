@@ -230,6 +230,26 @@ class LiveClasses(LiveFunctions):
 
         info.methods[key] = compile
 
+    def _restores(self, definition: Definition, info: ClassInfo) -> None:
+        """Let what `__setstate__` takes be what `__getstate__` gives, if it does not say so.
+
+        Raises:
+            CompileError: there is no `__getstate__`.
+        """
+        tree = definition.source.tree
+        for argument in [*tree.args.posonlyargs, *tree.args.args][1:2]:
+            if argument.annotation is not None or argument.arg in definition.annotations:
+                continue
+            if "__getstate__" not in info.methods:
+                raise CompileError(
+                    "`__setstate__` defined but not `__getstate__`. You must have both defined on "
+                    "a ScriptModule to customize serialization.\n"
+                    "Did you forget to use `@torch.jit.export`?",
+                    definition.source.text.span(tree),
+                )
+            given = info.compiled.get("__getstate__") or info.methods["__getstate__"]()
+            definition.annotations[argument.arg] = given.returns[0]
+
     def add_method(
         self, info: ClassInfo, key: str, fn: Callable[..., object], of_class: bool = False
     ) -> None:
@@ -242,6 +262,8 @@ class LiveClasses(LiveFunctions):
         def compile() -> Signature:
             name = f"{info.name}.{key}"
             definition = self.definition(fn, name, info.type, of_class)
+            if key == "__setstate__" and info.category == "module":
+                self._restores(definition, info)
             compiled = compile_definition(self.program, definition)
             info.compiled[key] = compiled.signature
             return compiled.signature

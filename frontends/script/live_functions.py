@@ -147,7 +147,7 @@ class LiveFunctions(ABC):
         for key, parameter in parameters.items():
             if parameter.default is inspect.Parameter.empty:
                 continue
-            if isinstance(parameter.default, list | dict | set):
+            if _is_mutable(parameter.default):
                 raise CompileError(
                     "Mutable default parameters are not supported because Python binds them to "
                     "the function and they persist across function calls.\nAs a workaround, make "
@@ -220,6 +220,12 @@ class LiveFunctions(ABC):
         if is_method and (first := (source.tree.args.posonlyargs or source.tree.args.args)[:1]):
             declared.pop(first[0].arg, None)
         return declared
+
+
+def _is_mutable(value: object) -> bool:
+    return isinstance(value, list | dict | set) or (
+        isinstance(value, tuple) and any(map(_is_mutable, value))
+    )
 
 
 def _on_an_object(source: FunctionSource) -> tuple[FunctionSource, str]:

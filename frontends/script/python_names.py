@@ -7,6 +7,7 @@ Functions of `torch` and `tensorscript` are recognised by the names of their mod
 from __future__ import annotations
 
 import enum
+import inspect
 import math
 import re
 import types
@@ -266,6 +267,12 @@ def _torch_operator(value: object, module: str, name: str) -> Sugared | None:
 def modifier_of(fn: Callable[..., object]) -> str:
     """`ignore`, `unused`, `export` or nothing: how a function was decorated."""
     return str(getattr(fn, "_torchscript_modifier", "")).partition(" ")[0]
+
+
+def is_variadic(fn: Callable[..., object]) -> bool:
+    """Whether a function takes `*args`."""
+    kinds = (p.kind for p in inspect.signature(fn).parameters.values())
+    return inspect.Parameter.VAR_POSITIONAL in kinds
 
 
 def prepared(fn: Callable[..., Any]) -> Callable[..., Any]:

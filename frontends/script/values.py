@@ -13,6 +13,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts.type_text import annotation_text, message_text
 from tensorscript.dialects.ts.types import (
     INT,
+    AnyTupleType,
     ClassType,
     DictType,
     ListType,
@@ -99,6 +100,12 @@ class Simple(Sugared):
             return [Simple(v) for v in em.unpack_tuple(self.value, span)]
         if isinstance(type, ListType):
             return None
+        if isinstance(type, AnyTupleType):
+            raise em.error(
+                "Provided tuple is not fully defined/refined including its element types, please "
+                "provide a value of type like Tuple[int, int]",
+                span,
+            )
         raise em.error(f"{message_text(type)} cannot be used as a tuple", span)
 
     def iterate(self, em: Emission, span: Span | None) -> Iterable:

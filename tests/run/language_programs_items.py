@@ -227,4 +227,10 @@ def f(x):
     x[at] = 3
     return x
 >>> f(T([1, 2, 4]))
+
+=== item_named_ellipsis
+def f(x):
+    x[Ellipsis, 0] = 3
+    return x[0, Ellipsis], x[Ellipsis]
+>>> f(torch.ones(2, 2))
 """

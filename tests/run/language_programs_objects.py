@@ -474,4 +474,80 @@ def f(x: int):
     raise Odd("a")
     return x
 >>> f(1)
+
+=== sort_values_of_several_types
+def f(x: List[Any]):
+    x.sort()
+    return len(x)
+>>> f([(1, 2), ("a", 2)])
+>>> f([1, "a"])
+>>> f([1, 2])
+
+=== ignored_class
+@torch.jit.ignore
+class I:
+    def g(self):
+        return "a" + 3
+def f(x):
+    return I()
+>>> f(T([1]))
+
+=== ignored_function_of_any_number
+@torch.jit.ignore
+def g(x, *args):
+    return args[0] if args else x
+def f(x, y):
+    return g(x), g(x, y)
+>>> f(T([1]), T([2]))
+
+=== setstate_of_getstate
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = 3
+    def forward(self, x):
+        return x + self.x
+    @torch.jit.export
+    def __getstate__(self):
+        return (self.x + 1, self.training)
+    @torch.jit.export
+    def __setstate__(self, state):
+        self.x = state[0]
+        self.training = state[1]
+>>> f(T([1]))
+
+=== hash_of_values
+def f(s: str, i: int, x: float, t: Tuple[int, str], n: Optional[int]):
+    return hash(s), hash(i), hash(x), hash(t), hash(n), hash("x"), hash(True)
+>>> f("a longer text", -5, 1.5, (3, "x"), None)
+>>> f("", 0, -0.0, (0, ""), 7)
+
+=== device_by_keyword
+def f():
+    return torch.device(type="cpu")
+>>> f()
+
+=== einsum_of_lists
+def f(x, y):
+    return torch.einsum(x, [0], y, [1], [0, 1]), torch.einsum(x, [0], x, [0])
+>>> f(T([1, 2]), T([3, 4, 5]))
+
+=== named_tuple_without_types
+P = namedtuple("P", ["value"])
+def f():
+    return P(1)
+>>> f()
+
+=== tuple_of_unknown_parts
+def f(t: Any):
+    if isinstance(t, tuple):
+        a, b = t
+    return 1
+>>> f(1)
+
+=== mutable_default_inside
+def f(x=(1, [])):
+    # type: (Tuple[int, List[Tensor]]) -> int
+    return 1
+>>> f()
 """
