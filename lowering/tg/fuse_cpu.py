@@ -23,8 +23,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.dialects.te.buffers import ExprsAttr
 from tensorscript.dialects.te.expr import Expr, const, mul, var
+from tensorscript.dialects.te.rewriting import loads
 from tensorscript.dialects.tg.lists import SizeOp
 from tensorscript.dialects.tg.ops import (
+    AssertOp,
     ComputeOp,
     ContractOp,
     FuncOp,
@@ -218,6 +220,8 @@ class _Fuser:
         self.order: list[Group | Operation] = []
         self.made_in: dict[SSAValue, int] = {}
         self.sizes: dict[str, int] = {}
+        self.asserted = -1
+        """Place in `order` of the last assertion, which may be about places that are found."""
 
     def position(self, value: SSAValue) -> int:
         """Place in `order` of what defines the value; -1 for what comes from outside the block."""
@@ -236,8 +240,10 @@ class _Fuser:
         if not isinstance(op, KernelSource) or is_point_write(op):
             self.order.append(op)
             place = len(self.order) - 1
+            if isinstance(op, AssertOp):
+                self.asserted = place
         else:
-            place = self._place(op, where)
+            place = self._place(op, max(where, self.asserted) if _finds_places(op) else where)
         for result in op.results:
             self.made_in[result] = place
         if isinstance(op, SizeOp):
@@ -262,6 +268,14 @@ class _Fuser:
         group.ops.append(op)
         group.nodes += _nodes(op)
         return group.index
+
+
+def _finds_places(op: KernelSource) -> bool:
+    """Whether it reads at places that elements of tensors tell: an assertion before it may be what
+    keeps them inside, so that the op must not move to a kernel before that."""
+    if isinstance(op, _Alone):
+        return False
+    return any(loads(at) for read in loads(op.body.data) for at in read.args)
 
 
 def _sizes(op: Operation) -> set[str]:
