@@ -33,8 +33,9 @@ from tensorscript.frontends.script.python_names import qualified_name
 from . import cautions
 from .cautions import TracingError
 from .facts import type_of
+from .literals import contents
 from .places import here
-from .tracer import Tracer, contents
+from .tracer import Tracer
 
 _SCALARS: dict[type, Attribute] = {
     bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,

@@ -15,31 +15,23 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Attribute
 
-from tensorscript.base.dtypes import DType, int64, numbers
+from tensorscript.base.dtypes import int64
 from tensorscript.base.schema import Schema, SchemaType, schema
 from tensorscript.base.source import Span
-from tensorscript.base.tensor_text import tensor_text
-from tensorscript.dialects.ts.constants import Device, GeneratorLiteral, TensorLiteral
+from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import (
-    BOOL,
-    COMPLEX,
-    DEVICE,
-    FLOAT,
-    GENERATOR,
     INT,
     NONE,
     NUMBER,
-    STRING,
     TENSOR,
     ListType,
     OptionalType,
     TensorInfo,
     TensorType,
 )
-from tensorscript.eager.device import CPU, Layout, MemoryFormat, device
+from tensorscript.eager.device import CPU
 from tensorscript.eager.dispatch import call_overload
 from tensorscript.eager.modes import is_grad_enabled
-from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import TensorBase, shown, wrap
 from tensorscript.eager.tracing import FloatOf, IntOf, traced_by
 from tensorscript.frontends.script.draft import CONSTANT, Block, Node, Value
@@ -48,6 +40,7 @@ from tensorscript.frontends.script.link import Linker
 from . import cautions
 from .cautions import TracingError
 from .facts import has_tensor, is_differentiable, memory_of, type_of
+from .literals import PYTHON_TYPES, SCHEMA_TYPES, contents, plain
 from .parts import Parts, parts_of
 from .places import here, name_of
 from .spelling import WrappedNumber, out_of_place, spelled
@@ -155,7 +148,7 @@ class Tracer:
         if tensor.requires_grad:
             raise TracingError(
                 "Cannot insert a Tensor that requires grad as a constant. Consider making it a "
-                f"parameter or input, or detaching the gradient\nTensor:\n{_shown(tensor)}"
+                f"parameter or input, or detaching the gradient\nTensor:\n{contents(tensor)}"
             )
         literal = TensorLiteral(shown(tensor), tensor.dtype)
         made = self.constant(literal, type_of(tensor), here())
@@ -177,7 +170,7 @@ class Tracer:
         if (known := self._values.get(id(tensor))) is not None:
             return known[1]
         raise TracingError(
-            f"output 1 ({_shown(tensor)}) of traced region did not have observable data "
+            f"output 1 ({contents(tensor)}) of traced region did not have observable data "
             "dependence with trace inputs; this probably indicates your program cannot be "
             "understood by the tracer."
         )
@@ -236,7 +229,7 @@ class Tracer:
             return type_of(result, grad and is_differentiable(result))
         if isinstance(result, list | tuple):
             return ListType(TENSOR)
-        return _PYTHON_TYPES[type(result)]
+        return PYTHON_TYPES[type(result)]
 
     def _name_result(self, value: Value, made: Any, grad: bool, span: Span | None) -> None:
         if isinstance(made, TensorBase):
@@ -326,7 +319,7 @@ class Tracer:
                 return self._number_from(value, kind)
             case list() | tuple():
                 return self._list(kind, value, span)
-        return self.constant(*_plain(value, kind), span)
+        return self.constant(*plain(value), span)
 
     def _number_from(self, value: IntOf | FloatOf, kind: SchemaType) -> Value:
         source = self.value_of(value.tensor)
@@ -340,7 +333,7 @@ class Tracer:
         element = kind.args[0]
         optional = element.kind == "optional"
         parts = [self._argument(element, v, span) for v in values]
-        inner: Attribute = _SCHEMA_TYPES[element.args[0].kind if optional else element.kind]
+        inner: Attribute = SCHEMA_TYPES[element.args[0].kind if optional else element.kind]
         type_ = ListType(OptionalType(inner) if optional else inner)
         return self.add("prim::ListConstruct", parts, [type_], None).output
 
@@ -404,47 +397,3 @@ def _is_differentiated(name: str) -> bool:
 def _is_nothing(schema: Schema, arguments: tuple[Any, ...]) -> bool:
     """Whether PyTorch's binding gives the argument back without asking an operator."""
     return schema.base_name == "conj" and not arguments[0].dtype.is_complex
-
-
-_PYTHON_TYPES: dict[type, Attribute] = {
-    bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
-}  # fmt: skip
-_SCHEMA_TYPES: dict[str, Attribute] = {
-    "Tensor": TENSOR, "int": INT, "float": FLOAT, "bool": BOOL, "complex": COMPLEX,
-    "Scalar": NUMBER, "str": STRING,
-}  # fmt: skip
-
-
-def _plain(value: Any, kind: SchemaType) -> tuple[object, Attribute]:
-    """A constant argument and its type: dtypes and layouts are ints, devices have their text."""
-    if isinstance(value, DType | Layout | MemoryFormat):
-        return value.code, INT
-    if isinstance(value, device):
-        return Device(str(value)), DEVICE
-    if isinstance(value, Generator):
-        return GeneratorLiteral(value.initial_seed(), value), GENERATOR
-    if isinstance(value, np.generic):
-        value = value.item()
-    if (type_ := _PYTHON_TYPES.get(type(value))) is not None:
-        return value, type_
-    raise TracingError(f"a trace cannot hold a constant of type {type(value).__name__}")
-
-
-def contents(value: Any) -> str:
-    """A value in a message, as PyTorch's runtime prints it."""
-    match value:
-        case TensorBase():
-            return _shown(value)
-        case dict():
-            return "{" + ", ".join(f"{contents(k)}: {contents(v)}" for k, v in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(contents, value)) + "]"
-        case tuple():
-            comma = "," if len(value) == 1 else ""
-            return "(" + ", ".join(map(contents, value)) + f"{comma})"
-    return str(value)
-
-
-def _shown(tensor: TensorBase) -> str:
-    """A tensor in a message."""
-    return tensor_text(numbers(shown(tensor), tensor.dtype), f"torch.{tensor.dtype.word}Tensor")
