@@ -7,6 +7,7 @@ from typing import Any
 from tensorscript.base.errors import OperatorError
 
 from ..kernels.window import spread
+from ..storage import array
 from .words import Demand, Ints, each, require, size_of, sizes_of
 
 
@@ -215,6 +216,13 @@ def _aligned(
         )
 
 
+def _aligned_by_tensors(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *_: Any
+) -> None:
+    inputs, labels = (array(t).reshape(-1).tolist() for t in (input_lengths, target_lengths))
+    _aligned(log_probs, targets, inputs, labels)
+
+
 WINDOWS: dict[str, Demand] = {
     **each(_line("avg_pool1d"), "avg_pool1d"),
     **{f"aten::{name}": _adaptive(name, n) for n in (1, 2, 3)
@@ -228,4 +236,5 @@ WINDOWS: dict[str, Demand] = {
     **each(_im2col, "im2col"),
     **each(_sampled, "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
     **each(_aligned, "ctc_loss.IntList"),
+    **each(_aligned_by_tensors, "ctc_loss.Tensor"),
 }  # fmt: skip

@@ -17,14 +17,31 @@ from .window import padded, spread, windows
 Kernel = Callable[..., Any]
 Ints = Sequence[int]
 
+_ROOM = 1 << 28
+"""Bytes of windows that are laid out as the rows of one product."""
+
 
 def forward(
     x: Array, w: Array, stride: Ints, low: Ints, high: Ints, dilation: Ints, groups: int
 ) -> Array:
     """x (N, C, *sizes), w (O, C/groups, *kernel) -> (N, O, *outputs)."""
-    n = w.ndim - 2
     cells = windows(padded(x, low, high), w.shape[2:], stride, dilation)
-    batch, channels = x.shape[:2]
+    return _over(cells, w, groups)
+
+
+def _over(cells: Array, w: Array, groups: int) -> Array:
+    """The outputs of windows (N, C, *outputs, *kernel), by halves where they need much room."""
+    outputs = range(2, w.ndim)
+    longest = max(outputs, key=lambda axis: cells.shape[axis])
+    if cells.size * cells.itemsize <= _ROOM or cells.shape[longest] == 1:
+        return _product(cells, w, groups)
+    halves = np.array_split(cells, 2, longest)
+    return np.concatenate([_over(half, w, groups) for half in halves], longest)
+
+
+def _product(cells: Array, w: Array, groups: int) -> Array:
+    n = w.ndim - 2
+    batch, channels = cells.shape[:2]
     outputs = cells.shape[2 : 2 + n]
     grouped = cells.reshape(batch, groups, channels // groups, *cells.shape[2:])
     order = (1, 0, *range(3, 3 + n), 2, *range(3 + n, 3 + 2 * n))

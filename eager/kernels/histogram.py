@@ -175,8 +175,16 @@ def segment_reduce(
         raise OperatorError("Either lengths or offsets must be defined.")
     x = compute(data)
     borders = array(offsets) if lengths is None else _borders(array(lengths))
+    if (np.diff(borders, axis=-1) < 0).any():
+        raise OperatorError(
+            "Expected segment_length >= 0 to be true, but got false."
+            if lengths is None or unsafe else "lengths contains negative value!"
+        )  # fmt: skip
     if lengths is not None and not unsafe and (borders[..., -1] != x.shape[axis]).any():
-        raise OperatorError("Expected all rows of lengths along axis to sum to data.size(axis)")
+        raise OperatorError(
+            "segment_reduce(): Expected all rows of lengths along axis to sum to "
+            "data.size(lengths.dim()-1) when !unsafe."
+        )
     out = np.empty((*x.shape[:axis], borders.shape[-1] - 1, *x.shape[axis + 1 :]), x.dtype)
     for at in np.ndindex(*x.shape[:axis]):
         own = borders[at]

@@ -35,6 +35,11 @@ def pack(self: Any, lengths: Any, batch_first: bool) -> Any:
             "can pass `enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to "
             "sidestep this requirement if you do not need ONNX exportability."
         )
+    if counts.max(initial=0) > x.shape[0]:
+        raise OperatorError(
+            f"Expected lengths of at most {x.shape[0]}, the steps of the batch, but got "
+            f"{counts.max()}"
+        )
     sizes = [int((counts > t).sum()) for t in range(int(counts.max(initial=0)))]
     data = np.concatenate([x[t, :n] for t, n in enumerate(sizes)])
     return make(data, self.dtype), wrap(np.asarray(sizes), int64)

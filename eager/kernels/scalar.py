@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -46,6 +47,16 @@ def divide(a: Any, b: Any) -> Any:
     if x == 0 or math.isnan(x):
         return math.nan
     return math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def _extremum(closer: Callable[[Any, Any], bool]) -> Kernel:
+    """`max` or `min` of two numbers: the second where the comparison fails, as of NaN."""
+
+    def run(a: Any, b: Any) -> Any:
+        found = a if closer(a, b) else b
+        return float(found) if isinstance(a, float) or isinstance(b, float) else found
+
+    return run
 
 
 def floor_divide(a: Any, b: Any) -> Any:
@@ -290,9 +301,9 @@ KERNELS: dict[str, Kernel] = {
                        "bool_Tensor"), _make_complex),
     "aten::__range_length": range_length,
     "aten::__derive_index": lambda index, start, step: wrap_int64(start + index * step),
-    **{f"prim::max.{o}": max for o in MIXED[:-1]},
-    **{f"prim::min.{o}": min for o in MIXED[:-1]},
-    "prim::max": max,
-    "prim::min": min,
+    **{f"prim::max.{o}": _extremum(operator.gt) for o in MIXED[:-1]},
+    **{f"prim::min.{o}": _extremum(operator.lt) for o in MIXED[:-1]},
+    "prim::max": _extremum(operator.gt),
+    "prim::min": _extremum(operator.lt),
     **{f"prim::abs.{o}": wrapped(abs) for o in ("int", "float", "complex", "Scalar")},
 }  # fmt: skip

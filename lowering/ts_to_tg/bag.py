@@ -185,6 +185,13 @@ def _check(
         " position 0.",
     )
 
+    def beyond(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        begin = body.read(offsets, r, int64)
+        return all_of([r[0].equals(offsets.shape[0] - 1), begin > indices.shape[0]])
+
+    is_beyond = b.item(b.reduce((), offsets.shape, bool_, "or", beyond))
+    b.check(binary("eq", is_beyond, False), "offsets[-1] can not be greater than input's length")
+
 
 def _embedding_bag(
     b: Builder,

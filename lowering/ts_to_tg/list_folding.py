@@ -18,14 +18,15 @@ from .values import ListRef, Value
 
 
 def _fold(ev: Evaluator, x: ListRef, first: Value, name: str, skip: int) -> Value:
-    """The elements from number `skip` on put together by a scalar operator."""
+    """The elements from number `skip` on put together by a scalar operator, which takes each new
+    element first: `min` and `max` keep the earlier of two that are alike."""
     b, content = ev.b, content_of(ev, x)
     size = length(b, content)
 
     def step(values: Sequence[Value]) -> list[Value]:
         counter, total = values
         value = fetch(b, content, as_expr(counter) + skip)
-        return [True, SCALAR[name](b, total, value)]
+        return [True, SCALAR[name](b, value, total)]
 
     trips = binary("max", size - skip, 0)
     return loop(b, named(b, trips), True, [first], step, LONG)[0]

@@ -85,6 +85,17 @@ def _is(ev: Evaluator, x: Value, y: Value) -> Value:
     return ev.scalar_rows["aten::__is__"](ev.b, ev.plain(x), ev.plain(y))
 
 
+def _implicit(row: Callable[..., Value]) -> Callable[..., Value]:
+    """A tensor that stands for a number without being asked has no dimensions."""
+
+    def checked(ev: Evaluator, x: Value, *_: Value) -> Value:
+        if isinstance(x, Tensor | ComplexTensor) and x.rank:
+            ev.b.error("Cannot input a tensor of dimension other than 0 as a scalar argument")
+        return row(ev, x)
+
+    return checked
+
+
 def _implicit_int(ev: Evaluator, x: Value, *_: Value) -> Value:
     """A tensor where an int is asked must hold ints."""
     if isinstance(x, Tensor) and x.dtype.is_floating_point:
@@ -182,9 +193,9 @@ PROPERTIES: Rows = {
     "aten::Int": _converted("aten::Int", int64),
     "aten::__is__": _is,
     "aten::__isnot__": lambda ev, x, y: ev.scalar_rows["aten::__not__"](ev.b, _is(ev, x, y)),
-    "aten::IntImplicit": _implicit_int,
+    "aten::IntImplicit": _implicit(_implicit_int),
     "aten::Float": _converted("aten::Float", float64),
-    "aten::FloatImplicit": _converted("aten::Float", float64),
+    "aten::FloatImplicit": _implicit(_converted("aten::Float", float64)),
     "aten::Bool": _converted("aten::Bool", bool_),
-    "aten::ScalarImplicit": _item,
+    "aten::ScalarImplicit": _implicit(_item),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, const, select
@@ -105,22 +105,31 @@ def _sum(b: Builder, values: list[Value], *_: Value) -> Value:
     return total
 
 
-def extremum(op: str, fn: Callable[..., Value]) -> Callable[..., Value]:
-    """Rows of `max` and `min` of numbers, or of a list of them."""
+def extremum(op: str, closer: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """Rows of `max` and `min` of two numbers, or of a list of them.
+
+    A comparison decides, as in C++: of two numbers the second where it does not hold, of a list
+    the earlier, so that NaN wins or loses by where it stands.
+    """
+
+    def better(x: Value, y: Value) -> Value:
+        p, q = paired(x, y)
+        if not is_unknown(x, y):
+            found = x if closer(x, y) else y
+            return float(found) if p.dtype is float64 else found
+        return known(select(closer(p, q), p, q) if p.dtype is float64 else binary(op, p, q))
 
     def row(b: Builder, *values: Value) -> Value:
-        items: Sequence[Value] = values[0] if isinstance(values[0], list) else values
-        if len(values) == 2 and isinstance(values[0], list):
-            return fn(values[0], values[1])
-        if not items:
+        if not isinstance(values[0], list):
+            return better(*values)
+        if len(values) == 2:
+            return values[0] if closer(values[0], values[1]) else values[1]
+        if not values[0]:
             b.error(f"{op}() arg is an empty sequence")
-        if not is_unknown(*items):
-            floats = any(isinstance(v, float) for v in items)
-            return float(fn(items)) if floats else fn(items)
-        out = items[0]
-        for v in items[1:]:
-            out = binary(op, *paired(out, v))
-        return known(as_expr(out))
+        out = values[0][0]
+        for v in values[0][1:]:
+            out = better(v, out)
+        return out
 
     return row
 
@@ -156,8 +165,8 @@ ARITHMETIC: Rows = {
     "prim::abs": _abs,
     "aten::__lshift__": _shift("shl", operator.lshift),
     "aten::__rshift__": _shift("shr", operator.rshift),
-    "prim::min": extremum("min", min),
-    "prim::max": extremum("max", max),
+    "prim::min": extremum("min", operator.lt),
+    "prim::max": extremum("max", operator.gt),
     "aten::sum": _sum,
     "aten::__range_length": _range_length,
     "aten::__derive_index": lambda b, i, start, step: known(

@@ -34,10 +34,20 @@ def _segment_reduce(
         b.error("Either lengths or offsets must be defined.")
     borders: Tensor = _borders(b, lengths) if offsets is None else offsets
     d = dimension(b, axis, x.rank)
-    if offsets is None and not unsafe:
+    forward = b.apply("aten::ge", b.apply("aten::diff", borders, 1, -1), 0)
+    checked = offsets is None and not unsafe
+    b.check(
+        b.item(b.apply("aten::all", forward)),
+        "lengths contains negative value!" if checked else
+        "Expected segment_length >= 0 to be true, but got false.",
+    )  # fmt: skip
+    if checked:
         last = b.apply("aten::select", borders, -1, -1)
-        fine = b.item(b.apply("aten::all", b.apply("aten::eq", last, x.shape[d])))
-        b.check(fine, "Expected all rows of lengths along axis to sum to data.size(axis)")
+        b.check(
+            b.item(b.apply("aten::all", b.apply("aten::eq", last, x.shape[d]))),
+            "segment_reduce(): Expected all rows of lengths along axis to sum to "
+            "data.size(lengths.dim()-1) when !unsafe.",
+        )
     count = sizes_of(b, [borders.shape[-1] - 1])[0]
     wide = compute_dtype(x.dtype)
     combiner = _COMBINERS[reduce]

@@ -68,6 +68,11 @@ RUNTIME: list[tuple[str, Call]] = [
     ("argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, "
      "Double; but got CPUBoolType",
      lambda: F.embedding_bag(ts.tensor([[0]]), ts.ones(2, 2, dtype=ts.bool))),
+    ("Expected input_lengths to have value at most 4, but got value 9",
+     lambda: F.ctc_loss(ts.zeros(4, 2, 5), ts.ones(2, 2, dtype=ts.int64), ts.tensor([4, 9]),
+                        ts.tensor([2, 2]))),
+    ("Expected lengths of at most 3, the steps of the batch, but got 1099511627776",
+     lambda: ts.nn.utils.rnn.pack_padded_sequence(ts.ones(3, 2, 4), [1 << 40, 1])),
     ("result type Float can't be cast to the desired output type Long",
      lambda: F.dropout(ts.tensor([1, 2]))),
     ("normal expects standard deviation to be non-complex",

@@ -68,6 +68,14 @@ def aligned(x, k, n, m):  # type: ignore[no-untyped-def]
     return F.ctc_loss(x, k, n, m)
 
 
+def runs(x, k):  # type: ignore[no-untyped-def]
+    return ts.segment_reduce(x, "sum", lengths=k)
+
+
+def unsafe_runs(x, k):  # type: ignore[no-untyped-def]
+    return ts.segment_reduce(x, "sum", lengths=k, unsafe=True)
+
+
 def instances(x, y):  # type: ignore[no-untyped-def]
     return F.instance_norm(x, y, y, use_input_stats=True)
 
@@ -106,6 +114,11 @@ CASES: list[tuple[Program, str, list[Given], list[Given], str]] = [
      "same shape as (the )?input"),
     (bags, "ffll", [(4, 2), (3,), [0, 1, 2], [0, 1]], [(4, 2), (3,), [0, 1, 2], [1, 2]],
      "has to be 0"),
+    (bags, "ffll", [(4, 2), (3,), [0, 1, 2], [0, 1]], [(4, 2), (3,), [0, 1, 2], [0, 4]],
+     "can not be greater than input's length"),
+    (runs, "fl", [(4,), [1, 3]], [(4,), [-2, 6]], "lengths contains negative value"),
+    (runs, "fl", [(4,), [1, 3]], [(4,), [1, 1]], "Expected all rows of lengths"),
+    (unsafe_runs, "fl", [(4,), [1, 3]], [(4,), [-2, 6]], "segment_length >= 0"),
     (aligned, "flll", [(6, 1, 5), [[1, 2]], [6], [2]], [(6, 2, 5), [[1, 2]], [6], [2]],
      "input_lengths must be of size batch_size"),
     (aligned, "flll", [(6, 1, 5), [[1, 2]], [6], [2]], [(6, 1, 5), [[1, 2]], [7], [2]],

@@ -584,4 +584,31 @@ def f(n: int):
 def f(n: int):
     return sum(i * i for i in range(n))
 >>> f(5)
+
+=== extremes_with_nan
+def f(a: float, b: float):
+    return min(a, b), max(a, b), min([a, b, 0.5]), max([a, b, 0.5])
+>>> f(1.0, float("nan"))
+>>> f(float("nan"), 1.0)
+>>> f(0.0, -0.0)
+
+=== extremes_of_found_lists
+def f(n: int, b: float):
+    xs = [b]
+    for i in range(n):
+        xs.append(float(i))
+    return min(xs), max(xs)
+>>> f(3, float("nan"))
+>>> f(3, 1.5)
+
+=== extremes_of_mixed_numbers
+def f(a: int, b: float):
+    return max(a, b), min(a, b), min(b, a)
+>>> f(3, 2.0)
+>>> f(1, 2.0)
+
+=== a_vector_is_no_number
+def f(a: int, x):
+    return a // x
+>>> f(7, torch.tensor([2]))
 """
