@@ -176,13 +176,17 @@ def _lane_limit(context: Context, e: Expr) -> tuple[str, Expr] | None:
     return ("slt" if op in ("lt", "le") else "sge"), limit
 
 
-def takes_first_lane(context: Context, condition: Expr) -> bool:
-    """A comparison of lanes that holds in the first lane whatever happens: the rest of a row."""
+def takes_first_lanes(context: Context, condition: Expr) -> bool:
+    """A comparison of lanes that holds in the first two whatever happens: the rest of a row.
+
+    Of one lane alone the mask is left to a branch, which hides that it is constant: LLVM 22 makes
+    a masked store of truncated lanes under such a mask one of the whole wide lane.
+    """
     found = _lane_limit(context, condition) if condition.op in COMPARISONS else None
     if found is None:
         return False
     predicate, limit = found
-    return predicate == "slt" and limit.is_const and int(str(limit.value)) > 0
+    return predicate == "slt" and limit.is_const and int(str(limit.value)) > 1
 
 
 def _compare_lanes(context: Context, predicate: str, limit: Expr) -> Value:

@@ -25,7 +25,7 @@ from tensorscript.dialects.te.rewriting import loads, walk
 from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
-from .emit_expr import evaluate, evaluate_as, evaluate_scalar, takes_first_lane, value_of
+from .emit_expr import evaluate, evaluate_as, evaluate_scalar, takes_first_lanes, value_of
 from .emit_groups import emit_group
 from .emit_loads import emit_prefetch
 from .emit_places import any_lane, locate
@@ -141,7 +141,7 @@ def emit_if(context: Context, op: Operation) -> None:
         return
     site = context.site(condition.dtype, value.lanes)
     if then:
-        certain = context.mask is None and takes_first_lane(context, condition)
+        certain = context.mask is None and takes_first_lanes(context, condition)
         _masked_block(context, context.conjoin(value.text), then, certain)
     if otherwise:
         _masked_block(context, context.conjoin(site.logical_not(value.text)), otherwise)
