@@ -22,6 +22,7 @@ from tensorscript.base.errors import (
     ValueRangeError,
 )
 from tensorscript.base.schema import has_operator, schema
+from tensorscript.base.subscripts import equation_of
 
 from . import caution, composites
 from .absent import absence
@@ -32,7 +33,6 @@ from .device import contiguous_format as contiguous_format
 from .dispatch import call, write
 from .dlpack import from_dlpack, to_dlpack
 from .exchange import frombuffer
-from .kernels.einsum import equation_of
 from .kernels.strided import resize_
 from .modes import MODES, get_default_dtype, set_default_dtype, set_grad_enabled
 from .random import manual_seed

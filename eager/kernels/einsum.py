@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.errors import OperatorError, ValueRangeError
+from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.subscripts import equation_of
 
 from ..storage import Array, cast, promoted, sum_dtype, wrap
 
@@ -142,31 +143,6 @@ def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
         operands[::2] = [cast(x, dtype) for x in tensors]
     found = np.einsum(*operands, [numbers[x] for x in output], optimize=len(tensors) > 2)
     return wrap(found, dtype)
-
-
-def equation_of(pairs: Sequence[Any]) -> tuple[str, list[Any]]:
-    """The equation and the operands of tensors with a list of subscripts behind each.
-
-    Raises:
-        ValueRangeError: a subscript is no letter.
-    """
-    equation = ",".join(_letters(labels) for labels in pairs[1::2])
-    if len(pairs) % 2:
-        equation += "->" + _letters(pairs[-1])
-    return equation, list(pairs[: len(pairs) // 2 * 2 : 2])
-
-
-def _letters(labels: Any) -> str:
-    """Numbers below 52 as letters A-Z, a-z."""
-    if any(x is not Ellipsis and not 0 <= x < 52 for x in labels):
-        raise ValueRangeError(
-            "einsum(): subscript in subscript list is not within the valid range [0, 52)"
-        )
-    letters = (
-        "..." if x is Ellipsis else chr(ord("A") + x if x < 26 else ord("a") + x - 26)
-        for x in labels
-    )
-    return "".join(letters)
 
 
 def einsum_of_lists(*pairs: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product as choices
 
 from tensorscript.base.dtypes import real_dtype
+from tensorscript.base.subscripts import equation_of
 
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, complex_full, complex_of
@@ -179,6 +180,7 @@ COMPLEX_PRODUCT: Rows = {
     "aten::vdot": _conj_dot,
     "aten::linalg_vecdot": _vecdot,
     "aten::einsum": _einsum,
+    "aten::einsum.sublist": lambda b, *pairs: _einsum(b, *equation_of(pairs)),
     "aten::outer": _outer,
     "aten::ger": _outer,
     "aten::addmm": _added("aten::mm"),

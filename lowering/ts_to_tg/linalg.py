@@ -6,6 +6,7 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.subscripts import equation_of
 from tensorscript.dialects.te.expr import Expr, const
 
 from .builder import Builder, Rows
@@ -277,4 +278,5 @@ LINALG: Rows = {
     ),
     "aten::baddbmm": _baddbmm,
     "aten::einsum": einsum,
+    "aten::einsum.sublist": lambda b, *pairs: einsum(b, *equation_of(pairs)),
 }

@@ -389,6 +389,7 @@ RANDOM: Rows = {
     "aten::normal.float_float": _normal_numbers,
     "aten::bernoulli": _bernoulli,
     "aten::bernoulli.p": _bernoulli_p,
+    "aten::bernoulli.Tensor": _bernoulli_p,
     "aten::bernoulli_": _bernoulli_in_place,
     "aten::random": lambda b, x, generator=None: _random(b, x, 0, None, generator),
     "aten::random.to": lambda b, x, to, generator=None: _random(b, x, 0, to, generator),

@@ -631,7 +631,7 @@ def f(x: Optional[int]):
 >>> f(4)
 
 === infinity_of_another_module
-from torch import inf
+from math import inf
 endless = math.inf
 def f(x: float):
     return x < inf, -endless

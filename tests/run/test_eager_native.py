@@ -34,6 +34,7 @@ UNDETERMINED = {
     "normal", "randint_like", "feature_alpha_dropout", "svd", "linalg_svd",
     "empty_like", "new_empty", "dropout", "dropout_", "feature_dropout", "feature_dropout_",
     "alpha_dropout", "alpha_dropout_", "bernoulli", "bernoulli_", "rand_like", "randn_like",
+    "uniform", "exponential", "log_normal", "geometric", "cauchy", "random",
     "stride", "is_contiguous", "searchsorted", "bucketize", "_make_per_tensor_quantized_tensor",
 }  # fmt: skip
 # What native rows get wrong: full name -> what. The test fails when one is mended, so the list

@@ -171,7 +171,6 @@ INTERPRETED = {
     "complex_numbers": "a complex number that is not known",
     "device_hash": "a device other than the CPU",
     "device_ops": "prim::index: has no native form",
-    "einsum_of_lists": "has no native form of lists of subscripts",
     "hash_of_values": "aten::hash",
     "ignored_function": "ts.python_op: has no native form",
     "ignored_function_of_any_number": "ts.python_op: has no native form",

@@ -46,7 +46,6 @@ LACKING: dict[str, str] = {
                                        "masked_tensor")), "masked tensors as a class"),
     "nn.utils.rnn.PackedSequence_": _INNER, "nn.utils.rnn.bind": _INNER,
     "nn.utils.rnn.copy_method_params": _INNER, "random.thread_safe_generator": _INNER,
-    "Tensor.as_subclass": "subclasses of tensors have no rules of their own here",
     "Tensor.const_data_ptr": "an address for PyTorch's own kernels",
     "Tensor.grad_dtype": "gradients are not recorded",
     "Tensor.module_load": "what PyTorch's modules call when states are swapped",

@@ -176,7 +176,7 @@ def _unpool_output_size(
         smallest.append(size - 2 * padding[d])
     if output_size is None:
         return smallest
-    found = output_size
+    found = list(output_size)
     if len(found) == len(kernel_size) + 2:
         found = found[2:]
     if len(found) != len(kernel_size):
