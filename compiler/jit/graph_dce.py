@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.frontends.script import draft
@@ -68,8 +69,7 @@ class _Sweep:
                 self.block(region.block)
             is_read = any(result.first_use is not None for result in kept.results)
             if node not in self._marked and not is_read:
-                kept.detach()
-                kept.erase()
+                Rewriter.erase_op(kept)
 
 
 def narrowed(op: Operation) -> Operation:
@@ -116,13 +116,10 @@ def _swapped(op: ts.TSOp, made: T, kept: list[int]) -> T:
     """Put `made` in the place of an op, the results at `kept` of which it has."""
     made.location = op.location
     made.attributes = dict(op.attributes)
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     for at, result in zip(kept, made.results, strict=True):
         old: SSAValue = op.results[at]
         result.name_hint = old.name_hint
         old.replace_all_uses_with(result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     return made

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import INT, NONE
@@ -122,9 +123,7 @@ def _sum(op: ts.OperatorOp) -> bool:
         return False
     made = ts.ConstantOp(merged, INT)
     made.location = op.location
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     op.operands = [inner.arguments[0], made.result]
     return True
 

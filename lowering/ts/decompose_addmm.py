@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import INT, TENSOR
@@ -36,11 +37,10 @@ def _decompose(op: ts.OperatorOp) -> None:
     total = ts.OperatorOp(
         "aten::add.Tensor", [summand, product.results[0], one.result], [op.outputs[0].type]
     )
-    block = op.parent_block()
-    assert block is not None
-    for made in (one, product, total):
+    parts = (one, product, total)
+    for made in parts:
         made.location = op.location
-        block.insert_op_before(made, op)
+    Rewriter.insert_op(parts, InsertPoint.before(op))
     total.results[0].name_hint = op.outputs[0].name_hint
     op.outputs[0].replace_all_uses_with(total.results[0])
-    block.erase_op(op)
+    Rewriter.erase_op(op)

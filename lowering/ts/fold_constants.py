@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.base.errors import TensorScriptError
 from tensorscript.dialects.ts import ops as ts
@@ -142,9 +143,7 @@ def replace_by_constant(
     made = ts.ConstantOp(value, result.type if type is None else type)
     made.location = op.location
     made.result.name_hint = result.name_hint
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     result.replace_all_uses_with(made.result)
 
 

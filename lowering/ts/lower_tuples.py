@@ -10,7 +10,8 @@ of the function are taken apart by who calls the pass.
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import ops as ts
@@ -48,7 +49,7 @@ def _drop_unread(function: ts.FuncOp) -> None:
     for op in reversed(list(walk_ops(function))):
         is_read = any(result.first_use is not None for result in op.results)
         if isinstance(op, (*_FORWARDING, ts.ConstantOp)) and not is_read:
-            _block(op).erase_op(op)
+            Rewriter.erase_op(op)
 
 
 def _require_lowered(op: Operation) -> None:
@@ -91,7 +92,7 @@ def _spread_constant(op: ts.ConstantOp) -> bool:
     made = ts.TupleConstructOp([part.result for part in parts], op.result.type)
     for each in (*parts, made):
         each.location = op.location
-    _block(op).insert_ops_before([*parts, made], op)
+    Rewriter.insert_op([*parts, made], InsertPoint.before(op))
     op.result.replace_all_uses_with(made.result)
     return True
 
@@ -101,17 +102,10 @@ def _spread_slice(op: ts.TupleSliceOp) -> bool:
     begin, end = op.begin.data, op.end.data
     assert isinstance(begin, int) and isinstance(end, int)
     made = ts.TupleConstructOp(parts[begin:end], op.result.type)
-    _block(op).insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     op.result.replace_all_uses_with(made.result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     return True
-
-
-def _block(op: Operation) -> Block:
-    block = op.parent_block()
-    assert block is not None
-    return block
 
 
 def _unpacked(value: SSAValue, place: Operation) -> list[SSAValue]:
@@ -120,7 +114,7 @@ def _unpacked(value: SSAValue, place: Operation) -> list[SSAValue]:
     if types is None:
         return [value]
     made = ts.TupleUnpackOp(value, types)
-    _block(place).insert_op_before(made, place)
+    Rewriter.insert_op(made, InsertPoint.before(place))
     return list(made.outputs)
 
 
@@ -134,14 +128,14 @@ def _spread_operands(op: Operation, first: int) -> bool:
     return True
 
 
-def _gathered(old: SSAValue, new: list[SSAValue], block: Block, place: Operation) -> None:
+def _gathered(old: SSAValue, new: list[SSAValue], place: Operation) -> None:
     """Read the elements, as a tuple again, for the value that they are of."""
     if elements_of(old) is None:
         new[0].name_hint = old.name_hint
         old.replace_all_uses_with(new[0])
         return
     made = ts.TupleConstructOp(new, old.type)
-    block.insert_op_before(made, place)
+    Rewriter.insert_op(made, InsertPoint.before(place))
     old.replace_all_uses_with(made.result)
 
 
@@ -174,7 +168,7 @@ def _spread_loop(op: ts.LoopOp) -> bool:
     for formal in list(block.args[1:]):
         types = elements_of(formal) or (formal.type,)
         made: list[SSAValue] = [block.insert_arg(type, len(block.args)) for type in types]
-        _gathered(formal, made, block, first)
+        _gathered(formal, made, first)
         block.erase_arg(formal)
     _replace(op, ts.LoopOp(op.max_trip, op.condition, carried, body))
     return True
@@ -182,11 +176,10 @@ def _spread_loop(op: ts.LoopOp) -> bool:
 
 def _replace(op: ts.IfOp | ts.LoopOp, made: ts.IfOp | ts.LoopOp) -> None:
     made.location = op.location
-    block = _block(op)
-    block.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     outputs: list[SSAValue] = list(made.outputs)
     for old in op.outputs:
         count = len(elements_of(old) or (old,))
         parts, outputs = outputs[:count], outputs[count:]
-        _gathered(old, parts, block, op)
-    block.erase_op(op)
+        _gathered(old, parts, op)
+    Rewriter.erase_op(op)

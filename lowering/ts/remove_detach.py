@@ -7,6 +7,8 @@ Not in functions that ask whether two tensors are the same object, since those c
 
 from __future__ import annotations
 
+from xdsl.rewriter import Rewriter
+
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import TensorType
 from tensorscript.dialects.walks import walk_ops
@@ -22,8 +24,7 @@ def remove_detach(function: ts.FuncOp) -> bool:
     found = [op for op in operators if op.schema.data == "aten::detach"]
     for op in found:
         op.outputs[0].replace_all_uses_with(op.arguments[0])
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
     return bool(found)
 
 

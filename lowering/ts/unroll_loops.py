@@ -11,6 +11,7 @@ A loop of fewer than 64 turns that are known becomes its turns.
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import INT
@@ -74,9 +75,7 @@ def _unroll(op: ts.LoopOp) -> None:
         _become_turns(op, turns)
         return
     rest = op.clone()
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_after(rest, op)
+    Rewriter.insert_op(rest, InsertPoint.after(op))
     for old, made in zip(op.outputs, rest.outputs, strict=True):
         made.name_hint = old.name_hint
         old.replace_all_uses_with(made)
@@ -96,9 +95,7 @@ def _int(name: str, first: SSAValue, second: SSAValue) -> ts.OperatorOp:
 
 
 def _before(place: Operation, made: ts.ConstantOp | ts.OperatorOp) -> SSAValue:
-    block = place.parent_block()
-    assert block is not None
-    block.insert_op_before(made, place)
+    Rewriter.insert_op(made, InsertPoint.before(place))
     return made.results[0]
 
 
@@ -113,14 +110,11 @@ def _with_own_counter(op: ts.LoopOp) -> ts.LoopOp:
     last.operands = [last.values[0], following, *last.values[1:]]
     made = ts.LoopOp(op.max_trip, op.condition, [zero, *op.carried], op.detach_region(op.body))
     made.location = op.location
-    around = op.parent_block()
-    assert around is not None
-    around.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     for old, output in zip(op.outputs, made.outputs[1:], strict=True):
         output.name_hint = old.name_hint
         old.replace_all_uses_with(output)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     return made
 
 
@@ -136,16 +130,14 @@ def _repeat(body: Block, formals: list[SSAValue], times: int, last: ts.YieldOp) 
 
 
 def _become_turns(op: ts.LoopOp, turns: int) -> None:
-    around, body, last = op.parent_block(), op.body.block, _last(op.body.block)
-    assert around is not None
+    body, last = op.body.block, _last(op.body.block)
     values: list[SSAValue] = list(op.carried)
     for _ in range(turns):
         mapped: dict[SSAValue, SSAValue] = dict(zip(body.args[1:], values, strict=True))
         for inner in body.ops:
             if inner is not last:
-                around.insert_op_before(inner.clone(mapped), op)
+                Rewriter.insert_op(inner.clone(mapped), InsertPoint.before(op))
         values = [mapped.get(value, value) for value in last.values[1:]]
     for output, value in zip(op.outputs, values, strict=True):
         output.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
