@@ -182,8 +182,7 @@ def takes_first_lanes(context: Context, condition: Expr) -> bool:
     Of one lane alone the mask is left to a branch, which hides that it is constant: LLVM 22 makes
     a masked store of truncated lanes under such a mask one of the whole wide lane.
     """
-    found = _lane_limit(context, condition) if condition.op in COMPARISONS else None
-    if found is None:
+    if (found := _lane_limit(context, condition)) is None:
         return False
     predicate, limit = found
     return predicate == "slt" and limit.is_const and int(str(limit.value)) > 1

@@ -168,18 +168,15 @@ def _masked_block(
     """Statements for the lanes of `mask`; skipped if there is none, which may be out of the
     question."""
     code = context.code
-    if certain:
-        with context.masked(mask):
-            context.mask_is_any = True
-            context.block(statements)
-        return
     some, join = code.name("some"), code.name("join")
-    code.branch(any_lane(context, mask), some, join)
-    code.start(some)
+    if not certain:
+        code.branch(any_lane(context, mask), some, join)
+        code.start(some)
     with context.masked(mask):
         context.mask_is_any = True
         context.block(statements)
-    code.start(join)
+    if not certain:
+        code.start(join)
 
 
 def fail(context: Context, status: str) -> None:
