@@ -200,8 +200,6 @@ def _einsum_terms(b: Builder, equation: str, tensors: list[Tensor]) -> tuple[lis
 
 
 def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tensor:
-    if not isinstance(equation, str):
-        b.cannot("has no native form of lists of subscripts")
     terms, out = _einsum_terms(b, equation, tensors)
     sizes: dict[str, Expr] = {}
     for term, t in zip(terms, tensors, strict=True):
