@@ -242,6 +242,13 @@ def _weighted(
     return out, scores.view(bsz, num_heads, tgt_len, k.size(1))
 
 
+def _projected_out(
+    out: Tensor, weight: Tensor, bias: Tensor | None, tgt_len: int, bsz: int
+) -> Tensor:
+    """Rows (L * N, heads * head size) through the last layer, (L, N, E)."""
+    return ts.linear(out, weight, bias).view(tgt_len, bsz, weight.size(0))
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -313,12 +320,10 @@ def multi_head_attention_forward(
         dropout_p = 0.0
     if not need_weights:
         out = _attended(q, k, v, mask, bsz, num_heads, dropout_p, is_causal)
-        out = ts.linear(out, out_proj_weight, out_proj_bias).view(
-            tgt_len, bsz, out_proj_weight.size(0)
-        )
+        out = _projected_out(out, out_proj_weight, out_proj_bias, tgt_len, bsz)
         return (out if is_batched else out.squeeze(1)), None
     out, scores = _weighted(q, k, v, mask, bsz, num_heads, dropout_p)
-    out = ts.linear(out, out_proj_weight, out_proj_bias).view(tgt_len, bsz, out_proj_weight.size(0))
+    out = _projected_out(out, out_proj_weight, out_proj_bias, tgt_len, bsz)
     if average_attn_weights:
         scores = scores.mean(1)
     if not is_batched:
