@@ -26,3 +26,20 @@ def run_steps(source: str, steps: tuple[Step, ...]) -> str:
     out = io.StringIO()
     Printer(out).print_op(func)
     return out.getvalue()
+
+
+PLACE_OF_GREATEST = """
+te.func @f kernel logical (x: i32[10], out y: i64[]) {
+  te.alloc stack t: i32[]
+  te.store t[] = (-2147483648).i32
+  te.for r in 0 .. 10 serial reduce {
+    te.update t[] max= x.i32[r]
+  }
+  te.alloc stack p: i64[]
+  te.store p[] = 9223372036854775807
+  te.for q in 0 .. 10 serial reduce {
+    te.update p[] min= select(x.i32[q] == t.i32[()], q, 9)
+  }
+  te.store y[] = p.i64[()]
+}"""
+"""The place of the greatest of ten: a loop that finds it, and one that looks for the place."""

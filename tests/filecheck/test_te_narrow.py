@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from schedule_steps import PLACE_OF_GREATEST as LINE
 from schedule_steps import run_steps
 
 from tensorscript.dialects.te.schedule import step
 from tensorscript.lowering.schedule import ScheduleError
 
-LINE = """
-te.func @f kernel logical (x: i32[10], out y: i64[]) {
-  te.alloc stack t: i32[]
-  te.store t[] = (-2147483648).i32
-  te.for r in 0 .. 10 serial reduce {
-    te.update t[] max= x.i32[r]
-  }
-  te.alloc stack p: i64[]
-  te.store p[] = 9223372036854775807
-  te.for q in 0 .. 10 serial reduce {
-    te.update p[] min= select(x.i32[q] == t.i32[()], q, 9)
-  }
-  te.store y[] = p.i64[()]
-}"""
 NARROWED = """
   te.alloc stack t: i32[]
   te.store t[] = (-2147483648).i32
