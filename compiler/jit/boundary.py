@@ -47,9 +47,7 @@ from tensorscript.frontends.script.function import class_type
 from tensorscript.frontends.script.inference import NotInferable, RefusedKey, infer_type
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
-from tensorscript.frontends.script.signature import (
-    constant_type,
-)
+from tensorscript.frontends.script.signature import constant_type
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .plain_values import PLAIN, Mismatch, cannot, our_tensor, own

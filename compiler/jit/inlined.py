@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tensorscript.dialects.ts.ops import (
-    FuncOp,
-)
+from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.lowering.ts.inline import inline_calls, inline_in_place
 from tensorscript.runtime.interpreter import Interpreter
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import (
-    DType,
-)
+from tensorscript.base.dtypes import DType
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..storage import Array, cast, compute, floating, promoted, value, wrap
