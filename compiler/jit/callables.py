@@ -32,6 +32,7 @@ from . import late_graph, late_save
 from .boundary import Classes, to_python
 from .failure import script_failure
 from .held_state import State, differing, held_state
+from .language import is_recorded
 from .matching import match_arguments
 
 if TYPE_CHECKING:  # importing them takes long
@@ -162,7 +163,7 @@ class Entry:
         except UserError as error:
             script_failure(error, self.origin)
             raise
-        if tracer is not None and isinstance(tracer, late_graph.Tracer):
+        if is_recorded(tracer):
             linked = self.classes.linkable()
             callee = late_graph.Callee(self.symbol, self.signature, linked, self.receiver)
             late_graph.record_call(tracer, callee, given, result)

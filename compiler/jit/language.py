@@ -147,7 +147,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     and a task is recorded."""
     made: ConcurrentFuture[Any] = ConcurrentFuture()
     future = Future(made)
-    if _is_recorded(tracer := active_tracer()):
+    if is_recorded(tracer := active_tracer()):
         result, value = late_graph.record_fork(tracer, lambda: func(*args, **kwargs))
         if value is not None:
             tracer.futures[id(future)] = future, value
@@ -157,7 +157,7 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     return future
 
 
-def _is_recorded(tracer: object) -> TypeGuard[Tracer]:
+def is_recorded(tracer: object) -> TypeGuard[Tracer]:
     """Whether a trace is made. The first question spares others the import of the tracer."""
     return tracer is not None and isinstance(tracer, late_graph.Tracer)
 
@@ -166,7 +166,7 @@ def wait(future: Future) -> Any:
     """The result of a forked task."""
     result = future.wait()
     tracer = active_tracer()
-    if _is_recorded(tracer) and (known := tracer.futures.get(id(future))) is not None:
+    if is_recorded(tracer) and (known := tracer.futures.get(id(future))) is not None:
         late_graph.record_wait(tracer, result, known[1])
     return result
 
