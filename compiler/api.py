@@ -55,6 +55,7 @@ def compile(  # the name users know from torch.compile
 
     Returns:
         A callable: NumPy arrays in, NumPy arrays out; our or PyTorch's tensors likewise.
+        Threads may call it at once; one of them compiles.
 
     Raises:
         FrontendError, CompileError: the program is outside TorchScript's language.

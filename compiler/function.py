@@ -23,6 +23,7 @@ from tensorscript.base.errors import (
     ScriptError,
     UserError,
 )
+from tensorscript.base.exclusive import COMPILING
 from tensorscript.eager.modes import MODES
 from tensorscript.eager.random import DEFAULT_GENERATOR
 from tensorscript.eager.tensor import Tensor
@@ -46,6 +47,8 @@ from .options import CompileOptions
 from .program import Program
 from .said import say
 from .specialisations import (
+    CHANGING_NUMBERS,
+    CHANGING_STATE,
     MOST_STATES,
     Refused,
     Specialisation,
@@ -182,30 +185,37 @@ class CompiledFunction(Inspected):
         """The specialisation for arguments and for the state as it is now, made if need be; None
         if the interpreter has to run them, or arguments are taken in another way from now on."""
         specs = self._specialiser.fitted(bound.specs)
+        if (known := self._settled(specs, bound)) is None:
+            with COMPILING.held():
+                known = self._settled(specs, bound)  # by another thread meanwhile
+                if known is None:
+                    return self.specialise(specs)
+        if not isinstance(known, Refused):
+            return known
+        if not any(told.endswith(known.message) for told in self.stats.fallbacks):
+            self._leave(known, specs)
+        return None
+
+    def _settled(
+        self, specs: Sequence[ArgumentSpec], bound: Bound
+    ) -> Specialisation | Refused | None:
+        """The specialisation that fits, or why there is none; None if that has to be found out."""
         forms = self._known.of(specs)
         if isinstance(forms, Refused):
-            if not any(told.endswith(forms.message) for told in self.stats.fallbacks):
-                self._leave(specs, forms)
-            return None
-        receiver = self.program.receiver
+            return forms
         for made in forms:
-            state = bind_state(receiver, made.plan)
+            state = bind_state(self.program.receiver, made.plan)
             if state.key == made.plan.state_specs:
                 bound.state = state
                 return made
-        if len(forms) < MOST_STATES:
-            return self.specialise(specs)
-        self._note("the state of self keeps changing its shape")
-        return None
+        return None if len(forms) < MOST_STATES else CHANGING_STATE
 
-    def _leave(self, specs: Sequence[ArgumentSpec], why: Refused) -> None:
-        """Leave arguments to the interpreter, visibly, or raise with `fallback="error"`."""
+    def _leave(self, why: Refused, specs: Sequence[ArgumentSpec] | None = None) -> None:
+        """Leave arguments (of these specs alone, or all) to the interpreter, visibly, or raise with
+        `fallback="error"`."""
         if self.options.fallback == "error":
             raise why.error()
-        self._note(f"{spec_text(specs)}: {why.message}")
-
-    def _note(self, reason: str) -> None:
-        """Tell once why the interpreter runs."""
+        reason = why.message if specs is None else f"{spec_text(specs)}: {why.message}"
         if reason not in self.stats.fallbacks:
             self.stats.fallbacks.append(reason)
 
@@ -278,6 +288,7 @@ class CompiledFunction(Inspected):
 
     # -- compiling -------------------------------------------------------------------------------
 
+    @COMPILING.held()
     def specialise(
         self, specs: Sequence[ArgumentSpec], flexible: bool = True
     ) -> Specialisation | None:
@@ -293,7 +304,7 @@ class CompiledFunction(Inspected):
         start = time.perf_counter()
         specs = self._specialiser.fitted(specs)
         if self._known.too_many(specs):
-            self._note("the numbers that code is compiled for keep changing")
+            self._leave(CHANGING_NUMBERS)
             return None
         try:
             with uncollected():
@@ -307,7 +318,7 @@ class CompiledFunction(Inspected):
         self.latest_specs = tuple(specs)  # not of arguments that the program itself refuses
         if isinstance(found, Refused):
             if not (flexible and self._take_otherwise(specs)):
-                self._leave(specs, found)
+                self._leave(found, specs)
             return None
         if found.report is not None and isinstance(found.code, NativeCode) and found.code.constants:
             collect_made()  # modules are cycles, and hold weights as they were before packing

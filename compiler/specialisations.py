@@ -63,6 +63,10 @@ class Refused:
         return NotCompilable(self.message, self.span, self.notes)
 
 
+CHANGING_STATE = Refused("the state of self keeps changing its shape", None, ())
+CHANGING_NUMBERS = Refused("the numbers that code is compiled for keep changing", None, ())
+
+
 class Specialisations:
     """What is compiled, and what is known to have no native form.
 

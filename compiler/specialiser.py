@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorscript.backends import target as targets
+from tensorscript.base.exclusive import COMPILING
 from tensorscript.base.stack import with_room
 from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import ArgumentSpec, TensorSpec
@@ -65,12 +66,14 @@ class Specialiser:
             self._program, self._options, self._name, self._fold, self._known, self.on_gpu
         )
 
+    @COMPILING.held()
     def lower(
         self, specs: Sequence[ArgumentSpec], keep: bool = False, alone: bool = False
     ) -> Lowered:
         """Run the pipeline without generating code; see `Maker.lower`."""
         return with_room(lambda: self._maker.lower(specs, keep, alone))
 
+    @COMPILING.held()
     def compile(
         self,
         specs: Sequence[ArgumentSpec],
@@ -113,6 +116,7 @@ class Specialiser:
             kept.store(self.cache, place, code, plan, native)
         return code, plan, native.arrays(), lowered.report
 
+    @COMPILING.held()
     def text(self, stage: str, specs: Sequence[ArgumentSpec]) -> str:
         """The text of a stage of the code for arguments of these specs; see `Maker.text`."""
         return with_room(lambda: self._maker.text(stage, specs))

@@ -20,6 +20,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import from_numpy
 from tensorscript.base.errors import UserError
+from tensorscript.base.exclusive import COMPILING
 
 from . import late_api
 from .native import Loaded, NativeCode
@@ -93,13 +94,21 @@ class Started:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         kinds = tuple(_kind(value) for value in args)
         known = tuple(kind for kind in kinds if kind is not None)
-        if kwargs or len(known) < len(kinds) or (loaded := self._kept(known)) is None:
+        if kwargs or len(known) < len(kinds) or (loaded := self._begun(known)) is None:
             return _whole(self)(*args, **kwargs)
-        self.ran, self._loaded = known, loaded
+        return loaded.call(*args)
+
+    @COMPILING.held()
+    def _begun(self, kinds: tuple[Kind, ...]) -> Loaded | None:
+        """The kept code for arguments of these kinds, which is called from now on; None if there
+        is none, or if a call in another thread was first."""
+        if type(self) is not Started or (loaded := self._kept(kinds)) is None:
+            return None
+        self.ran, self._loaded = kinds, loaded
         # The next call needs nothing of this.
         members = {"__call__": loaded.call, "__doc__": Started.__doc__}
         _set_class(self, type(f"Started_{self.__name__}", (Started,), members))
-        return loaded.call(*args)
+        return loaded
 
     def _kept(self, kinds: tuple[Kind, ...]) -> Loaded | None:
         """The code for arguments of these kinds, loaded."""
@@ -122,6 +131,7 @@ def _failed(started: Started, error: UserError, *args: Any) -> Any:
     return _whole(started)._failed(error, *args)
 
 
+@COMPILING.held()
 def _whole(started: Started) -> CompiledFunction:
     """The function with everything that belongs to it, in the same object."""
     if issubclass(type(started), Started):

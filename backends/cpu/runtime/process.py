@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from tensorscript.backends.cpu.jit import LoadedModule, compile_object, load_object
 from tensorscript.backends.llvm.optimize import VECTOR_CODE, Optimization
 from tensorscript.backends.target import Target, host
+from tensorscript.base.exclusive import COMPILING
 
 from .arrays import ARRAYS
 from .lists import LIST_SYMBOLS, LISTS, LISTS_NEED
@@ -83,9 +84,11 @@ def runtime_symbols(
 def _loaded(
     part: Part, make_object: Callable[[Part], bytes], symbols: dict[str, int]
 ) -> dict[str, int]:
-    if part not in _Process.parts:
-        _Process.parts[part] = load_object(make_object(part), _PARTS[part], symbols)
-    module = _Process.parts[part]
+    if (module := _Process.parts.get(part)) is None:
+        with COMPILING.held():
+            if (module := _Process.parts.get(part)) is None:  # by no other thread meanwhile
+                module = load_object(make_object(part), _PARTS[part], symbols)
+                _Process.parts[part] = module
     return {name: module.address(name) for name in _PARTS[part]}
 
 
