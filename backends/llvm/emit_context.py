@@ -54,6 +54,7 @@ class Context:
         vector: the vector loop around the current statement.
         mask: the lanes that are active in it (None: all).
         mask_is_any: at least one lane of the mask is known to be active.
+        on: which lanes the mask leaves active, where that is known.
         cache: values of the current statement's expression nodes.
         steady: nodes that may be evaluated where they are not asked for.
         status: the slot that error exits store to before they branch to the label `exit`.
@@ -74,6 +75,7 @@ class Context:
     vector: Lane | None = None
     mask: str | None = None
     mask_is_any: bool = False
+    on: tuple[bool, ...] | None = None
     cache: dict[Expr, Value] = field(default_factory=dict)
     steady: set[Expr] = field(default_factory=set)
     status: str = ""
@@ -138,13 +140,13 @@ class Context:
             self.cache = kept
 
     @contextmanager
-    def masked(self, mask: str | None) -> Iterator[None]:
-        before = self.mask, self.mask_is_any
-        self.mask = mask
+    def masked(self, mask: str | None, on: tuple[bool, ...] | None = None) -> Iterator[None]:
+        before = self.mask, self.mask_is_any, self.on
+        self.mask, self.on = mask, on
         try:
             yield
         finally:
-            self.mask, self.mask_is_any = before
+            self.mask, self.mask_is_any, self.on = before
 
     def widen(self, value: Value, dtype: DType, lanes: int) -> str:
         """The operand text of `value` with `lanes` lanes (a scalar is copied to all)."""

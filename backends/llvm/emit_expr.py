@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.dialects.te.expr import COMPARISONS, Expr, add, const, sub
+from tensorscript.dialects.te.rewriting import loads, substitute
 
 from .emit_arith import BINARY, Site, compare
 from .emit_call import emit_call, integer_power, is_predicate
@@ -176,16 +177,21 @@ def _lane_limit(context: Context, e: Expr) -> tuple[str, Expr] | None:
     return ("slt" if op in ("lt", "le") else "sge"), limit
 
 
-def takes_first_lanes(context: Context, condition: Expr) -> bool:
-    """A comparison of lanes that holds in the first two whatever happens: the rest of a row.
-
-    Of one lane alone the mask is left to a branch, which hides that it is constant: LLVM 22 makes
-    a masked store of truncated lanes under such a mask one of the whole wide lane.
-    """
-    if (found := _lane_limit(context, condition)) is None:
-        return False
-    predicate, limit = found
-    return predicate == "slt" and limit.is_const and int(str(limit.value)) > 1
+def known_lanes(context: Context, condition: Expr) -> tuple[bool, ...] | None:
+    """In which lanes a resolved condition holds, where nothing else decides that."""
+    lane = context.vector
+    if lane is None:
+        return None
+    if (found := _lane_limit(context, condition)) is not None:
+        predicate, limit = found
+        if not limit.is_const:
+            return None
+        count = int(str(limit.value))
+        return tuple((k < count) == (predicate == "slt") for k in range(lane.width))
+    if not condition.free <= {lane.name} or loads(condition):
+        return None
+    each = [substitute(condition, {lane.name: const(k)}) for k in range(lane.width)]
+    return tuple(bool(e.value) for e in each) if all(e.is_const for e in each) else None
 
 
 def _compare_lanes(context: Context, predicate: str, limit: Expr) -> Value:

@@ -25,13 +25,13 @@ from tensorscript.dialects.te.rewriting import loads, walk
 from .emit_cast import convert
 from .emit_clock import clock, count_call
 from .emit_context import Context
-from .emit_expr import evaluate, evaluate_as, evaluate_scalar, takes_first_lanes, value_of
+from .emit_expr import evaluate, evaluate_as, evaluate_scalar, known_lanes, value_of
 from .emit_groups import emit_group
 from .emit_loads import emit_prefetch
 from .emit_places import any_lane, locate
 from .emit_scope import Bound, Slot, affine, multiple, nonneg, upper
 from .emit_stores import emit_store, emit_update
-from .emit_types import Value, register_type, vector_of
+from .emit_types import Value, lane_mask, register_type, vector_of
 
 ASSERTION_FAILED = 1
 OUT_OF_MEMORY = 2
@@ -135,14 +135,17 @@ def emit_if(context: Context, op: Operation) -> None:
     if condition.is_const:
         context.block(then if condition.value else otherwise)
         return
+    if (on := _known_mask(context, condition)) is not None:
+        for lanes, body in ((on, then), (tuple(not k for k in on), otherwise)):
+            _known_block(context, lanes, body)
+        return
     value = value_of(context, condition)
     if value.lanes == 1:
         _branch(context, value.text, then, otherwise)
         return
     site = context.site(condition.dtype, value.lanes)
     if then:
-        certain = context.mask is None and takes_first_lanes(context, condition)
-        _masked_block(context, context.conjoin(value.text), then, certain)
+        _masked_block(context, context.conjoin(value.text), then)
     if otherwise:
         _masked_block(context, context.conjoin(site.logical_not(value.text)), otherwise)
 
@@ -162,21 +165,38 @@ def _branch(
     code.start(join)
 
 
-def _masked_block(
-    context: Context, mask: str, statements: Sequence[Operation], certain: bool = False
-) -> None:
-    """Statements for the lanes of `mask`; skipped if there is none, which may be out of the
-    question."""
+def _masked_block(context: Context, mask: str, statements: Sequence[Operation]) -> None:
+    """Statements for the lanes of `mask`; skipped if there is none."""
     code = context.code
     some, join = code.name("some"), code.name("join")
-    if not certain:
-        code.branch(any_lane(context, mask), some, join)
-        code.start(some)
+    code.branch(any_lane(context, mask), some, join)
+    code.start(some)
     with context.masked(mask):
         context.mask_is_any = True
         context.block(statements)
-    if not certain:
-        code.start(join)
+    code.start(join)
+
+
+def _known_mask(context: Context, condition: Expr) -> tuple[bool, ...] | None:
+    """The lanes in which `condition` holds, if those and the ones in force are known."""
+    unknown = context.mask is not None and context.on is None
+    return None if unknown or context.gpu else known_lanes(context, condition)
+
+
+def _known_block(
+    context: Context, lanes: tuple[bool, ...], statements: Sequence[Operation]
+) -> None:
+    """Statements for `lanes` of those in force: no branch, and no mask for all of them."""
+    before = context.on
+    on = lanes if before is None else tuple(a and b for a, b in zip(lanes, before, strict=True))
+    if not any(on) or not statements:
+        return
+    if all(on):
+        context.block(statements)
+        return
+    with context.masked(lane_mask(on), on):
+        context.mask_is_any = True
+        context.block(statements)
 
 
 def fail(context: Context, status: str) -> None:

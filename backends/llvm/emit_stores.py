@@ -87,11 +87,30 @@ def _store_contiguous(
     if mask is None:
         code.do(f"store {stored} {raw}, {kind} {pointer}, align {align}")
         return
+    if context.on is not None and sum(context.on) == 1:
+        _store_lane(context, target, stored, raw, pointer)
+        return
     code.call(
         "void",
         f"llvm.masked.store.{tail(target, lanes)}",
         [(stored, raw), (kind, pointer), ("i32", str(align)), (f"<{lanes} x i1>", mask)],
     )
+
+
+def _store_lane(context: Context, target: Target, stored: str, raw: str, pointer: str) -> None:
+    """Store the one lane that is on as a scalar.
+
+    No masked store may do it: LLVM 22 makes one of truncated lanes, under a constant mask of a
+    single lane, a store of the whole wide lane (for AVX-512).
+    """
+    assert context.on is not None
+    lane = context.on.index(True)
+    at = context.width - 1 - lane if target.kind == "reversed" else lane
+    element, kind = memory_type(target.dtype), target.place.pointer_type
+    code = context.code
+    value = code.let(f"extractelement {stored} {raw}, i64 {at}")
+    place = code.let(f"getelementptr inbounds {element}, {kind} {pointer}, i64 {at}", "p")
+    code.do(f"store {element} {value}, {kind} {place}, align {target.dtype.itemsize}")
 
 
 def emit_update(

@@ -8,6 +8,7 @@ and each operation rounds its result to the narrow type (`emit_cast.round_result
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -107,3 +108,8 @@ def splat(dtype: DType, lanes: int, value: object) -> str:
 def step_vector(lanes: int, coefficient: int = 1, element: str = "i64") -> str:
     """The constant vector 0, coefficient, 2 coefficient, ... without its type."""
     return f"<{', '.join(f'{element} {coefficient * k}' for k in range(lanes))}>"
+
+
+def lane_mask(on: Iterable[bool]) -> str:
+    """The constant mask of the lanes that are `on`, without its type."""
+    return f"<{', '.join(f'i1 {str(k).lower()}' for k in on)}>"
