@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import TensorType
@@ -63,6 +64,5 @@ class _Merger:
             return
         for result, value in zip(op.results, first.results, strict=True):
             result.replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
         self.changed = True

@@ -10,6 +10,8 @@ without this pass.
 
 from __future__ import annotations
 
+from xdsl.rewriter import InsertPoint, Rewriter
+
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.walks import walk_ops
 
@@ -28,9 +30,7 @@ def fold_convolution_ranks(function: ts.FuncOp) -> bool:
             continue
         number = ts.ConstantOp(rank, op.results[0].type)
         number.location = op.location
-        block = op.parent_block()
-        assert block is not None
-        block.insert_op_before(number, op)
+        Rewriter.insert_op(number, InsertPoint.before(op))
         op.results[0].replace_all_uses_with(number.result)
         changed = True
     return changed

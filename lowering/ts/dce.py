@@ -9,6 +9,7 @@ raise only in that they stay where something reads them, as in TorchScript.
 from __future__ import annotations
 
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.walks import walk_ops
@@ -26,14 +27,12 @@ def remove_dead_code(function: ts.FuncOp) -> bool:
 def _sweep(block: Block) -> None:
     for op in reversed(list(block.ops)):
         if _is_dead(op):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             continue
         for region in op.regions:
             _sweep(region.block)
         if _is_dead(op):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _is_dead(op: Operation) -> bool:

@@ -72,8 +72,7 @@ class FoldConstants:
             return False
         for result, value in zip(op.results, values, strict=True):
             replace_by_constant(op, result, value)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
         return True
 
 
@@ -180,16 +179,13 @@ def _same_constant(one: SSAValue, other: SSAValue) -> bool:
 
 def _splice(op: ts.IfOp, chosen: Block) -> None:
     """Put the ops of a branch in the place of the `if`."""
-    block, last = op.parent_block(), chosen.last_op
-    assert block is not None and isinstance(last, ts.YieldOp)
+    last = chosen.last_op
+    assert isinstance(last, ts.YieldOp)
     for output, value in zip(op.outputs, last.values, strict=True):
         output.replace_all_uses_with(value)
-    for inner in list(chosen.ops):
-        if inner is not last:
-            inner.detach()
-            block.insert_op_before(inner, op)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(last)
+    Rewriter.inline_block(chosen, InsertPoint.before(op))
+    Rewriter.erase_op(op)
 
 
 def fold_loop(op: ts.LoopOp) -> bool:
@@ -201,6 +197,5 @@ def fold_loop(op: ts.LoopOp) -> bool:
         return False
     for output, value in zip(op.outputs, op.carried, strict=True):
         output.replace_all_uses_with(value)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
     return True

@@ -22,6 +22,7 @@ from enum import Flag, auto
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.base.dtypes import DType
 from tensorscript.dialects.ts import ops as ts
@@ -248,21 +249,19 @@ _SUFFIX = {"aten::batch_norm": "_fused_bn"}
 
 def _rewrite(op: Operation, layer: _Layer, weight: Array, bias: Array, suffix: str) -> None:
     """Put the layer with other weights in its place, and drop what followed it."""
-    block = layer.op.parent_block()
-    assert block is not None
+    place = InsertPoint.before(layer.op)
     arguments = list(layer.op.arguments)
     hints = [hint_of(arguments[1]), hint_of(arguments[2])]
     for at, array, hint in zip((1, 2), (weight, bias), hints, strict=True):
         held = TensorLiteral(np.ascontiguousarray(array, layer.weight.dtype), layer.dtype)
         made = ts.ConstantOp(held, TENSOR)
         set_hint(made.result, f"{hint}{suffix}" if hint else None)
-        block.insert_op_before(made, layer.op)
+        Rewriter.insert_op(made, place)
         arguments[at] = made.result
     fused = ts.OperatorOp(layer.op.schema.data, arguments, [op.results[0].type])
     fused.location = layer.op.location
     fused.outputs[0].name_hint = op.results[0].name_hint
-    block.insert_op_before(fused, layer.op)
+    Rewriter.insert_op(fused, place)
     for done in (op, layer.op):
         done.results[0].replace_all_uses_with(fused.outputs[0])
-        done.detach()
-        done.erase()
+        Rewriter.erase_op(done)

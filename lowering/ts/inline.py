@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts.ops import CallMethodOp, CallOp, ConstantOp, FuncOp, ReturnOp
 from tensorscript.dialects.ts.types import NONE, ClassType
@@ -66,21 +66,20 @@ def inline_in_place(
 
 def inline_call(call: CallOp | CallMethodOp, callee: FuncOp) -> list[Operation]:
     """Put the body of `callee` in the place of `call`; gives the ops that came in."""
-    block = call.parent_block()
-    assert block is not None
+    place = InsertPoint.before(call)
     values: dict[SSAValue, SSAValue] = dict(zip(callee.block.args, call.arguments, strict=True))
     made: list[Operation] = []
     for op in callee.block.ops:
         if not isinstance(op, ReturnOp):
             copied = op.clone(values)
-            block.insert_op_before(copied, call)
+            Rewriter.insert_op(copied, place)
             made += [copied, *walk_ops(copied)]
     returned = callee.return_op.values
     if returned:
         result = values.get(returned[0], returned[0])
     else:
         none = ConstantOp(None, NONE)
-        block.insert_op_before(none, call)
+        Rewriter.insert_op(none, place)
         result = none.result
     call.result.replace_all_uses_with(result)
     Rewriter.erase_op(call)

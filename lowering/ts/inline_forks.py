@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xdsl.rewriter import InsertPoint, Rewriter
+
 from tensorscript.dialects.ts.ops import CallOp, ForkOp, FuncOp, OperatorOp
 from tensorscript.dialects.walks import walk_ops
 
@@ -32,15 +34,11 @@ def inline_forks(function: FuncOp, functions: Mapping[str, FuncOp]) -> bool:
         callee = functions[fork.callee.data]
         call = CallOp(fork.callee.data, list(fork.arguments), callee.return_type)
         call.location = fork.location
-        block = fork.parent_block()
-        assert block is not None
-        block.insert_op_before(call, fork)
+        Rewriter.insert_op(call, InsertPoint.before(fork))
         for wait in waits:
             wait.results[0].replace_all_uses_with(call.result)
-            wait.detach()
-            wait.erase()
-        fork.detach()
-        fork.erase()
+            Rewriter.erase_op(wait)
+        Rewriter.erase_op(fork)
         todo += [op for op in inline_call(call, callee) if isinstance(op, ForkOp)]
         changed = True
     return changed

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import (
@@ -116,8 +117,7 @@ class _Merger:
     def _merge(self, op: Operation, first: Operation) -> None:
         for result, value in zip(op.results, first.results, strict=True):
             result.replace_all_uses_with(value)
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
         self.changed = True
 
     def _may_merge(self, op: Operation) -> bool:

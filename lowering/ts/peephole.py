@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.types import BOOL, NONE, AnyType, NoneType, OptionalType, UnionType
@@ -64,9 +65,7 @@ def _constant(op: Operation, value: object) -> bool:
         return False
     made = ts.ConstantOp(value, result.type)
     made.location = op.location
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(made, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     return _replaced(result, made.result)
 
 

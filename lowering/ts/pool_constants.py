@@ -12,6 +12,7 @@ a new list wherever it is read.
 from __future__ import annotations
 
 from xdsl.ir import Attribute, Block
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.ops import ConstantOp, FuncOp
@@ -33,19 +34,14 @@ def _block(function: FuncOp, block: Block, known: dict[object, ConstantOp]) -> N
         if not isinstance(op, ConstantOp):
             continue
         first = known.setdefault(_key(op), op)
-        op.detach()
         if first is op:
-            _insert_first(function.block, op)
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.at_start(function.block))
         else:
             op.result.replace_all_uses_with(first.result)
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _key(op: ConstantOp) -> tuple[object, Attribute]:
     held = op.value.data
     return (id(held.array) if isinstance(held, TensorLiteral) else op.value), op.result.type
-
-
-def _insert_first(block: Block, op: ConstantOp) -> None:
-    assert block.first_op is not None
-    block.insert_op_before(op, block.first_op)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from xdsl.rewriter import Rewriter
+
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.walks import walk_ops
 
@@ -28,6 +30,5 @@ def remove_dropout(function: ts.FuncOp) -> bool:
     ]
     for op in found:
         op.outputs[0].replace_all_uses_with(op.arguments[0])
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
     return bool(found)

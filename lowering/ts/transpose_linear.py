@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import numpy as np
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
@@ -34,8 +35,7 @@ def transpose_linear(function: ts.FuncOp) -> bool:
 
 def _rewrite(op: ts.OperatorOp) -> None:
     x, weight, bias = op.arguments
-    block = op.parent_block()
-    assert block is not None and isinstance(weight.owner, ts.ConstantOp)
+    assert isinstance(weight.owner, ts.ConstantOp)
     held = weight.owner.value.data
     assert isinstance(held, TensorLiteral)
     turned = ts.ConstantOp(TensorLiteral(np.ascontiguousarray(held.array.T), held.dtype), TENSOR)
@@ -50,7 +50,6 @@ def _rewrite(op: ts.OperatorOp) -> None:
     result.name_hint = op.outputs[0].name_hint
     for new in made:
         new.location = op.location
-        block.insert_op_before(new, op)
+    Rewriter.insert_op(made, InsertPoint.before(op))
     op.outputs[0].replace_all_uses_with(result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
