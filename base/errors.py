@@ -69,6 +69,10 @@ class CompileError(UserError, RuntimeError):
         return "\n" + super().__str__()
 
 
+class ConstantError(CompileError, TypeError):
+    """An attribute that is declared a constant, and is none; TorchScript raises TypeError."""
+
+
 class ArchiveError(UserError, RuntimeError):
     """A `.pt` archive that is truncated, malformed, hostile, or of an unknown version."""
 

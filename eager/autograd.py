@@ -8,7 +8,20 @@ from typing import Any
 from .tensor import Tensor
 from .tensor_gradients import refuse_gradients
 
-Variable = Tensor
+
+class _VariableKind(type):
+    """Every tensor is a variable."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_VariableKind):
+    """The older name of tensors: `Variable(data)` is a tensor over the memory of `data`."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
+        made = Tensor() if data is None else data.detach()
+        return made.requires_grad_(requires_grad)
 
 
 def _listed(tensors: Any) -> Sequence[Any]:

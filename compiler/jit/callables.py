@@ -327,7 +327,9 @@ class ScriptMethod(_Callable):
         super().__init__(entry)
         self.owner = owner
         # Asked of the class: an old module's instance would answer with this very method.
-        python = getattr(type(getattr(owner, "_original", None)), entry.name, None)
+        cls = type(getattr(owner, "_original", None))
+        marked = getattr(cls, "_script_methods", {})
+        python = marked.get(entry.name) or getattr(cls, entry.name, None)
         self.__doc__ = getattr(python, "__doc__", None)
 
     def __reduce__(self) -> Any:

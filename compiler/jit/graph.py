@@ -306,14 +306,13 @@ class Graph(GraphBlock):
 
     def text(self, print_source_ranges: bool = True) -> str:
         """The text, with or without the places in the program."""
-        shown = print_source_ranges and shows_source_ranges()
-        state = self.state
+        state, shown = self.state, print_source_ranges
         return with_room(
             lambda: graph_text(self.op, shown, state.interpreter.functions, state.names)
         )
 
     def __str__(self) -> str:
-        return self.text()
+        return self.text(shows_source_ranges())
 
     __repr__ = __str__
     str = text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 from xdsl.ir import Operation
@@ -17,10 +18,10 @@ from .graph_state import block_of
 class NodeEdits(Fields):
     """The edits; inputs and outputs are the values that the node's face gives."""
 
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> Iterator[Any]:
         raise NotImplementedError
 
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> Iterator[Any]:
         raise NotImplementedError
 
     def addInput(self, value: Any) -> Any:
@@ -30,7 +31,7 @@ class NodeEdits(Fields):
 
     def replaceInput(self, index: int, value: Any) -> Any:
         """Read another value as input `index`; gives the old one."""
-        given = self.inputs()
+        given = list(self.inputs())
         old, given[index] = given[index], value
         self._read(given)
         return old
@@ -40,7 +41,7 @@ class NodeEdits(Fields):
         self._read([new if value == old else value for value in self.inputs()])
 
     def removeInput(self, index: int) -> None:
-        given = self.inputs()
+        given = list(self.inputs())
         del given[index]
         self._read(given)
 
@@ -53,7 +54,7 @@ class NodeEdits(Fields):
     def addOutput(self) -> Any:
         """One more output, a tensor."""
         self.state.set_outputs(self.op, [*self.op.results, TENSOR])
-        return self.outputs()[-1]
+        return list(self.outputs())[-1]
 
     def eraseOutput(self, index: int) -> None:
         """Take an output away.

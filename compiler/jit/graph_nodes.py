@@ -104,8 +104,9 @@ class Value:
         return ParamNode(self.state, owner) if isinstance(owner, Block) else Node(self.state, owner)
 
     def uses(self) -> list[Use]:
-        """Where it is read."""
-        return [Use(Node(self.state, use.operation), use.index) for use in self.value.uses]
+        """Where it is read, in the order in which the reads were made."""
+        found = [Use(Node(self.state, use.operation), use.index) for use in self.value.uses]
+        return found[::-1]
 
     def replaceAllUsesWith(self, other: Value) -> None:
         """Let what reads this value read another one."""
@@ -172,20 +173,20 @@ class Node(NodeEdits):
         assert isinstance(self.op, TSOp)
         return self.op.node_kind
 
-    def inputs(self) -> list[Value]:
-        return [Value(self.state, v) for v in self.op.operands]
+    def inputs(self) -> Iterator[Value]:
+        return iter([Value(self.state, v) for v in self.op.operands])
 
-    def outputs(self) -> list[Value]:
-        return [Value(self.state, v) for v in self.op.results]
+    def outputs(self) -> Iterator[Value]:
+        return iter([Value(self.state, v) for v in self.op.results])
 
     def input(self, index: int = 0) -> Value:
-        return self.inputs()[index]
+        return list(self.inputs())[index]
 
     def inputsAt(self, index: int) -> Value:
-        return self.inputs()[index]
+        return list(self.inputs())[index]
 
     def outputsAt(self, index: int) -> Value:
-        return self.outputs()[index]
+        return list(self.outputs())[index]
 
     def namedInput(self, name: str) -> Value:
         """The input for the argument `name` of the operator's schema.
@@ -217,9 +218,9 @@ class Node(NodeEdits):
         """Whether a result of it is read."""
         return any(v.uses() for v in self.outputs())
 
-    def blocks(self) -> list[GraphBlock]:
+    def blocks(self) -> Iterator[GraphBlock]:
         """The branches of an if, the body of a loop."""
-        return [GraphBlock(self.state, region.block) for region in self.op.regions]
+        return iter([GraphBlock(self.state, region.block) for region in self.op.regions])
 
     def owningBlock(self) -> GraphBlock:
         """The block that it is in.
@@ -323,11 +324,11 @@ class ParamNode(Node):
     def kind(self) -> str:
         return "prim::Param"
 
-    def inputs(self) -> list[Value]:
-        return []
+    def inputs(self) -> Iterator[Value]:
+        return iter(())
 
-    def outputs(self) -> list[Value]:
-        return [Value(self.state, v) for v in self.block.args]
+    def outputs(self) -> Iterator[Value]:
+        return iter([Value(self.state, v) for v in self.block.args])
 
     def outputsSize(self) -> int:
         return len(self.block.args)
@@ -335,8 +336,8 @@ class ParamNode(Node):
     def inputsSize(self) -> int:
         return 0
 
-    def blocks(self) -> list[GraphBlock]:
-        return []
+    def blocks(self) -> Iterator[GraphBlock]:
+        return iter(())
 
     def addOutput(self) -> Value:
         return GraphBlock(self.state, self.block).addInputToBlock()
@@ -379,7 +380,7 @@ class GraphBlock:
         return (Value(self.state, v) for v in self._block.args)
 
     def outputs(self) -> Iterator[Value]:
-        return iter(self.returnNode().inputs())
+        return self.returnNode().inputs()
 
     def paramNode(self) -> Node:
         """The node that the inputs are outputs of."""

@@ -153,7 +153,7 @@ def _is_alike(wanted: Node, found: Node) -> bool:
         return False
     if wanted.outputsSize() != found.outputsSize() or wanted.inputsSize() != found.inputsSize():
         return False
-    if wanted.blocks() or found.blocks():
+    if any(wanted.blocks()) or any(found.blocks()):
         return False
     names = wanted.attributeNames()
     return names == found.attributeNames() and all(

@@ -65,20 +65,23 @@ def _marked(fn: T, modifier: str) -> T:
 
 
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Leave a function as a call to Python; `@ignore(drop=True)` is `@unused`."""
+    """Leave a function as a call to Python; `@ignore(drop=True)` is `@unused`, as is its older
+    name `drop_on_export`."""
     if callable(drop):
         return _marked(drop, IGNORE)
     if not isinstance(drop, bool):
         raise GuardError(
             f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}"
         )
-    if drop:
+    older = bool(kwargs.get("drop_on_export"))
+    if drop or older:
         warnings.warn(
-            "ignore(drop=True) has been deprecated. Use torch.jit.unused instead.",
+            f"ignore({'drop_on_export=' if older else ''}True) has been deprecated. TorchScript "
+            "will now drop the function call on compilation. Use torch.jit.unused now. {}",
             FutureWarning,
             stacklevel=2,
         )
-    return lambda fn: _marked(fn, UNUSED if drop else IGNORE)
+    return lambda fn: _marked(fn, UNUSED if drop or older else IGNORE)
 
 
 class IgnoreContextManager(AbstractContextManager[None]):

@@ -71,7 +71,7 @@ class ModuleCore:
             GuardError: it is.
         """
         if self._target.attributes.get("training"):
-            raise GuardError(f"{what} is only done for modules in eval mode. Call .eval() before")
+            raise GuardError(f"{what} module in training mode is not yet supported")
 
     # -- methods ---------------------------------------------------------------------------------
 

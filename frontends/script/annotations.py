@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 import typing as python
+import warnings
 from collections.abc import Callable
 from typing import Protocol
 
@@ -43,9 +44,14 @@ NAMES: dict[str, Attribute] = {
     "tuple": ANY_TUPLE, "Function": FUNCTION, "dtype": INT, "DType": INT, "Layout": INT,
     "LongTensor": TENSOR, "FloatTensor": TENSOR, "IntTensor": TENSOR, "DoubleTensor": TENSOR,
     "BoolTensor": TENSOR, "HalfTensor": TENSOR, "ByteTensor": TENSOR, "ShortTensor": TENSOR,
-    "CharTensor": TENSOR, "Parameter": TENSOR,
+    "CharTensor": TENSOR, "Parameter": TENSOR, "Variable": TENSOR,
 }  # fmt: skip
 """Type names that need no import in text; live annotations reach them by their objects' names."""
+
+_NO_DTYPE = (
+    "TorchScript will treat type annotations of Tensor dtype-specific subtypes as if they are "
+    "normal Tensors. dtype constraints are not enforced in compilation either."
+)
 
 _BUILTIN_OBJECTS: dict[object, Attribute] = {
     int: INT, float: FLOAT, bool: BOOL, str: STRING, complex: COMPLEX, None: NONE,
@@ -231,6 +237,8 @@ def type_of_object(found: object, classes: ClassTable, span: Span | None) -> Att
     if isinstance(found, type):
         root = found.__module__.partition(".")[0]
         if root in _TORCH_ROOTS and found.__name__ in NAMES:
+            if found.__name__ != "Tensor" and found.__name__.endswith("Tensor"):
+                warnings.warn(_NO_DTYPE, stacklevel=2)
             return NAMES[found.__name__]
         if root == "builtins":
             raise CompileError(f"Unknown type name '{found.__name__}'", span)

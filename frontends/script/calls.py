@@ -25,6 +25,7 @@ from tensorscript.dialects.ts.types import (
     FutureType,
     InterfaceType,
     ListType,
+    NoneType,
     OptionalType,
     StringType,
 )
@@ -345,7 +346,7 @@ class Calls(Subscripts):
 
     def _unwrap_optional(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)
-        if len(args) == 1 and not kwargs and not isinstance(args[0].type, OptionalType):
+        if len(args) == 1 and not kwargs and not isinstance(args[0].type, OptionalType | NoneType):
             return Simple(args[0])
         return Simple(self.builtin("aten::_unwrap_optional", args, span, kwargs))
 

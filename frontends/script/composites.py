@@ -63,6 +63,23 @@ def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]]) -> Ten
   return torch.tensordot(a, b, dims[0], dims[1])
 def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:
   return torch.tensordot(a, b, dims[0], dims[1])
+def tensordot__3(a: Tensor, b: Tensor, dims: Tensor) -> Tensor:
+  first = annotate(List[int], [])
+  second = annotate(List[int], [])
+  if dims.numel() > 1:
+    if dims.size(0) != 2:
+      raise AssertionError("dims must have two rows, and has {}".format(dims.size(0)))
+    for pair in dims.t():
+      first.append(int(pair[0]))
+      second.append(int(pair[1]))
+  else:
+    count = int(dims.item())
+    if count < 0:
+      raise RuntimeError("tensordot expects dims >= 0, but got dims={}".format(dims))
+    for i in range(count):
+      first.append(i - count)
+      second.append(i)
+  return torch.tensordot(a, b, first, second)
 """
 _CDIST = """
 def cdist(x1: Tensor, x2: Tensor, p: float=2., compute_mode: str="use_mm_for_euclid_dist_if_necessary") -> Tensor:
@@ -126,7 +143,7 @@ def composite_library() -> TextLibrary:
     return TextLibrary.parse(text, PREFIX, "functional.py")
 
 
-OVERLOADED = {"norm": 4, "tensordot": 3, "cdist": 1, "stft": 1}
+OVERLOADED = {"norm": 4, "tensordot": 4, "cdist": 1, "stft": 1}
 """Functions chosen by the types of their arguments, and how many there are of each."""
 
 FLAGGED: dict[str, tuple[tuple[str, int], ...]] = {

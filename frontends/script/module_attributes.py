@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute
 
-from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.errors import CompileError, ConstantError, FrontendError
 from tensorscript.dialects.ts.types import (
     NONE,
     TENSOR,
@@ -24,7 +24,7 @@ from .live import World
 from .named_objects import NamedObjects
 from .overloads import stubs_of
 from .program import ClassInfo
-from .python_names import TORCH_ROOTS, find_operator, modifier_of, python_constant
+from .python_names import TORCH_ROOTS, find_operator, modifier_of, python_constant, qualified_name
 
 _BOOKKEEPING = frozenset({
     "_version", "_parameters", "_buffers", "_non_persistent_buffers_set", "_backward_hooks",
@@ -220,8 +220,9 @@ class AttributeReader:
         try:
             self.info.constants[name] = python_constant(_as_tuple(value))
         except TypeError:
-            shown = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-            raise CompileError(
+            kind = type(_not_constant(value))
+            shown = qualified_name(kind).removeprefix("__torch__.").removeprefix("builtins.")
+            raise ConstantError(
                 f"'{shown}' object in attribute '{self.cls.__name__}.{name}' is not a valid "
                 f"constant.\nValid constants are:\n{_CONSTANT_KINDS}"
             ) from None
@@ -291,6 +292,21 @@ class AttributeReader:
 
     def _refuse(self, name: str, why: str) -> None:
         self.info.refused[name] = f"Module '{self.cls.__name__}' has no attribute '{name}' {why}"
+
+
+def _not_constant(value: object) -> object:
+    """What is no constant in a value that is none: itself, or an element of a list or tuple."""
+    if isinstance(value, list | tuple):
+        return next(filter(_is_not_constant, map(_not_constant, value)), value)
+    return value
+
+
+def _is_not_constant(value: object) -> bool:
+    try:
+        python_constant(_as_tuple(value))
+    except TypeError:
+        return True
+    return False
 
 
 def _as_tuple(value: object) -> object:

@@ -58,6 +58,8 @@ class ModuleMembers:
             CompileError: an overload without an implementation.
         """
         info = self.info
+        # What `jit.script_method` marked in a class that is no ScriptModule.
+        member = getattr(member, "original_method", member)
         if isinstance(member, types.FunctionType):
             if is_stub(member):
                 place = info.name.rpartition(".")[0]

@@ -12,10 +12,13 @@ import typing
 from collections.abc import Callable
 from dataclasses import replace
 
+from xdsl.ir import Attribute
+
 from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.dialects.ts.typing import is_subtype
 
 from .function import Definition
-from .signature import NO_DEFAULT
+from .signature import NO_DEFAULT, constant_type
 from .source import function_source
 
 Stub = Callable[..., object]
@@ -117,7 +120,14 @@ def overloaded_body(declared: Definition, body: Definition) -> Definition:
                 "on the overloaded declaration",
                 body.source.text.span(body.source.tree),
             )
-    return replace(body, annotations={**body.annotations, **declared.annotations})
+    types = {**body.annotations, **declared.annotations}
+    kept = {name: value for name, value in body.defaults.items() if _fits(value, types.get(name))}
+    return replace(body, annotations=types, defaults=kept)
+
+
+def _fits(default: object, type: Attribute | None) -> bool:
+    """Whether a default of the body is one where a stub gives its parameter a type."""
+    return type is None or default is None or is_subtype(constant_type(default, type), type)
 
 
 def _parameters(definition: Definition) -> list[str]:

@@ -62,6 +62,7 @@ _WRITTEN = "tensorscript.eager.nn.functions."
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
+    "_get_tracing_state": "is_tracing",
     "fork": "fork", "_fork": "fork", "_unwrap_optional": "unwrap_optional",
     "unwrap_optional": "unwrap_optional",
     "_isinstance": "isinstance",

@@ -322,6 +322,12 @@ class _Attempt:
                 f"Could not match type {message_text(value.type)} to "
                 f"{message_text(formal.type)} in argument '{formal.name}': {reason}.\n"
             ) from None
+        meant = type_variables.substitute(formal.type, self.bound)
+        if type_variables.has_variables(meant):
+            raise _Refused(
+                f"Type variables in type {message_text(meant)} could not be inferred from actual "
+                f"type {message_text(value.type)}"
+            )
         value = convert(self.em, value, wanted, self.conversions, self.span)
         if not is_compatible(value.type, wanted, self.em.fulfils):
             text = _mismatch(formal, value.type)

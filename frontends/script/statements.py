@@ -266,6 +266,12 @@ class Statements(Leaving):
         self._loop(trips, node.test, lambda _: self.body(node.body), span)
 
     def _for(self, node: ast.For, span: Span) -> None:
+        if isinstance(node.target, ast.Starred):
+            raise self.error(
+                "A Starred expression may only appear on the lhs within the presence of another "
+                "non-starred expression",
+                span,
+            )
         iterable = self.sugared(node.iter)
         self.loop(iterable, node.target, lambda: self.body(node.body), span)
 

@@ -203,4 +203,35 @@ def f(a: int, b: Tuple[int, int] = (1, "a")):
 def f(a: int, b: bool = 1):
     return -a
 >>> f(1)
+
+=== overload_whose_default_has_another_type
+@torch.jit._overload
+def picked(x, y):
+    # type: (float, str) -> float
+    pass
+@torch.jit._overload
+def picked(x, y):
+    # type: (float, float) -> float
+    pass
+def picked(x, y=2.0):
+    if isinstance(y, str):
+        return 4.0 - x
+    else:
+        return 2.0 + x
+def f(x: float):
+    return picked(x), picked(x, "a"), picked(x, 5.0)
+>>> f(1.5)
+
+=== unwrap_none
+def f() -> int:
+    return torch.jit._unwrap_optional(None)
+>>> f()
+
+=== tracing_state
+def f(x: Tensor):
+    if torch._C._get_tracing_state():
+        return x + 1
+    else:
+        return x - 1
+>>> f(T([1.0]))
 """

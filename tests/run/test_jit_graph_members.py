@@ -90,3 +90,25 @@ def test_a_known_type() -> None:
     value = next(jit.trace(lambda x: x * 2, ones(2, 3)).graph.inputs())
     assert value.type().sizes() == [2, 3]
     assert value.type().kind() == "TensorType"
+
+
+def test_what_a_node_has_is_gone_through_once() -> None:
+    graph = jit.CompilationUnit(
+        "def f(x, n: int):\n  for i in range(n):\n    x = x + x\n  return x"
+    ).f.graph
+    loop = graph.findNode("prim::Loop")
+    assert loop is not None
+    block = next(loop.blocks())
+    added = next(block.nodes())
+    assert next(loop.inputs()) == loop.inputsAt(0)
+    assert next(added.outputs()) == added.output()
+    x = added.inputsAt(0)
+    assert [(use.user, use.offset) for use in x.uses()] == [(added, 0), (added, 1)]
+
+
+def test_places_that_are_hidden_are_shown_on_demand() -> None:
+    graph = jit.CompilationUnit("def f(x):\n  return x + x").f.graph
+    with jit._hide_source_ranges():
+        assert "#" not in repr(graph) and "#" not in str(graph)
+        assert "#" in graph.str() and "#" not in graph.str(print_source_ranges=False)
+    assert "#" in repr(graph)
