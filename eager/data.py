@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tensorscript.base.dtypes import (
     bool_,
     check_held,
     of_python,
+    promote_types,
     scalar_dtype,
     uint64,
 )
@@ -33,25 +35,65 @@ from .tensor import Tensor
 from .tracing import active_tracer, traced_by
 
 
-def _inferred(found: Any, data: Any) -> DType:
-    """The dtype of Python data: Python floats are the default dtype, arrays keep theirs."""
-    if isinstance(data, Tensor):
-        return data.dtype
-    if isinstance(data, (np.ndarray, np.generic)):
-        return from_array_dtype(np.asarray(data).dtype)
-    if found.size == 0:
-        return MODES.default_dtype
-    if found.dtype == bool:
-        return bool_
-    return scalar_dtype(found.reshape(-1)[0].item(), MODES.default_dtype)
+class _Read:
+    """Nested Python data as NumPy takes it, and the dtypes of what stands in it: Python floats are
+    of the default dtype, arrays and tensors keep theirs."""
+
+    def __init__(self, data: Any) -> None:
+        self.dtypes: list[DType] = []
+        self._kinds: set[Any] = set()
+        self.plain = self._walk(data)
+
+    def _walk(self, data: Any) -> Any:
+        if isinstance(data, (list, tuple)):
+            return [self._walk(x) for x in data]
+        if (kind := type(data)) in _OF_NUMBERS:
+            self._add(kind, data)
+        elif isinstance(data, Tensor):
+            self._add(data.dtype, data)
+            return value(data) if data.dim() == 0 else _only_element(data)
+        elif isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "?biufc":
+            self._add(data.dtype, data)
+        elif np.asarray(data).dtype.kind == "O":
+            raise ArgumentError(f"Could not infer dtype of {kind.__name__}")
+        return data
+
+    def _add(self, kind: Any, sample: Any) -> None:
+        if kind not in self._kinds:
+            self._kinds.add(kind)
+            self.dtypes.append(_dtype_of(sample))
+
+    def dtype(self, found: Any) -> DType:
+        """The dtype of all together; `found` is the array of the data."""
+        if self.dtypes:
+            return reduce(promote_types, self.dtypes)
+        if not found.size:
+            return MODES.default_dtype
+        return scalar_dtype(found.reshape(-1)[0].item(), MODES.default_dtype)
 
 
-def _plain(data: Any) -> Any:
-    if isinstance(data, Tensor):
-        return value(data)
-    if isinstance(data, (list, tuple)):
-        return [_plain(x) for x in data]
-    return data
+_OF_NUMBERS = (bool, int, float, complex)
+
+
+def _dtype_of(leaf: Any) -> DType:
+    if isinstance(leaf, Tensor):
+        return leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic):
+        return from_array_dtype(leaf.dtype)
+    return bool_ if isinstance(leaf, bool) else scalar_dtype(leaf, MODES.default_dtype)
+
+
+def _only_element(tensor: Tensor) -> Any:
+    """A tensor in a list is a number.
+
+    Raises:
+        ValueRangeError, ArgumentError: not of one element.
+    """
+    if tensor.numel() == 1:
+        return value(tensor).reshape(())
+    if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
+        raise ValueRangeError("only one element tensors can be converted to Python scalars")
+    raise ArgumentError("only integer tensors of a single element can be converted to an index")
 
 
 def _ragged(data: Any, depth: int = 0) -> str:
@@ -79,14 +121,14 @@ def tensor(
         check_held(dtype)
     if isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
+    read = _Read(data)
     try:
-        plain = _plain(data)
-        found = _unsigned_numbers(plain) if dtype is uint64 else np.array(plain)
+        found = _unsigned_numbers(read.plain) if dtype is uint64 else np.array(read.plain)
     except ValueError as error:
         raise ValueRangeError(_ragged(data)) from error
     if found.dtype.kind not in "?biufc" or _is_too_large(found, data, dtype):
         raise _no_numbers(found, data)
-    out = dtype or _inferred(found, data)
+    out = dtype or read.dtype(found)
     _check_fits(found, out, data)
     made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
     made.requires_grad = requires_grad

@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -96,9 +97,11 @@ class UntypedStorage(_Storage):
 
     @classmethod
     def of(cls, memory: Array) -> UntypedStorage:
-        """The storage of an array that owns its memory."""
+        """The storage of an array that owns its memory, or all that it reaches in another's."""
         made = cls.__new__(cls)
-        flat = as_strided(memory, (memory.size,), (memory.itemsize,))  # dense, in any order of axes
+        reach = sum((n - 1) * s for n, s in zip(memory.shape, memory.strides, strict=True))
+        flat = as_strided(memory, (reach // memory.itemsize + 1 if memory.size else 0,),
+                          (memory.itemsize,))  # fmt: skip
         made._memory = flat.view(np.uint8)
         return made
 
@@ -310,9 +313,17 @@ def _text(storage: UntypedStorage | TypedStorage, last: str) -> str:
     return "\n".join([*lines, f"[{last}]"])
 
 
+_IN_USE: WeakValueDictionary[tuple[int, int], UntypedStorage] = WeakValueDictionary()
+"""Storages that the program holds, by address and size: each keeps its memory, and so its place."""
+
+
 def storage_of(tensor: TensorBase) -> UntypedStorage:
-    """All of the memory that `tensor` is a view of."""
-    return UntypedStorage.of(owner(tensor._array))
+    """All of the memory that `tensor` is a view of; one object as long as that is in use."""
+    memory = owner(tensor._array)
+    place = memory.__array_interface__["data"][0], memory.nbytes
+    if (known := _IN_USE.get(place)) is None:
+        known = _IN_USE[place] = UntypedStorage.of(memory)
+    return known
 
 
 def typed_storage_of(tensor: TensorBase) -> TypedStorage:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
 from tensorscript.base import dtypes
-from tensorscript.base.dtypes import DType, bfloat16
+from tensorscript.base.dtypes import bfloat16
 from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, ValueRangeError
 
 from . import foreign
+from .copies import copied, reduced
 from .device import CPU, require_cpu
 from .dispatch import call
 from .dlpack import exported
-from .memory_format import element_strides, is_dense, laid_out
 from .printing import tensor_text
-from .storage import Array, Sign, TensorBase, make, shown, value
+from .storage import Array, TensorBase, make, shown, value
 from .tracing import active_tracer
 
 
@@ -199,38 +198,7 @@ class TensorValues(TensorBase):
         return format(self.item(), spec) if self._array.ndim == 0 else object.__format__(self, spec)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        a = self._array
-        state = (type(self), np.ascontiguousarray(a).reshape(a.shape), element_strides(a),
-                 self.dtype, self._requires_grad, dict(self.__dict__), self._sign)  # fmt: skip
-        return _rebuilt, state
+        return reduced(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        """A copy with the same strides.
-
-        Raises:
-            OperatorError: a result that requires a gradient.
-        """
-        if self._computed:
-            raise OperatorError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                "protocol at the moment."
-            )
-        made = _rebuilt(
-            type(self), shown(self).copy(order="K"), None, self.dtype, self._requires_grad, {}
-        )
-        memo[id(self)] = made
-        made.__dict__.update(deepcopy(self.__dict__, memo))
-        return made
-
-
-def _rebuilt(
-    kind: type[TensorBase], array: Array, strides: tuple[int, ...] | None, dtype: DType,
-    requires_grad: bool, attributes: dict[str, Any], sign: Sign | None = None,
-) -> Any:  # fmt: skip
-    """A tensor of class `kind` over `array`, in dense strides if they are given."""
-    made: Any = kind.__new__(kind)
-    dense = strides is not None and is_dense(array.shape, strides)
-    TensorBase.__init__(made, laid_out(array, strides) if dense and strides else array, dtype)
-    made._requires_grad, made._sign = requires_grad, sign
-    made.__dict__.update(attributes)
-    return made
+        return copied(self, memo)

@@ -25,7 +25,7 @@ Kernel = Callable[..., Any]
 _CUT = frozenset((
     "detach", "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
     "randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided",
-    "bernoulli", "multinomial", "normal", "set_data", "data",
+    "bernoulli", "multinomial", "normal", "set_data", "data", "linspace", "logspace",
 ))  # fmt: skip
 """Operators with floating-point results that do not depend on their operands' values."""
 _HIDDEN = frozenset((

@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType
 
-from ..storage import array
+from ..kernels.shapes import broadcast
+from ..storage import TensorBase, array
 from .words import Demand, Ints, each, require
 
 
@@ -68,12 +69,28 @@ def _normal(deviation: int) -> Demand:
             not bound[deviation].dtype.is_complex,
             "normal expects standard deviation to be non-complex",
         )
+        require(
+            bool((array(bound[deviation]) >= 0).all()),
+            "normal expects all elements of std >= 0.0",
+        )
+        if deviation and isinstance(bound[0], TensorBase):
+            broadcast(array(bound[0]).shape, array(bound[1]).shape)
 
     return check
 
 
+def _normal_by_numbers(_: Any, mean: float = 0.0, std: float = 1.0, *rest: Any) -> None:
+    require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def _normal_of_size(mean: float, std: float, *_: Any) -> None:
+    _normal_by_numbers(None, mean, std)
+
+
 MADE: dict[str, Demand] = {
     **each(_normal(1), "normal.Tensor_Tensor", "normal.float_Tensor"),
+    **each(_normal_by_numbers, "normal.Tensor_float", "normal_"),
+    **each(_normal_of_size, "normal.float_float"),
     **each(_triangle, "tril_indices", "triu_indices"),
     **{
         f"aten::{name}_window{overload}": _floating_window(f"{name}_window")

@@ -121,6 +121,12 @@ def _col2im(
         f"match the calculated number of sliding blocks {rows} * {columns} = {rows * columns}, but "
         f"got input.size(2)={sizes[-1]}.",
     )
+    require(
+        min(rows, columns) > 0,
+        f"Given output_size={_pair(o)}, kernel_size={_pair(k)}, dilation={_pair(d)}, "
+        f"padding={_pair(p)}, stride={_pair(s)}, calculated shape of the array of sliding blocks "
+        f"as ({rows}, {columns}), which is too small (non-positive)",
+    )
 
 
 def _unflatten(self: Any, dim: int, sizes: Ints) -> None:

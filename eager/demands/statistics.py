@@ -9,7 +9,7 @@ from tensorscript.base.errors import DimensionError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..kernels.shapes import normal_dim
-from ..storage import array, promoted
+from ..storage import TensorBase, array, promoted
 from .words import Demand, each, require, sizes_of
 
 
@@ -47,6 +47,23 @@ def _diff(self: Any, n: int = 1, *_: Any) -> None:
     require(n >= 0, f"order must be non-negative but got {n}")
 
 
+def _histogram(self: Any, bins: Any, *_: Any) -> None:
+    """Edges that are given are a row of the dtype of the points."""
+    if not isinstance(bins, TensorBase):
+        return
+    require(
+        bins.dtype is self.dtype,
+        "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got "
+        f"input with dtype {self.dtype.word.lower()} and bins for dimension 0 with dtype "
+        f"{bins.dtype.word.lower()}",
+    )
+    require(
+        array(bins).ndim == 1,
+        "torch.histogramdd: bins tensor should have one dimension, but got "
+        f"{array(bins).ndim} dimensions in the bins tensor for dimension 0",
+    )
+
+
 def _along_something(name: str, dim_at: int) -> Demand:
     """An element of every row along a dimension that is not empty."""
 
@@ -72,6 +89,7 @@ COUNTED: dict[str, Demand] = {
     **each(_cov, "cov"),
     **each(_bincount, "bincount"),
     **each(_diff, "diff"),
+    **each(_histogram, "histogram.bins_tensor"),
     **each(_along_something("mode", 0), "mode"),
     **each(_along_something("kthvalue", 1), "kthvalue"),
     **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",

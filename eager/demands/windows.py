@@ -119,6 +119,11 @@ def _line(name: str) -> Demand:
     return check
 
 
+def _avg_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), *_: Any) -> None:
+    _line("avg_pool1d")(self)
+    require(0 not in stride, "stride should not be zero")
+
+
 def _avg_pool2d(
     self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), *_: Any
 ) -> None:
@@ -219,12 +224,14 @@ def _aligned(
 def _aligned_by_tensors(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *_: Any
 ) -> None:
+    for name, lengths in (("input", input_lengths), ("target", target_lengths)):
+        require(not lengths.dtype.is_floating_point, f"{name}_lengths must be integral")
     inputs, labels = (array(t).reshape(-1).tolist() for t in (input_lengths, target_lengths))
     _aligned(log_probs, targets, inputs, labels)
 
 
 WINDOWS: dict[str, Demand] = {
-    **each(_line("avg_pool1d"), "avg_pool1d"),
+    **each(_avg_pool1d, "avg_pool1d"),
     **{f"aten::{name}": _adaptive(name, n) for n in (1, 2, 3)
        for name in (f"adaptive_avg_pool{n}d", f"adaptive_max_pool{n}d")},
     **each(_max_pool1d, "max_pool1d", "max_pool1d_with_indices"),

@@ -69,6 +69,7 @@ def cosine_embedding(
             f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with "
             f"sizes {sizes}."
         )
+    check_broadcast(array(first), array(second))
     common = promoted(first, second)
     dtype = floating(common)
     wide = compute_dtype(dtype)

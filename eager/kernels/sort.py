@@ -106,6 +106,14 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     parts = [compute(p) for p in (prepend, self, append) if p is not None]
     if len({p.ndim for p in parts}) > 1:
         raise OperatorError("diff expects prepend or append to be the same dimension as input")
+    for part in parts:
+        for at, (n_own, n_in) in enumerate(zip(part.shape, array(self).shape, strict=True)):
+            if at != axis and n_own != n_in:
+                raise OperatorError(
+                    "diff expects the shape of tensor to prepend or append to match that of input "
+                    f"except along the differencing dimension; input.size({at}) = {n_in}, but got "
+                    f"tensor.size({at}) = {n_own}"
+                )
     x = np.concatenate(parts, axis)
     return wrap(np.diff(x, min(n, x.shape[axis]), axis=axis), self.dtype)
 

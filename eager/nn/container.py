@@ -35,7 +35,7 @@ def pairs(given: Any, kind: str, label: str) -> Iterator[tuple[str, Any]]:
             f"{label}.update should be called with an iterable of key/value pairs, but got "
             + type(given).__name__
         )
-    if hasattr(given, "items"):
+    if isinstance(given, Mapping) or (isinstance(given, Module) and hasattr(given, "items")):
         yield from given.items()
         return
     for at, pair in enumerate(given):

@@ -2,30 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorscript.base.dtypes import DType, of_python
 
-from ..device import require_cpu
+from ..device import MemoryFormat, is_device, require_cpu
 from ..tensor import Tensor
 
-_NAMES = ("device", "dtype", "non_blocking")
+
+def _is_device(v: object) -> bool:
+    return is_device(v) or (isinstance(v, str | int) and not isinstance(v, bool))
 
 
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by name: a first one that is a dtype or a tensor says what it is by itself."""
-    if not args:
-        named = dict(kwargs)
-    elif isinstance(args[0], DType) or of_python(args[0]) is not None:
-        named = {**dict(zip(_NAMES[1:], args, strict=False)), **kwargs}
-    elif isinstance(args[0], Tensor):
-        named = {"dtype": args[0].dtype, **kwargs}
-    else:
-        named = {**dict(zip(_NAMES, args, strict=False)), **kwargs}
-    if isinstance(other := named.pop("tensor", None), Tensor):
-        named["dtype"] = other.dtype
-    return named
+def _dtype(v: object) -> DType | None:
+    return v if isinstance(v, DType) else of_python(v)
+
+
+def _is_flag(v: object) -> bool:
+    return isinstance(v, bool)
+
+
+_TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "device": ("torch.device device = None", _is_device),
+    "dtype": ("torch.dtype dtype = None", lambda v: _dtype(v) is not None),
+    "tensor": ("Tensor tensor", lambda v: isinstance(v, Tensor)),
+    "non_blocking": ("bool non_blocking = False", _is_flag),
+    "copy": ("bool copy = False", _is_flag),
+    "memory_format": ("torch.memory_format memory_format = None",
+                      lambda v: isinstance(v, MemoryFormat)),
+}  # fmt: skip
+"""An argument by name: how it is declared, and which values it takes besides None."""
+
+_FORMS = (
+    ("device", "dtype", "non_blocking", "copy"), ("dtype", "non_blocking", "copy"),
+    ("tensor", "non_blocking", "copy"),
+)  # fmt: skip
+"""Positional arguments; `memory_format` comes by name only."""
+
+
+def _kind(v: object) -> str:
+    kinds = {DType: "torch.dtype", MemoryFormat: "torch.memory_format"}
+    return "torch.device" if is_device(v) else kinds.get(type(v), type(v).__name__)
+
+
+def _bound(form: tuple[str, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The arguments by name, or None if they do not fit the form."""
+    named = {**dict(zip(form, args, strict=False)), **kwargs}
+    optional = ("memory_format", *(form[:2] if form[0] == "device" else ()))
+    fits = (
+        name in (*form, "memory_format")
+        and (_TAKES[name][1](v) or (v is None and name in optional))
+        for name, v in named.items()
+    )
+    return named if len(named) == len(args) + len(kwargs) and all(fits) else None
+
+
+def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the first form that takes them, by name.
+
+    Raises:
+        TypeError: none does.
+    """
+    for form in _FORMS:
+        if (named := _bound(form, args, kwargs)) is not None:
+            return named  # type: ignore[no-any-return]  # a dict
+    given = ", ".join(map(_kind, args))
+    named = "".join(f"{k}={_kind(v)}, " for k, v in kwargs.items())
+    declared = "".join(
+        f" * ({', '.join(_TAKES[name][0] for name in form)}, *, {_TAKES['memory_format'][0]})\n"
+        for form in _FORMS
+    ).replace("(torch.dtype dtype = None", "(torch.dtype dtype")
+    raise TypeError(
+        "to() received an invalid combination of arguments - got "
+        f"({', '.join(filter(None, (given, named)))}), but expected one of:\n{declared}"
+    )
 
 
 def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
@@ -33,13 +84,13 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
     format is for four and five dimensions.
 
     Raises:
-        TypeError: a dtype that is neither floating-point nor complex.
+        TypeError: arguments of no form, or a dtype that is neither floating-point nor complex.
         OperatorError: a device other than the CPU.
     """
     named = _arguments(args, kwargs)
-    dtype, where = named.get("dtype"), named.get("device")
-    dtype = of_python(dtype) or dtype
-    require_cpu(where)
+    other = named.get("tensor")
+    dtype = _dtype(named.get("dtype")) if other is None else other.dtype
+    require_cpu(named.get("device"))
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(
             "nn.Module.to only accepts floating point or complex dtypes, but got desired "

@@ -28,9 +28,10 @@ def fuse_conv_bn_weights(
     shape[1 if transpose else 0] = -1
     bias = -bn_rm if conv_b is None else conv_b - bn_rm
     shift = bias * factor + (0 if bn_b is None else bn_b)
-    asked = conv_w.requires_grad
     weight = (conv_w * factor.reshape(shape)).to(conv_w.dtype)
-    return Parameter(weight, asked), Parameter(shift.to(conv_w.dtype), asked)
+    of_bias = False if conv_b is None else conv_b.requires_grad
+    shift = shift.to(conv_w.dtype if conv_b is None else conv_b.dtype)
+    return Parameter(weight, conv_w.requires_grad), Parameter(shift, of_bias)
 
 
 def fuse_linear_bn_weights(

@@ -36,7 +36,7 @@ class _Uninitialized(Tensor):
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Give the tensor memory, whose elements are not set, and its ordinary class."""
         kind = dtype or self.dtype
-        self._array, self.dtype = np.empty(tuple(shape), kind.numpy), kind
+        self._array, self.dtype = np.empty(shape, kind.numpy), kind
         self.__class__ = self.cls_to_become  # type: ignore[assignment]  # the tensor stays, its class goes
 
     def detach(self) -> _Uninitialized:
@@ -80,6 +80,15 @@ def _nothing(dtype: Any) -> Tensor:
 def is_lazy(tensor: object) -> bool:
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(tensor, _Uninitialized)
+
+
+def require_sizes(tensor: object, hook: str, purpose: str) -> None:
+    """Raise ValueError for a parameter that has no shape yet."""
+    if is_lazy(tensor):
+        raise ValueError(
+            f"The module passed to `{hook}` can't have uninitialized parameters. Make sure to run "
+            f"the dummy forward before applying {purpose}"
+        )
 
 
 class LazyModuleMixin(Module):

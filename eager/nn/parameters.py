@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from .. import namespace as ts
 from ..tensor import Tensor
+from .lazy import require_sizes
 from .module import Module
 from .parameter import Parameter
 
@@ -66,6 +67,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
             )
     hook = WeightNorm(name, -1 if dim is None else dim)
     weight = getattr(module, name)
+    require_sizes(weight, "WeightNorm", "weight normalization")
     del module._parameters[name]
     length = ts.norm_except_dim(weight, 2, hook.dim)
     module.register_parameter(f"{name}_g", Parameter(length))

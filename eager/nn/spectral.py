@@ -8,6 +8,7 @@ from ..modes import no_grad
 from ..tensor import Tensor
 from . import functional as F
 from .layers.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
+from .lazy import require_sizes
 from .module import Module
 from .parameter import Parameter
 
@@ -88,6 +89,7 @@ def spectral_norm(
     weight = module._parameters[name]
     if weight is None:
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    require_sizes(weight, "SpectralNorm", "spectral normalization")
     drawn = [
         F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps)
         for n in hook.reshape_weight_to_matrix(weight.detach()).shape

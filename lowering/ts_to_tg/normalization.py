@@ -181,13 +181,13 @@ def _track(
     now: Tensor,
     spread: Tensor,
     count: Value,
-    blend: float,
+    blend: Value,
 ) -> None:
     """Running statistics (C,) take in those of `count` elements; variances become unbiased."""
-    new_mean = b.pointwise(lambda o, m: o * (1 - blend) + m * blend, mean, now)
+    new_mean = b.pointwise(lambda o, m, k: o * (1 - k) + m * k, mean, now, blend)
     new_var = b.pointwise(
-        lambda o, v, c: o * (1 - blend) + v * (c / (c - 1)) * blend,
-        var, spread, count, dtype=var.dtype, compute=compute_dtype(var.dtype),
+        lambda o, v, c, k: o * (1 - k) + v * (c / (c - 1)) * k,
+        var, spread, count, blend, dtype=var.dtype, compute=compute_dtype(var.dtype),
     )  # fmt: skip
     b.write(mean, b.cast(new_mean, mean.dtype))
     b.write(var, b.cast(new_var, var.dtype))

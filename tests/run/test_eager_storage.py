@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tensorscript as ts
@@ -45,6 +47,36 @@ def test_writes_go_through() -> None:
     copied = copy.deepcopy(x.untyped_storage())
     copied[0] = 1
     assert x[0] == 0 and copied[0] == 1
+
+
+def test_deep_copies_share_what_the_originals_share() -> None:
+    base = ts.arange(6.0).view(2, 3)
+    first, turned, storage = copy.deepcopy([base, base.t(), base.untyped_storage()])
+    first[0, 1] = 50
+    assert turned[1, 0] == 50 and base[0, 1] == 1
+    assert storage == first.untyped_storage() and turned.stride() == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "kept", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_view_keeps_its_place(kept: Any) -> None:
+    part = ts.arange(10).bfloat16()[2:8:2]
+    part.tag = ["attribute"]
+    made = kept(part)
+    assert made.tolist() == [2, 4, 6] and made.stride() == (2,) and made.storage_offset() == 2
+    assert made.untyped_storage().nbytes() == 20 and made.tag == ["attribute"]
+    assert (made.data_ptr() == part.data_ptr()) is (kept is copy.copy)
+    assert kept(ts.ones(1, 3).expand(4, 3)).stride() == (0, 1)
+    assert kept(ts.eye(2).to_sparse()).to_dense().tolist() == [[1, 0], [0, 1]]
+    assert kept(ts.tensor([1 + 2j]).conj()).tolist() == [1 - 2j]
+
+
+def test_a_part_of_memory_of_another_library() -> None:
+    outer = np.arange(12.0)
+    part = ts.from_dlpack(outer[::2])
+    assert part.untyped_storage().nbytes() >= 88
+    assert copy.deepcopy(part).tolist() == [0, 2, 4, 6, 8, 10]
 
 
 def test_set_moves_a_tensor_onto_a_storage() -> None:

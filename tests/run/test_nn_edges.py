@@ -98,3 +98,56 @@ def test_samples_for_more_batches_than_there_are() -> None:
     x = ts.rand(4, 5, 5, 5)
     first = nn.FractionalMaxPool3d(2, output_ratio=0.5, _random_samples=samples[:1])
     assert pool(x).tolist() == first(x).tolist()
+
+
+@pytest.mark.filterwarnings("ignore")  # of constants, and of nested tensors
+@pytest.mark.parametrize("way", [lambda m: m, ts.jit.script, ts.compile])
+@pytest.mark.parametrize("mask", [[[0, 0, 1], [0, 1, 1]], [[0, 1, 0], [0, 0, 1]]])
+def test_encoders_give_zeros_where_texts_have_ended(way: Any, mask: list[list[int]]) -> None:
+    """Without gradients, in evaluation, for padding on the right, as PyTorch's nested tensors."""
+    torch = pytest.importorskip("torch")
+    ts.manual_seed(0)
+    layer = ts.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    ours = ts.nn.TransformerEncoder(layer, 2, ts.nn.LayerNorm(8)).eval()
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    theirs = torch.nn.TransformerEncoder(layer, 2, torch.nn.LayerNorm(8)).eval()
+    state = {k: torch.from_numpy(v.detach().numpy()) for k, v in ours.state_dict().items()}
+    theirs.load_state_dict(state)
+    x, hidden = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("f4"), np.array(mask, bool)
+    for grad in (False, True):
+        with torch.set_grad_enabled(grad), ts.set_grad_enabled(grad):
+            expected = theirs(torch.from_numpy(x), src_key_padding_mask=torch.from_numpy(hidden))
+            run = way(ours)
+            found = run(ts.from_numpy(x), src_key_padding_mask=ts.from_numpy(hidden))
+        np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), atol=1e-5)
+
+
+def test_running_means_of_all_batches_compiled() -> None:
+    norm = ts.nn.BatchNorm1d(4, momentum=None)
+    run = ts.compile(norm, fallback="error")
+    batches = [ts.randn(5, 4) for _ in range(3)]
+    for x in batches:
+        run(x)
+    expected = ts.stack([x.mean(0) for x in batches]).mean(0)
+    ts.testing.assert_close(norm.running_mean, expected)
+
+
+def test_a_fused_bias_keeps_its_own_flag_and_dtype() -> None:
+    conv, bn = ts.nn.Conv1d(2, 3, 1), ts.nn.BatchNorm1d(3)
+    assert conv.bias is not None
+    conv.bias.requires_grad = False
+    statistics = bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
+    weight, bias = ts.nn.utils.fuse_conv_bn_weights(conv.weight, conv.bias, *statistics)
+    assert weight.requires_grad and not bias.requires_grad
+
+
+def test_affine_grids_of_unit_size_warn() -> None:
+    with pytest.warns(UserWarning, match="unit-size grids when align_corners=True"):
+        ts.nn.functional.affine_grid(ts.ones(1, 2, 3), (1, 1, 2, 1), align_corners=True)
+
+
+def test_lazy_state_in_lazy_modules() -> None:
+    lazy = ts.nn.LazyLinear(3)
+    assert lazy.load_state_dict(ts.nn.LazyLinear(3).state_dict()).missing_keys == []
+    lazy.weight.materialize(10)
+    assert lazy.weight.shape == (10,)

@@ -6,6 +6,7 @@ import itertools
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,3 +182,26 @@ def test_text_of_floats(values: list[float], dtype: str) -> None:
 def test_text_of_shapes(shape: tuple[int, ...], dtype: str) -> None:
     ours, theirs = both(lambda m: numbers(m, shape).to(getattr(m, dtype)))
     assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (((7, 5), (9, np.array(5.0))), ts.float64),
+        ([2.0, np.float64(1)], ts.float64),
+        ([np.float16(1), 2], ts.float16),
+        ([np.int8(1), np.int8(2)], ts.int8),
+        ([np.int64(1), 2.0], ts.float32),
+        ([[1, 2], np.array([3.0, 4])], ts.float64),
+        ([ts.tensor(1.0, dtype=ts.float64), 2], ts.float64),
+        ([ts.tensor(True), 2], ts.int64),
+        ([ts.tensor(1j), 1], ts.complex64),
+    ],
+)
+def test_all_numbers_of_a_list_decide_its_dtype(data: Any, dtype: Any) -> None:
+    assert ts.tensor(data).dtype is dtype
+
+
+def test_tensors_of_one_element_are_numbers_in_lists() -> None:
+    assert ts.tensor([[ts.tensor(1.5)], [ts.tensor([[2.0]])]]).tolist() == [[1.5], [2.0]]
+    assert ts.tensor([ts.tensor([1]), ts.tensor([3])]).shape == (2,)

@@ -31,6 +31,7 @@ def _check_shapes(
     value: Tensor,
     key_padding_mask: Tensor | None,
     attn_mask: Tensor | None,
+    num_heads: int,
 ) -> bool:
     """Whether the inputs have a batch dimension.
 
@@ -58,6 +59,13 @@ def _check_shapes(
             f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found "
             f"{attn_mask.dim()}-D tensor instead"
         )
+    if n == 2 and attn_mask is not None and attn_mask.dim() == 3:
+        expected = [num_heads, query.size(0), key.size(0)]
+        if list(attn_mask.size()) != expected:
+            raise AssertionError(
+                f"Expected `attn_mask` shape to be ({expected[0]}, {expected[1]}, {expected[2]}) "
+                f"but got {attn_mask.shape}"
+            )
     return n == 3
 
 
@@ -191,6 +199,11 @@ def _with_padding(
     """The mask of scores with the padded keys of every sample in it."""
     if padding is None:
         return mask
+    for dim, size in enumerate([bsz, src_len]):
+        if padding.size(dim) != size:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{dim}] to be {size}, but got {padding.size(dim)}"
+            )
     spread = padding.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1)
     spread = spread.reshape(bsz * num_heads, 1, src_len)
     return spread if mask is None else mask + spread
@@ -284,7 +297,7 @@ def multi_head_attention_forward(
     Raises:
         AssertionError, RuntimeError: sizes or options that do not fit.
     """
-    is_batched = _check_shapes(query, key, value, key_padding_mask, attn_mask)
+    is_batched = _check_shapes(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not is_batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         if key_padding_mask is not None:

@@ -106,4 +106,11 @@ def affine_grid(theta: Tensor, size: list[int], align_corners: bool | None = Non
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if aligned and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
+            "align_corners=True. This is not an intended use case of affine_grid. See the "
+            "documentation of affine_grid for details.",
+            stacklevel=2,
+        )
     return ts.affine_grid_generator(theta, size, aligned)

@@ -107,6 +107,15 @@ class TransformerEncoderLayer(Module):
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
+    def _asks_gradients(self, src: Tensor) -> bool:
+        """Whether gradients are recorded of the source or of a weight."""
+        attention = self.self_attn
+        of = [src, attention.in_proj_weight, attention.in_proj_bias, attention.out_proj.weight,
+              attention.out_proj.bias, self.norm1.weight, self.norm1.bias, self.norm2.weight,
+              self.norm2.bias, self.linear1.weight, self.linear1.bias, self.linear2.weight,
+              self.linear2.bias]  # fmt: skip
+        return ts.is_grad_enabled() and any([t.requires_grad for t in of])
+
 
 def _known(activation: object) -> int:
     """1 for relu, 2 for gelu, 0 for others: what fused kernels ask."""
@@ -195,10 +204,26 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerEncoder(Module):
-    """A stack of copies of one encoder layer."""
+def _takes_lengths(layer: Module) -> bool:
+    """Whether PyTorch's encoder of such layers computes with texts in their own lengths."""
+    if not isinstance(layer, TransformerEncoderLayer) or layer.norm_first:
+        return False
+    attention = layer.self_attn
+    return bool(
+        attention.batch_first and attention._qkv_same_embed_dim and attention.num_heads % 2 == 0
+        and attention.in_proj_bias is not None and layer.activation_relu_or_gelu
+        and layer.norm1.eps == layer.norm2.eps
+    )  # fmt: skip
 
-    __constants__ = ["norm"]
+
+class TransformerEncoder(Module):
+    """A stack of copies of one encoder layer.
+
+    In evaluation, without gradients, what a padding mask hides at the ends of texts becomes 0 in
+    front of the last norm: PyTorch computes with the texts in their own lengths there.
+    """
+
+    __constants__ = ["norm", "use_nested_tensor"]
 
     def __init__(
         self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
@@ -209,6 +234,7 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and _takes_lengths(encoder_layer)
         self.mask_check = mask_check
         self.batch_first: bool = encoder_layer.self_attn.batch_first
 
@@ -225,9 +251,23 @@ class TransformerEncoder(Module):
             output = layer(
                 output, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask
             )
+        if self.use_nested_tensor and mask is None and src_key_padding_mask is not None:
+            output = self._padded_with_zeros(output, src, src_key_padding_mask)
         if self.norm is not None:
             output = self.norm(output)
         return output
+
+    def _padded_with_zeros(self, output: Tensor, src: Tensor, padding: Tensor) -> Tensor:
+        """`output` with zeros where texts have ended, if all are aligned on the left."""
+        first = self.layers[0]
+        if first.training or src.dim() != 3 or ts.is_autocast_enabled():
+            return output
+        if first._asks_gradients(src):
+            return output
+        hidden = padding.logical_not().logical_not()
+        if self.mask_check:
+            hidden = hidden & (hidden[:, 1:] >= hidden[:, :-1]).all()
+        return output.masked_fill(hidden.unsqueeze(-1), 0.0)
 
 
 class TransformerDecoder(Module):
