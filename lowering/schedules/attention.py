@@ -39,9 +39,12 @@ QUERY_BLOCK = 192
 """Queries that share the packed keys and values of a block."""
 SMALL_QUERY_BLOCK = 64
 """The same where there are few heads, so that every thread has some."""
-KEY_BLOCK = 256
-MOST_KEYS = 384
-"""Keys that are one block, if there are no more."""
+KEY_BYTES = 1 << 19
+"""Of the packed keys and values of a block, which stay in the second cache: half of it. Powers and
+sums of few keys at a time cost more than scores that the first cache does not hold."""
+LEAST_KEYS = 128
+UNKNOWN_KEYS = 256
+"""Keys of a block where their number is found by the program."""
 TASK_WORK = 1 << 19
 """Multiply-adds worth handing to another thread, about 10 us."""
 
@@ -122,8 +125,9 @@ class _Tiled:
     def _keys_of_a_block(self) -> int:
         keys, panel = known(self.keys), self.tile.columns
         if keys is None:
-            return KEY_BLOCK
-        blocks = 1 if keys <= MOST_KEYS else -(-keys // KEY_BLOCK)
+            return UNKNOWN_KEYS
+        most = KEY_BYTES // ((self.depth + self.width) * self.dtype.itemsize)
+        blocks = -(-keys // max(most, LEAST_KEYS))
         return -(-keys // (blocks * panel)) * panel
 
     # --- the frame --------------------------------------------------------------------------------
@@ -149,7 +153,7 @@ class _Tiled:
             body += inner
         else:
             body += [*self._clear(), ForOp("kb", self.key_blocks, inner), self._finish()]
-        work = self.block_rows * (known(self.keys) or KEY_BLOCK) * (self.depth + self.width)
+        work = self.block_rows * (known(self.keys) or UNKNOWN_KEYS) * (self.depth + self.width)
         total = mul(a.batch.size, self.blocks)
         return [ForOp("task", total, body, "parallel", grain=max(1, TASK_WORK // work))]
 

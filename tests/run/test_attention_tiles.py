@@ -88,7 +88,7 @@ SHAPES = [
     (1, 3, 64, 64, 32, 32),
     (2, 1, 100, 77, 48, 40),  # rests everywhere
     (3, 8, 16, 2, 2),
-    (30, 500, 33, 65),  # two blocks of keys
+    (30, 700, 130, 99),  # two blocks of keys
     (1, 2, 270, 300, 16, 16),  # two blocks of queries
     (17, 20, 16, 16),  # without a batch
 ]
@@ -98,6 +98,13 @@ SHAPES = [
 def test_shapes(shape: tuple[int, ...]) -> None:
     q, k, v = operands(shape)
     check(plain, reference(q, k, v), q, k, v)
+
+
+@pytest.mark.parametrize(("keys", "width", "blocks"), [(1024, 64, 1), (1025, 64, 2), (600, 128, 2)])
+def test_keys_of_a_block_fill_half_of_the_second_cache(keys: int, width: int, blocks: int) -> None:
+    q, k, v = operands((14, keys, width, width))
+    scheduled = ts.compile(plain, (q, k, v), fallback="error").ir("scheduled")
+    assert (f"te.for kb in 0 .. {blocks}" in scheduled) == (blocks > 1)
 
 
 @pytest.mark.parametrize("shape", SHAPES[1:4:2])
@@ -167,7 +174,7 @@ def test_dynamic_sizes(program: Callable[..., ts.Tensor], queries: int, keys: in
 
 def test_large_scores_stay_finite() -> None:
     """Half of them are beyond what exp can take; an error of a score is one of its power."""
-    q, k, v = operands((20, 600, 16, 16), "f8")
+    q, k, v = operands((20, 600, 70, 70), "f8")
     q *= 1000
     found = ts.compile(without_scale, (q, k, v), fallback="error")(q, k, v)
     largest = np.abs(q @ k.T).max()
