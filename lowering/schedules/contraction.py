@@ -47,6 +47,7 @@ from .contraction_pack import RowPacker
 from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
+    FAR_BYTES,
     TASKS,
     Blocking,
     block_for,
@@ -384,10 +385,14 @@ class BlockedProduct:
         return self._block_start(self.block + 1) - self.first_panel
 
 
-def blocking_for(product: Product, vector_bytes: int) -> Blocking:
-    """The blocking of a product for vectors of so many bytes (64 for AVX-512)."""
+def blocking_for(product: Product, vector_bytes: int, packed: bool = False) -> Blocking:
+    """The blocking of a product for vectors of so many bytes (64 for AVX-512), of which the second
+    factor may be `packed` when the program is compiled."""
     dtype = SUM_DTYPES[product.target.value.dtype]
-    return block_for(dtype, vector_bytes, product.rows.size, product.columns.size)
+    rows, columns = product.rows.size, product.columns.size
+    elements = (known(columns) or 0) * (known(product.depth.size) or 0)
+    far = not packed and elements * dtype.itemsize >= FAR_BYTES
+    return block_for(dtype, vector_bytes, rows, columns, far)
 
 
 def blocked_product(

@@ -31,6 +31,9 @@ Packing = Literal["none", "task", "before"]
 LEAST_WORK = 1 << 15
 """Products below this many multiply-adds do not repay packing."""
 
+LEAST_PLAIN_WORK = 1 << 13
+"""The same where nothing is packed, for rows that share what they read."""
+
 PACK = 0.4
 """Of packing an element."""
 READ = 0.05
@@ -55,13 +58,19 @@ FEW_PANELS = 2
 """Row panels that read a factor so few times that it need not stay in a cache."""
 
 
-def worth_blocking(product: Product, fixed: frozenset[str]) -> bool:
+def worth_blocking(product: Product, fixed: frozenset[str], buffers: dict[str, Buffer]) -> bool:
     """The product is large enough, and square enough, to repay packing; one with few rows is if its
-    other factor is a constant, which is packed once (`prepack.py`)."""
+    other factor is a constant, which is packed once (`prepack.py`), or lies along the columns, so
+    that the rows share what is read of it."""
     sizes = [product.rows.size, product.columns.size, product.depth.size]
     rows, columns, depth = (int(str(s)) if s.is_const else 64 for s in sizes)
-    enough = columns >= 8 and rows * columns * depth >= LEAST_WORK
-    return enough and (rows >= 4 or made_of(product.y, fixed))
+    work = rows * columns * depth
+    if columns < 8 or work < LEAST_PLAIN_WORK:
+        return False
+    if rows >= 4 or made_of(product.y, fixed):
+        return work >= LEAST_WORK
+    lie = Lie.of(product.y, buffers, product.columns, product.depth)
+    return rows > 1 and lie is not None and lie.along == lie.itemsize
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ packing gathers the windows (implicit im2col).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
@@ -51,6 +51,8 @@ SUM_DTYPES: dict[DType, DType] = {
 they do in their own. Half types arrive here as conversions to float32."""
 
 
+MOST_TURNED = 7
+"""Columns of a product whose rows may be its columns."""
 LEAST_ROWS = 64
 """Rows that make a product of their own."""
 
@@ -272,7 +274,25 @@ def product_of(func: FuncOp) -> Product | None:
     product = recognise(func)
     if product is None or product.target.value.dtype not in SUM_DTYPES:
         return None
-    return product
+    return _turned(product) if _lies_along_rows(product, all_buffers(func)) else product
+
+
+def _turned(p: Product) -> Product:
+    """The product with rows for columns."""
+    return replace(p, rows=p.columns, columns=p.rows, x=p.y, y=p.x)
+
+
+def _lies_along_rows(p: Product, buffers: Mapping[str, Buffer]) -> bool:
+    """Too few columns for vectors, and a first factor that lies along the rows: what vectors of
+    rows store is scattered, but what they read is most of it."""
+    rows, columns, memory = known(p.rows.size), known(p.columns.size), memory_of(p.x)
+    if rows is None or columns is None or memory is None or not p.rows.names:
+        return False
+    if columns > MOST_TURNED or rows < LEAST_ROWS:
+        return False
+    position = flat_index(buffers[str(memory.value)], memory.args)
+    step = coefficient(position, p.rows.names[-1])
+    return step is not None and step.is_int(1) and p.rows.is_even(position)
 
 
 def memory_of(factor: Expr) -> Expr | None:

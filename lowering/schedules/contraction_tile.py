@@ -27,6 +27,16 @@ BATCH_TASKS = 4
 """A batch of this many products gives every thread whole products."""
 DEPTH_BLOCK = 256
 """Of both panels, so that they stay in the L1 cache, and of the chains of additions."""
+REGISTERS = {64: 32, 32: 16, 16: 16}
+MOST_VECTORS = 8
+"""Of a row of the tile: a product of few rows reads so much of the other factor in a stretch."""
+WASTED = 1 / 8
+"""Of the columns, so much may be padding of a wider tile."""
+FAR_BYTES = 1 << 24
+FAR_ROWS = 6
+MOST_FAR_ROWS = 64
+"""Of a product with up to so many rows, whose other factor lies in memory as it is, tiles are lower
+and wider: longer stretches of memory at a time are worth more than what registers save."""
 FEW_ROWS = 2
 DEPTH_OF_FEW = 64
 """The same for products of so few rows, which wait for the other factor: there shorter chains of
@@ -58,10 +68,12 @@ def _steps(size: int, rows: int) -> float:
     return ceil(size / rows) * (rows + TILE_COST)
 
 
-def tile_for(dtype: DType, vector_bytes: int, size: Expr) -> Tile:
-    """The register tile of a dtype on a machine, for a product of `size` rows."""
+def tile_for(
+    dtype: DType, vector_bytes: int, size: Expr, most: int = max(TILE_ROWS.values())
+) -> Tile:
+    """The register tile of a dtype on a machine, for a product of `size` rows; it has `most`."""
     lanes = vector_bytes // dtype.itemsize
-    most = TILE_ROWS.get(vector_bytes, 6)
+    most = min(most, TILE_ROWS.get(vector_bytes, 6))
     have = int(str(size)) if size.is_const else most
     rows = min(range(1, min(most, have) + 1), key=lambda rows: (_steps(have, rows), -rows))
     return Tile(rows, lanes * max(VECTORS_PER_ROW, LEAST_SUMS // rows), lanes)
@@ -98,9 +110,33 @@ def fitted(tile: Tile, columns: Expr) -> Tile:
     return replace(tile, columns=tile.lanes) if saved >= WORTH_FITTING * count else tile
 
 
-def block_for(dtype: DType, vector_bytes: int, rows: Expr, columns: Expr) -> Blocking:
-    """The blocking of a dtype on a machine, for a product of so many rows and columns."""
-    tile = fitted(tile_for(dtype, vector_bytes, rows), columns)
+def widened(tile: Tile, columns: Expr, registers: int) -> Tile:
+    """A tile of few rows with more vectors a row, where registers and columns are left for them."""
+    if (count := known(columns)) is None:
+        return tile
+    while (wide := 2 * tile.columns) <= MOST_VECTORS * tile.lanes:
+        vectors = wide // tile.lanes
+        padding = -(-count // wide) * wide - count
+        if (tile.rows * vectors + min(tile.rows, vectors) + 1 >= registers) or (
+            padding > WASTED * count
+        ):
+            break
+        tile = replace(tile, columns=wide)
+    return tile
+
+
+def block_for(
+    dtype: DType, vector_bytes: int, rows: Expr, columns: Expr, far: bool = False
+) -> Blocking:
+    """The blocking of a dtype on a machine, for a product of so many rows and columns, whose second
+    factor is `far` if it is read from memory as it lies."""
+    lower = far and (known(rows) or MOST_FAR_ROWS + 1) <= MOST_FAR_ROWS
+    tile = (
+        tile_for(dtype, vector_bytes, rows, FAR_ROWS)
+        if lower
+        else tile_for(dtype, vector_bytes, rows)
+    )
+    tile = widened(fitted(tile, columns), columns, REGISTERS.get(vector_bytes, 16))
     few = (known(rows) or FEW_ROWS + 1) <= FEW_ROWS
     depth = DEPTH_OF_FEW if few else DEPTH_BLOCK
     return Blocking(tile.rows, tile.columns, tile.lanes, depth, MOST_PANELS)

@@ -35,6 +35,7 @@ from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction import blocking_for
+from .contraction_dots import dot_parameters, dots_of, worth_dots
 from .contraction_groups import grouped_product, worth_grouping
 from .contraction_plan import worth_blocking
 from .contraction_shape import made_of, product_of
@@ -220,10 +221,14 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         constant = made_of(convolution.product.x, parameters.fixed)
         kernel = "packed convolution" if constant else "convolution"
         _tensorize(scheduler, kernel, parameters.vector_bytes)
-    elif product is not None and worth_blocking(product, parameters.fixed):
+    elif (dots := dots_of(func)) is not None and worth_dots(
+        dots, parameters.vector_bytes, parameters.fixed
+    ):
+        _tensorize(scheduler, "dots", *dot_parameters(dots, parameters.vector_bytes))
+    elif product is not None and worth_blocking(product, parameters.fixed, scheduler.nest.buffers):
         constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
         kind = _product_kernel(func, parameters)
-        blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes)
+        blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes, constant)
         _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
     elif (cut := product_in_parts(func)) is not None:
         _tensorize(

@@ -4,6 +4,7 @@
 |---|---|---|
 | product | a product of matrices, perhaps in batches | packed panels and a register tile |
 | packed product | the same | the same, the second factor packed whole, before everything |
+| dots | the same, its factors along the depth | tiles of dot products |
 | product in parts | a product whose columns are read by parts | tiles, and what reads them |
 | pairs, quads | the same of narrow numbers | the same, two or four steps of the depth at once |
 | convolution | a product with an image read by windows | a shifted image and a register tile |
@@ -13,7 +14,8 @@
 | sort | the ranks of a line's elements | networks and merges, or a selection, a line |
 
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
-most steps of the depth and panels of rows in a block; of products in parts the rows, columns, parts
+most steps of the depth and panels of rows in a block; of dots the rows, columns and lanes of a
+tile; of products in parts the rows, columns, parts
 and lanes of a tile and the most steps of the depth; of the others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
 `attention.py` and `order.py` document what is written.
@@ -35,6 +37,7 @@ from .attention import tiled_attention
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, filtered_channels
 from .contraction import blocked_product
+from .contraction_dots import DotTile, dot_products, dots_of
 from .contraction_groups import GroupedProduct, grouped_product, product_of_groups
 from .contraction_shape import Product, product_of
 from .contraction_tile import Blocking
@@ -80,6 +83,12 @@ def _parts_misfit(rows: int, columns: int, together: int, lanes: int, depth: int
     return _blocking_misfit(rows, columns * together, lanes, depth, 1)
 
 
+def _dots_misfit(rows: int, columns: int, lanes: int) -> str | None:
+    if min(rows, columns) < 1 or lanes not in (2, 4, 8, 16, 32, 64):
+        return "a tile has rows, columns, and vectors of 2, 4, 8, 16, 32 or 64 sums"
+    return None if rows * columns * lanes <= MOST_SUMS else f"a tile has {MOST_SUMS} sums at most"
+
+
 def _in_parts(func: FuncOp, form: ProductInParts, *parameters: int) -> list[Operation]:
     return blocked_parts(func, form, PartsBlocking(*parameters))
 
@@ -114,6 +123,13 @@ def _product(
 KERNELS = {
     "product": _product(product_of, _blocked, "one product of matrices"),
     "packed product": _product(product_of, _packed, "one product of matrices"),
+    "dots": Kernel(
+        dots_of,
+        dot_products,
+        "one product of matrices that lie along the depth",
+        tuple(f.name for f in fields(DotTile)),
+        _dots_misfit,
+    ),
     "product in parts": Kernel(
         product_in_parts,
         _in_parts,

@@ -122,7 +122,7 @@ class Builder(Emitter):
     ) -> Tensor:
         """Elements combined over r0 < extents[0], ...; `make(body, [i0, ..], [r0, ..])`. Partial
         results are of dtype `part`."""
-        if kind is tg.ReduceOp and all(n.is_int(1) for n in extents):
+        if all(n.is_int(1) for n in extents):
             return self._only_one(shape, len(extents), dtype, combiner, make)
         sizes, extents = tuple(map(self.size, shape)), tuple(map(self.size, extents))
         body = Body(self)

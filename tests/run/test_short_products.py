@@ -1,0 +1,137 @@
+"""Products with one short side: dot products along the depth, wide tiles, rows for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tensorscript as ts
+from tensorscript.backends.target import host
+from tensorscript.base.dtypes import float32
+from tensorscript.dialects.te.expr import const
+from tensorscript.lowering.schedules.contraction_tile import block_for
+
+Program = Callable[..., ts.Tensor]
+
+
+def plain(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return x @ y
+
+
+def rows(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return x @ y.transpose(-1, -2)
+
+
+def columns(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return ts.relu(x.transpose(-1, -2) @ y - 1)
+
+
+def of_vector(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return x @ y
+
+
+def biased(x: ts.Tensor, y: ts.Tensor, b: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    out = ts.nn.functional.linear(x, y, b)
+    return ts.tanh(out), out
+
+
+def operands(program: Program, *size: int, dtype: str = "f4") -> tuple[np.ndarray, np.ndarray]:
+    *batch, m, k, n = size
+    random = np.random.default_rng(sum(size))
+    first = (k, m) if program is columns else (m, k)
+    second = (n, k) if program is rows else (k, n)
+    x, y = (random.standard_normal((*batch, *shape)).astype(dtype) for shape in (first, second))
+    return x, y
+
+
+def wanted(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """In float64."""
+    x, y = x.astype("f8"), y.astype("f8")
+    if program is rows:
+        return np.asarray(x @ y.swapaxes(-1, -2))
+    return np.maximum(x.swapaxes(-1, -2) @ y - 1, 0) if program is columns else np.asarray(x @ y)
+
+
+def run(program: Program, size: tuple[int, ...], kernel: str | None, dtype: str = "f4") -> None:
+    x, y = operands(program, *size, dtype=dtype)
+    compiled = ts.compile(program, (x, y), fallback="error")
+    if kernel is not None and host().vector_bytes == 64:
+        assert f'"{kernel}"' in compiled.ir("schedule")
+    error = (1e-6 if dtype == "f4" else 1e-14) * size[-2] ** 0.5
+    np.testing.assert_allclose(compiled(x, y), wanted(program, x, y), rtol=0, atol=4 * error)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [
+        (rows, (33, 1000, 17)),  # neither side divides
+        (rows, (3, 4100, 70)),  # more than one block of the depth
+        (rows, (2, 256, 2)),
+        (rows, (3, 1, 301, 40)),  # a batch of single rows
+        (rows, (5, 2, 3, 300, 7)),
+        (plain, (90, 515, 3)),  # the columns are copied
+        (columns, (3, 700, 5)),  # and both sides
+        (rows, (1, 999, 50)),
+    ],
+)
+def test_dot_products(program: Program, size: tuple[int, ...], dtype: str) -> None:
+    run(program, size, "dots", dtype)
+
+
+@pytest.mark.parametrize(
+    ("program", "size", "kernel"),
+    [
+        (plain, (2, 300, 301), "product"),
+        (plain, (3, 64, 500), "product"),
+        (columns, (3, 200, 130), "product"),
+        (columns, (200, 150, 3), "product"),  # rows for columns
+        (columns, (4, 131, 70, 5), "product"),
+        (plain, (40, 1, 30), None),  # the depth is no sum
+        (plain, (40, 2, 30), None),
+        (rows, (64, 12, 3), None),
+    ],
+)
+def test_few_rows_or_columns(program: Program, size: tuple[int, ...], kernel: str | None) -> None:
+    run(program, size, kernel)
+
+
+def test_vectors() -> None:
+    x, y = operands(plain, 50, 700, 1)
+    compiled = ts.compile(of_vector, (x, y[:, 0]), fallback="error")
+    np.testing.assert_allclose(compiled(x, y[:, 0]), (x @ y)[:, 0], rtol=0, atol=1e-4)
+
+
+def test_epilogues_are_inside() -> None:
+    x, y = operands(rows, 7, 600, 11)
+    b = np.arange(11, dtype="f4")
+    compiled = ts.compile(biased, (x, y, b), fallback="error")
+    out = x.astype("f8") @ y.T.astype("f8") + b
+    for found, want in zip(compiled(x, y, b), (np.tanh(out), out), strict=True):
+        np.testing.assert_allclose(found, want, rtol=0, atol=1e-4)
+
+
+def test_halves_are_summed_in_float32() -> None:
+    x, y = operands(rows, 4, 1000, 9)
+    halves = [ts.from_numpy(a).to(ts.bfloat16) for a in (x, y)]
+    found = ts.compile(rows, halves, fallback="error")(*halves)
+    want = wanted(rows, *(a.float().numpy() for a in halves))
+    np.testing.assert_allclose(found.float().numpy(), want, rtol=1 / 128, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("size", "far", "tile"),
+    [
+        ((3, 4000), False, (3, 128)),  # as many vectors as the registers hold
+        ((3, 300), False, (3, 64)),  # of a wider one a quarter would be padding
+        ((6, 4096), False, (6, 64)),
+        ((14, 4096), False, (14, 32)),
+        ((14, 4096), True, (5, 64)),  # from memory in longer stretches
+        ((512, 4096), True, (14, 32)),
+    ],
+)
+def test_few_rows_take_wide_tiles(size: tuple[int, int], far: bool, tile: tuple[int, int]) -> None:
+    found = block_for(float32, 64, const(size[0]), const(size[1]), far)
+    assert (found.rows, found.columns) == tile
