@@ -12,6 +12,10 @@ te.for v in 0 .. 32 vector { te.for u in 0 .. 2 vector { te.store t[v, u] = f(u,
 ```
 Here what is written is contiguous in both: the vectors of u = 0 and u = 1 (or of up to eight) are
 interleaved. A square whose rows are read from their ends is stored from its last row on.
+```
+te.for u in 0 .. 10 vector { te.for v in 0 .. 16 vector { te.store t[u, v] = x[v, u] } }
+```
+What is less than a square is one whose last rows are missing or whose last lanes are masked.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from .emit_cast import to_memory
 from .emit_context import Context
 from .emit_expr import evaluate, evaluate_scalar
 from .emit_scope import Bound, Lane, Place, affine, flat_index
-from .emit_types import Value, memory_type, vector_of
+from .emit_types import Value, first_lanes, lane_mask, memory_type, suffix, vector_of
 
 SIZES = (4, 8, 16)
 """Sides of a square that fit the registers."""
@@ -46,7 +50,9 @@ def emit_across(context: Context, op: ForOp) -> bool:
         return False
     if _size(context, inner) in INTERLEAVED and size > _size(context, inner):
         return _emit_interleaved(context, op, inner, store)
-    if size not in SIZES or _size(context, inner) != size:
+    count = _size(context, inner)
+    side = next((s for s in SIZES if s >= max(size, count)), 0)
+    if min(size, count) < 2 or not side:
         return False
     written = context.place(store.buffer)
     if (step := _step_along(context, op, inner, store.value)) is None:
@@ -55,8 +61,9 @@ def emit_across(context: Context, op: ForOp) -> bool:
     if target is None:
         return False
     back = step < 0
-    rows = [_row(context, op, inner, k, store.value, back) for k in range(size)]
-    _store_across(context, rows, written, target[::-1] if back else target)
+    rows = [_row(context, op, inner, k, store.value, back, side) for k in range(count)]
+    rows += ["poison"] * (side - count)
+    _store_across(context, rows, written, target[::-1] if back else target, count)
     return True
 
 
@@ -182,24 +189,32 @@ def _substituted(context: Context, e: Expr, values: dict[str, Expr]) -> Expr:
 
 
 def _row(
-    context: Context, wide: ForOp, other: ForOp, k: int, value: Expr, back: bool = False
-) -> str:
+    context: Context, wide: ForOp, other: ForOp, k: int, value: Expr, back: bool = False,
+    side: int = 0,
+) -> str:  # fmt: skip
     """The vector of `value` along `wide` (from its end, if `back`) in iteration k of `other`, as it
-    is stored."""
+    is stored; filled up to `side` lanes."""
     size, name, scope = _size(context, wide), f"{wide.var}$lane", context.scope
+    lanes = max(side, size)
     at = sub(const(size - 1), var(name)) if back else var(name)
     scope.replaced[wide.var] = add(context.resolve(wide.start), at)
     scope.replaced[other.var] = add(context.resolve(other.start), const(k))
-    scope.values[name] = Bound(Value("poison", size), int64, True, 1, size - 1, const(size))
-    context.vector = Lane(name, size, {name})
+    scope.values[name] = Bound(Value("poison", lanes), int64, True, 1, lanes - 1, const(lanes))
+    context.vector = Lane(name, lanes, {name})
     context.new_statement()
-    text = context.widen(evaluate(context, value), value.dtype, size)
+    on = None if size == lanes else first_lanes(size, lanes)
+    with context.masked(None if on is None else lane_mask(on), on):
+        context.mask_is_any = True
+        text = context.widen(evaluate(context, value), value.dtype, lanes)
     context.vector = None
     del scope.replaced[wide.var], scope.replaced[other.var]
-    return to_memory(context.code, value.dtype, size, text)
+    return to_memory(context.code, value.dtype, lanes, text)
 
 
-def _store_across(context: Context, rows: list[str], written: Place, ends: list[Expr]) -> None:
+def _store_across(
+    context: Context, rows: list[str], written: Place, ends: list[Expr], count: int
+) -> None:
+    """Store the columns of the square `rows`, `count` elements of each, at `ends`."""
     code, size = context.code, len(rows)
     dtype = written.buffer.dtype
     kind = vector_of(memory_type(dtype), size)
@@ -210,10 +225,27 @@ def _store_across(context: Context, rows: list[str], written: Place, ends: list[
             for k in range(half)
             for start in (0, half)
         ]
-    for end, row in zip(ends, rows, strict=True):
+    for end, row in zip(ends, rows, strict=False):  # what is missing of a square is not stored
         pointer = _address(context, written, end)
+        if count < size:
+            _store_masked(context, written, row, pointer, first_lanes(count, size))
+            continue
         code.do(f"store {kind} {row}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
     context.new_statement()
+
+
+def _store_masked(
+    context: Context, written: Place, row: str, pointer: str, on: tuple[bool, ...]
+) -> None:
+    """Store the lanes of `row` that are on."""
+    dtype, lanes = written.buffer.dtype, len(on)
+    element = memory_type(dtype)
+    context.code.call(
+        "void",
+        f"llvm.masked.store.{suffix(element, lanes)}.p{written.space}",
+        [(vector_of(element, lanes), row), (written.pointer_type, pointer),
+         ("i32", str(dtype.itemsize)), (f"<{lanes} x i1>", lane_mask(on))],
+    )  # fmt: skip
 
 
 def _address(context: Context, place: Place, index: Expr) -> str:

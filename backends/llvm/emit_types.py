@@ -113,3 +113,8 @@ def step_vector(lanes: int, coefficient: int = 1, element: str = "i64") -> str:
 def lane_mask(on: Iterable[bool]) -> str:
     """The constant mask of the lanes that are `on`, without its type."""
     return f"<{', '.join(f'i1 {str(k).lower()}' for k in on)}>"
+
+
+def first_lanes(count: int, lanes: int) -> tuple[bool, ...]:
+    """Which of `lanes` are on when the first `count` are."""
+    return tuple(k < count for k in range(lanes))

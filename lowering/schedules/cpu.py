@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, const
@@ -59,7 +59,8 @@ from .pieces import cut_in_pieces
 from .places import narrow_places, track_places
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
-from .rows import fuse_rows
+from .rows import fuse_rows, hoist_numbers
+from .short_rows import rows_as_lanes, short_rows, worth_turning
 
 # --- pointwise ----------------------------------------------------------------------------------
 
@@ -120,18 +121,39 @@ MOST_TAPS = 16
 
 def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
-    collapse_all(scheduler, func.block)
-    narrow_places(scheduler, outer_loops(func)[1])
-    _chunk_full_reductions(scheduler, parameters)
     loops, row = outer_loops(func)
-    if not loops or not _by_columns(scheduler, loops[-1], parameters):
-        fuse_rows(scheduler, row)
-        track_places(scheduler, row, parameters)
-        for loop in loops_in(row):
-            _vectorize_row(scheduler, loop, parameters)
+    hoist_numbers(scheduler, row)
+    if not _turned(scheduler, loops, parameters):
+        collapse_all(scheduler, func.block)
+        narrow_places(scheduler, outer_loops(func)[1])
+        _chunk_full_reductions(scheduler, parameters)
+        loops, row = outer_loops(func)
+        if not loops or not _by_columns(scheduler, loops[-1], parameters):
+            _schedule_row(scheduler, row, parameters)
     for loop in loops_in(func.block):
         if loop.kind.data == "serial" and not loop.is_reduction:
             make_parallel(scheduler, loop, parameters)
+
+
+def _turned(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters) -> bool:
+    """Schedule the last of the loops around short rows with a row in each lane, if it wants that.
+    What is only read in steps of a few is shuffled out of the vectors that it lies in instead."""
+    rows = short_rows(loops[-1], scheduler.nest.buffers) if loops else None
+    if rows is None or not worth_turning(loops, rows, parameters.vector_bytes):
+        return False
+    if not rows.written and _prefers_outer(loops[-1], scheduler.nest.buffers):
+        return False
+    for rest in rows_as_lanes(scheduler, loops[-1], rows, parameters.vector_bytes):
+        _schedule_row(scheduler, rest.block, parameters)
+    collapse_all(scheduler, scheduler.func.block)
+    return True
+
+
+def _schedule_row(scheduler: Scheduler, row: Block, parameters: CPUParameters) -> None:
+    fuse_rows(scheduler, row)
+    track_places(scheduler, row, parameters)
+    for loop in loops_in(row):
+        _vectorize_row(scheduler, loop, parameters)
 
 
 def _by_columns(scheduler: Scheduler, loop: ForOp, parameters: CPUParameters) -> bool:

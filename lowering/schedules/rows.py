@@ -19,7 +19,16 @@ from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 from ..schedule import Scheduler
 from ..te.affine import accesses
 from ..te.forward import is_flat
+from ..te.hoist import hoisted
 from ..te.rebuild import substituting
+
+
+def hoist_numbers(scheduler: Scheduler, block: Block) -> None:
+    """Compute what there is one of in a row, its logarithm or root, before the loops that want
+    it."""
+    for op in list(block.ops):
+        if isinstance(op, ForOp) and hoisted(scheduler.nest, op):
+            scheduler.do("hoist", op.var)
 
 
 def fuse_rows(scheduler: Scheduler, block: Block) -> None:

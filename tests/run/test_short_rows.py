@@ -1,4 +1,5 @@
-"""Are rows that fill no vector read in as few loads, and without asking whether there are any?"""
+"""Are rows that fill no vector read in as few loads, and without asking whether there are any?
+Do they get a lane each where that is worth it?"""
 
 from __future__ import annotations
 
@@ -18,6 +19,14 @@ def logarithms(x: ts.Tensor) -> ts.Tensor:
     return x.log_softmax(1)
 
 
+def shares(x: ts.Tensor) -> ts.Tensor:
+    return x.softmax(-1)
+
+
+def deviations(x: ts.Tensor) -> ts.Tensor:
+    return x.var(1)
+
+
 def first_of_one(x: ts.Tensor) -> ts.Tensor:
     return x.argmax(0, keepdim=True)
 
@@ -35,7 +44,7 @@ def test_columns_share_the_vectors_that_they_lie_in() -> None:
 
 
 def test_a_row_has_a_first_element() -> None:
-    x = np.random.default_rng(0).standard_normal((40, 10)).astype("f4")
+    x = np.random.default_rng(0).standard_normal((7, 10)).astype("f4")
     compiled = ts.compile(logarithms, (x,), fallback="error")
     assert "some" not in re.findall(r"^(\w+)\.?\d*:", compiled.ir("ll"), re.M)
     shifted = x - x.max(1, keepdims=True)
@@ -48,3 +57,47 @@ def test_the_place_in_lines_of_one_is_read_nowhere() -> None:
     compiled = ts.compile(first_of_one, (x,), fallback="error")
     np.testing.assert_array_equal(compiled(x), np.zeros((1, 3), "i8"))
     assert "load" not in compiled.ir("te")
+
+
+SHAPES = [(16, 2), (37, 3), (64, 8), (33, 9), (200, 16), (50, 17), (19, 31), (40, 33), (48, 48)]
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_in_lanes(shape: tuple[int, int], kind: str) -> None:
+    x = np.random.default_rng(1).standard_normal(shape).astype(kind)
+    shifted = (x - x.max(1, keepdims=True)).astype("f8")
+    total = np.exp(shifted).sum(1, keepdims=True)
+    rtol = {"f4": 2e-6, "f8": 1e-14}[kind]
+    for function, expected in (
+        (logarithms, shifted - np.log(total)),
+        (shares, np.exp(shifted) / total),
+        (deviations, x.astype("f8").var(1, ddof=1)),
+    ):
+        found = ts.compile(function, (x,), fallback="error")(x)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+
+
+def test_a_block_of_rows_is_turned() -> None:
+    x = np.random.default_rng(1).standard_normal((2, 32, 10)).astype("f4")
+    compiled = ts.compile(shares, (x,), fallback="error")
+    steps = compiled.ir("schedule")
+    assert '"cache", "p0"' in steps
+    assert '"vectorize_outer"' in steps
+    shifted = np.exp(x - x.max(2, keepdims=True))
+    np.testing.assert_allclose(compiled(x), shifted / shifted.sum(2, keepdims=True), rtol=1e-5)
+
+
+def test_rows_that_a_block_would_leave_over_stay() -> None:
+    x = np.zeros((2, 20, 10), "f4")
+    assert '"cache"' not in ts.compile(shares, (x,), fallback="error").ir("schedule")
+
+
+def test_any_number_of_rows() -> None:
+    random = np.random.default_rng(1)
+    compiled = ts.compile(logarithms, (ts.TensorSpec(("N", 10), ts.float32),), fallback="error")
+    for count in (0, 1, 15, 16, 35):
+        x = random.standard_normal((count, 10)).astype("f4")
+        shifted = x - x.max(1, keepdims=True, initial=-9)
+        expected = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-5, atol=1e-6)
