@@ -25,9 +25,13 @@ Kernel = Callable[..., Any]
 _CUT = frozenset((
     "detach", "zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like",
     "randint_like", "new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided",
-    "bernoulli", "multinomial", "normal", "set_data", "data", "linspace", "logspace",
+    "multinomial", "set_data", "data", "linspace", "logspace",
 ))  # fmt: skip
 """Operators with floating-point results that do not depend on their operands' values."""
+_AS_ANOTHER = frozenset((
+    "view_as", "expand_as", "reshape_as", "type_as", "to", "resize_as",
+))  # fmt: skip
+"""Operators that depend on their first operand only: others say a shape, a dtype or a device."""
 _HIDDEN = frozenset((
     "embedding_renorm_", "_no_grad_fill_", "_no_grad_normal_", "_no_grad_uniform_",
     "_no_grad_zero_",
@@ -116,8 +120,9 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
         return _viewing_any(run)
     viewed = _viewed(declared)
     carries = declared.base_name not in _CUT and _gives_tensors(declared)
+    count = 1 if declared.base_name in _AS_ANOTHER else len(declared.arguments)
     if viewed is None:
-        return _carrying(run) if carries else run
+        return _carrying(run, count) if carries else run
 
     def with_views(*bound: Any) -> Any:
         made = run(*bound)
@@ -128,7 +133,7 @@ def tracked(declared: Schema, run: Kernel) -> Kernel:
                 if not carries:
                     view._base = None
         if carries and made is not base:
-            depends(made, bound)
+            depends(made, bound[:count])
         return made
 
     return with_views
@@ -151,11 +156,14 @@ def _viewing_any(run: Kernel) -> Kernel:
     return viewing
 
 
-def _carrying(run: Kernel) -> Kernel:
+def _carrying(run: Kernel, count: int) -> Kernel:
+    """A kernel whose results carry the flag of the first `count` arguments."""
+
     def carrying(*bound: Any) -> Any:
         made = run(*bound)
-        if MODES.grad_enabled and _any_requires(bound) and not any(made is x for x in bound):
-            depends(made, bound)
+        operands = bound[:count]
+        if MODES.grad_enabled and _any_requires(operands) and not any(made is x for x in operands):
+            depends(made, operands)
         return made
 
     return carrying

@@ -79,18 +79,18 @@ def _normal(deviation: int) -> Demand:
     return check
 
 
-def _normal_by_numbers(_: Any, mean: float = 0.0, std: float = 1.0, *rest: Any) -> None:
-    require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+def _normal_by_number(deviation: int) -> Demand:
+    def check(*bound: Any) -> None:
+        std = bound[deviation]
+        require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
 
-
-def _normal_of_size(mean: float, std: float, *_: Any) -> None:
-    _normal_by_numbers(None, mean, std)
+    return check
 
 
 MADE: dict[str, Demand] = {
     **each(_normal(1), "normal.Tensor_Tensor", "normal.float_Tensor"),
-    **each(_normal_by_numbers, "normal.Tensor_float", "normal_"),
-    **each(_normal_of_size, "normal.float_float"),
+    **each(_normal_by_number(1), "normal.Tensor_float", "normal.float_float"),
+    **each(_normal_by_number(2), "normal_"),
     **each(_triangle, "tril_indices", "triu_indices"),
     **{
         f"aten::{name}_window{overload}": _floating_window(f"{name}_window")

@@ -25,7 +25,8 @@ def _with_data(method: str) -> Callable[[PackedSequence], PackedSequence]:
     """A method that calls one of the data's; the sizes stay."""
 
     def run(self: PackedSequence) -> PackedSequence:
-        return PackedSequence(getattr(self.data, method)(), *self[1:])
+        data = getattr(self.data, method)()
+        return self if data is self.data else PackedSequence(data, *self[1:])
 
     return run
 
@@ -57,8 +58,9 @@ class PackedSequence(_Parts):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The data converted; the sizes stay."""
-        return PackedSequence(self.data.to(*args, **kwargs), *self[1:])
+        """The data converted; the sizes stay. The sequence itself if there is nothing to do."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else PackedSequence(data, *self[1:])
 
     float = _with_data("float")
     double = _with_data("double")

@@ -151,3 +151,34 @@ def test_lazy_state_in_lazy_modules() -> None:
     assert lazy.load_state_dict(ts.nn.LazyLinear(3).state_dict()).missing_keys == []
     lazy.weight.materialize(10)
     assert lazy.weight.shape == (10,)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_norms_across_maps_keep_the_first_channel(size: int) -> None:
+    torch = pytest.importorskip("torch")
+    x = np.random.default_rng(size).normal(size=(2, 6, 3, 2)).astype("f4")
+    ours = nn.CrossMapLRN2d(size, 0.5, 0.75, 2)
+    expected = torch.nn.CrossMapLRN2d(size, 0.5, 0.75, 2)(torch.from_numpy(x)).numpy()
+    for run in (ours, ts.jit.script(ours), ts.compile(ours, fallback="error")):
+        np.testing.assert_allclose(run(ts.from_numpy(x)).numpy(), expected, rtol=1e-5)
+    with pytest.raises(ValueError, match="Expected input to be 4D, got 3D instead"):
+        ours(ts.ones(2, 3, 4))
+
+
+def test_gradients_that_are_set_are_cleared() -> None:
+    layer = nn.Linear(2, 2)
+    layer.weight.grad = ts.ones(2, 2)
+    layer.zero_grad(set_to_none=False)
+    assert layer.weight.grad.tolist() == [[0, 0], [0, 0]] and layer.weight.requires_grad
+    layer.zero_grad()
+    assert layer.weight.grad is None
+
+
+def test_masks_of_global_pruning_require_no_gradient() -> None:
+    layer = nn.Linear(4, 2)
+    ts.nn.utils.prune.global_unstructured(
+        [(layer, "weight")], pruning_method=ts.nn.utils.prune.L1Unstructured, amount=3
+    )
+    assert not layer.weight_mask.requires_grad and layer.weight.requires_grad
+    assert ts.normal(layer.weight_orig, 1.0).requires_grad
+    assert not ts.ones(2).view_as(layer.bias).requires_grad

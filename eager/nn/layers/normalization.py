@@ -5,6 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
+from ... import namespace as ts
 from ...tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -137,7 +138,28 @@ class LocalResponseNorm(Layer):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """`LocalResponseNorm` of (N, C, H, W) by its former name."""
+    """Each element of (N, C, H, W) over a power of the squares of neighbouring channels.
+
+    As in PyTorch the sum moves from channel to channel, and never lets go of the first one.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        squares, channels = input.pow(2), input.size(1)
+        reach = (self.size - 1) // 2 + 1
+        total = ts.zeros_like(squares[:, 0])
+        for c in range(min(reach, channels)):
+            total = total + squares[:, c]
+        sums = [total]
+        for c in range(1, channels):
+            if c + reach <= channels:
+                total = total + squares[:, c + reach - 1]
+            if c > reach:
+                total = total - squares[:, c - reach]
+            sums.append(total)
+        scale = ts.stack(sums, 1) * (self.alpha / self.size) + self.k
+        return scale.pow(-self.beta) * input
