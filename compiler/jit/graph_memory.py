@@ -72,6 +72,15 @@ class GraphMemory:
         drawn = self.drawing.values.get(value)
         return drawn is not None and not self._written.isdisjoint(self.memory.places(drawn))
 
+    def written_by_any(self, ops: Iterable[Operation]) -> Places:
+        """The places that one of some ops may write by itself."""
+        return frozenset[int]().union(*(self._own_writes(self.drawing.nodes[op]) for op in ops))
+
+    def lies_in(self, value: SSAValue, places: Places) -> bool:
+        """Whether a value may lie in one of some places."""
+        drawn = self.drawing.values.get(value)
+        return drawn is not None and not places.isdisjoint(self.memory.places(drawn))
+
     def has_writers_of(self, op: Operation) -> bool:
         """Whether something may write what an op reads or makes."""
         return any(map(self.has_writers, (*op.operands, *op.results)))

@@ -6,13 +6,15 @@ no name here either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.ts.ops import FuncOp, TupleConstructOp
-from tensorscript.dialects.ts.types import TENSOR, TensorType, TupleType
+from tensorscript.dialects.ts.types import TENSOR, TensorInfo, TensorType, TupleType
 from tensorscript.dialects.ts.value_names import ValueNames
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.executor_flags import OPTIMIZES
+from tensorscript.eager.tensor import Tensor
+from tensorscript.frontends.trace.facts import type_of
 from tensorscript.lowering.ts.decompose_addmm import decompose_addmm
 from tensorscript.lowering.ts.inline_forks import inline_forks
 from tensorscript.lowering.ts.lower_tuples import elements_of, lower_tuples
@@ -25,6 +27,7 @@ from .graph_cse import merge_common
 from .graph_dce import remove_dead, remove_unread
 from .graph_folding import fold, fold_immutable
 from .graph_peephole import simplify
+from .graph_shapes import known_types
 from .inlined import inline
 from .module_core import ModuleCore
 
@@ -95,6 +98,48 @@ def erase_shape_information(graph: Graph) -> None:
         for value in (*op.results, *arguments):
             if isinstance(value.type, TensorType):
                 graph.state.set_type(value, TENSOR)
+
+
+def complete_shape_analysis(
+    graph: Graph, inputs: Sequence[object], with_grad: bool = False
+) -> None:
+    """Note what is known of the tensors of a graph that is called with `inputs`.
+
+    Args:
+        with_grad: accepted; inputs require gradients if they do.
+    """
+    _let_be_given(graph, inputs, lambda info: info)
+
+
+def propagate_shapes(graph: Graph, inputs: Sequence[object], with_grad: bool = False) -> Graph:
+    """A copy of a graph that notes what is known of its tensors, if it is called with tensors of
+    the dtypes and ranks of `inputs`.
+
+    Args:
+        with_grad: accepted; inputs require gradients if they do.
+    """
+    made = graph.copy()
+    _let_be_given(made, inputs, TensorInfo.without_sizes)
+    return made
+
+
+def propagate_shapes_on_graph(graph: Graph) -> None:
+    """Note what is known of the tensors of a graph by the types of its inputs."""
+    _ = graph.names
+    for value, found in known_types(graph.op, graph.interpreter).items():
+        graph.state.set_type(value, found)
+
+
+def _let_be_given(
+    graph: Graph, inputs: Sequence[object], known: Callable[[TensorInfo], TensorInfo]
+) -> None:
+    """Give the inputs of a graph the types of values, the last ones where there are less."""
+    erase_shape_information(graph)
+    formals = list(graph.op.block.args)
+    for formal, given in zip(formals[-len(inputs) :], inputs, strict=False):
+        if isinstance(given, Tensor) and isinstance(formal.type, TensorType):
+            graph.state.set_type(formal, TensorType(known(type_of(given).info)))
+    propagate_shapes_on_graph(graph)
 
 
 def decompose_ops(graph: Graph) -> None:

@@ -62,8 +62,9 @@ def _base(tokens: Tokens) -> Attribute:
     token = tokens.take()
     if (make := _MADE.get(token.text)) is not None:
         return make(tokens)
-    if token.text == "Tensor" or token.text in BY_WORD:
-        return _tensor(tokens, BY_WORD.get(token.text))
+    word = token.text.removesuffix("Tensor")
+    if not word or word in BY_WORD:
+        return _tensor(tokens, BY_WORD.get(word), has_rank=word == token.text)
     if token.text in _WORDS:
         return _WORDS[token.text]
     if token.kind == "word" and "." in token.text:
@@ -81,7 +82,8 @@ def _types(tokens: Tokens, end: str) -> list[Attribute]:
     return found
 
 
-def _tensor(tokens: Tokens, dtype: DType | None) -> Attribute:
+def _tensor(tokens: Tokens, dtype: DType | None, has_rank: bool) -> Attribute:
+    """`Float(2, *)`, `FloatTensor()` of unknown rank, `Tensor(*, *)` of unknown dtype."""
     if not tokens.accept("("):
         return TENSOR if dtype is None else TensorType(TensorInfo(dtype))
     sizes: list[int | str | None] = []
@@ -106,7 +108,7 @@ def _tensor(tokens: Tokens, dtype: DType | None) -> Attribute:
                 sizes.append(_size(tokens, token))
         if tokens.peek().text != ")":
             tokens.expect(",")
-    known = None if dtype is None and not sizes else tuple(sizes)
+    known = tuple(sizes) if has_rank or sizes else None
     return TensorType(TensorInfo(dtype, known, strides, grad, device))
 
 

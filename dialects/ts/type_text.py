@@ -40,6 +40,8 @@ def _tensor_text(info: TensorInfo) -> str:
     if info.device is not None:
         parts.append(f"device={info.device}")
     word = info.dtype.word if info.dtype else "Tensor"
+    if info.dtype is not None and info.sizes is None:
+        word += "Tensor"
     return f"{word}({', '.join(parts)})"
 
 

@@ -16,7 +16,7 @@ A tuple with field names is a NamedTuple; it is nominal through its `class_name`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
@@ -50,6 +50,11 @@ class TensorInfo:
     @property
     def rank(self) -> int | None:
         return None if self.sizes is None else len(self.sizes)
+
+    def without_sizes(self) -> TensorInfo:
+        """The same with the rank alone."""
+        sizes = None if self.sizes is None else (None,) * len(self.sizes)
+        return replace(self, sizes=sizes, strides=None)
 
 
 def _info_text(info: TensorInfo) -> str:

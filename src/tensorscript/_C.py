@@ -71,6 +71,7 @@ _jit_texpr_fuser_enabled = flags.TEXPR_FUSER
 _jit_texpr_reductions_enabled = flags.TEXPR_REDUCTIONS
 
 _jit_pass_canonicalize = passes.canonicalize
+_jit_pass_complete_shape_analysis = passes.complete_shape_analysis
 _jit_pass_constant_loop_unrolling = passes.constant_loop_unrolling
 _jit_pass_constant_pooling = passes.constant_pooling
 _jit_pass_constant_propagation = passes.constant_propagation
@@ -89,6 +90,7 @@ _jit_pass_lint = passes.lint
 _jit_pass_loop_unrolling = passes.loop_unrolling
 _jit_pass_lower_all_tuples = passes.lower_all_tuples
 _jit_pass_peephole = passes.peephole
+_jit_pass_propagate_shapes_on_graph = passes.propagate_shapes_on_graph
 _jit_pass_remove_dropout = passes.remove_dropout_of
 
 _freeze_module = frozen.freeze_module
@@ -101,6 +103,7 @@ _jit_pass_transpose_frozen_linear = frozen.transpose_frozen_linear
 _jit_get_all_schemas = schemas.all_schemas
 _jit_get_schemas_for_operator = schemas.schemas_for_operator
 
+_propagate_shapes = passes.propagate_shapes
 _create_function_from_graph = create_function_from_graph
 
 __all__ = [
