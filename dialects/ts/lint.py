@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from tensorscript.base.errors import GuardError
 
 from .node_forms import fits, is_known
-from .ops import FuncOp, NodeOp
+from .ops import FuncOp, NodeOp, TSOp
 from .value_names import ValueNames
 
 
@@ -45,7 +45,7 @@ class _Lint:
                 raise GuardError(f"%{self.names.define(value)} not in scope")
         is_open = isinstance(op, NodeOp) and is_known(op.node_kind)
         if is_open or not fits(op):
-            kind = op.node_kind if isinstance(op, NodeOp) else op.name
+            kind = op.node_kind if isinstance(op, TSOp) else op.name
             given = ", ".join(f"%{self.names.define(value)}" for value in op.operands)
             raise GuardError(f"{kind}({given}) is not what nodes of this kind are")
         for region in op.regions:

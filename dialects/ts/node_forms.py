@@ -36,7 +36,7 @@ from .types import (
     TensorType,
     TupleType,
 )
-from .typing import is_subtype, schema_type, without_none
+from .typing import any_class, is_compatible, schema_type, without_none
 from .value_ops import Convert, Gather
 
 
@@ -49,8 +49,8 @@ def result_types(found: Schema, given: Sequence[Attribute]) -> list[Attribute] |
     bound: dict[str, Attribute] = {}
     try:
         for argument, type in zip(found.arguments, given, strict=False):
-            wanted = match_variables(schema_type(argument.type), type, bound)
-            if not is_subtype(type, wanted):
+            wanted = match_variables(schema_type(argument.type), type, bound, any_class)
+            if not is_compatible(type, wanted, any_class):
                 return None
     except VarMismatch:
         return None
@@ -105,11 +105,11 @@ def whole(node: ts.NodeOp) -> ts.TSOp | None:
 def _fits_schema(op: ts.OperatorOp) -> bool:
     if not has_operator(op.node_kind):
         return True
+    given = [value.type for value in op.operands]
     try:
-        found = schema(op.schema.data)
-    except KeyError:
-        return False
-    return result_types(found, [value.type for value in op.operands]) is not None
+        return result_types(schema(op.schema.data), given) is not None
+    except KeyError:  # No overload is noted.
+        return overload_for(op.node_kind, given) is not None
 
 
 def _yields(op: Operation, count: int) -> list[bool]:

@@ -148,6 +148,11 @@ def nominal(_type: Attribute, _interface: InterfaceType) -> bool:
     return False
 
 
+def any_class(type: Attribute, _interface: InterfaceType) -> bool:
+    """Who does not know the methods of classes, and reads what was checked, takes them all."""
+    return isinstance(type, ClassType)
+
+
 def _is_tuple_subtype(sub: TupleType, sup: TupleType, fulfils: Fulfils) -> bool:
     """By their parts; NamedTuples of several classes are one type if their fields are the same."""
     if is_named_tuple(sup) and not (is_named_tuple(sub) and sub.fields == sup.fields):
@@ -345,3 +350,15 @@ OPEN_NOMINAL: tuple[Attribute, ...] = (
     SCHEMA_WORDS["AnyClassType"],
 )
 """The schema words that admit every enum, and every class."""
+
+
+def is_compatible(actual: Attribute, wanted: Attribute, fulfils: Fulfils = nominal) -> bool:
+    """Subtyping, with the schema words for any enum and any class."""
+    if is_subtype(actual, wanted, fulfils):
+        return True
+    for name in OPEN_NOMINAL:
+        if name == wanted:
+            return type(actual) is type(name)
+        if isinstance(wanted, OptionalType) and wanted.element == name:
+            return type(actual) is type(name)
+    return False

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.base.schema import has_operator, overloads
 from tensorscript.base.source import Span, in_library
-from tensorscript.dialects.ts import type_variables
+from tensorscript.dialects.ts import type_variables, typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     DEVICE,
@@ -23,7 +23,6 @@ from tensorscript.dialects.ts.types import (
 from .callables import Builtin
 from .draft import Value
 from .emission import Emission
-from .schema_match import is_compatible
 from .signature import signature_of
 from .values import Args, Kwargs, Simple, Sugared
 
@@ -125,7 +124,7 @@ def _is_method(operator: str, type: Attribute) -> bool:
             wanted = type_variables.match_variables(formal, type, {})
         except type_variables.VarMismatch:
             continue
-        if is_compatible(type, wanted):
+        if typing.is_compatible(type, wanted):
             return True
     return False
 

@@ -329,7 +329,7 @@ class _Attempt:
                 f"type {message_text(value.type)}"
             )
         value = convert(self.em, value, wanted, self.conversions, self.span)
-        if not is_compatible(value.type, wanted, self.em.fulfils):
+        if not typing.is_compatible(value.type, wanted, self.em.fulfils):
             text = _mismatch(formal, value.type)
             if isinstance(wanted, InterfaceType) and isinstance(
                 value.type, ClassType | InterfaceType
@@ -337,20 +337,6 @@ class _Attempt:
                 text += self.em.unlike_interface(value.type, wanted, self.span) or ""
             raise _Refused(text)
         return value
-
-
-def is_compatible(
-    actual: Attribute, wanted: Attribute, fulfils: typing.Fulfils = typing.nominal
-) -> bool:
-    """Subtyping, with the schema words for any enum and any class."""
-    if typing.is_subtype(actual, wanted, fulfils):
-        return True
-    for name in typing.OPEN_NOMINAL:
-        if name == wanted:
-            return type(actual) is type(name)
-        if isinstance(wanted, OptionalType) and wanted.element == name:
-            return type(actual) is type(name)
-    return False
 
 
 def match(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -76,6 +77,35 @@ def lint_text(change: Callable[[Any], None]) -> str:
 def test_lint_finds_a_value_that_is_read_too_early() -> None:
     text = lint_text(lambda g: g.findNode("aten::add").moveAfter(g.findNode("aten::mul")))
     assert text == "%3 not in scope"
+
+
+class Color(Enum):
+    RED = 1
+
+
+@jit.interface
+class Runs:
+    def run(self) -> int:
+        return 0
+
+
+class One:
+    def __init__(self) -> None:
+        pass
+
+    def run(self) -> int:
+        return 1
+
+
+def test_lint_takes_enums_and_interfaces() -> None:
+    def f(color: Color) -> tuple[int, bool, int]:
+        runs: list[Runs] = []
+        runs.append(One())  # type: ignore[arg-type]  # an interface asks for its methods alone
+        table: dict[str, Runs] = {}
+        table["a"] = One()  # type: ignore[assignment]  # as above
+        return color.value, color == Color.RED, runs[0].run() + table["a"].run()
+
+    jit.script(f).graph.lint()
 
 
 def test_lint_finds_an_operator_without_its_inputs() -> None:
