@@ -14,6 +14,8 @@ from tensorscript.base.dtypes import (
     DType,
     bfloat16,
     complex_dtype,
+    float16,
+    float32,
 )
 from tensorscript.base.errors import OperatorError
 
@@ -63,6 +65,18 @@ def to_layout(
     return to(self, dtype, copy, memory_format)
 
 
+def to_reduced(
+    self: Any, cuda_enabled: bool, cpu_enabled: bool, cuda_dtype: Any, cpu_dtype: Any
+) -> Any:
+    """What graphs rewritten for autocast call: float32 becomes the short dtype."""
+    return to(self, cpu_dtype) if cpu_enabled and self.dtype is float32 else self
+
+
+def to_full(self: Any, cuda_enabled: bool, cpu_enabled: bool) -> Any:
+    """What graphs rewritten for autocast call: short floats become float32."""
+    return to(self, float32) if cpu_enabled and self.dtype in (float16, bfloat16) else self
+
+
 def view_as_complex(self: Any) -> Any:
     """A view: pairs along the last dimension as numbers."""
     a = array(self)
@@ -100,6 +114,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::to.prim_other": lambda self, nb=False, copy=False: to(self, None, copy),
     "aten::type_as": lambda self, other: to(self, other.dtype),
     **{f"aten::_cast_{word}": _cast(BY_WORD[word]) for word in CAST_WORDS},
+    "aten::_autocast_to_reduced_precision": to_reduced,
+    "aten::_autocast_to_full_precision": to_full,
     "aten::cpu": lambda self: self,
     "aten::view_as_complex": view_as_complex,
 }

@@ -2,9 +2,10 @@
 
 Such a tensor is one of a quantized dtype with a `Quantizer`. An operator that is handed one is
 looked up here and nowhere else.
-`_OWN` makes one, takes one apart or asks for its parts; what others do say the tables of
-`base/quantization.py`. Anything else is refused, as in PyTorch. Rounding is to nearest even; the
-order of the steps is that of PyTorch's quantized CPU kernels.
+`_OWN` makes one (`_MAKERS`, which ordinary tensors are handed to), takes one apart or asks for its
+parts; what others do say the tables of `base/quantization.py`. Anything else is refused, as in
+PyTorch. Rounding is to nearest even; the order of the steps is that of PyTorch's quantized CPU
+kernels.
 """
 
 from __future__ import annotations
@@ -305,12 +306,17 @@ def _scheme(held: Quantizer) -> int:
     return 4 if held.has_float_zeros else 1
 
 
-_OWN: dict[str, Kernel] = {
+_MAKERS: dict[str, Kernel] = {
     "aten::quantize_per_tensor": quantize,
+    "aten::quantize_per_tensor.tensor_qparams": quantize,
     "aten::quantize_per_tensor.tensors": lambda ts, scales, zeros, dtype: [
         quantize(t, s, z, dtype) for t, s, z in zip(ts, value(scales), value(zeros), strict=True)
     ],
     "aten::quantize_per_channel": quantize_per_channel,
+}
+
+_OWN: dict[str, Kernel] = {
+    **_MAKERS,
     "aten::dequantize": dequantize,
     "aten::dequantize.tensors": lambda ts: [dequantize(t) for t in ts],
     "aten::dequantize.list": lambda ts: [dequantize(t) for t in ts],
@@ -328,6 +334,7 @@ _OWN: dict[str, Kernel] = {
 }
 
 KERNELS: dict[str, Kernel] = {
+    **_MAKERS,
     "aten::_make_per_tensor_quantized_tensor": lambda self, scale, zero: _assembled(
         self, per_tensor(scale, zero)
     ),

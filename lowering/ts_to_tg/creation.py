@@ -7,7 +7,17 @@ from functools import reduce
 
 import numpy as np
 
-from tensorscript.base.dtypes import BY_CODE, DType, bool_, float64, int64, promote_types
+from tensorscript.base.dtypes import (
+    BY_CODE,
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int64,
+    promote_types,
+)
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
@@ -261,6 +271,18 @@ def _closed_range(
     return b.compute([count], kind, make)
 
 
+def _to_reduced(
+    b: Builder, x: Tensor, cuda: Value, cpu: Value, cuda_dtype: Value, cpu_dtype: Value
+) -> Tensor:
+    """A cast that autocast put into a graph: float32 becomes the short dtype."""
+    return b.cast(x, dtype_of(cpu_dtype, x.dtype)) if cpu and x.dtype is float32 else x
+
+
+def _to_full(b: Builder, x: Tensor, cuda: Value, cpu: Value) -> Tensor:
+    """A cast that autocast put into a graph: short floats become float32."""
+    return b.cast(x, float32) if cpu and x.dtype in (float16, bfloat16) else x
+
+
 CREATION: Rows = {
     "aten::zeros": filled(0),
     "aten::ones": filled(1),
@@ -294,6 +316,8 @@ CREATION: Rows = {
     "aten::to.dtype_layout": _to_layout,
     "aten::_to_copy": _to_layout,
     "aten::type_as": lambda b, x, y: b.cast(x, y.dtype),
+    "aten::_autocast_to_reduced_precision": _to_reduced,
+    "aten::_autocast_to_full_precision": _to_full,
     "aten::float": lambda b, x: b.cast(x, BY_CODE[6]),
     "aten::double": lambda b, x: b.cast(x, BY_CODE[7]),
     "aten::half": lambda b, x: b.cast(x, BY_CODE[5]),

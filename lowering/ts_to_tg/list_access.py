@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 
 from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import OperatorError
-from tensorscript.dialects.te.expr import Expr, binary, select
+from tensorscript.dialects.te.expr import Expr, binary, const, select
 from tensorscript.dialects.tg.lists import element_of
 from tensorscript.dialects.tg.types import ListType, ScalarType
 
@@ -39,6 +39,29 @@ def length(b: Builder, x: Grown) -> Expr:
     found = b.scalar_of(perform(b, "length", x.columns[:1], _I64))
     b.counts.add(str(found.value))
     return found
+
+
+def slice_range(
+    b: Builder, size: Expr, start: Value, stop: Value, step: Value
+) -> tuple[Expr, int, Expr]:
+    """Of `[start:stop:step]` of so many elements: where it begins, its step, its length."""
+    if step == 0:
+        b.error("List slice should have non-zero step")
+    if not isinstance(step, int):
+        b.cannot("a slice with a step that is not known")
+    least, most = (const(0), size) if step > 0 else (const(-1), size - 1)
+
+    def end(value: Value, default: Expr) -> Expr:
+        if value is None:
+            return default
+        e = named(b, value)
+        return binary("min", binary("max", select(e < 0, e + size, e), least), most)
+
+    first, last = (least, most) if step > 0 else (most, least)
+    begin = named(b, end(start, first))
+    span = end(stop, last) - begin if step > 0 else begin - end(stop, last)
+    width = abs(step)
+    return begin, step, binary("max", span if width == 1 else (span + (width - 1)) // width, 0)
 
 
 def check(b: Builder, condition: Value, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.dialects.te.expr import Expr, binary, const, select
+from tensorscript.dialects.te.expr import Expr, binary, const
 from tensorscript.dialects.tg.lists import list_of
 
 from .builder import Builder, Rows
@@ -12,7 +12,7 @@ from .element_kinds import columns, joined, of_list
 from .elements import as_expr
 from .evaluator import Evaluator
 from .grown import as_grown, leaves_of
-from .list_access import length, named
+from .list_access import length, named, slice_range
 from .list_actions import perform
 from .list_changes import sort
 from .list_content import content_of, pair
@@ -39,27 +39,9 @@ def _sliced(b: Builder, x: Grown, start: Expr, step: int, count: Expr) -> Grown:
 def _slice(
     ev: Evaluator, x: ListRef, start: Value = None, stop: Value = None, step: Value = 1
 ) -> Value:
-    if step == 0:
-        ev.b.error("List slice should have non-zero step")
-    if not isinstance(step, int):
-        ev.b.cannot("a slice of a list with a step that is not known")
     content = content_of(ev, x)
-    size = length(ev.b, content)
-    least, most = (const(0), size) if step > 0 else (const(-1), size - 1)
-
-    def end(value: Value, default: Expr) -> Expr:
-        if value is None:
-            return default
-        e = named(ev.b, value)
-        counted = select(e < 0, e + size, e)
-        return binary("min", binary("max", counted, least), most)
-
-    first, last = (least, most) if step > 0 else (most, least)
-    begin = named(ev.b, end(start, first))
-    span = end(stop, last) - begin if step > 0 else begin - end(stop, last)
-    width = abs(step)
-    count = binary("max", span if width == 1 else (span + (width - 1)) // width, 0)
-    return fresh_list(ev, _sliced(ev.b, content, begin, step, count))
+    first, by, count = slice_range(ev.b, length(ev.b, content), start, stop, step)
+    return fresh_list(ev, _sliced(ev.b, content, first, by, count))
 
 
 def copied(b: Builder, x: Grown) -> Grown:

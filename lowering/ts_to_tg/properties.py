@@ -146,6 +146,9 @@ _ABSENT = (
 )  # fmt: skip
 """What no tensor of a compiled program ever is."""
 
+_NEVER = "inference", "distributed", "pinned"
+"""What no tensor of a compiled program is, by the operators that ask."""
+
 
 def _record(ev: Evaluator, *_: Value) -> Value:
     """What a profiler would be told by; there is none, so it holds nothing."""
@@ -177,6 +180,13 @@ PROPERTIES: Rows = {
     "aten::_unwrap_optional": _unwrapped,
     "aten::is_floating_point": _is_category("is_floating_point"),
     "aten::is_complex": _is_category("is_complex"),
+    "aten::is_signed": lambda ev, x: x.dtype is not bool_ and x.dtype.signed,
+    "aten::element_size": lambda ev, x: x.dtype.itemsize,
+    "prim::itemsize": lambda ev, x: x.dtype.itemsize,
+    "prim::nbytes": lambda ev, x: ev.boxed(ev.b.call("aten::numel", x) * x.dtype.itemsize),
+    "prim::index": lambda ev, x: None,
+    "prim::grad": lambda ev, x: None,
+    **{f"aten::is_{kind}": lambda ev, x, *_: False for kind in _NEVER},
     "aten::get_device": lambda ev, x: -1,
     "prim::NumToTensor": _num_to_tensor,
     "prim::tolist": _to_list,

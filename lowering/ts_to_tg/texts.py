@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.dialects.te.expr import Expr, binary, const, select, unary
+from tensorscript.dialects.te.expr import binary, const, select, unary
 
 from .builder import Rows
 from .element_kinds import TextElement
 from .elements import as_expr, known
 from .evaluator import Evaluator
 from .grown import fill, new_grown
-from .list_access import check, fetch, length, named, position
+from .list_access import check, fetch, length, named, position, slice_range
 from .list_actions import perform
 from .loops import LONG, loop
-from .text_access import numbers_of, same_text, slice_of
+from .text_access import numbers_of, same_text, size_of, slice_of
 from .text_letters import TEXT_LETTERS
 from .text_search import TEXT_SEARCH
 from .text_values import TEXT, is_textual, joined_text, text_column
@@ -35,19 +35,8 @@ def part(
     ev: Evaluator, text: Value, start: Value = None, stop: Value = None, step: Value = 1
 ) -> Value:
     """`text[start:stop]`, of which something is not known."""
-    b = ev.b
-    if step != 1:
-        b.cannot("a slice of a string with such a step")
-    size = length(b, numbers_of(b, text))
-
-    def end(value: Value, default: Expr) -> Expr:
-        if value is None:
-            return default
-        e = named(b, value)
-        return binary("min", binary("max", select(e < 0, e + size, e), 0), size)
-
-    first = named(b, end(start, const(0)))
-    return slice_of(b, text, first, binary("max", end(stop, size) - first, 0))
+    first, by, count = slice_range(ev.b, size_of(ev.b, text), start, stop, step)
+    return slice_of(ev.b, text, first, count, by)
 
 
 def _equal(ev: Evaluator, left: Value, right: Value) -> Value:

@@ -246,6 +246,14 @@ def _stride(b: Builder, x: Tensor, dim: Value = None, *_: Value) -> Value:
     return strides if dim is None else strides[dimension(b, dim, x.rank)]
 
 
+def _storage_offset(b: Builder, x: Tensor) -> Value:
+    """Where in its storage the first element of a view lies."""
+    first = {f"i{d}": const(0) for d in range(x.rank)}
+    steps = contiguous_strides(x.storage.shape)
+    at = [substitute(e, first) * step for e, step in zip(indices_of(x), steps, strict=True)]
+    return simplify(sum(at, start=const(0)))
+
+
 def _contiguous(b: Builder, x: Tensor, *_: Value) -> Tensor:
     return x if is_contiguous(x) else b.copied(x)
 
@@ -259,7 +267,7 @@ VIEW: Rows = {
     "aten::dim": lambda b, x: x.rank,
     "aten::numel": lambda b, x: product(x.shape),
     "aten::stride": _stride,
-    "aten::storage_offset": lambda b, x: 0,
+    "aten::storage_offset": _storage_offset,
     "aten::is_contiguous": lambda b, x, *_: is_contiguous(x),
     "aten::is_same_size": _is_same_size,
     "aten::permute": lambda b, x, dims, *_: permute(b, x, dims),

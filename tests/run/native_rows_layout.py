@@ -306,8 +306,15 @@ LAYOUT: dict[str, list[Row]] = {
     "to.prim_Device": [(t(4, 3), Device("cpu"))],
     "to.prim_other": [(t(4, 3),)],
     "_to_copy": [(t(4, 3), INT64)],
+    "_autocast_to_reduced_precision": [
+        (T((4, 3), dtype), False, cpu, 5, 15) for dtype in ("f4", "f8") for cpu in (True, False)
+    ],
+    "_autocast_to_full_precision": [
+        (T((4, 3), dtype), False, cpu) for dtype in ("f2", "f8") for cpu in (True, False)
+    ],
     "full_like": [(t(4, 3), 2), (t(4, 3), 1.5), (t(4, 3), Known(3))],
     # properties
+    "is_signed element_size is_inference is_distributed is_pinned storage_offset": [(t(4, 3),)],
     "is_contiguous.memory_format": [(t(4, 3), 0)],
     "size.int stride.int sym_size.int": [(t(4, 3), 0), (t(4, 3), -1), (t(4, 3), 2)],
 }

@@ -216,3 +216,17 @@ def test_composites_that_end_in_a_product_answer_in_the_short_dtype() -> None:
         found = ts.cov(x), ts.corrcoef(x), ts.linalg.pinv(x), ts.cov(x.double())
     assert [f.dtype for f in found] == [ts.bfloat16] * 3 + [ts.float64]
     assert ts.equal(found[0], ts.cov(x).bfloat16())
+
+
+def test_casts_that_autocast_put_into_a_graph() -> None:
+    """As in archives of modules that were frozen inside of it."""
+    code = ts.jit.CompilationUnit("""
+def f(x: Tensor, on: bool):
+    y = torch._autocast_to_reduced_precision(x, False, on, 5, 15)
+    return y, torch._autocast_to_full_precision(y, False, on)
+""")
+    native = ts.compile(code.f, fallback="error", cache=False)
+    for run in (code.f, native):
+        assert [y.dtype for y in run(ts.ones(2), True)] == [ts.bfloat16, ts.float32]
+        assert [y.dtype for y in run(ts.ones(2).double(), True)] == [ts.float64] * 2
+        assert [y.dtype for y in run(ts.ones(2), False)] == [ts.float32] * 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -95,3 +97,22 @@ def test_fake_quantization_refuses_ranges_without_the_zero_point() -> None:
         ts.fake_quantize_per_tensor_affine(ts.from_numpy(X), 0.1, 300, 0, 255)
     with pytest.raises(OperatorError, match="`quant_min` should be less than or equal"):
         ts.fake_quantize_per_tensor_affine(ts.from_numpy(X), 0.1, 3, 255, 0)
+
+
+def test_the_first_quantized_tensor_of_a_process() -> None:
+    """Nothing has told before that there are tensors that are not read as they are stored."""
+    program = (
+        "import tensorscript as ts\n"
+        "x = ts.tensor([1.0, 2.0])\n"
+        "f = ts.jit.CompilationUnit('def f(x: Tensor):\\n'\n"
+        "    '  return torch.quantize_per_tensor(x, 0.5, 1, 13).int_repr()').f\n"
+        "assert f(x).tolist() == [3, 5]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_grid_may_be_given_as_tensors() -> None:
+    given = ts.tensor(0.5), ts.tensor(1)
+    made = ts.quantize_per_tensor(ts.tensor([1.0, 2.0]), *given, ts.quint8)
+    assert made.int_repr().tolist() == [3, 5] and made.q_scale() == 0.5

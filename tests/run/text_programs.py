@@ -77,6 +77,12 @@ def replaced(k: int, ss: list[str], ps: list[str]):
     return t.replace("an", "<>"), t.replace("a", ""), t.replace("a", ps[k]), s.replace("n", ps[k])
 
 
+def sliced(k: int, ss: list[str], ps: list[str]):
+    t = ss[k]
+    n = len(t)
+    return t[::-1], t[1::2], t[:-n:-2], t[n:k:-1], t[k:-1:3], t[-2:-9:-3], ss[0][k::-1]
+
+
 def characters(k: int, ss: list[str], ps: list[str]):
     out = ""
     codes: list[int] = []
@@ -121,8 +127,8 @@ def shown(k: int, ss: list[str], ps: list[str]):
 
 
 PROGRAMS: tuple[Callable[..., Any], ...] = (
-    places, ends, order, kinds, cases, stripped, padded, pieces, parted, replaced, characters,
-    counted, sorted_pairs, shown,
+    places, ends, order, kinds, cases, stripped, padded, pieces, parted, replaced, sliced,
+    characters, counted, sorted_pairs, shown,
 )  # fmt: skip
 
 STRINGS = ["banana", "", "  An apple a day\n", "42", "Title Case\r\nlines\x0b", "größe ÄÖ", "aaaa"]
