@@ -3,18 +3,27 @@
 Integer division never traps on the least value divided by -1, and uses unsigned instructions (or
 shifts) where the operands are known not to be negative. Float floor division and remainder follow
 PyTorch's `div_floor` and `remainder`: the fmod adjusted to the divisor's sign.
+
+No CPU divides vectors of integers. Those of up to 32 bits are divided as floats of more than twice
+as many: what is no integer is at least 1 / b away from one, which is more than a / b is rounded by.
 """
 
 from __future__ import annotations
 
+from tensorscript.base.dtypes import float32, float64
+
 from .emit_arith import Site
 from .emit_call import call_library
+from .emit_cast import convert
+from .emit_types import vector_of
 
 
 def divide(site: Site, op: str, a: str, b: str, divisor: int | None, unsigned: bool) -> str:
     """`op` is floordiv, mod, truncdiv or truncmod; `divisor` is its value if it is a literal."""
     if site.dtype.is_floating_point:
         return _FLOAT[op](site, a, b)
+    if site.lanes > 1 and divisor is None and site.dtype.bits <= 32:
+        return _by_floats(site, op, a, b)
     if unsigned or not site.dtype.signed:
         return site.op("udiv" if op.endswith("div") else "urem", a, b)
     if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
@@ -34,6 +43,29 @@ def divide(site: Site, op: str, a: str, b: str, divisor: int | None, unsigned: b
     if op == "truncmod":
         return rest
     return _to_floor(site, op, quotient, rest, b)
+
+
+def _by_floats(site: Site, op: str, a: str, b: str) -> str:
+    """Division of vectors of integers of up to 32 bits."""
+    code, dtype, lanes = site.code, site.dtype, site.lanes
+    narrow = dtype.bits <= 16
+    wide = Site(code, float32 if narrow else float64, lanes)
+    # The least number by -1 is one too large for 32 bits: there it is the negative that wraps.
+    wraps = "" if narrow or not dtype.signed else site.test("eq", b, site.literal(-1))
+    by = site.choose(wraps, site.literal(1), b) if wraps else b
+    ratio = wide.op("fdiv", *(convert(code, dtype, wide.dtype, lanes, x) for x in (a, by)))
+    if op in ("floordiv", "mod"):
+        ratio = wide.intrinsic("floor", ratio)
+    whole = vector_of("i32", lanes)
+    to_int = "fptosi" if narrow or dtype.signed else "fptoui"
+    quotient = code.let(f"{to_int} {wide.type} {ratio} to {whole}")
+    if narrow:
+        quotient = code.let(f"trunc {whole} {quotient} to {site.type}")
+    if wraps:
+        quotient = site.choose(wraps, site.negate(a), quotient)
+    if op.endswith("div"):
+        return quotient
+    return site.op("sub", a, site.op("mul", quotient, b))
 
 
 def _to_floor(site: Site, op: str, quotient: str, rest: str, b: str) -> str:

@@ -15,8 +15,9 @@ from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
 
 SAME_SET = 4096
 """Lines at this distance, or a multiple of it, go to one set of a first cache of 64 sets."""
-BLOCK = 4
-"""Squares along each side of a block that is copied aside: 16 KiB, half of a first cache."""
+BLOCK, PART = 4, 8
+"""Squares along the sides of a block that is copied aside, of which long parts of rows are written:
+32 KiB; the block of results beside it leaves the first cache piece by piece."""
 
 
 def in_squares(scheduler: Scheduler, found: Crossing, parameters: CPUParameters) -> None:
@@ -68,19 +69,28 @@ def _collides(scheduler: Scheduler, found: Crossing) -> bool:
 def _copy_aside(
     scheduler: Scheduler, found: Crossing, parameters: CPUParameters
 ) -> tuple[str, str]:
-    """Copy a block as it lies, so that squares are read from neighbouring lines.
+    """Copy a block as it lies, so that squares are read from neighbouring lines, and another one
+    of results, which leave by long parts of rows: as many sets as they have lines.
 
     ```
-    for i { for j { y[i, j] = x[j, i] } } --> for i_o { for j_o { alloc c[64, 64]
-                                                c = x[j_o * 64.., i_o * 64..]
-                                                for i_i { for j_i { y[..] = c[j_i, i_i] } } } }
+    for i { for j { y[i, j] = x[j, i] } } --> for i_o { for j_o { alloc c[128, 64]; alloc d[64, 128]
+                                                c = x[j_o * 128.., i_o * 64..]
+                                                for i_i { for j_i { d[i_i, j_i] = c[j_i, i_i] } }
+                                                y[i_o * 64.., j_o * 128..] = d } }
     ```
     """
-    block, buffer = BLOCK * found.side, str(found.across[0].value)
+    block, long = BLOCK * found.side, PART * found.side
+    aside = [str(found.across[0].value)]
+    if (known(found.loops[-1].extent) or 1) % long:
+        long = block
+    else:
+        aside += dict.fromkeys(s.buffer for s in found.stores)
     _, row = scheduler.do("split", found.row.var, block, "exact")
-    outer, column = scheduler.do("split", found.loops[-1].var, block, "exact")
+    outer, column = scheduler.do("split", found.loops[-1].var, long, "exact")
     scheduler.do("reorder", outer, row)
-    if scheduler.why_not(Step("cache", buffer, (outer, "stack"))) is None:
+    for buffer in aside:
+        if scheduler.why_not(Step("cache", buffer, (outer, "stack"))) is not None:
+            continue
         for name in scheduler.do("cache", buffer, outer, "stack"):
             loop = scheduler.nest.loops[name]
             if is_innermost(loop):
