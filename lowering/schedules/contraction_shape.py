@@ -51,6 +51,8 @@ SUM_DTYPES: dict[DType, DType] = {
 they do in their own. Half types arrive here as conversions to float32."""
 
 
+LEAST_GROUP = 4
+"""Channels of a group that are rows of a product."""
 MOST_TURNED = 7
 """Columns of a product whose rows may be its columns."""
 LEAST_ROWS = 64
@@ -63,6 +65,10 @@ class Axis:
 
     names: list[str]
     extents: list[Expr]
+
+    @property
+    def pairs(self) -> list[tuple[str, Expr]]:
+        return list(zip(self.names, self.extents, strict=True))
 
     @property
     def size(self) -> Expr:
@@ -191,20 +197,50 @@ def recognise(func: FuncOp) -> Product | None:
     if value.op != "mul":
         return None
     x, y = value.args
-    names = [loop.var for loop in loops]
-    last = next((loop.var for loop in reversed(loops) if not loop.extent.is_int(1)), names[-1])
+    if (epilogue := epilogue_of(body, update.buffer)) is None:
+        return None
+    around = Axis([loop.var for loop in loops], [loop.extent for loop in loops])
+    around, x, y, update, epilogue = _groups_apart(around, x, y, update, epilogue)
+
+    last = next((n for n, e in reversed(around.pairs) if not e.is_int(1)), around.names[-1])
     if last not in y.free:
         x, y = y, x
     if last not in y.free or last in x.free:
         return None
-    columns, rows, batch = _classify(loops, x.free, y.free)
+    columns, rows, batch = _classify(around, x.free, y.free)
     rows, apart = _rows_that_follow(rows, x, all_buffers(func))
     batch = Axis(apart.names + batch.names, apart.extents + batch.extents)
-    if (epilogue := epilogue_of(body, update.buffer)) is None:
-        return None
     depth = Axis([loop.var for loop in depth_loops], [loop.extent for loop in depth_loops])
     depth, (x, y) = _by_digits(depth, (x, y))
     return Product(batch, rows, columns, depth, x, y, update, epilogue)
+
+
+def _groups_apart(
+    around: Axis, x: Expr, y: Expr, update: UpdateOp, epilogue: list[StoreOp]
+) -> tuple[Axis, Expr, Expr, UpdateOp, list[StoreOp]]:
+    """Two loops in the place of one over the channels of all groups, of which one factor reads
+    only the group: groups are a batch, and the channels of a group rows."""
+    here = (around, x, y, update, epilogue)
+    both = [name for name in around.names if name in x.free & y.free]
+    parts = [n for n in both if min(_divisors(n, (x, y)), default=0) >= LEAST_GROUP]
+    if len(parts) != 1:
+        return here
+    (name,) = parts
+    position = around.names.index(name)
+    axis = Axis([name], [around.extents[position]])
+    made, (x, y) = _by_digits(axis, (x, y))
+    if len(made.names) == 1 or f"{name}_step" in x.free & y.free:
+        return here
+    digits = {name: made.flat()}
+    names, extents = list(around.names), list(around.extents)
+    names[position : position + 1], extents[position : position + 1] = made.names, made.extents
+    stores = [
+        StoreOp(s.buffer, [at(i, digits) for i in s.indices], at(s.value, digits)) for s in epilogue
+    ]
+    target = UpdateOp(
+        update.buffer, [at(i, digits) for i in update.indices], update.combiner, x * y
+    )
+    return Axis(names, extents), x, y, target, stores
 
 
 def _by_digits(axis: Axis, readers: tuple[Expr, ...]) -> tuple[Axis, list[Expr]]:
@@ -236,19 +272,17 @@ def _divisors(name: str, readers: Iterable[Expr]) -> set[int]:
     }
 
 
-def _classify(
-    loops: list[ForOp], in_x: frozenset[str], in_y: frozenset[str]
-) -> tuple[Axis, Axis, Axis]:
+def _classify(around: Axis, in_x: frozenset[str], in_y: frozenset[str]) -> tuple[Axis, Axis, Axis]:
     """(columns, rows, batch): columns are the longest run of trailing loops that only Y reads."""
-    count = len(loops)
-    while count and (loops[count - 1].var not in in_x):
+    count = len(around.names)
+    while count and (around.names[count - 1] not in in_x):
         count -= 1
-    columns = Axis([f.var for f in loops[count:]], [f.extent for f in loops[count:]])
+    columns = Axis(around.names[count:], around.extents[count:])
     rows, batch = Axis([], []), Axis([], [])
-    for loop in loops[:count]:
-        axis = rows if loop.var in in_x and loop.var not in in_y else batch
-        axis.names.append(loop.var)
-        axis.extents.append(loop.extent)
+    for name, extent in zip(around.names[:count], around.extents, strict=False):
+        axis = rows if name in in_x and name not in in_y else batch
+        axis.names.append(name)
+        axis.extents.append(extent)
     return columns, rows, batch
 
 

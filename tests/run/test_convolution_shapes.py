@@ -85,6 +85,11 @@ CASES = [
     ((1, 2, 5, 50), (2, 1, 7, 7), 1, 3, 1, 2),
     ((1, 1, 60, 60), (1, 1, 3, 5), 3, 1, 1, 1),
     ((1, 8, 16, 16), (12, 4, 3, 3), 1, 1, 1, 2),
+    # groups of several channels are a batch
+    ((2, 24, 15, 16), (40, 6, 3, 3), 1, 1, 1, 4),
+    ((1, 24, 17, 17), (60, 4, 3, 3), 2, 1, 1, 6),
+    ((1, 36, 9, 9), (48, 12, 1, 1), 1, 0, 1, 3),
+    ((1, 6, 12, 12), (30, 1, 3, 3), 1, 1, 1, 6),
     ((1, 40, 7, 7), (30, 40, 3, 3), 1, 1, 1, 1),
     ((2, 40, 14, 14), (35, 40, 3, 3), 1, 1, 1, 1),
     ((1, 70, 29, 29), (32, 70, 3, 3), 2, 1, 1, 1),
@@ -96,6 +101,7 @@ CASES = [
     ((1, 230, 11, 5), (75, 230, 3, 3), 2, 1, 1, 1),
     ((1, 48, 28), (32, 48, 3), 1, 1, 1, 1),
     ((2, 5, 100), (16, 5, 9), 1, 4, 1, 1),
+    ((1, 32, 60), (48, 8, 16), 1, 8, 1, 4),
     ((1, 5, 101), (7, 5, 4), 2, 0, 1, 1),
     ((1, 3, 8, 9, 10), (6, 3, 3, 3, 3), 1, 1, 1, 1),
 ]  # fmt: skip
@@ -115,6 +121,14 @@ def test_convolution(case: tuple[Any, ...], dtype: str) -> None:
     terms = weights[1] * int(np.prod(weights[2:]))
     bound = terms * 4 * np.finfo(dtype).eps
     np.testing.assert_allclose(compiled(x, w, b), np.maximum(wanted, 0), rtol=bound, atol=bound)
+
+
+def test_channels_of_a_group_are_rows_of_one_tile() -> None:
+    shapes = (1, 64, 14, 14), (128, 16, 3, 3), (128,)
+    module = Convolution(2, (1, 1, 1, 4))
+    text = ts.compile(module, [np.ones(s, "f4") for s in shapes], fallback="error").ir("scheduled")
+    assert "te.for i1_part in 0 .. 4 parallel" in text
+    assert "te.alloc reg tile: f32[1, " not in text
 
 
 class Packed(ts.nn.Module):
@@ -139,6 +153,7 @@ PACKED = [
     ((1, 5, 43, 43), (32, 5, 11, 11), 4, 2, 1, 1),
     ((1, 5, 60, 60), (32, 5, 2, 2), 4, 0, 1, 1),
     ((1, 24, 41), (32, 24, 16), 2, 0, 1, 1),
+    ((2, 32, 14, 14), (64, 8, 3, 3), 1, 1, 1, 4),
 ]  # fmt: skip
 
 
