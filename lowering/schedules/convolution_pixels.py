@@ -35,7 +35,8 @@ from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ConvolutionNest, rows_of_blocks
 from .work import calls
 
-LEAST_RUN = 6
+LEAST_RUN = 4
+BUSY_RUN = 6
 """Pixels of a run that keep the units busy."""
 TRANSPOSITION = 40.0
 """Cost of a result's way through the transposition, in steps of its sum."""
@@ -73,11 +74,18 @@ class PixelRows(ConvolutionNest):
             return None
         lanes = vector_bytes // p.target.value.dtype.itemsize
         most = TILE_ROWS.get(vector_bytes, 6)
-        runs = [r for r in range(min(least, most), most + 1) if width % r == 0]
+        height = sizes[-2] or 1 if len(sizes) > 1 else 1
+        whole_rows = [width * r for r in range(2, most // width + 1) if height % r == 0]
+        runs = [r for r in range(min(least, most), most + 1) if width % r == 0 or r in whole_rows]
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
         tile = Tile(max(runs), lanes * VECTORS_PER_ROW, lanes)
         return cls(p, image, lanes, buffers, tile, tile.columns, whole)
+
+    @property
+    def rows_of_run(self) -> int:
+        """Whole rows of the image that a run covers."""
+        return max(1, self.tile.rows // (known(self.image.dims[-1].size) or 1))
 
     def _row_pixels(self) -> int:
         """Output pixels of one step along the first dimension."""
@@ -91,14 +99,17 @@ class PixelRows(ConvolutionNest):
         if len(self.image.dims) == 1:
             return size
         row_bytes = self._row_pixels() * (known(self.kept_rows) or 1) * self.dtype.itemsize
-        return rows_of_blocks(size, min(-(-size // self.tasks), BLOCK_BYTES // row_bytes))
+        most = min(-(-size // self.tasks), BLOCK_BYTES // row_bytes)
+        step = self.rows_of_run if len(self.image.dims) == 2 else 1
+        return step * rows_of_blocks(size // step, most // step)
 
     @property
     def cost(self) -> float:
         """Steps of the tile for each that counts, the transposition included."""
         channels, depth = known(self.p.rows.size) or 1, known(self.p.depth.size) or 1
         used = (known(self.panels) or 1) * self.tile.columns
-        return used / channels + TRANSPOSITION / depth
+        idle = max(1.0, BUSY_RUN / self.tile.rows)
+        return idle * used / channels + TRANSPOSITION / depth
 
     def sums(self) -> Buffer:
         pixels = const(self.block * self._row_pixels())
@@ -109,6 +120,8 @@ class PixelRows(ConvolutionNest):
         width_runs = ceil_div(self.image.dims[-1].size, self.tile.rows)
         sizes = [rows, *(d.size for d in self.image.dims[1:])]
         sizes[-1] = width_runs if len(sizes) > 1 else ceil_div(rows, self.tile.rows)
+        if len(sizes) > 1:
+            sizes[-2] = ceil_div(sizes[-2], self.rows_of_run)
         nest = self._run(start, names)
         for name, size in reversed(list(zip(names, sizes, strict=True))):
             nest = [ForOp(name, size, nest)]
@@ -118,12 +131,17 @@ class PixelRows(ConvolutionNest):
         """One run of pixels: the loops `names` stand at its row, the last one at the run."""
         places = [var(n) for n in names]
         places[-1] = places[-1] * self.tile.rows
+        inside: Expr = var("i1")
+        if self.rows_of_run > 1:
+            width = self.image.dims[-1].size
+            places[-2] = places[-2] * self.rows_of_run
+            inside = mul(inside // width, self.pitches[-2]) + inside % width
         pixel = const(0)
         for dim, place in zip(self.image.dims, places, strict=True):
             pixel = mul(pixel, dim.size) + place
         for place, pitch in zip(places, self.pitches, strict=True):
             start = start + mul(place, pitch)
-        value = self.pixel(start + var("i1")) * self.weight(var("j1"))
+        value = self.pixel(start + inside) * self.weight(var("j1"))
         return self.micro_kernel(value, pixel, self.slot * self.tile.columns)
 
     def keep(self, row: Expr, column: Expr) -> list[Operation]:

@@ -99,6 +99,11 @@ CASES = [
     ((2, 130, 7, 14), (128, 130, 3, 3), 1, 1, 1, 1),
     ((1, 200, 5, 5), (90, 200, 3, 3), 1, 1, 1, 1),
     ((1, 230, 11, 5), (75, 230, 3, 3), 2, 1, 1, 1),
+    # runs of several whole rows
+    ((2, 40, 4, 4), (64, 40, 3, 3), 1, 1, 1, 1),
+    ((1, 24, 6, 3), (32, 24, 3, 3), 1, 1, 1, 1),
+    ((1, 24, 9, 9), (48, 24, 3, 3), 2, 1, 1, 1),
+    ((1, 10, 3, 4, 2), (32, 10, 3, 3, 3), 1, 1, 1, 1),
     ((1, 48, 28), (32, 48, 3), 1, 1, 1, 1),
     ((2, 5, 100), (16, 5, 9), 1, 4, 1, 1),
     ((1, 32, 60), (48, 8, 16), 1, 8, 1, 4),
@@ -129,6 +134,13 @@ def test_channels_of_a_group_are_rows_of_one_tile() -> None:
     text = ts.compile(module, [np.ones(s, "f4") for s in shapes], fallback="error").ir("scheduled")
     assert "te.for i1_part in 0 .. 4 parallel" in text
     assert "te.alloc reg tile: f32[1, " not in text
+
+
+def test_a_run_covers_whole_rows_of_a_narrow_image() -> None:
+    shapes = (1, 128, 4, 4), (128, 128, 3, 3), (128,)
+    module = Convolution(2, (1, 1, 1, 1))
+    text = ts.compile(module, [np.ones(s, "f4") for s in shapes], cpu="x86-64-v4").ir("scheduled")
+    assert "te.alloc reg tile: f32[8, 32]" in text
 
 
 class Packed(ts.nn.Module):
