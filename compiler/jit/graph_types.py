@@ -151,7 +151,7 @@ class Type:
     def with_device(self, device: Any) -> Type:
         return self._with(device=str(device))
 
-    def with_sizes(self, sizes: Sequence[int]) -> Type:
+    def with_sizes(self, sizes: Sequence[int | None]) -> Type:
         """The type with sizes, without gaps between the elements."""
         return self._with(sizes=tuple(sizes), strides=_dense(sizes))
 
@@ -179,9 +179,12 @@ class Type:
         return hash(self.attribute)
 
 
-def _dense(sizes: Sequence[int]) -> tuple[int, ...]:
-    """Strides of elements that lie one behind the other."""
-    return tuple(math.prod(sizes[at + 1 :]) for at in range(len(sizes)))
+def _dense(sizes: Sequence[int | None]) -> tuple[int, ...] | None:
+    """Strides of elements that lie one behind the other; None if a size is not known."""
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return None
+    return tuple(math.prod(known[at + 1 :]) for at in range(len(known)))
 
 
 class _Single(Type):

@@ -78,6 +78,10 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         del self.__dict__["training"]
         self.__dict__["_original"] = original
         self._show(home, target)
+        # What is exported comes before what nn.Module has of that name.
+        for name in self._info.compiled if original is not None else ():
+            if name != "forward" and hasattr(Module, name):
+                self.__dict__[name] = self._method(name)
 
     def _show(self, home: Home, target: ScriptObject) -> None:
         """Be the face of `target`."""

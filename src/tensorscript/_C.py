@@ -7,6 +7,7 @@ from tensorscript.compiler.jit import graph_patterns as patterns
 from tensorscript.compiler.jit.function_schema import Argument, FunctionSchema, parse_schema
 from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
+from tensorscript.compiler.jit.graph_mutation import remove_mutation
 from tensorscript.compiler.jit.graph_nodes import GraphBlock as Block
 from tensorscript.compiler.jit.graph_nodes import Node, Use, Value
 from tensorscript.compiler.jit.graph_types import (
@@ -92,6 +93,7 @@ _jit_pass_lower_all_tuples = passes.lower_all_tuples
 _jit_pass_peephole = passes.peephole
 _jit_pass_propagate_shapes_on_graph = passes.propagate_shapes_on_graph
 _jit_pass_remove_dropout = passes.remove_dropout_of
+_jit_pass_remove_mutation = remove_mutation
 
 _freeze_module = frozen.freeze_module
 _jit_pass_fold_frozen_conv_add_or_sub = frozen.fold_conv_add_or_sub

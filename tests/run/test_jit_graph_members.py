@@ -112,3 +112,10 @@ def test_places_that_are_hidden_are_shown_on_demand() -> None:
         assert "#" not in repr(graph) and "#" not in str(graph)
         assert "#" in graph.str() and "#" not in graph.str(print_source_ranges=False)
     assert "#" in repr(graph)
+
+
+def test_types_with_some_sizes() -> None:
+    (value,) = jit.CompilationUnit("def f(x):\n  return x").f.graph.inputs()
+    some = value.type().with_sizes([2, None])
+    assert (some.dim(), some.sizes(), some.strides(), some.str()) == (2, None, None, "Tensor(2, *)")
+    assert value.type().with_sizes([2, 3]).strides() == [3, 1]

@@ -103,3 +103,27 @@ def test_what_is_no_constant_is_named(value: object, shown: str) -> None:
 def test_loops_over_a_starred_name_are_refused() -> None:
     with pytest.raises(RuntimeError, match="only appear on the lhs within the presence of another"):
         jit.CompilationUnit("def f(x: List[int]):\n  for *a in x:\n    pass\n  return 1\n")
+
+
+class Remembering(nn.Module):
+    """Has its own way to be stored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(1, 1)
+        self.stored: int = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+    @jit.export
+    def _save_to_state_dict(
+        self, destination: dict[str, torch.Tensor], prefix: str, keep_vars: bool
+    ) -> None:
+        self.stored += 1
+
+
+def test_exported_methods_come_before_those_of_modules() -> None:
+    module: Any = jit.script(nn.Sequential(Remembering()))
+    module.state_dict()
+    assert module[0].stored == 1
