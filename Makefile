@@ -13,10 +13,10 @@ TORCH ?= 'torch==2.13.*' --extra-index-url https://download.pytorch.org/whl/cpu 
 comma := ,
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch models fuzz conformance check bench gpu clean
+.PHONY: help demo test test-torch models fuzz conformance pytorch-tests check bench gpu clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.ready ## Run a real digit classifier every way there is: CPU, PTX emulator, C program
 	$(VENV)/bin/python examples/digits/demo.py
@@ -39,6 +39,10 @@ conformance: $(VENV_TORCH)/.ready ## Count how many operators and layers agree w
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/conformance.py
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py
 	OMP_NUM_THREADS=1 $(VENV_TORCH)/bin/python tests/run/module_conformance.py --errors
+
+pytorch-tests: $(VENV)/.ready ## Run PyTorch's own tests of TorchScript: make pytorch-tests PYTORCH=/path/to/checkout
+	@test -n "$(PYTORCH)" || { echo "Say where PyTorch's repository is: make pytorch-tests PYTORCH=..."; exit 1; }
+	OMP_NUM_THREADS=1 $(VENV)/bin/python tests/run/pytorch_suite.py $(PYTORCH) $(FILES)
 
 check: $(VENV_DEV)/.ready ## Check format, lint, types and the house's rules
 	$(VENV_DEV)/bin/ruff format --check .

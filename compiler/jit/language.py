@@ -186,10 +186,14 @@ def isinstance_of(obj: Any, target_type: Any) -> bool:
     """Whether a value is of a type, containers element by element (`jit.isinstance`).
 
     Raises:
-        GuardError: a container type without what it contains.
+        GuardError: a container type without what it contains, or a list of types.
     """
     if isinstance(target_type, tuple):
         return any(isinstance_of(obj, t) for t in target_type)
+    if isinstance(target_type, list | dict | set):
+        raise GuardError(
+            "The second argument to `torch.jit.isinstance` must be a type or a tuple of types"
+        )
     origin, inside = python.get_origin(target_type), python.get_args(target_type)
     if bare := _bare_name(target_type):
         raise GuardError(without_contained(bare))

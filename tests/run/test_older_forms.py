@@ -127,3 +127,9 @@ def test_exported_methods_come_before_those_of_modules() -> None:
     module: Any = jit.script(nn.Sequential(Remembering()))
     module.state_dict()
     assert module[0].stored == 1
+
+
+def test_types_are_asked_for_by_tuples_alone() -> None:
+    assert jit.isinstance([1], (int, list[int]))
+    with pytest.raises(RuntimeError, match="must be a type or a tuple of types"):
+        jit.isinstance(1, [int, str])
