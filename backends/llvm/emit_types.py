@@ -11,10 +11,9 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-import numpy as np
-
-from tensorscript.base.dtypes import DType, bfloat16, bool_, float16, float64
+from tensorscript.base.dtypes import DType, bfloat16, bool_, float16
 from tensorscript.base.errors import InternalError
+from tensorscript.base.rounding import rounded
 
 STAGE = "llvm"
 ALIGN = 64
@@ -68,33 +67,13 @@ def is_half(dtype: DType) -> bool:
     return dtype is float16 or dtype is bfloat16
 
 
-def bfloat_bits(value: float) -> int:
-    """The bits of `value` rounded to bfloat16 (nearest even)."""
-    if value != value:
-        return 0x7FC0
-    with np.errstate(over="ignore"):
-        bits = int(np.float32(value).view(np.uint32))
-    if bits & 0x7F800000 == 0x7F800000:
-        return bits >> 16
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-
-
-def _rounded(value: float, dtype: DType) -> float:
-    if dtype is float64 or value != value:
-        return value
-    if dtype is bfloat16:
-        return float(np.uint32(bfloat_bits(value) << 16).view(np.float32))
-    with np.errstate(over="ignore"):
-        return float(np.float16(value) if dtype is float16 else np.float32(value))
-
-
 def literal(value: object, dtype: DType) -> str:
     """A register literal; floats as the hexadecimal bits of a double, which is exact."""
     if dtype is bool_:
         return "true" if value else "false"
     if not dtype.is_floating_point:
         return str(int(value))  # type: ignore[call-overload]  # a literal holds a number
-    number = _rounded(float(value), dtype)  # type: ignore[arg-type]  # a literal holds a number
+    number = rounded(float(value), dtype)  # type: ignore[arg-type]  # a literal holds a number
     bits = "7FF8000000000000" if number != number else struct.pack(">d", number).hex().upper()
     return f"0x{bits}"
 

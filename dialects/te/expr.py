@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable
 
 from tensorscript.base.dtypes import DType, bool_, int64
 from tensorscript.base.errors import NotKnown
+from tensorscript.base.rounding import rounded
 
 Number = bool | int | float
 
@@ -249,6 +250,12 @@ def const(value: Number, dtype: DType = int64) -> Expr:
     return node("const", (), value, dtype)
 
 
+def held(literal: Expr) -> Number:
+    """The number that a literal's dtype holds: literals keep the digits they are written with."""
+    value: Number = literal.value  # type: ignore[assignment]  # a literal holds a number
+    return rounded(value, literal.dtype) if literal.dtype.is_floating_point else value
+
+
 def var(name: str, dtype: DType = int64) -> Expr:
     return node("var", (), name, dtype)
 
@@ -354,7 +361,7 @@ def cast(a: Expr, dtype: DType) -> Expr:
     if a.dtype is dtype:
         return a
     if a.op == "const" and not (a.dtype.is_floating_point and not dtype.is_floating_point):
-        return const(a.value, dtype)  # type: ignore[arg-type]  # a literal holds a number
+        return const(held(a), dtype)
     return node("cast", (a,), None, dtype)
 
 

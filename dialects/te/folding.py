@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bfloat16, bool_, float32, float64
 
-from .expr import COMPARISONS, Expr, Number, binary, cast, const, unary
+from .expr import COMPARISONS, Expr, Number, binary, cast, const, held, unary
 
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
@@ -111,10 +111,10 @@ def fold(e: Expr) -> Expr:
 
 
 def _fold_literals(e: Expr, a: Expr, b: Expr) -> Expr:
-    x, y = a.value, b.value
+    x, y = held(a), held(b)
     if a.dtype.is_floating_point:
         if e.op in COMPARISONS:
-            return const(bool(_FOLD[e.op](x, y)), bool_)  # type: ignore[arg-type]  # literals
+            return const(bool(_FOLD[e.op](x, y)), bool_)
         if e.op in _FLOAT_FOLD and e.dtype in (float32, float64):
             kind = e.dtype.numpy.type
             with np.errstate(all="ignore"):
@@ -122,7 +122,7 @@ def _fold_literals(e: Expr, a: Expr, b: Expr) -> Expr:
         return e
     if e.op not in _FOLD or (e.op in ("floordiv", "mod") and y == 0):
         return e
-    value = _FOLD[e.op](x, y)  # type: ignore[arg-type]  # literals hold numbers
+    value = _FOLD[e.op](x, y)
     return const(value, bool_) if e.dtype is bool_ else _wrapped(int(value), e)
 
 

@@ -235,6 +235,8 @@ def _bags(
         f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of "
         f"{int(starts[-1]) if starts.size else 0}",
     )
+    # PyTorch reads beyond its memory here.
+    require(not (starts[1:] < starts[:-1]).any(), "offsets must not decrease")
 
 
 def _dropped(bool_becomes: DType) -> Demand:

@@ -13,6 +13,7 @@ from tensorscript.base.errors import OperatorError, ValueRangeError
 from ..random import DEFAULT_GENERATOR
 from ..storage import Array, array, cast, compute, floating, promoted, wrap
 from .elementwise import logistic
+from .pointwise import operand
 from .shapes import normal_dim
 from .special import erf
 
@@ -22,6 +23,12 @@ Kernel = Callable[..., Any]
 def parametric(fn: Callable[..., Any]) -> Kernel:
     """A kernel `fn(x, *parameters)` that keeps the dtype."""
     return lambda self, *p: wrap(fn(compute(self), *p).astype(compute(self).dtype), self.dtype)
+
+
+def hardshrink(self: Any, lambd: float = 0.5) -> Any:
+    """0 within the bounds, which are of the dtype of `self`."""
+    x = compute(self)
+    return wrap(np.where(np.abs(x) <= operand(lambd, self.dtype), x.dtype.type(0), x), self.dtype)
 
 
 def gelu(self: Any, approximate: str = "none") -> Any:
@@ -246,7 +253,7 @@ KERNELS: dict[str, Kernel] = {
         a * np.expm1(np.minimum(x, 0) / a), 0)),
     "aten::softplus": parametric(_softplus),
     "aten::log_sigmoid": parametric(_logsigmoid),
-    "aten::hardshrink": parametric(lambda x, t=0.5: np.where(np.abs(x) <= t, 0, x)),
+    "aten::hardshrink": hardshrink,
     "aten::softshrink": parametric(
         lambda x, t=0.5: np.where(x > t, x - t, np.where(x < -t, x + t, x * 0))
     ),

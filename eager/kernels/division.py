@@ -18,13 +18,14 @@ from tensorscript.base.operand_dtypes import unimplemented
 from ..storage import Array, cast, floating, is_tensor, promoted, rounded, wrap
 from .pointwise import (
     apply2,
+    factor,
 )
 
 
 def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
     if rounding_mode is None:
         dtype = floating(promoted(self, other))
-        return wrap(apply2(np.divide, self, other, dtype), dtype)
+        return wrap(apply2(np.divide, self, other, dtype, factor), dtype)
     if rounding_mode == "floor":
         return floor_divide(self, other)
     if rounding_mode != "trunc":
@@ -35,7 +36,7 @@ def div(self: Any, other: Any, rounding_mode: str | None = None) -> Any:
     dtype = promoted(self, other)
     _refuse_complex("div_trunc_cpu", dtype)
     if dtype.is_floating_point:
-        return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype), dtype)), dtype)
+        return wrap(np.trunc(rounded(apply2(np.divide, self, other, dtype, factor), dtype)), dtype)
     check_divisor(other, dtype)
     return wrap(apply2(_truncated, self, other, dtype), dtype)
 
@@ -59,7 +60,7 @@ def floor_divide(self: Any, other: Any) -> Any:
     dtype = promoted(self, other)
     _refuse_complex("div_floor_cpu", dtype)
     if dtype.is_floating_point:
-        return wrap(apply2(_floor_divide, self, other, dtype), dtype)
+        return wrap(apply2(_floor_divide, self, other, dtype, factor), dtype)
     check_divisor(other, dtype)
     return wrap(apply2(np.floor_divide, self, other, dtype), dtype)
 

@@ -28,9 +28,11 @@ from .pointwise import (
     apply2,
     binary,
     bitwise,
+    factor,
     float_binary,
     float_unary,
     in_double,
+    operand,
     rounding,
     unary,
 )
@@ -45,7 +47,10 @@ def _scaled(other: Any, alpha: Any, dtype: DType) -> Any:
     if isinstance(alpha, float) and not (dtype.is_floating_point or dtype.is_complex):
         raise OperatorError("For integral input tensors, argument alpha must not be a floating "
                             "point number.")  # fmt: skip
-    return wrap(np.multiply(cast(other, dtype), cast(alpha, dtype)), dtype)
+    return wrap(np.multiply(cast(other, dtype), operand(alpha, dtype)), dtype)
+
+
+multiply = binary(np.multiply, factor)
 
 
 def add(self: Any, other: Any, alpha: Any = 1) -> Any:
@@ -241,6 +246,11 @@ def heaviside(self: Any, values: Any) -> Any:
     return wrap(apply2(fn, self, values, self.dtype), self.dtype)
 
 
+def ldexp(self: Any, other: Any) -> Any:
+    """self * 2 ** other, both steps being operators."""
+    return multiply(self, wrap(np.exp2(cast(other, dtype := floating(other.dtype))), dtype))
+
+
 def nextafter(self: Any, other: Any) -> Any:
     """The neighbour in the operands' own dtype, in the direction of `other`."""
     dtype = promoted(self, other)
@@ -334,8 +344,8 @@ _FLOAT_UNARY: dict[str, Callable[[Array], Any]] = {
 }  # fmt: skip
 
 _BINARY_TENSOR_SCALAR: dict[str, Kernel] = {
-    "add": add, "sub": sub, "subtract": sub, "rsub": rsub, "mul": binary(np.multiply),
-    "multiply": binary(np.multiply), "div": div, "divide": div, "true_divide": div,
+    "add": add, "sub": sub, "subtract": sub, "rsub": rsub, "mul": multiply,
+    "multiply": multiply, "div": div, "divide": div, "true_divide": div,
     "remainder": remainder, "fmod": fmod,
     "bitwise_and": bitwise(np.bitwise_and), "bitwise_or": bitwise(np.bitwise_or),
     "bitwise_xor": bitwise(np.bitwise_xor), "__and__": bitwise(np.bitwise_and),
@@ -378,7 +388,7 @@ _OVERLOADED: dict[str, Kernel] = {
     "gcd": refuse_float("gcd", binary(np.gcd)), "lcm": refuse_float("lcm", binary(np.lcm)),
     "nextafter": nextafter,
     "heaviside": heaviside,
-    "ldexp.Tensor": float_binary(lambda a, b: a * np.exp2(b)),
+    "ldexp.Tensor": ldexp,
     "complex": make_complex, "polar": polar, "frexp.Tensor": frexp, "angle": angle,
     "conj_physical": conj_physical, "_conj_physical": unary(np.conj),
     "float_power.Tensor_Tensor": float_power, "float_power.Tensor_Scalar": float_power,

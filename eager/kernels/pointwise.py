@@ -10,26 +10,57 @@ import numpy as np
 from tensorscript.base.dtypes import DType
 from tensorscript.base.operand_dtypes import unimplemented
 
-from ..storage import Array, cast, compute, floating, promoted, value, wrap
+from ..storage import (
+    Array,
+    array,
+    cast,
+    compute,
+    compute_dtype,
+    floating,
+    is_tensor,
+    promoted,
+    rounded,
+    value,
+    wrap,
+)
 from .shapes import check_broadcast
 
 Kernel = Callable[..., Any]
 
 
-def apply2(fn: Callable[[Array, Array], Any], a: Any, b: Any, dtype: DType) -> Array:
-    """`fn` of two operands (tensors or numbers) calculated in `dtype`, broadcast together."""
-    x, y = cast(a, dtype), cast(b, dtype)
+def operand(t: Any, dtype: DType) -> Array:
+    """`t` (tensor or number) to calculate with in `dtype`, rounded to it."""
+    found = cast(t, dtype)
+    return found if is_tensor(t) else rounded(found, dtype)
+
+
+def factor(t: Any, dtype: DType) -> Array:
+    """As `operand`, but what has no dimensions stays as it is: half types calculate in float32."""
+    if is_tensor(t) and t.dtype is not dtype and not array(t).ndim:
+        return value(t).astype(compute_dtype(dtype))
+    return cast(t, dtype)
+
+
+Operand = Callable[[Any, DType], Array]
+
+
+def apply2(
+    fn: Callable[[Array, Array], Any], a: Any, b: Any, dtype: DType, second: Operand = operand
+) -> Array:
+    """`fn` of two operands (tensors or numbers) calculated in `dtype`, broadcast together; products
+    and quotients take the second as a `factor`."""
+    x, y = operand(a, dtype), second(b, dtype)
     if x.shape != y.shape and x.ndim and y.ndim:
         check_broadcast(x, y)
     return np.asarray(fn(x, y))
 
 
-def binary(fn: Callable[[Array, Array], Any]) -> Kernel:
+def binary(fn: Callable[[Array, Array], Any], second: Operand = operand) -> Kernel:
     """A kernel whose operands and result share the promoted dtype."""
 
     def run(self: Any, other: Any) -> Any:
         dtype = promoted(self, other)
-        return wrap(apply2(fn, self, other, dtype), dtype)
+        return wrap(apply2(fn, self, other, dtype, second), dtype)
 
     return run
 

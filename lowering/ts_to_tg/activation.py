@@ -108,9 +108,13 @@ def _glu(b: Builder, x: Tensor, dim: int = -1, *_: Value) -> Tensor:
     return b.pointwise(lambda p, q: p * call("sigmoid", q), first, second)
 
 
-def _hard_shrink(e: Expr, limit: Expr) -> Expr:
-    inside = binary("and", binary("ge", e, -limit), binary("le", e, limit))
-    return select(inside, const(0, e.dtype), e)
+def _hard_shrink(b: Builder, x: Tensor, limit: Value = 0.5, *_: Value) -> Tensor:
+    def fn(e: Expr, limit: Expr) -> Expr:
+        inside = binary("and", binary("ge", e, -limit), binary("le", e, limit))
+        return select(inside, const(0, e.dtype), e)
+
+    wide = compute_dtype(x.dtype)
+    return b.pointwise(fn, *b.operands(x, limit), dtype=x.dtype, compute=wide)
 
 
 def _soft_shrink(e: Expr, limit: Expr) -> Expr:
@@ -134,7 +138,7 @@ ACTIVATION: Rows = {
     "aten::softplus": activation(softplus, 1.0, 20.0),
     "aten::softsign": activation(lambda e: e / (1 + call("abs", e))),
     "aten::log_sigmoid": activation(log_sigmoid),
-    "aten::hardshrink": activation(_hard_shrink, 0.5),
+    "aten::hardshrink": _hard_shrink,
     "aten::softshrink": activation(_soft_shrink, 0.5),
     "aten::tanhshrink": activation(lambda e: e - call("tanh", e)),
     "aten::threshold": activation(lambda e, t, v: select(binary("le", e, t), v, e), 0.0, 0.0),

@@ -192,6 +192,14 @@ def _check(
     is_beyond = b.item(b.reduce((), offsets.shape, bool_, "or", beyond))
     b.check(binary("eq", is_beyond, False), "offsets[-1] can not be greater than input's length")
 
+    def falls(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        begin, end = (body.read(offsets, [at], int64) for at in (r[0], r[0] + 1))
+        return begin > end
+
+    spans = binary("max", simplify(offsets.shape[0] - 1), 0)
+    is_falling = b.item(b.reduce((), [spans], bool_, "or", falls))
+    b.check(binary("eq", is_falling, False), "offsets must not decrease")
+
 
 def _embedding_bag(
     b: Builder,

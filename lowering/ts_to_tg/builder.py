@@ -13,13 +13,14 @@ from xdsl.ir import Block, SSAValue
 
 from tensorscript.base import overlap
 from tensorscript.base.dtypes import DType, complex_dtype, float32, float64, result_type
+from tensorscript.base.rounding import rounded
 from tensorscript.dialects.te.data import DataAttr
 from tensorscript.dialects.te.expr import Expr, binary, const, select, var
 from tensorscript.dialects.te.rewriting import substitute
 from tensorscript.dialects.tg import ops as tg
 from tensorscript.dialects.tg.types import TensorType, tensor
 
-from .elements import as_expr, compute_dtype, convert
+from .elements import HALVES, as_expr, compute_dtype, convert
 from .emission import Body, Emitter
 from .sizes import same_size, simplify
 from .values import ComplexTensor, Storage, Tensor, Value
@@ -261,6 +262,30 @@ class Builder(Emitter):
             return fn(*elements)
 
         return self.compute(shape, dtype or promoted, make)
+
+    def operands(self, x: Value, y: Value, by_scalar: bool = False) -> tuple[Value, Value]:
+        """Both operands of a binary operator: promoted to a half type they are rounded to it.
+
+        Args:
+            by_scalar: products and quotients take a second operand without dimensions as it is.
+        """
+        dtype = self.result_type(x, y)
+        has_dims = isinstance(y, Tensor) and y.rank
+        second = self.rounded(y, dtype) if has_dims or not by_scalar else y
+        return self.rounded(x, dtype), second
+
+    def rounded(self, x: Value, dtype: DType) -> Value:
+        """`x` as a half type holds it; other dtypes leave that to who calculates in them."""
+        if dtype not in HALVES:
+            return x
+        if isinstance(x, Tensor):
+            return self.cast(x, dtype)
+        if isinstance(x, Expr) and not x.is_const:
+            return self.full((), x, dtype)
+        value = as_expr(x).value
+        assert isinstance(value, bool | int | float)
+        exact = rounded(value, dtype)
+        return x if exact == value else exact
 
     def cast(self, x: Tensor, dtype: DType) -> Tensor:
         """`x` converted; `x` itself where nothing changes."""

@@ -17,7 +17,8 @@ from .values import Tensor, Value
 def comparison(op: str) -> Callable[..., Tensor]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         wide = compute_dtype(b.result_type(x, y))
-        return b.pointwise(lambda p, q: binary(op, p, q), x, y, dtype=bool_, compute=wide)
+        given = b.operands(x, y)
+        return b.pointwise(lambda p, q: binary(op, p, q), *given, dtype=bool_, compute=wide)
 
     return row
 

@@ -277,6 +277,9 @@ def _histogram(
         return b.full((const(bins),), 0, x.dtype)
     if low == high:
         ends = [b.item(b.apply(f"aten::{n}", flat)) for n in ("min", "max")]
+        # The difference of what is not finite is not finite; of the rest it may overflow.
+        for end in ends:
+            b.check(binary("eq", end - end, 0), "torch.histc: range is not finite")
         same = binary("eq", ends[0], ends[1])
         low, high = select(same, ends[0] - 1.0, ends[0]), select(same, ends[1] + 1.0, ends[1])
     elif isinstance(low, int | float) and isinstance(high, int | float) and low > high:

@@ -11,10 +11,12 @@ from tensorscript.base.dtypes import (
     float64,
     int64,
 )
-from tensorscript.dialects.te.expr import Expr, binary, cast, const
+from tensorscript.dialects.te.expr import Expr, binary, cast, const, held
 
 from .sizes import simplify
 from .values import Value
+
+HALVES = (float16, bfloat16)
 
 
 def number(value: bool | int | float, dtype: DType) -> Expr:
@@ -34,7 +36,7 @@ def convert(e: Expr, dtype: DType) -> Expr:
     if e.dtype is dtype:
         return e
     if e.op == "const":
-        return number(e.value, dtype)  # type: ignore[arg-type]  # a literal holds a number
+        return number(held(e), dtype)
     if dtype is bool_:
         return binary("ne", e, const(0, e.dtype))
     return cast(e, dtype)
@@ -42,7 +44,7 @@ def convert(e: Expr, dtype: DType) -> Expr:
 
 def compute_dtype(dtype: DType) -> DType:
     """The dtype elements are computed in: half types in float32."""
-    return float32 if dtype in (float16, bfloat16) else dtype
+    return float32 if dtype in HALVES else dtype
 
 
 def as_expr(value: Value) -> Expr:

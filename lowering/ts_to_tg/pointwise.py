@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import WIDE_UNSIGNED, bool_
-from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, const, select, unary
+from tensorscript.dialects.te.expr import UNARY_MATH, Expr, binary, call, cast, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import compute_dtype
@@ -47,28 +47,35 @@ def rounding(name: str) -> Callable[..., Tensor]:
 
 
 def _add(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
-    def fn(p: Expr, q: Expr, *scale: Expr) -> Expr:
-        if p.dtype is bool_:
-            return binary("or", p, q)
-        return p + (q * scale[0] if scale else q)
+    def fn(p: Expr, q: Expr) -> Expr:
+        return binary("or", p, q) if p.dtype is bool_ else p + q
 
-    return b.pointwise(fn, x, y) if alpha == 1 else _scaled(b, fn, x, y, alpha)
+    return _combined(b, fn, x, y, alpha)
 
 
 def _sub(b: Builder, x: Value, y: Value, alpha: Value = 1, *_: Value) -> Tensor:
-    def fn(p: Expr, q: Expr, *scale: Expr) -> Expr:
-        return p - (q * scale[0] if scale else q)
-
-    return b.pointwise(fn, x, y) if alpha == 1 else _scaled(b, fn, x, y, alpha)
+    return _combined(b, lambda p, q: p - q, x, y, alpha)
 
 
-def _scaled(b: Builder, fn: Element, x: Value, y: Value, alpha: Value) -> Tensor:
+def _combined(b: Builder, fn: Element, x: Value, y: Value, alpha: Value) -> Tensor:
+    """`fn` of x and alpha y, which half types round."""
+    given = b.operands(x, y)
+    if alpha == 1:
+        return b.pointwise(fn, *given)
     dtype = b.result_type(x, y)
-    return b.pointwise(fn, x, y, alpha, dtype=dtype, compute=compute_dtype(dtype))
+    wide = compute_dtype(dtype)
+
+    def scaled(p: Expr, q: Expr, s: Expr) -> Expr:
+        return fn(p, cast(cast(q * s, dtype), wide))
+
+    return b.pointwise(scaled, *given, b.rounded(alpha, dtype), dtype=dtype, compute=wide)
 
 
 def _mul(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
-    return b.pointwise(lambda p, q: binary("and", p, q) if p.dtype is bool_ else p * q, x, y)
+    def fn(p: Expr, q: Expr) -> Expr:
+        return binary("and", p, q) if p.dtype is bool_ else p * q
+
+    return b.pointwise(fn, *b.operands(x, y, by_scalar=True))
 
 
 def true_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
@@ -76,7 +83,8 @@ def true_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     dtype = b.result_type(x, y)
     if not dtype.is_floating_point:
         dtype = b.default_dtype
-    return b.pointwise(lambda p, q: p / q, x, y, dtype=dtype, compute=compute_dtype(dtype))
+    given = b.operands(x, y, by_scalar=True)
+    return b.pointwise(lambda p, q: p / q, *given, dtype=dtype, compute=compute_dtype(dtype))
 
 
 def _no_zero(b: Builder, y: Value) -> None:
@@ -93,7 +101,8 @@ def floor_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         _no_zero(b, y)
         return b.pointwise(lambda p, q: p // q, x, y)
     # x // 0 is x / 0, not the NaN of the remainder form.
-    return b.pointwise(lambda p, q: select(q.equals(0), p / q, p // q), x, y)
+    given = b.operands(x, y, by_scalar=True)
+    return b.pointwise(lambda p, q: select(q.equals(0), p / q, p // q), *given)
 
 
 def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value) -> Tensor:
@@ -113,13 +122,13 @@ def _div_mode(b: Builder, x: Value, y: Value, mode: str | None = None, *_: Value
 def _remainder(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     if not b.result_type(x, y).is_floating_point:
         _no_zero(b, y)
-    return b.pointwise(lambda p, q: p % q, x, y)
+    return b.pointwise(lambda p, q: p % q, *b.operands(x, y))
 
 
 def _fmod(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
     if not b.result_type(x, y).is_floating_point:
         _no_zero(b, y)
-    return b.pointwise(lambda p, q: binary("truncmod", p, q), x, y)
+    return b.pointwise(lambda p, q: binary("truncmod", p, q), *b.operands(x, y))
 
 
 def integer_power(x: Expr, n: int) -> Expr:
@@ -147,7 +156,7 @@ def _pow(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
             return b.pointwise(
                 lambda p: call("sqrt", p), x, dtype=dtype, compute=compute_dtype(dtype)
             )
-    return b.pointwise(lambda p, q: binary("pow", p, q), x, y)
+    return b.pointwise(lambda p, q: binary("pow", p, q), *b.operands(x, y))
 
 
 def _neg(b: Builder, x: Tensor, *_: Value) -> Tensor:
@@ -250,7 +259,7 @@ def binary_float(fn: Element) -> Callable[..., Tensor]:
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
         dtype = b.result_type(x, y)
         dtype = dtype if dtype.is_floating_point else b.default_dtype
-        return b.pointwise(fn, x, y, dtype=dtype, compute=compute_dtype(dtype))
+        return b.pointwise(fn, *b.operands(x, y), dtype=dtype, compute=compute_dtype(dtype))
 
     return row
 

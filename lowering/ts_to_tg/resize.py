@@ -71,6 +71,18 @@ def _check_room(b: Builder, x: Tensor, amounts: Sequence[tuple[Expr, Expr]], kin
             if not p.is_int(0):
                 room = binary("le" if kind == "circular" else "lt", p, size)
                 b.check(known(room), message)
+        if kind == "circular":
+            left = size + binary("min", pads[0], 0) + binary("min", pads[1], 0)
+            grows = binary("max", *pads) > 0
+            is_filled = binary("or", left > 0, binary("eq", grows, False))
+            b.check(known(is_filled), "can't extend an axis of which nothing is left")
+
+
+def _wrapped(at: Expr, size: Expr, low: Expr, high: Expr) -> Expr:
+    """Where place `at`, 0 at the first element, is found: negative widths cut before the rest goes
+    round."""
+    first, end = -binary("min", low, 0), size + binary("min", high, 0)
+    return simplify((at - first) % (end - first) + first)
 
 
 def mirrored(kind: str) -> Callable[..., Tensor]:
@@ -93,7 +105,7 @@ def mirrored(kind: str) -> Callable[..., Tensor]:
                 if kind == "replicate":
                     e = binary("min", binary("max", e, 0), size - 1)
                 elif kind == "circular":
-                    e = e % size
+                    e = _wrapped(e, size, low, high)
                 else:
                     e = select(e < 0, -e, e)
                     e = select(binary("ge", e, size), 2 * (size - 1) - e, e)

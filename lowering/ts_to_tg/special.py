@@ -130,7 +130,8 @@ def _next_half(dtype: DType, p: Expr, q: Expr) -> Expr:
 def _nextafter(b: Builder, x: Tensor, y: Tensor, *_: Value) -> Tensor:
     dtype = b.result_type(x, y)
     if dtype in _HALVES:
-        return b.pointwise(partial(_next_half, dtype), x, y, dtype=dtype, compute=float32)
+        step, given = partial(_next_half, dtype), b.operands(x, y)
+        return b.pointwise(step, *given, dtype=dtype, compute=float32)
     if dtype is not compute_dtype(dtype) or not dtype.is_floating_point:
         b.cannot(f"nextafter of {dtype.name}")
     return b.pointwise(lambda p, q: call("nextafter", p, q), x, y, dtype=dtype, compute=dtype)

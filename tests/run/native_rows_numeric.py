@@ -255,6 +255,8 @@ NUMERIC: dict[str, list[Row]] = {
         (t(1, 2, 5), [1, 2], "reflect"),
         (t(1, 2, 5), [1, 2], "replicate"),
         (t(1, 2, 5), [1, 2], "circular"),
+        (t(1, 2, 5), [-2, 3], "circular"),
+        (t(1, 2, 5, 4), [2, -1, -3, 2], "circular"),
     ],
     "reflection_pad1d replication_pad1d": [(t(1, 2, 4), [1, 3]), (t(2, 4), [0, 2])],
     "reflection_pad2d replication_pad2d": [(t(1, 2, 4, 5), [1, 2, 3, 1])],

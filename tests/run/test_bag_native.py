@@ -121,3 +121,11 @@ def test_sizes_that_the_program_finds(begins: list[int]) -> None:
         marks[at] = 1
     got = ts.compile(found_bags, fallback="error")(table, indices, marks)
     np.testing.assert_allclose(got.numpy(), found_bags(table, indices, marks).numpy(), 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("starts", [[0, -1], [0, -(10**9)], [0, 3, 2], [0, 1, -1]])
+def test_bags_that_end_before_they_begin_are_refused(starts: list[int]) -> None:
+    table, indices, offsets = _drawn(4, *starts)
+    for run in (all_results, ts.compile(all_results, fallback="error")):
+        with pytest.raises(RuntimeError, match="offsets must not decrease"):
+            run(table, indices, offsets, 1, False, None)

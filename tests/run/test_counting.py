@@ -34,3 +34,14 @@ def test_bincount(least: int, weights: Any) -> None:
         assert compiled(PICKS[:0], None, least).tolist() == [0] * least
         with pytest.raises(torch.TensorScriptError, match="non-negative"):
             compiled(-PICKS, None, least)
+
+
+def binned(x: torch.Tensor) -> torch.Tensor:
+    return torch.histc(x, 4)
+
+
+@pytest.mark.parametrize("end", ["inf", "-inf", "nan"])
+def test_bins_need_finite_ends(end: str) -> None:
+    for run in (binned, torch.compile(binned, fallback="error")):
+        with pytest.raises(RuntimeError, match="is not finite"):
+            run(torch.tensor([1.0, float(end), 2.0]))

@@ -60,3 +60,16 @@ def test_refusals_are_those_of_eager_mode(shape: tuple[int, ...], message: str) 
     for run in (mirror, ts.compile(mirror, fallback="error", cache=False)):
         with pytest.raises(OperatorError, match=message):
             run(x)
+
+
+def circled(x: ts.Tensor, low: int, high: int) -> ts.Tensor:
+    return ts.nn.functional.pad(x, [low, high], "circular")
+
+
+def test_what_is_cut_off_does_not_go_round() -> None:
+    x = ts.arange(8.0).reshape(1, 2, 4)
+    run = ts.compile(circled, fallback="error", cache=False)
+    for low, high in ((1, 1), (-2, 1), (1, -1), (-3, 3), (-1, -2), (-4, 0)):
+        assert run(x, low, high).tolist() == circled(x, low, high).tolist(), (low, high)
+    with pytest.raises(OperatorError, match="can't extend"):
+        run(x, -4, 1)
