@@ -157,6 +157,12 @@ def _vector_norm(
         )
 
 
+def _norm(self: Any, ord: Any = None, dim: Ints | None = None, *rest: Any) -> None:
+    """Along one dimension it is that of vectors."""
+    if ord is not None and (array(self).ndim if dim is None else len(dim)) == 1:
+        _vector_norm(self, ord, dim, *rest)
+
+
 def _dot(self: Any, tensor: Any) -> None:
     require(
         self.dtype is tensor.dtype,
@@ -236,6 +242,7 @@ MATRICES: dict[str, Demand] = {
     **each(_chain, "chain_matmul"),
     **each(_multi_dot, "linalg_multi_dot"),
     **each(_matrix_norm, "linalg_matrix_norm", "linalg_matrix_norm.str_ord"),
+    **each(_norm, "linalg_norm"),
     **each(_norm_by_word, "linalg_norm.ord_str"),
     **each(_vector_norm, "linalg_vector_norm"),
     **each(_linalg_cross, "linalg_cross"),

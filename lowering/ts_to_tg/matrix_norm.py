@@ -17,6 +17,7 @@ from .elements import known
 from .emission import Body
 from .matrices import Stack, matrix, square
 from .matrix_elements import adjoint
+from .reduction import combine
 from .sizes import simplify
 from .slicing import select_at
 from .values import Tensor, Value
@@ -62,8 +63,12 @@ def _sums(b: Builder, x: AnyTensor, rows: int, columns: int, order: float) -> Te
     """The largest or smallest sum of sizes of a row (inf) or a column (1)."""
     summed, kept = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", x), [summed], True)
-    name = "aten::amax" if order > 0 else "aten::amin"
-    return b.apply("aten::squeeze", b.apply(name, sums, [kept], True), [rows, columns])
+    if order > 0:  # the largest of no sums is 0
+        found = combine(b, sums, [kept], True, "max", sums.dtype)
+        found = b.pointwise(lambda e: binary("max", e, const(0, e.dtype)), found)
+    else:
+        found = b.apply("aten::amin", sums, [kept], True)
+    return b.apply("aten::squeeze", found, [rows, columns])
 
 
 def _of_values(b: Builder, x: AnyTensor, rows: int, columns: int, order: Value) -> Tensor:

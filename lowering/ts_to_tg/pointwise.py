@@ -66,16 +66,17 @@ def _combined(b: Builder, fn: Element, x: Value, y: Value, alpha: Value) -> Tens
     wide = compute_dtype(dtype)
 
     def scaled(p: Expr, q: Expr, s: Expr) -> Expr:
-        return fn(p, cast(cast(q * s, dtype), wide))
+        return fn(p, cast(cast(_times(q, s), dtype), wide))
 
     return b.pointwise(scaled, *given, b.rounded(alpha, dtype), dtype=dtype, compute=wide)
 
 
 def _mul(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
-    def fn(p: Expr, q: Expr) -> Expr:
-        return binary("and", p, q) if p.dtype is bool_ else p * q
+    return b.pointwise(_times, *b.operands(x, y, by_scalar=True))
 
-    return b.pointwise(fn, *b.operands(x, y, by_scalar=True))
+
+def _times(p: Expr, q: Expr) -> Expr:
+    return binary("and", p, q) if p.dtype is bool_ else p * q
 
 
 def true_div(b: Builder, x: Value, y: Value, *_: Value) -> Tensor:
