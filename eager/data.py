@@ -181,7 +181,10 @@ def _no_numbers(found: Any, data: Any) -> Exception:
         return ValueRangeError("Overflow when unpacking long long")
     if found.dtype.kind == "U" and isinstance(data, (list, tuple)):
         return ValueRangeError("too many dimensions 'str'")
-    return ArgumentError(f"Could not infer dtype of {type(data).__name__}")
+    if isinstance(data, str):
+        return ArgumentError("new(): invalid data type 'str'")
+    first = flat[0] if isinstance(data, (list, tuple)) and flat.size else data
+    return OperatorError(f"Could not infer dtype of {type(first).__name__}")
 
 
 def _check_fits(found: Any, dtype: DType, data: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.cpp_names import legacy_name
+from tensorscript.base.cpp_names import cpp_name, legacy_name
 from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, int32, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
@@ -239,6 +239,30 @@ def _bags(
     require(not (starts[1:] < starts[:-1]).any(), "offsets must not decrease")
 
 
+def _attended(query: Any, key: Any, value: Any, *rest: Any) -> None:
+    given = {"query": query, "key": key, "value": value}
+    ranks = {name: array(t).ndim for name, t in given.items()}
+    require(
+        min(ranks.values()) > 1,
+        "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+        f"{ranks['query']} key.dim: {ranks['key']} and value.dim: {ranks['value']} instead.",
+    )
+    names = {name: cpp_name(t.dtype) for name, t in given.items()}
+    require(
+        len(set(names.values())) == 1,
+        "Expected query, key, and value to have the same dtype, but got query.dtype: "
+        f"{names['query']} key.dtype: {names['key']} and value.dtype: {names['value']} instead.",
+    )
+    count = math.prod(sizes_of(query)[:-2])
+    for have, wanted in ((size_of(key, -1), size_of(query, -1)),
+                         (size_of(value, -2), size_of(key, -2))):  # fmt: skip
+        require(
+            have == wanted,
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{count}, {wanted}] but got: [{count}, {have}].",
+        )
+
+
 def _dropped(bool_becomes: DType) -> Demand:
     """Elements are multiplied in place by random numbers of their own dtype, which are divided."""
 
@@ -269,6 +293,7 @@ LAYERS: dict[str, Demand] = {
     **each(_col2im, "col2im"),
     **each(_unflatten, "unflatten.int"),
     **each(_bilinear, "bilinear"),
+    **each(_attended, "scaled_dot_product_attention"),
     **each(_embedded, "embedding"),
     **each(_renormed, "embedding_renorm_"),
     **each(

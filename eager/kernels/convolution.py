@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, compute, make, wrap
@@ -94,13 +95,11 @@ def convolution(
 ) -> Any:  # fmt: skip
     """Any number of spatial dimensions; an unbatched input gives an unbatched output."""
     if self.dtype is not weight.dtype:
-        raise OperatorError(
-            f"Input type (torch.{self.dtype.word}Tensor) and weight type "
-            f"(torch.{weight.dtype.word}Tensor) should be the same"
-        )
+        raise OperatorError(f"expected scalar type {self.dtype.word} but found {weight.dtype.word}")
     if bias is not None and bias.dtype is not self.dtype:
         raise OperatorError(
-            f"Input type ({self.dtype.word}) and bias type ({bias.dtype.word}) should be the same"
+            f"Input type ({cpp_name(self.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be "
+            "the same"
         )
     x, w = compute(self), compute(weight)
     n = w.ndim - 2

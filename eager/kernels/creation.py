@@ -14,6 +14,7 @@ from tensorscript.base.errors import OperatorError, ValueRangeError
 
 from ..modes import MODES
 from ..storage import Array, array, compute_dtype, make, to_storage, value, wrap
+from .shapes import broadcast
 
 Kernel = Callable[..., Any]
 
@@ -242,14 +243,14 @@ def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
     """Write `src`, broadcast and converted, into `self`."""
     if not hasattr(src, "dtype"):
         return fill_(self, src)
+    target = array(self)
     source = array(src) if src.dtype is self.dtype else to_storage(value(src), self.dtype)
-    try:
-        array(self)[...] = source
-    except ValueError as error:
+    if (shape := broadcast(target.shape, source.shape)) != target.shape:
         raise OperatorError(
-            f"output with shape {list(array(self).shape)} doesn't match the broadcast shape "
-            f"{list(np.broadcast_shapes(array(self).shape, source.shape))}"
-        ) from error
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(shape)}"
+        )
+    target[...] = source
     return self
 
 

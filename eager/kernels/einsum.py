@@ -48,11 +48,9 @@ def _expanded(labels: list[int], ndim: int, operand: int) -> list[int]:
     named = [x for x in labels if x != -1]
     if -1 not in labels:
         if len(named) != ndim:
-            more = "more dimensions than" if ndim > len(named) else "fewer dimensions than"
             raise OperatorError(
                 f"einsum(): the number of subscripts in the equation ({len(named)}) does not match "
-                f"the number of dimensions ({ndim}) for operand {operand} and no ellipsis was "
-                f"given ({more} subscripts)"
+                f"the number of dimensions ({ndim}) for operand {operand} and no ellipsis was given"
             )
         return labels
     if len(named) > ndim:

@@ -31,7 +31,7 @@ Kernel = Callable[..., Any]
 def histc(self: Any, bins: int = 100, low: Any = 0, high: Any = 0) -> Any:
     """Counts of equal bins between two limits; by default those of the data."""
     if bins <= 0:
-        raise OperatorError("bins must be > 0")
+        raise OperatorError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     x = compute(self).reshape(-1)
     low, high = _limits(x, low, high, 1.0)
     inside = x[(x >= low) & (x <= high)]

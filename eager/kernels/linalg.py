@@ -26,6 +26,11 @@ def same_dtype(a: Any, b: Any, words: str = "expected m1 and m2 to have the same
         raise OperatorError(f"{words}, but got: {cpp_name(a.dtype)} != {cpp_name(b.dtype)}")
 
 
+def same_scalar_type(a: Any, b: Any) -> None:
+    if a.dtype is not b.dtype:
+        raise OperatorError(f"expected scalar type {a.dtype.word} but found {b.dtype.word}")
+
+
 def _product(a: Array, b: Array) -> Array:
     return np.asarray(np.matmul(a, b))
 
@@ -84,7 +89,7 @@ def bmm(self: Any, mat2: Any) -> Any:
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, "
             f"{a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}]."
         )
-    same_dtype(self, mat2)
+    same_scalar_type(self, mat2)
     return wrap(_product(a, b), self.dtype)
 
 
@@ -94,6 +99,8 @@ def matmul(self: Any, other: Any) -> Any:
         raise OperatorError(
             f"both arguments to matmul need to be at least 1D, but they are {a.ndim}D and {b.ndim}D"
         )
+    if a.ndim > 2 and b.ndim > 2:
+        same_scalar_type(self, other)
     same_dtype(self, other)
     if a.ndim == 1 and b.ndim == 1:
         return dot(self, other)
@@ -200,7 +207,7 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Any:
 
 def linear(self: Any, weight: Any, bias: Any = None) -> Any:
     """x @ weight.T + bias; x (*, in), weight (out, in)."""
-    same_dtype(self, weight, "mat1 and mat2 must have the same dtype")
+    same_dtype(self, weight)
     x, w = compute(self), compute(weight)
     if x.shape[-1:] != w.shape[-1:]:
         rows = int(np.prod(x.shape[:-1], dtype=np.int64))
@@ -224,7 +231,7 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
     second = [normal_dim(d, b.ndim) for d in dims_other]
     if len(first) != len(second):
         raise OperatorError("both dimension lists should have same length")
-    for i, j in zip(first, second, strict=True):
+    for at, (i, j) in enumerate(zip(first, second, strict=True)):
         m, n = a.shape[i], b.shape[j]
         if m == 1 != n:
             b = b.sum(j, keepdims=True, dtype=b.dtype)
@@ -232,8 +239,8 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
             a = a.sum(i, keepdims=True, dtype=a.dtype)
         elif m != n:
             raise OperatorError(
-                f"contracted dimensions need to match, but first has size {m} in dim {i} and "
-                f"second has size {n} in dim {j}"
+                f"contracted dimensions need to match, but first has size {m} in dim "
+                f"{dims_self[at]} and second has size {n} in dim {dims_other[at]}"
             )
     return wrap(np.tensordot(a, b, (first, second)), self.dtype)
 

@@ -14,6 +14,7 @@ from tensorscript.base.errors import OperatorError
 from ..storage import Array, array, compute, to_storage, wrap
 from .activation import dropout, softmax_array
 from .reduction import variance
+from .shapes import broadcast
 
 Kernel = Callable[..., Any]
 
@@ -235,6 +236,7 @@ def attention(
     if enable_gqa and k.shape[-3] != q.shape[-3]:
         k = np.repeat(k, q.shape[-3] // k.shape[-3], -3)
         v = np.repeat(v, q.shape[-3] // v.shape[-3], -3)
+    broadcast(q.shape[:-2], k.shape[:-2])
     factor = q.shape[-1] ** -0.5 if scale is None else scale
     scores = np.matmul(q, k.swapaxes(-1, -2)) * q.dtype.type(factor)
     if is_causal:

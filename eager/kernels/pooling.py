@@ -39,9 +39,13 @@ def _cells(x: Array, k: Ints, s: Ints, p: Ints, d: Ints, ceil: bool, fill: float
     extra = [_ceil_extra(m, ki, si, pi, di) if ceil else 0
              for m, ki, si, pi, di in zip(x.shape[-n:], k, s, p, d, strict=True)]  # fmt: skip
     wide = padded(x, p, [pi + e for pi, e in zip(p, extra, strict=True)], fill)
-    if any(m < di * (ki - 1) + 1 for m, ki, di in zip(wide.shape[-n:], k, d, strict=True)):
+    steps = zip(wide.shape[-n:], k, s, d, strict=True)
+    out = [(m - di * (ki - 1) - 1) // si + 1 for m, ki, si, di in steps]
+    if min(out) < 1:
+        given, made = ("x".join(map(str, v)) for v in (x.shape[-n - 1 :], [x.shape[-n - 1], *out]))
         raise OperatorError(
-            f"Given input size: ({'x'.join(map(str, x.shape[-n - 1 :]))}). Output size is too small"
+            f"Given input size: ({given}). Calculated output size: ({made}). Output size is too "
+            "small"
         )
     return windows(wide, k, s, d)
 

@@ -124,9 +124,13 @@ def uniform_(self: Any, low: float = 0.0, high: float = 1.0, generator: Any = No
     return _store(self, fused(u, u.dtype.type(high - low), u.dtype.type(low)))
 
 
-def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def _check_deviation(std: float) -> None:
     if std < 0:
         raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+def normal_(self: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    _check_deviation(std)
     z = _draw("normal", array(self).shape, self.dtype, generator)
     return _store(self, z * z.dtype.type(std) + z.dtype.type(mean))
 
@@ -201,6 +205,7 @@ def normal_numbers(
     mean: float, std: float, size: Sequence[int], generator: Any = None,
     dtype: DType | None = None, *_: Any,
 ) -> Any:  # fmt: skip
+    _check_deviation(std)
     out = dtype or MODES.default_dtype
     return wrap(_draw("normal", size, out, generator) * std + mean, out)
 
@@ -301,6 +306,10 @@ def normal_tensors(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
     shaped = mean if hasattr(mean, "dtype") else std
     m = compute(mean) if hasattr(mean, "dtype") else mean
     s = compute(std) if hasattr(std, "dtype") else std
+    if not hasattr(std, "dtype"):
+        _check_deviation(std)
+    elif s.dtype.kind == "f" and s.size and s.min() < 0:
+        raise OperatorError("normal expects all elements of std >= 0.0")
     shape = np.broadcast_shapes(np.shape(m), np.shape(s))
     return wrap(_draw("normal", shape, shaped.dtype, generator) * s + m, shaped.dtype)
 

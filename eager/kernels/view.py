@@ -80,7 +80,10 @@ def permute(self: Any, dims: Sequence[int]) -> Any:
             f"length of the desired ordering of dimensions i.e. input.dim() = {a.ndim} is not "
             f"equal to len(dims) = {len(dims)}"
         )
-    return make(a.transpose(normal_dims(dims, a.ndim)), self.dtype)
+    found = [normal_dim(dim, a.ndim) for dim in dims]
+    if len(set(found)) < a.ndim:
+        raise OperatorError("permute(): duplicate dims are not allowed.")
+    return make(a.transpose(found), self.dtype)
 
 
 def transpose(self: Any, dim0: int, dim1: int) -> Any:

@@ -270,7 +270,7 @@ def _histogram(
 ) -> Tensor:
     """How many elements lie in each of equal bins; the last one holds its end."""
     if not isinstance(bins, int) or bins <= 0:
-        b.error("torch.histogram(): bins must be > 0")
+        b.error(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     wide = compute_dtype(x.dtype)
     flat = b.apply("aten::reshape", x, [-1])
     if low == high and flat.shape[0] is const(0):
