@@ -55,7 +55,7 @@ class _Read:
         elif isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "?biufc":
             self._add(data.dtype, data)
         elif np.asarray(data).dtype.kind == "O":
-            raise ArgumentError(f"Could not infer dtype of {kind.__name__}")
+            raise OperatorError(f"Could not infer dtype of {kind.__name__}")
         return data
 
     def _add(self, kind: Any, sample: Any) -> None:
@@ -183,8 +183,7 @@ def _no_numbers(found: Any, data: Any) -> Exception:
         return ValueRangeError("too many dimensions 'str'")
     if isinstance(data, str):
         return ArgumentError("new(): invalid data type 'str'")
-    first = flat[0] if isinstance(data, (list, tuple)) and flat.size else data
-    return OperatorError(f"Could not infer dtype of {type(first).__name__}")
+    return OperatorError(f"Could not infer dtype of {type(data).__name__}")
 
 
 def _check_fits(found: Any, dtype: DType, data: Any) -> None:
