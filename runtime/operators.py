@@ -68,16 +68,16 @@ def _tensor(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
 def _to_list(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
     """`x.tolist()`: the annotation said how deep the list is and what it is of."""
     tensor, depth, kind = arguments
-    if depth != tensor.ndim:
-        raise OperatorError(
-            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
-        )
     found = tensor.dtype
     fits = (found is int64, found.is_floating_point, found is bool_, found.is_complex)
     if not fits[kind]:
         raise OperatorError(
             "Output annotation element type and runtime tensor element type must match for "
             f"tolist(): {('Long', 'Float', 'Bool', 'ComplexDouble')[kind]} vs {found.word}"
+        )
+    if depth != tensor.ndim:
+        raise OperatorError(
+            "Output annotation list dimension and runtime tensor dimension must match for tolist()"
         )
     return tensor.detach().tolist()
 

@@ -64,7 +64,8 @@ def floor_divide(a: Any, b: Any) -> Any:
         if b == 0:
             raise OperatorError("division by 0")
         return wrap_int64(a // b)
-    return a // b if b else divide(a, b)
+    quotient = divide(a, b)  # of floats, C++'s floor(a / b): 1.0 // 0.1 is 10
+    return math.copysign(math.floor(quotient), quotient) if math.isfinite(quotient) else quotient
 
 
 def remainder(a: Any, b: Any) -> Any:
@@ -113,11 +114,11 @@ def _implicit(t: Any, is_int: bool = False) -> Any:
 
 def quotient_and_remainder(a: Any, b: Any) -> tuple[Any, Any]:
     """`divmod(a, b)`."""
+    is_float = isinstance(a, float) or isinstance(b, float)
     if b == 0:
-        is_float = isinstance(a, float) or isinstance(b, float)
         what = "float divmod()" if is_float else "integer division or modulo by zero"
         raise OperatorError(f"ZeroDivisionError: {what}")
-    return floor_divide(a, b), remainder(a, b)
+    return divmod(a, b) if is_float else (floor_divide(a, b), remainder(a, b))
 
 
 N = TypeVar("N", int, float)

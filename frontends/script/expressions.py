@@ -199,6 +199,8 @@ class Expressions(Displays):
         match node.op:
             case ast.Not():
                 return self.condition_value(self.condition(node), span)
+            case ast.USub() if self._is_least(node.operand):
+                return self.draft.constant(-(2**63), INT, span, is_literal=True)
             case ast.USub():
                 value = self.expr(node.operand)
                 out = self.operate("__neg__", "aten::neg", [value], span)
@@ -209,6 +211,10 @@ class Expressions(Displays):
             case ast.UAdd():
                 return self._positive(self.expr(node.operand), span)
         raise NotSupportedError(f"unsupported unary operator: {type(node.op).__name__}", span)
+
+    def _is_least(self, node: ast.expr) -> bool:
+        """Whether a literal behind a minus is that of the least int: in a text both are one."""
+        return not self.text.is_python and isinstance(node, ast.Constant) and node.value == 2**63
 
     def _positive(self, value: Value, span: Span) -> Value:
         """`+x`, which TorchScript does not have."""

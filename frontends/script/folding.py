@@ -75,7 +75,6 @@ _TABLE: dict[str, _Function] = {
     "aten::sub": operator.sub,
     "aten::mul": operator.mul,
     "aten::div": _truediv,
-    "aten::floordiv": operator.floordiv,
     "aten::remainder": operator.mod,
     "aten::pow": _pow,
     "aten::neg": operator.neg,

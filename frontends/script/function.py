@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from xdsl.dialects.builtin import StringAttr
@@ -69,6 +69,7 @@ class Definition:
         annotations: types that replace the annotations of the syntax, by argument or `return`.
         defaults: default values by argument name (constants of the dialect).
         self_type: the class, for a method.
+        commented: the annotations that stand in a comment, by argument.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Definition:
     defaults: Mapping[str, object]
     annotations: dict[str, Attribute]
     self_type: ClassType | None = None
+    commented: Mapping[str, ast.expr] = field(default_factory=dict)
 
 
 class FunctionEmitter(Objects):
@@ -207,7 +209,7 @@ class FunctionEmitter(Objects):
             type = definition.annotations[arg.arg]
         elif arg.annotation is not None:
             type = self.annotation(arg.annotation)
-        size = _broadcast_size(arg.annotation)
+        size = _broadcast_size(definition.commented.get(arg.arg, arg.annotation))
         default = definition.defaults.get(arg.arg, NO_DEFAULT)
         repeated = size is not None and isinstance(default, int | float)
         if default is not NO_DEFAULT:

@@ -248,6 +248,8 @@ class World(LiveClasses):
         if cls.__module__.partition(".")[0] in TORCH_ROOTS:
             if cls.__name__ == "device":
                 return DeviceClass("aten::device")
+            if cls.__name__ == "Parameter":
+                return ModuleClass(cls, lambda key: None)
             if cls.__name__ in ("Generator", "Size", "Tensor"):
                 return Builtin(f"aten::{cls.__name__}")
             if (legacy := legacy_tensor(cls.__name__)) is not None:

@@ -162,8 +162,14 @@ class LiveFunctions(ABC):
                     f'Expected a default value of type Tensor (inferred) on parameter "{key}".',
                     span,
                 ) from None
-        annotations = self._annotations(plain, resolver, source, self_type is not None)
-        return Definition(name, source, resolver, defaults, annotations, self_type)
+        is_method = self_type is not None
+        lines = source.text.source.text.split("\n")
+        comments = comment_annotations(source.tree, lines, span, is_method)
+        if comments is None:
+            annotations, comments = self._annotations(plain, resolver, source, is_method), {}
+        else:  # they come before annotations
+            annotations = {key: resolver.annotation(node, span) for key, node in comments.items()}
+        return Definition(name, source, resolver, defaults, annotations, self_type, comments)
 
     def _dropped(
         self, fn: Callable[..., object], name: str, self_type: ClassType | None
@@ -185,12 +191,9 @@ class LiveFunctions(ABC):
         source: FunctionSource,
         is_method: bool,
     ) -> dict[str, Attribute]:
-        """Annotations by their objects; a `# type:` comment comes before them."""
+        """Annotations by their objects."""
         text = source.text.source.text
         span = source.text.span(source.tree)
-        comments = comment_annotations(source.tree, text.split("\n"), span, is_method)
-        if comments is not None:
-            return {name: resolver.annotation(node, span) for name, node in comments.items()}
         out: dict[str, Attribute] = {}
         places = annotations_of(source.tree)
         raw: Mapping[str, object] = getattr(fn, "__annotations__", {})

@@ -75,6 +75,8 @@ class ModuleMembers:
                 self.world.add_method(info, key, member)
         elif isinstance(member, staticmethod):
             info.static_methods[key] = member.__func__
+        elif isinstance(member, classmethod):
+            self.world.add_method(info, key, member.__func__)  # called on the module
         elif isinstance(member, property) and member.fget is not None:
             self._property(key, member)
 

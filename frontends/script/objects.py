@@ -171,10 +171,10 @@ class Objects(Statements):
             return False
         type = value.value.type
         if isinstance(type, ClassType) and (info := self.info(type)):
-            return any(
-                name in table
-                for table in (info.attributes, info.constants, info.methods, info.properties)
-            )
+            tables = [info.attributes, info.constants, info.methods, info.properties]
+            if info.category == "module":
+                tables += [info.overloads, info.python_methods, info.static_methods]
+            return any(name in table for table in tables)
         mark = len(self.block.nodes)
         found = plain_attr(self, value.value, name, span) is not None
         del self.block.nodes[mark:]

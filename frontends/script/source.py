@@ -57,6 +57,11 @@ class Text:
         start = self.ranges.start(node)
         return Span(self.source, start, start + length)
 
+    def is_bare_tuple(self, node: ast.expr) -> bool:
+        """Whether an expression is a tuple without parentheses."""
+        start = self.offset(node.lineno, node.col_offset)
+        return isinstance(node, ast.Tuple) and self.source.text[start] != "("
+
     def name_of(self, node: ast.FunctionDef | ast.ClassDef) -> Span:
         """The name in a def or class statement."""
         keyword = 4 if isinstance(node, ast.FunctionDef) else 6

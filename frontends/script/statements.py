@@ -272,6 +272,8 @@ class Statements(Leaving):
                 "non-starred expression",
                 span,
             )
+        if not self.text.is_python and self.text.is_bare_tuple(node.iter):
+            raise self.error("List of iterables is not supported currently", span)
         iterable = self.sugared(node.iter)
         self.loop(iterable, node.target, lambda: self.body(node.body), span)
 

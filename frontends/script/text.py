@@ -127,8 +127,9 @@ class TextWorld:
     ) -> dict[str, Attribute]:
         """The types that a comment between a signature and its body gives."""
         tree, text = source.tree, source.text
-        lines = text.source.text.split("\n")[tree.lineno - 1 : tree.body[0].lineno - 1]
-        found = comment_annotations(tree, lines, text.span(tree), is_method) or {}
+        lines = text.source.text.split("\n")[tree.lineno : tree.body[0].lineno - 1]
+        comments = [line for line in lines if line.strip().startswith("# type:")]
+        found = comment_annotations(tree, comments[:1], text.span(tree), is_method) or {}
         return {name: resolver.annotation(node, text.span(tree)) for name, node in found.items()}
 
     def _default(self, node: ast.expr, text: Text) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Iterator
 
@@ -10,8 +11,12 @@ from tensorscript.base.errors import CompileError
 from tensorscript.base.source import Span
 
 _MARK = "# type:"
-_IGNORED = re.compile(r"# type: ignore(\[[a-zA-Z-]+\])?$")
+_IGNORED = re.compile(r"# type: ignore(\[[^\]]*\])?\s*(#.*)?$")
 _MISSPELT = re.compile(r"#[\t ]*type[\t ]*(?!: ignore(\[.*\])?$):")
+_TOKEN = re.compile(
+    r"(?P<ident>[^\W\d]\w*)|(?P<number>\d[\w.]*)"
+    r"|(?P<string_literal>\"[^\"]*\"|'[^']*')|(?P<other>[^\s#])"
+)
 _PEP = (
     "See PEP 484 (https://www.python.org/dev/peps/pep-0484/"
     "#suggested-syntax-for-python-2-7-and-straddling-code)"
@@ -27,15 +32,14 @@ def comment_annotations(
     Raises:
         CompileError: the comment does not parse, or has another number of arguments.
     """
-    found = [line.partition(_MARK)[2].strip() for line in _marked(lines)]
-    if not found:
+    marked = _marked(lines)
+    if not marked:
         _refuse_misspelt(lines, span)
         return None
-    at = next((k for k, comment in enumerate(found) if comment.startswith("(")), None)
-    if at is None:
-        return None
-    listed, _, result = found[at].partition("->")
-    nodes = list(_arguments(listed, found[:at], span))
+    at = _signature_line(marked, span)
+    *before, comment = [line.partition(_MARK)[2].strip() for line in marked[: at + 1]]
+    listed, _, result = comment.partition("->")
+    nodes = list(_arguments(listed, before, span))
     arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     names = [a.arg for a in arguments][is_method and len(nodes) == len(arguments) - 1 :]
     if len(nodes) != len(names):
@@ -52,6 +56,39 @@ def comment_annotations(
 
 def _marked(lines: list[str]) -> list[str]:
     return [line for line in lines if _MARK in line and not _IGNORED.search(line)]
+
+
+def _signature_line(marked: list[str], span: Span) -> int:
+    """Which of the comments is the signature. As in TorchScript every comment is a part of it: those
+    of variables, too.
+    """
+    if len(marked) > 1:
+        at = next((k for k, line in enumerate(marked) if f"{_MARK} (...) -> " in line), None)
+        if at is not None:
+            return at
+        raise CompileError(
+            f"Return type line '{_MARK} (...) -> ...' not found on multiline type annotation\n"
+            "for type lines:\n" + "\n".join(marked) + f"\n({_PEP})",
+            span,
+        )
+    wanted, rest = "type comment", marked[0].strip()
+    if rest.startswith(_MARK):
+        wanted, rest = "(", rest.removeprefix(_MARK).strip()
+    if wanted == "(" and rest.startswith("("):
+        return 0
+    text = span.source.text
+    found = _TOKEN.match(rest)
+    start = text.index(rest, text.index(marked[0]))
+    where = Span(span.source, start, start + (found.end() if found else 1))
+    raise CompileError(f"expected {wanted} but found '{_kind(found)}' here", where)
+
+
+def _kind(token: re.Match[str] | None) -> str:
+    """What TorchScript calls a token."""
+    if token is None:
+        return "eof"
+    kind = str(token.lastgroup)
+    return token[0] if kind == "other" or keyword.iskeyword(token[0]) else kind
 
 
 def _refuse_misspelt(lines: list[str], span: Span) -> None:

@@ -9,7 +9,7 @@ from tensorscript.dialects.te.expr import binary, call, const, select
 
 from .builder import Builder, Rows
 from .elements import as_expr, convert, known
-from .scalar_values import is_unknown, wrap
+from .scalar_values import is_unknown, paired, wrap
 from .scalars import SCALAR
 from .sizes import product
 from .values import Tensor, TupleValue, Value
@@ -20,7 +20,9 @@ def _divided(b: Builder, x: Value, y: Value, *_: Value) -> TupleValue:
     is_float = any(as_expr(v).dtype is float64 for v in (x, y))
     what = "float divmod()" if is_float else "integer division or modulo by zero"
     b.check(known(binary("ne", as_expr(y), 0)), f"ZeroDivisionError: {what}")
-    return TupleValue((SCALAR["aten::floordiv"](b, x, y), SCALAR["aten::remainder"](b, x, y)))
+    # The quotient of floats is Python's, and not that of `//`.
+    whole = binary("floordiv", *paired(x, y)) if is_float else SCALAR["aten::floordiv"](b, x, y)
+    return TupleValue((known(whole), SCALAR["aten::remainder"](b, x, y)))
 
 
 def _parts(b: Builder, x: Value, *_: Value) -> TupleValue:

@@ -51,12 +51,8 @@ def _floor(op: str, fn: Callable[[Value, Value], Value]) -> Callable[..., Value]
     def row(b: Builder, x: Value, y: Value, *_: Value) -> Value:
         p, q = paired(x, y)
         if q.dtype is float64:
-            # Of floats, x // 0 is x / 0 and x % 0 is NaN.
-            return known(
-                select(q.equals(0), p / q, binary(op, p, q))
-                if op == "floordiv"
-                else binary(op, p, q)
-            )
+            # Of floats, x // y is C++'s floor(x / y) and x % 0 is NaN.
+            return known(call("floor", p / q) if op == "floordiv" else binary(op, p, q))
         if not is_unknown(y) and y == 0:
             b.error("division by 0" if op == "floordiv" else "modulo by 0")
         if not is_unknown(x, y):
