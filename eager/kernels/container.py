@@ -62,7 +62,7 @@ def delete(items: list[Any], index: int) -> None:
 
 def same(a: Any, b: Any) -> bool:
     if is_tensor(a) or is_tensor(b):
-        return bool((a == b).all()) if is_tensor(a) and is_tensor(b) else False
+        return bool(a == b) if is_tensor(a) and is_tensor(b) else False
     return bool(a == b)
 
 

@@ -100,6 +100,8 @@ class Calls(Subscripts):
             where = span if callee.name in _PLACED_BY_NAME else self.span(node)
             return self._form_call(callee.name, node, where, hint)
         if isinstance(callee, Builtin) and callee.name == "aten::tolist":
+            if hint is None:
+                raise self.error("Expected type hint for result of tolist()", self.span(node))
             return Simple(self._to_list(callee, span, hint))
         if callee.ignores_arguments:
             return callee.call(self, span, [], {})
@@ -354,14 +356,18 @@ class Calls(Subscripts):
         args, kwargs = self.arguments(node)
         return Simple(self.builtin("aten::tensor", args, span, kwargs))
 
-    def _to_list(self, callee: Builtin, span: Span, hint: Attribute | None) -> Value:
-        if hint is None:
-            raise self.error("Expected type hint for result of tolist()", span)
+    def _to_list(self, callee: Builtin, span: Span, hint: Attribute) -> Value:
         assert callee.self_value is not None
         element, depth = hint, 0
         while isinstance(element, ListType):
             element, depth = element.element, depth + 1
         codes: dict[Attribute, int] = {INT: 0, FLOAT: 1, BOOL: 2, COMPLEX: 3}
+        if element not in codes:
+            raise self.error(
+                f"{message_text(element)} is not one of the supported element types for tolist: "
+                "int, float, complex, bool",
+                span,
+            )
         inputs = [callee.self_value, self.integer(depth), self.integer(codes[element])]
         return self.insert("prim::tolist", inputs, [hint], span).output
 

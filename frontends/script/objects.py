@@ -19,7 +19,7 @@ from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, Ten
 
 from . import draft
 from .attributes import no_attribute, plain_attr
-from .callables import HookedModule, Method, MethodOverloads, PythonCall
+from .callables import HookedModule, Method, MethodOverloads, PythonCall, PythonClass
 from .containers import LISTINGS, MODULE_LISTINGS, listing, named_listing
 from .draft import Value
 from .emission import Children
@@ -167,14 +167,18 @@ class Objects(Statements):
         return Children(value, out, info.container == "dict")
 
     def knows_attribute(self, value: Sugared, name: str, span: Span) -> bool:
+        if isinstance(value, PythonClass):
+            info = self.info(value.type)
+            return info is not None and hasattr(info.python, name)
         if not isinstance(value, Simple):
             return False
         type = value.value.type
         if isinstance(type, ClassType) and (info := self.info(type)):
-            tables = [info.attributes, info.constants, info.methods, info.properties]
+            known = {*info.attributes, *info.constants, *info.methods}
             if info.category == "module":
-                tables += [info.overloads, info.python_methods, info.static_methods]
-            return any(name in table for table in tables)
+                known |= {*info.properties, *info.overloads, *info.python_methods}
+                known |= {*info.static_methods}
+            return name in known
         mark = len(self.block.nodes)
         found = plain_attr(self, value.value, name, span) is not None
         del self.block.nodes[mark:]

@@ -87,7 +87,9 @@ class Ranges:
                 return start, self._name_end(end, node.attr)
             case ast.Subscript():
                 start, end = self._widened(None, node)
-                return start, end + 1
+                return start, end + 1 if self.is_python else self._next_token(node)
+            case ast.Call() if not self.is_python:
+                return self._widened(self._opening(node), node)
             case ast.UnaryOp():
                 return self._widened(self._word(node, len(_OPERATORS[type(node.op)])), node)
         if isinstance(node, _FROM_PARTS) and any(True for _ in _parts(node)):
@@ -111,6 +113,18 @@ class Ranges:
         while at < len(text) and text[at].isspace():
             at += 1
         return at + len(name)
+
+    def _next_token(self, node: ast.expr) -> int:
+        """Where the token behind an expression starts."""
+        at, text = self.whole(node)[1], self.source.text
+        while text[at : at + 1] in (" ", "\t"):
+            at += 1
+        return at
+
+    def _opening(self, node: ast.Call) -> Range:
+        """The parenthesis of a call."""
+        start = self.source.text.index("(", self.whole(node.func)[1])
+        return start, start + 1
 
     def _widened(self, own: Range | None, node: ast.AST) -> Range:
         parts = [self.of(part) for part in _parts(node)]

@@ -59,8 +59,8 @@ def _marked(lines: list[str]) -> list[str]:
 
 
 def _signature_line(marked: list[str], span: Span) -> int:
-    """Which of the comments is the signature. As in TorchScript every comment is a part of it: those
-    of variables, too.
+    """Which of the comments is the signature. To TorchScript all of them are a part of it, those of
+    variables, too.
     """
     if len(marked) > 1:
         at = next((k for k, line in enumerate(marked) if f"{_MARK} (...) -> " in line), None)

@@ -11,6 +11,7 @@ from .builder import Builder, Rows
 from .elements import compute_dtype
 from .emission import Body
 from .pointwise import absolute
+from .scalar_truth import TRUTH
 from .values import Tensor, Value
 
 
@@ -120,6 +121,8 @@ _WORDS = {
 }  # fmt: skip
 
 COMPARISON: Rows = {
+    "aten::eq.Tensor_list": TRUTH["aten::eq"],
+    "aten::ne.Tensor_list": TRUTH["aten::ne"],
     **{f"aten::{word}": comparison(op) for word, op in _WORDS.items()},
     "aten::isnan": test("isnan", False),
     "aten::isinf": test("isinf", False),

@@ -25,6 +25,8 @@ def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]
             for p, q in zip(x, y, strict=True):
                 same = _and(b, same, row_eq(b, p, q))
             return same if op == "eq" else _not(b, same)
+        if isinstance(x, Tensor) and isinstance(y, Tensor):
+            return _truth(b, b.apply(f"aten::{op}", x, y))
         if isinstance(x, UnknownString | Text) or isinstance(y, UnknownString | Text):
             b.cannot("comparing strings that depend on unknown values")
         if not is_unknown(x, y):
@@ -34,6 +36,13 @@ def compare(op: str, fn: Callable[[Value, Value], bool]) -> Callable[..., Value]
         return known(binary(op, *paired(x, y)))
 
     return row
+
+
+def _truth(b: Builder, x: Value) -> Value:
+    """The one element of a tensor, as a bool."""
+    assert isinstance(x, Tensor)
+    b.single(x, "Boolean value of Tensor with more than one value is ambiguous")
+    return b.item(x)
 
 
 def _not(b: Builder, x: Value, *_: Value) -> Value:

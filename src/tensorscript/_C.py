@@ -4,6 +4,7 @@ from tensorscript.compiler.jit import frozen_passes as frozen
 from tensorscript.compiler.jit import function_schema as schemas
 from tensorscript.compiler.jit import graph_passes as passes
 from tensorscript.compiler.jit import graph_patterns as patterns
+from tensorscript.compiler.jit.containers import ScriptDict, ScriptList
 from tensorscript.compiler.jit.function_schema import Argument, FunctionSchema, parse_schema
 from tensorscript.compiler.jit.graph import Graph
 from tensorscript.compiler.jit.graph_functions import create_function_from_graph, parse_ir
@@ -129,6 +130,8 @@ __all__ = [
     "NoneType",
     "NumberType",
     "OptionalType",
+    "ScriptDict",
+    "ScriptList",
     "StringType",
     "TensorType",
     "TupleType",

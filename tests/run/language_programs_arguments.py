@@ -234,4 +234,43 @@ def f(x: Tensor):
     else:
         return x - 1
 >>> f(T([1.0]))
+
+=== comment_broadcasting_list
+def g(x, k):
+    # type: (float, BroadcastingList3[float]) -> List[float]
+    return k
+def f(n: int):
+    return g(2.0, 1.0), g(2.0, (1.0, 2.0, 3.0))
+>>> f(3)
+
+=== comment_on_def_line
+def f(n):  # type: (int) -> int
+    return n
+>>> f(3)
+
+=== comment_without_signature
+def f(n):
+    # type: int
+    return n
+>>> f(3)
+
+=== comment_of_variable
+def f(n: int):
+    xs = []  # type: List[int]
+    return n
+>>> f(3)
+
+=== comment_of_variable_and_signature
+def f(a, b):
+    # type: (int, int) -> float
+    x = []  # type: List[int]
+    return 1.0
+>>> f(2, 1)
+
+=== comment_ignored_with_reason
+def f(n: int):
+    a = n  # type: ignore
+    b = a  # type: ignore[assignment]
+    return b
+>>> f(3)
 """

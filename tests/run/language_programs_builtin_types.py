@@ -565,4 +565,23 @@ def f(s: str):
 >>> f("42")
 >>> f(" 7 ")
 >>> f("1.5")
+
+=== tolist_of_another_type_and_depth
+def f(t: Tensor):
+    a: List[List[int]] = t.tolist()
+    return a
+>>> f(T([1.0]))
+>>> f(T([1]))
+
+=== tolist_of_strings
+def f(t: Tensor):
+    a: List[str] = t.tolist()
+    return a
+>>> f(T([1.0]))
+
+=== tolist_of_tuple
+def f(t: Tensor):
+    a: Tuple[int, int] = t.tolist()
+    return a
+>>> f(T([1]))
 """

@@ -312,4 +312,12 @@ def f(l: List[int]):
     l[:] = [7]
     return l
 >>> f([1, 2, 3])
+
+=== lists_of_tensors_compared
+def f(x: List[Tensor], y: List[Tensor], t: Tensor):
+    return x == y, x != y, x.count(t)
+>>> f([torch.ones(1)], [torch.ones(1)], torch.ones(1))
+>>> f([torch.ones(1)], [torch.zeros(1)], torch.zeros(1))
+>>> f([torch.ones(2)], [torch.ones(2), torch.ones(2)], torch.ones(2))
+>>> f([torch.ones(2)], [torch.ones(2)], torch.ones(1))
 """

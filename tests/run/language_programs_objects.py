@@ -550,4 +550,69 @@ def f(x=(1, [])):
     # type: (Tuple[int, List[Tensor]]) -> int
     return 1
 >>> f()
+
+=== hasattr_of_classes
+class A:
+    K = 3
+    def __init__(self):
+        self.x = 1
+    @staticmethod
+    def s(n: int) -> int:
+        return n
+    @property
+    def p(self) -> int:
+        return 1
+    def m(self) -> int:
+        return 2
+def f(n: int):
+    a = A()
+    of_class = hasattr(A, "x"), hasattr(A, "s"), hasattr(A, "p"), hasattr(A, "m"), hasattr(A, "K")
+    return of_class, hasattr(A, "no"), hasattr(a, "s"), hasattr(a, "p"), hasattr(a, "x")
+>>> f(3)
+
+=== hasattr_of_modules
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.m = nn.ReLU()
+    @torch.jit._overload_method
+    def go(self, x: int) -> int:
+        ...
+    @torch.jit._overload_method
+    def go(self, x: str) -> str:
+        ...
+    def go(self, x):
+        return x
+    @staticmethod
+    def s(x: int) -> int:
+        return x
+    @torch.jit.ignore
+    def ig(self, x: int) -> int:
+        return x
+    def forward(self, n: int):
+        a = hasattr(self, "go"), hasattr(self, "s"), hasattr(self, "ig"), hasattr(self, "zz")
+        return a, hasattr(self, "m"), hasattr(self, "forward"), hasattr(self, "training")
+>>> f(3)
+
+=== class_method_of_module
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = 3
+    @classmethod
+    def c(cls, x: int) -> int:
+        return x + 2
+    def forward(self, x: int):
+        return self.c(x)
+>>> f(7)
+
+=== parameter_made_in_script
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2), requires_grad=False)
+    def forward(self, x: Tensor):
+        self.w = nn.Parameter(x)
+        return self.w
+>>> f(T([1.0, 2.0]))
 """

@@ -611,4 +611,12 @@ def f(a: int, b: float):
 def f(a: int, x):
     return a // x
 >>> f(7, torch.tensor([2]))
+
+=== floor_division_of_floats
+def f(a: float, b: float, n: int):
+    return a // b, n // b, a // n, divmod(a, b), a % b, 1.0 // 0.1
+>>> f(1.0, 0.1, 3)
+>>> f(6.0, 0.1, 6)
+>>> f(float("inf"), 2.0, 1)
+>>> f(-7.5, 2.0, 2)
 """

@@ -96,6 +96,10 @@ OTHER_PLACES = {
     "bare_optional_isinstance": "PyTorch shows no place",
     "bare_tuple_annotation": "PyTorch shows no place",
     "class_linked": "another of two faults is found first",
+    "comment_of_variable": "PyTorch does not say in which file",
+    "comment_of_variable_and_signature": "PyTorch shows no place",
+    "comment_on_def_line": "PyTorch does not say in which file",
+    "comment_without_signature": "PyTorch does not say in which file",
     "comment_signature_misspelt": "PyTorch shows no place",
     "comment_signature_of_another_length": "the whole definition is underlined",
     "comp_two_for": "PyTorch underlines nothing",
@@ -113,6 +117,8 @@ OTHER_PLACES = {
     "overload_without_body": "PyTorch underlines nothing",
     "dead_branch_with_two_generators": "PyTorch underlines nothing",
     "attribute_annotated_later": "PyTorch does not say from where the method is called",
+    "tolist_of_strings": "PyTorch shows no place",
+    "tolist_of_tuple": "PyTorch shows no place",
 }
 """Programs refused by both sides that show or underline another place, and which."""
 
