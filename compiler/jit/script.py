@@ -128,8 +128,8 @@ def function_entry(fn: Callable[..., Any], seen: ObservedTypes | None = None) ->
 def _script_class(cls: type, seen: ObservedTypes) -> type:
     if is_module(cls) or any(base.__name__ == "Module" for base in cls.__mro__[1:]):
         raise GuardError(
-            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, consider passing "
-            "an instance instead"
+            f"Type '{cls}' cannot be compiled since it inherits from nn.Module, pass an "
+            "instance instead"
         )
     if issubclass(cls, enum.Enum) or getattr(cls, "__torch_script_interface__", False):
         return cls
