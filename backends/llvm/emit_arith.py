@@ -1,7 +1,8 @@
 """Arithmetic, comparisons and bitwise operations: one row per node kind, scalar or vector.
 
-Integers wrap around. Float operations carry `contract` (a product may be fused into a sum) unless
-the module is strict. `min` and `max` give NaN if either operand is NaN.
+Integers wrap around. Float products carry `contract`, and of the sums those of reductions do: only
+there is a product fused into a sum, and not where the program would see what it rounds to. A strict
+module has none. `min` and `max` give NaN if either operand is NaN.
 """
 
 from __future__ import annotations
@@ -14,14 +15,24 @@ from tensorscript.base.dtypes import DType, bool_
 from .emit_text import Code
 from .emit_types import register_type, splat, suffix, vector_of
 
+REORDERED = " reassoc contract"
+"""The flags of what a reduction adds up."""
+
 
 @dataclass(frozen=True)
 class Site:
-    """Where an operation is emitted: operand dtype, lanes, and the liberties it may take."""
+    """Where an operation is emitted: operand dtype, lanes, and the liberties it may take.
+
+    Attributes:
+        is_loose: sums of reductions may be reordered and take in products.
+        flags: LLVM's flags of float operations.
+        wraps: LLVM's flags of sums and products of integers.
+    """
 
     code: Code
     dtype: DType
     lanes: int
+    is_loose: bool = False
     flags: str = ""
     wraps: str = ""
 
@@ -77,7 +88,8 @@ def _sub(site: Site, a: str, b: str) -> str:
 
 def _mul(site: Site, a: str, b: str) -> str:
     if site.dtype.is_floating_point:
-        return site.op(f"fmul{site.flags}", a, b)
+        flags = site.flags or (" contract" if site.is_loose else "")
+        return site.op(f"fmul{flags}", a, b)
     return site.op("and" if site.dtype is bool_ else f"mul{site.wraps}", a, b)
 
 
@@ -185,7 +197,7 @@ def horizontal(site: Site, combiner: str, value: str) -> str:
         start = splat(site.dtype, 1, -0.0 if combiner == "add" else 1.0)
         name = f"llvm.vector.reduce.f{combiner}.{tail}"
         site.code.module.declare(name, element, f"{element}, {site.type}")
-        flags = " reassoc contract" if site.flags else ""
+        flags = REORDERED if site.is_loose else ""
         return site.code.let(
             f"call{flags} {element} @{name}({element} {start}, {site.type} {value})"
         )
@@ -212,7 +224,7 @@ def _float_extremum(site: Site, combiner: str, value: str) -> str:
         )
     has_nan = ""
     while size > 1:
-        half = Site(code, dtype, size // 2, site.flags)
+        half = Site(code, dtype, size // 2)
         low, high = _halves(half, vector_of(element, size), value)
         has_nan = has_nan or _any(half, half.test("uno", low, high))
         value = _better(half, low, high, combiner == "min")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tensorscript.base.dtypes import bool_, float64, int32, int64
 
@@ -58,6 +59,12 @@ def _nextafter(site: Site, a: list[str]) -> str:
     return site.choose(site.test("uno", x, y), site.op("fadd", x, y), near)
 
 
+def _muladd(site: Site, a: list[str]) -> str:
+    if site.is_loose:
+        return site.intrinsic("fmuladd", *a)
+    return site.op("fadd", site.op("fmul", a[0], a[1]), a[2])
+
+
 def _rsqrt(site: Site, a: list[str]) -> str:
     return site.op("fdiv", site.literal(1.0), site.intrinsic("sqrt", a[0]))
 
@@ -67,7 +74,7 @@ INLINE: dict[str, Callable[[Site, list[str]], str]] = {
     "round": _intrinsic("rint"), "sqrt": _intrinsic("sqrt"), "fma": _intrinsic("fma"),
     "copysign": _intrinsic("copysign"), "abs": _abs, "isnan": _isnan, "isinf": _isinf,
     "isfinite": _isfinite, "signbit": _signbit, "rsqrt": _rsqrt,
-    "nextafter": _nextafter,
+    "nextafter": _nextafter, "muladd": _muladd,
 }  # fmt: skip
 
 _INTEGER_TESTS = {"isnan": False, "isinf": False, "isfinite": True}
@@ -99,7 +106,7 @@ def call_library(site: Site, function: str, *operands: str) -> str:
 def lane_by_lane(site: Site, scalar: Callable[..., str], *operands: str) -> str:
     """The vector of `scalar(one-lane site, operands of the lane)`."""
     element = register_type(site.dtype)
-    one = Site(site.code, site.dtype, 1, site.flags)
+    one = replace(site, lanes=1)
     result = "poison"
     for lane in range(site.lanes):
         parts = [site.code.let(f"extractelement {site.type} {o}, i64 {lane}") for o in operands]

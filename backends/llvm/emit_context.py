@@ -100,8 +100,7 @@ class Context:
         return self.vector.width if self.vector else 1
 
     def site(self, dtype: DType, lanes: int, wraps: str = "") -> Site:
-        flags = "" if self.options.strict else " contract"
-        return Site(self.code, dtype, lanes, flags, wraps)
+        return Site(self.code, dtype, lanes, not self.options.strict, wraps=wraps)
 
     def resolve(self, e: Expr) -> Expr:
         """`e` with the names that stand for expressions replaced."""

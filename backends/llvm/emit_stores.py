@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorscript.base.dtypes import DType
 
-from .emit_arith import BINARY, Site, horizontal, identity
+from .emit_arith import BINARY, REORDERED, Site, horizontal, identity
 from .emit_cast import from_memory, round_result, to_memory
 from .emit_context import Context
 from .emit_loads import gather, load_contiguous, load_scalar
@@ -135,8 +135,8 @@ def emit_update(
 
 def combine(context: Context, dtype: DType, lanes: int, combiner: str, old: str, new: str) -> str:
     """One step of a reduction; float sums may be reordered unless the module is strict."""
-    flags = "" if context.options.strict else " reassoc contract"
-    site = Site(context.code, dtype, lanes, flags)
+    loose = not context.options.strict
+    site = Site(context.code, dtype, lanes, loose, REORDERED if loose else "")
     if combiner in ("min", "max"):
         old, new = new, old  # an extremum tests its first operand for NaN: off the chain of results
     made = BINARY[combiner](site, old, new)

@@ -163,7 +163,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
         "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh")},
     "rsqrt": lambda x: _divide(1.0, _library(np.sqrt, x)), "sigmoid": _sigmoid, "erf": _erf,
     "gelu": _gelu, "erfc": math.erfc, "round": _over_numpy(np.rint), "abs": abs,
-    "fma": lambda a, b, c: a * b + c,
+    "fma": lambda a, b, c: a * b + c, "muladd": lambda a, b, c: a * b + c,
     "isnan": lambda x: x != x, "isinf": lambda x: isinstance(x, float) and math.isinf(x),
     "isfinite": lambda x: not isinstance(x, float) or math.isfinite(x),
     "signbit": lambda x: math.copysign(1.0, x) < 0,

@@ -90,9 +90,12 @@ MATH_FUNCTIONS = frozenset(
         "isfinite",
         "signbit",
         "fma",
+        "muladd",
     ]
 )
-"""Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool."""
+"""Names `call` may have; all take and give one float dtype but the `is*` tests, which give bool.
+`fma(a, b, c)` is a * b + c rounded once; `muladd` is rounded once or twice, whichever is faster:
+plain sums and products are rounded as a program that has both sees them."""
 
 _PREDICATES = frozenset({"isnan", "isinf", "isfinite", "signbit"})
 
@@ -211,6 +214,11 @@ class Expr:
             own = (str(current.value),) if current.op == "var" else ()
             found = (a._free for a in current.args if a._free)
             current._free = frozenset(own).union(*found)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether it is a function of more than one instruction or two."""
+        return self.op == "call" and self.value not in ("fma", "muladd")
 
     def is_int(self, value: int) -> bool:
         """True for the integer literal `value`."""

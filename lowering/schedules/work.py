@@ -22,13 +22,13 @@ def weight_of(op: Operation) -> int:
     total = 0
     for inner in op.walk():
         for e in expressions(inner):
-            total += sum(MATH_WEIGHT if n.op == "call" else 1 for n in walk(e))
+            total += sum(MATH_WEIGHT if n.is_costly else 1 for n in walk(e))
     return max(1, total)
 
 
 def calls(op: Operation) -> bool:
     """Whether a math function is called."""
-    return any(n.op == "call" for inner in op.walk() for e in expressions(inner) for n in walk(e))
+    return any(n.is_costly for inner in op.walk() for e in expressions(inner) for n in walk(e))
 
 
 def grain_of(nest: Nest, loop: ForOp, work: int) -> int:

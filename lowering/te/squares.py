@@ -160,7 +160,7 @@ def _is_along(reads: list[Expr], name: str, buffers: Mapping[str, Buffer]) -> bo
 def _lies_along(value: Expr, row: str, across: list[Expr], buffers: Mapping[str, Buffer]) -> bool:
     """All that a short body reads lies along the rows, so that its results may be transposed."""
     nodes = list(walk(value))
-    if len(nodes) > MOST_NODES or any(n.op == "call" for n in nodes):
+    if len(nodes) > MOST_NODES or any(n.is_costly for n in nodes):
         return False
     steps = {n: coefficient(flat_index(buffers[str(n.value)], n.args), row) for n in loads(value)}
     ways = {steps[n] for n in across}

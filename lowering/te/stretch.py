@@ -36,8 +36,9 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from tensorscript.base.dtypes import float32, float64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, const, load, var
+from tensorscript.dialects.te.expr import Expr, binary, call, const, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp, UpdateOp
 from tensorscript.dialects.te.rewriting import replace_loads
 from tensorscript.dialects.tg.ops import identity
@@ -285,6 +286,13 @@ class _Stretches:
 def _in_pairs(combiner: str, terms: list[Expr]) -> Expr:
     """The terms combined two by two."""
     while len(terms) > 1:
-        pairs = [binary(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
+        pairs = [_pair(combiner, a, b) for a, b in zip(terms[::2], terms[1::2], strict=False)]
         terms = pairs + terms[2 * len(pairs) :]
     return terms[0]
+
+
+def _pair(combiner: str, a: Expr, b: Expr) -> Expr:
+    """Two terms combined; a sum takes a product in."""
+    if combiner == "add" and a.op == "mul" and a.dtype in (float32, float64):
+        return call("muladd", *a.args, b)
+    return binary(combiner, a, b)

@@ -11,7 +11,7 @@ from tensorscript.dialects.te.expr import Expr, node, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
 
-EXPENSIVE_OPS = frozenset({"call", "div", "pow", "floordiv", "mod", "truncmod"})
+EXPENSIVE_OPS = frozenset({"div", "pow", "floordiv", "mod", "truncmod"})
 
 
 def operand_number(name: str) -> int | None:
@@ -55,7 +55,9 @@ def reads_of(body: Expr, operand: int) -> list[tuple[Expr, ...]]:
 
 def expensive_count(body: Expr) -> int:
     """How many float operations of `body` cost many times an addition."""
-    return sum(n.op in EXPENSIVE_OPS and n.dtype.is_floating_point for n in walk(body))
+    return sum(
+        (n.is_costly or n.op in EXPENSIVE_OPS) and n.dtype.is_floating_point for n in walk(body)
+    )
 
 
 def node_count(body: Expr, limit: int | None = None) -> int:

@@ -35,7 +35,7 @@ def _normal_gate(e: Expr) -> Expr:
 
 def _gelu(b: Builder, x: Tensor, approximate: str = "none", *_: Value) -> Tensor:
     def by_tanh(e: Expr) -> Expr:
-        inner = math.sqrt(2 / math.pi) * (e + 0.044715 * (e * e * e))
+        inner = math.sqrt(2 / math.pi) * call("muladd", e * e * e, const(0.044715, e.dtype), e)
         return 0.5 * e * (1 + call("tanh", inner))
 
     return activation(by_tanh if approximate == "tanh" else _normal_gate)(b, x)

@@ -55,11 +55,11 @@ def scaled_and_shifted(
     wide = compute_dtype(x.dtype)
 
     def fn(e: Expr, m: Expr, v: Expr, *affine: Expr) -> Expr:
-        out = (e - m) * call("rsqrt", v + const(eps, wide))
+        factors = [e - m, call("rsqrt", v + const(eps, wide))]
         at = iter(affine)
         if weight is not None:
-            out = out * next(at)
-        return out + next(at) if bias is not None else out
+            factors = [factors[0] * factors[1], next(at)]
+        return call("muladd", *factors, next(at)) if bias is not None else factors[0] * factors[1]
 
     extra = [t for t in (weight, bias) if t is not None]
     return b.pointwise(fn, x, mean, var, *extra, dtype=x.dtype, compute=wide)

@@ -200,7 +200,8 @@ def _clamp(b: Builder, x: Tensor, low: Value = None, high: Value = None, *_: Val
 def _lerp(b: Builder, x: Tensor, y: Tensor, weight: Value, *_: Value) -> Tensor:
     def fn(p: Expr, q: Expr, w: Expr) -> Expr:
         near = binary("lt", absolute(w), 0.5)
-        return select(near, p + w * (q - p), q - (q - p) * (1 - w))
+        step = q - p
+        return select(near, call("muladd", w, step, p), call("muladd", w - 1, step, q))
 
     return b.pointwise(fn, x, y, weight)
 
