@@ -77,7 +77,10 @@ def nanmean(self: Any, dim: Dims = None, keepdim: bool = False, dtype: Any = Non
 
 
 def variance(x: Array, over: tuple[int, ...], correction: float, keepdim: bool) -> Array:
-    """Sum of squared distances to the mean, over max(0, n - correction)."""
+    """Sum of squared distances to the mean, over max(0, n - correction); that of float32 is made in
+    float64, as PyTorch's is."""
+    if x.dtype == np.float32:
+        return variance(x.astype(np.float64), over, correction, keepdim).astype(np.float32)
     count = float(np.prod([x.shape[a] for a in over], dtype=np.int64))
     centre = x.sum(axis=over, keepdims=True, dtype=x.dtype) / x.dtype.type(count)
     distance = np.abs(x - centre) if x.dtype.kind == "c" else x - centre

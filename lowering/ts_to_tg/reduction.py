@@ -105,38 +105,77 @@ FEW = 64
 
 
 def moments(
+    b: Builder, x: Tensor, dims: list[int], keepdim: bool, correction: Value
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance in the computing dtype: mean first, then squared differences."""
+    wide = compute_dtype(x.dtype)
+    mean = _centre(b, x, dims, wide)
+    return _kept(b, x, dims, keepdim, mean), _spread(b, x, mean, dims, keepdim, correction)
+
+
+def precise_moments(
+    b: Builder, x: Tensor, dims: list[int], keepdim: bool, correction: Value
+) -> tuple[Tensor, Tensor]:
+    """The same; of float32 as precisely as PyTorch's variances, which are calculated in float64.
+
+    The squares of differences are added up in float64. What is squared are differences to the first
+    element less their mean (Chan, Golub and LeVeque, 1983: shifted data), so that nothing is lost
+    where all elements are far from 0. Where they are few, so that errors do not average out, or may
+    be none, everything is float64.
+    """
+    n = count(x, dims)
+    if x.dtype is not float32:
+        return moments(b, x, dims, keepdim, correction)
+    if not (n.is_const and int(str(n)) >= FEW):
+        return moments(b, b.cast(x, float64), dims, keepdim, correction)
+    first = b.compute(keep(x.shape, dims, True), float32, lambda body, i: body.read(x, i, float32))
+    shifted = b.pointwise(lambda e, f: e - f, x, first)
+    centre = _centre(b, shifted, dims, float32)
+    spread = _spread(b, shifted, centre, dims, keepdim, correction, float64)
+    mean = _centre(b, x, dims, float32, float64)
+    return _kept(b, x, dims, keepdim, mean), spread
+
+
+def _centre(
+    b: Builder, x: Tensor, dims: list[int], wide: DType, total: DType | None = None
+) -> Tensor:
+    """The mean, with the dimensions kept; the sum is made in `total`."""
+    last = total or wide
+    summed = combine(b, x, dims, True, "add", last, wide=wide, total=last)
+    return b.pointwise(lambda e, c: e / c, summed, count(x, dims), dtype=wide, compute=last)
+
+
+def _kept(b: Builder, x: Tensor, dims: list[int], keepdim: bool, mean: Tensor) -> Tensor:
+    """The mean, with the dimensions kept or not."""
+    if keepdim:
+        return mean
+    made: Tensor = b.call("tg::view", mean, list(keep(x.shape, dims, False)) if x.rank else [])
+    return made
+
+
+def _spread(
     b: Builder,
     x: Tensor,
+    mean: Tensor,
     dims: list[int],
     keepdim: bool,
     correction: Value,
-    precise: bool = False,
-) -> tuple[Tensor, Tensor]:
-    """Mean and variance in the computing dtype: mean first, then squared differences. `precise`
-    adds up the squares of float32 in float64, as PyTorch's variances do; where they are few, so
-    that their errors do not average out, they are made in it, too."""
-    wide = compute_dtype(x.dtype)
-    n = count(x, dims)
-    if precise and x.dtype is float32 and n.is_const and int(str(n)) < FEW:
-        wide = float64
-    total = combine(b, x, dims, True, "add", wide)
-    mean = b.pointwise(lambda e, c: e / c, total, n, dtype=wide, compute=wide)
+    total: DType | None = None,
+) -> Tensor:
+    """The squared differences to the mean, added up (in `total`), over what they are divided by."""
+    wide = mean.dtype
+    last = total or wide
 
     def squared(e: Expr, m: Expr) -> Expr:
         return (e - m) * (e - m)
 
-    spread = b.pointwise(squared, x, mean, dtype=wide, compute=wide)
-    last = float64 if precise and x.dtype is float32 else wide
-    summed = combine(b, spread, dims, keepdim, "add", last, wide=wide, total=last)
+    squares = b.pointwise(squared, x, mean, dtype=wide, compute=wide)
+    summed = combine(b, squares, dims, keepdim, "add", last, wide=wide, total=last)
 
     def scale(e: Expr, c: Expr, k: Expr) -> Expr:
         return e / binary("max", c - k, 0)
 
-    var = b.pointwise(scale, summed, n, correction, dtype=last, compute=last)
-    if not keepdim:
-        shape = list(keep(x.shape, dims, False)) if x.rank else []
-        mean = b.call("tg::view", mean, shape)
-    return mean, var
+    return b.pointwise(scale, summed, count(x, dims), correction, dtype=last, compute=last)
 
 
 def _var_arguments(
@@ -158,12 +197,12 @@ def _var_arguments(
     )
 
 
-def spread(is_std: bool, with_mean: bool) -> Callable[..., Value]:
+def deviation(is_std: bool, with_mean: bool) -> Callable[..., Value]:
     """Rows of `var` and `std`, of those that give the mean, too: (result[, mean])."""
 
     def row(b: Builder, x: Tensor, *arguments: Value) -> Value:
         dims, correction, keepdim = _var_arguments(b, x, arguments)
-        mean, var = moments(b, x, dimensions(b, dims, x.rank), keepdim, correction, True)
+        mean, var = precise_moments(b, x, dimensions(b, dims, x.rank), keepdim, correction)
         if is_std:
             var = b.pointwise(lambda e: call("sqrt", e), var)
         var = b.cast(var, x.dtype)
@@ -317,10 +356,10 @@ REDUCTION: Rows = {
     "aten::prod.dim_int": _prod,
     "aten::mean": _mean_all,
     "aten::mean.dim": _mean,
-    "aten::var": spread(False, False),
-    "aten::std": spread(True, False),
-    "aten::var_mean": spread(False, True),
-    "aten::std_mean": spread(True, True),
+    "aten::var": deviation(False, False),
+    "aten::std": deviation(True, False),
+    "aten::var_mean": deviation(False, True),
+    "aten::std_mean": deviation(True, True),
     "aten::amax": extreme("max"),
     "aten::amin": extreme("min"),
     "aten::aminmax": _aminmax,

@@ -51,3 +51,29 @@ def test_differences_of_equal_products_are_zero(dtype: type, columns: int) -> No
     compiled = ts.compile(differences, fallback="error", cache=False)
     for result in compiled(x, x.copy(), row):
         np.testing.assert_array_equal(result, np.zeros_like(result))
+
+
+Six = tuple[ts.Tensor, ts.Tensor, ts.Tensor, ts.Tensor, ts.Tensor, ts.Tensor]
+
+
+def spreads(x: ts.Tensor) -> Six:
+    deviation, mean = ts.std_mean(x, -1, keepdim=True)
+    return x.var(-1), x.var(0), x.var(), x.std(0, keepdim=True), deviation, mean
+
+
+@pytest.mark.parametrize("shape", [(70, 90), (3, 40), (2000, 5), (6, 5000)])
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_variances_far_from_zero(shape: tuple[int, int], offset: float) -> None:
+    """float32 as precisely as in float64, also where the mean has no room for the differences."""
+    rng = np.random.default_rng(5)
+    x = (rng.standard_normal(shape) + offset).astype(np.float32)
+    exact = x.astype(np.float64)
+    expected = [
+        exact.var(-1, ddof=1), exact.var(0, ddof=1), exact.var(ddof=1),
+        exact.std(0, ddof=1, keepdims=True), exact.std(-1, ddof=1, keepdims=True),
+        exact.mean(-1, keepdims=True),
+    ]  # fmt: skip
+    compiled = ts.compile(spreads, fallback="error", cache=False)
+    for results in (compiled(x), [r.numpy() for r in spreads(ts.from_numpy(x))]):
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=4e-7, atol=1e-7)
