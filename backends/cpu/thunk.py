@@ -112,6 +112,7 @@ class _Writer:
         self.count = 0
         self.checks = 0
         self.sizes: dict[str, str] = {}
+        self.made: list[str] = []
         self.has_large = False
 
     def new(self, instruction: str) -> str:
@@ -226,7 +227,7 @@ class _Writer:
             f"i32 {len(spec.shape)}, ptr {place}, ptr {descr}, i64 {size}, {tools})"
         )
 
-    def _no_memory(self, made: str, earlier: list[str], blocks: Sequence[str] = ()) -> None:
+    def _no_memory(self, made: str, earlier: list[str], blocks: Sequence[str]) -> None:
         """Return with NumPy's MemoryError if `made` is null, without `earlier` objects and what the
         cells of `blocks` hold."""
         self.checks += 1
@@ -268,7 +269,18 @@ class _Writer:
             pointers.append(cells[number])
         arrays, status = self._call(pointers, cells)
         self._finish(arrays, cells, status)
+        self._undo()
         return self._text()
+
+    def _undo(self) -> None:
+        """Return with NumPy's MemoryError: one label for each number of results that were made,
+        which drops the last of them and goes on to the next label."""
+        for number, array in reversed(list(enumerate(self.made, 1))):
+            self.lines.append(f"undo{number}:")
+            self.emit(f"call void @Py_DecRef(ptr {array})")
+            self.emit(f"br label %undo{number - 1}")
+        self.lines.append("undo0:")
+        self.emit("ret ptr null")
 
     def _arguments(self) -> list[str]:
         """What is given for the inputs, or stands for what is missing, after the guards of the
@@ -308,7 +320,8 @@ class _Writer:
                 pointers.append(cell)
             elif isinstance(spec, ArraySpec):
                 made = self.allocate(spec)
-                self._no_memory(made, arrays)
+                self.require(self.new(f"icmp ne ptr {made}, null"), f"undo{len(self.made)}")
+                self.made.append(made)
                 arrays.append(made)
                 pointers.append(self.at(made, DATA, "ptr"))
             else:
