@@ -151,8 +151,8 @@ class ProgramHome:
 
     def linkable(self) -> Linkable:
         """All that is compiled, to be taken into another program."""
-        program = self.program
-        return Linkable(program.module, program.classes, program.python_functions)
+        p = self.program
+        return Linkable(p.module, p.classes, p.named_tuples, p.python_functions)
 
     def adopt(self, value: Any, declared: Attribute) -> ScriptObject:
         """The object of a scripted module as one of this program, to stand in an attribute.

@@ -75,7 +75,7 @@ class ArchiveHome:
         program = self.archive.program
         for name in list(program.classes):
             self.methods(name)
-        return Linkable(program.module, program.classes)
+        return Linkable(program.module, program.classes, program.named_tuples)
 
     def python_method(self, class_name: str, name: str) -> Callable[..., Any] | None:
         """An archive holds no Python."""

@@ -18,7 +18,7 @@ from xdsl.printer import Printer
 
 from tensorscript.dialects.ts.constants import EnumRef, FunctionRef, ValueAttr
 from tensorscript.dialects.ts.ops import FuncOp
-from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.ts.types import ClassType, TupleType
 from tensorscript.dialects.walks import walk_ops
 
 from .program import ClassInfo, Compiled, Program
@@ -33,6 +33,7 @@ class Linkable:
 
     module: ModuleOp
     classes: Mapping[str, ClassInfo]
+    named_tuples: Mapping[str, TupleType] = field(default_factory=dict)
     python_functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
 
 
@@ -123,6 +124,8 @@ class Linker:
         for name, info in source.classes.items():
             if renaming.name(name) not in self.program.classes:
                 self._class(info, renaming)
+        for name, fields in source.named_tuples.items():
+            self.program.named_tuples[renaming.name(name)] = renaming.attribute(fields)
         for name, fn in source.python_functions.items():
             self.program.python_functions.setdefault(renaming.name(name), fn)
         for signature in signatures:
@@ -140,6 +143,10 @@ class Linker:
             mine = self.program.classes.get(name)
             if mine is not None and not self._same(mine, info, theirs):
                 changed[name] = self.program.unique(name)
+        for name, fields in source.named_tuples.items():
+            known = self.program.named_tuples.get(name)
+            if known is not None and known != Renaming(changed).attribute(fields):
+                changed[name] = self.program.mangle(name)
         for name, op in theirs.items():
             mine_function = self.program.functions.get(name)
             owner = name.rpartition(".")[0]

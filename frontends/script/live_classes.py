@@ -63,11 +63,11 @@ class LiveClasses(LiveFunctions):
             ]
             values: Mapping[str, object] = getattr(cls, "_field_defaults", {})
             defaults = [plain_text(field_default(v)) for v in values.values()]
-            made: Attribute = TupleType.of(elements, names, name, defaults)
+            made = TupleType.of(elements, names, name, defaults)
             same = (t for t in self.classes.values() if isinstance(t, TupleType) and t != made)
             if any(t.class_name.data == name for t in same):
                 raise CompileError(f"Can't redefine NamedTuple: {name}", span)
-            self.classes[cls] = made
+            self.classes[cls] = self.program.named_tuples[name] = made
             return made
         if issubclass(cls, enum.Enum):
             return self._declare_enum(cls, name, span)

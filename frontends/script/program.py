@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from tensorscript.dialects.ts.constants import ValueAttr
 from tensorscript.dialects.ts.ops import ClassOp, FuncOp
-from tensorscript.dialects.ts.types import ClassType
+from tensorscript.dialects.ts.types import ClassType, TupleType
 
 from .signature import Signature
 
@@ -83,6 +83,7 @@ class Program:
         self.module = ModuleOp([])
         self.functions: dict[str, Compiled] = {}
         self.classes: dict[str, ClassInfo] = {}
+        self.named_tuples: dict[str, TupleType] = {}
         self.names: dict[object, str] = {}
         self.compiling: set[str] = set()
         self.mangled = 0
@@ -97,6 +98,10 @@ class Program:
         """`name`, mangled if it is taken."""
         if name not in self.functions and name not in self.classes and name not in self.compiling:
             return name
+        return self.mangle(name)
+
+    def mangle(self, name: str) -> str:
+        """Another name for what `name` would be."""
         prefix, _, last = name.rpartition(".")
         out = f"{prefix}.{MANGLE}{self.mangled}.{last}"
         self.mangled += 1

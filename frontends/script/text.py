@@ -261,7 +261,8 @@ class TextWorld:
         resolver = TextResolver(self)
         types = [resolver.annotation(f.annotation, text.span(f)) for f in fields]
         names = [f.target.id for f in fields if isinstance(f.target, ast.Name)]
-        self.types[name] = TupleType.of(types, names, name)
+        made = self.types[name] = TupleType.of(types, names, name)
+        self.program.named_tuples[name] = made
 
     def _enum(self, name: str, tree: ast.ClassDef) -> None:
         info = ClassInfo(class_type(name), "enum")

@@ -6,7 +6,7 @@ import copy
 import pickle
 import threading
 import warnings
-from typing import Any, Dict, List, Tuple  # noqa: UP035 - as programs write
+from typing import Any, Dict, List, NamedTuple, Tuple  # noqa: UP035 - as programs write
 
 import numpy as np
 import pytest
@@ -219,6 +219,43 @@ def test_classes_of_one_name_are_told_apart() -> None:
     assert together(X).tolist() == [10 * (10 * 3 + 6), 10 * (10 * 4 + 6)]
     assert (first.n, together[0].n) == (2, 2)
     assert first(X).tolist() == [4.0, 5.0] and together[0].n == 3
+
+
+def _named_part(label: str) -> Any:
+    """A module that was saved and loaded; the classes of all of them have one name."""
+
+    class Out(NamedTuple):
+        a: int
+
+    class Other(NamedTuple):
+        b: str
+
+    Other.__name__, Other.__qualname__ = Out.__name__, Out.__qualname__
+
+    class Number(nn.Module):
+        def forward(self, x: torch.Tensor) -> Out:
+            return Out(3)
+
+    class Text(nn.Module):
+        def forward(self, x: torch.Tensor) -> Other:
+            return Other("k")
+
+    return jit.load(jit.script({"number": Number, "text": Text}[label]()).save_to_buffer())
+
+
+def test_named_tuples_of_one_name_are_told_apart() -> None:
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.number, self.text = _named_part("number"), _named_part("text")
+
+        def forward(self, x: torch.Tensor) -> Any:
+            return self.number(x).a + len(self.text(x).b), self.number(x), self.text(x)
+
+    both = jit.script(Both())
+    for module in (both, jit.load(both.save_to_buffer())):
+        total, number, text = module(X)
+        assert (total, number.a, text.b) == (4, 3, "k")
 
 
 def test_a_traced_module_inside_a_scripted_one() -> None:
