@@ -59,9 +59,10 @@ class TupleElement:
 
 @dataclass(frozen=True)
 class ListElement:
-    """A run-time list of its own."""
+    """A run-time list of its own; if it is `frozen` the caller keeps it, or something in it."""
 
     element: Element
+    frozen: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def of_value(b: Builder, value: Value, heap: Heap | None = None) -> Element | No
         return None
     if isinstance(value, ListRef):
         inner = of_list(b, value, heap)
-        return None if inner is None else ListElement(inner)
+        return None if inner is None else ListElement(inner, value.frozen)
     if isinstance(value, DictRef) and (item := of_dict(b, value, heap)) is not None:
         return ListElement(item)
     if isinstance(value, DictRef) or (isinstance(value, ObjectRef) and not value.path):
@@ -246,7 +247,7 @@ def joined(left: Element | None, right: Element | None) -> Element | None:
         return replace(left, elements=known) if len(known) == len(parts) else None
     if isinstance(left, ListElement) and isinstance(right, ListElement):
         inner = joined(left.element, right.element)
-        return None if inner is None else ListElement(inner)
+        return None if inner is None else ListElement(inner, left.frozen or right.frozen)
     if isinstance(left, MapElement) and isinstance(right, MapElement):
         key, value = joined(left.key, right.key), joined(left.value, right.value)
         return None if key is None or value is None else MapElement(key, value)

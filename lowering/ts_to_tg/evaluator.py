@@ -144,7 +144,7 @@ class Evaluator:
         if isinstance(value, DictLiteral | dict):
             pairs = value.items if isinstance(value, DictLiteral) else value.items()
             named = {k: self.import_value(v, below(path, k)) for k, v in pairs}
-            return self.imported(DictRef(), named, path) if path else self.new_dict(named)
+            return self._import_dict(named, path) if path else self.new_dict(named)
         if isinstance(value, ObjectValue):
             return self.import_object(value, path)
         return value
@@ -171,6 +171,19 @@ class Evaluator:
                 content = self._grown(site, made, content)
         self.imported(made, content, path)
         return made
+
+    def _import_dict(self, items: dict[Value, Value], path: str) -> DictRef | ListRef:
+        """A dict of the caller: constant, as such a list is."""
+        site: Site = ("import", path)
+        made = DictRef((site,))
+        self.imported(made, items, path)
+        if site not in self.hints.elements:
+            return made
+        grown = ListRef((site,), frozen=True)
+        with self.b.at_start():
+            content = self._grown_dict(site, made, items)
+        self.imported(grown, content, path)
+        return grown
 
     @property
     def site(self) -> Site:
@@ -213,14 +226,16 @@ class Evaluator:
         self.b.heap[made] = dict(items)
         if site not in self.hints.elements:
             return made
-        own, wanted = of_dict(self.b, made), self.hints.elements[site]
+        grown = ListRef((site,))
+        self.b.heap[grown] = self._grown_dict(site, made, items)
+        return grown
+
+    def _grown_dict(self, site: Site, ref: DictRef, items: Mapping[Value, Value]) -> Grown:
+        own, wanted = of_dict(self.b, ref), self.hints.elements[site]
         element = joined(wanted, own) if wanted is not None and own is not None else wanted or own
         if element is None:
             self.b.cannot("a dict that grows, of such items")
-        grown = ListRef((site,))
-        pairs = [TupleValue(pair) for pair in items.items()]
-        self.b.heap[grown] = grown_of(self.b, element, pairs)
-        return grown
+        return grown_of(self.b, element, [TupleValue(pair) for pair in items.items()])
 
     def plain(self, value: Value) -> Value:
         """Lists as Python lists, for rows that only read."""

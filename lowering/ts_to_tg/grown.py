@@ -192,8 +192,8 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
             b.heap[made_ref] = dict(zip(keys, held, strict=True))
             made_ref.shared = True
             return made_ref
-        case ListElement(inner):
-            ref = ListRef()
+        case ListElement(inner, frozen):
+            ref = ListRef(frozen=frozen)
             b.heap[ref] = Grown(inner, tuple(next(leaves) for _ in columns(inner)))
             return ref
         case TextElement():

@@ -283,7 +283,8 @@ class Join:
         if element != like.element or any(len(c) != len(like.columns) for c in columns):
             must_grow(self.b, sites, element, "the branches of an if give lists of different kinds")
         parts = [self._leaf(t, f) for t, f in zip(*columns, strict=True)]
-        return lambda it: grown_list(self.b, like, (p(it) for p in parts), sites)
+        frozen = any(isinstance(side, ListRef) and side.frozen for side in (yes, no))
+        return lambda it: grown_list(self.b, like, (p(it) for p in parts), sites, frozen)
 
     def _list(self, yes: Value, no: Value) -> Rebuild:
         heaps = ((yes, self.yes), (no, self.no))
@@ -311,10 +312,11 @@ class Join:
             right if right is not None else (UNINITIALIZED,) * size,
         )
 
-        sites = tuple(s for v in (yes, no) if v is not UNINITIALIZED for s in v.sites)
+        given = [v for v in (yes, no) if isinstance(v, ListRef)]
+        sites, frozen = tuple(s for v in given for s in v.sites), any(v.frozen for v in given)
 
         def rebuild(it: Iterator[SSAValue]) -> Value:
-            made = ListRef(sites)
+            made = ListRef(sites, frozen=frozen)
             made.shared = True
             self.b.heap[made] = tuple(p(it) for p in parts)
             return made

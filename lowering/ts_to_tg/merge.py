@@ -192,12 +192,12 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
         content = b.heap[value]
         if isinstance(content, Grown):
             leaves.extend(content.columns)
-            return lambda it: grown_list(b, content, it, value.sites)
+            return lambda it: grown_list(b, content, it, value.sites, value.frozen)
         value.shared = True
         parts = [flatten(b, v, leaves) for v in content]
 
         def rebuild_list(it: Iterator[SSAValue]) -> Value:
-            made = ListRef(value.sites, value.type)
+            made = ListRef(value.sites, value.type, value.frozen)
             made.shared = True
             b.heap[made] = tuple(p(it) for p in parts)
             return made
@@ -224,10 +224,14 @@ def flatten(b: Builder, value: Value, leaves: list[Value]) -> Rebuild:
 
 
 def grown_list(
-    b: Builder, like: Grown, leaves: Iterator[SSAValue], sites: tuple[Site, ...]
+    b: Builder,
+    like: Grown,
+    leaves: Iterator[SSAValue],
+    sites: tuple[Site, ...],
+    frozen: bool,
 ) -> ListRef:
     """A run-time list of the kind of `like` with other columns."""
-    made = ListRef(sites)
+    made = ListRef(sites, frozen=frozen)
     b.heap[made] = Grown(like.element, tuple(next(leaves) for _ in like.columns))
     return made
 
@@ -236,12 +240,15 @@ def require_alike(b: Builder, before: Heap, old: Value, after: Heap, new: Value)
     """What a loop carries keeps its form.
 
     Raises:
+        NotCompilable: it would no longer be seen that a list must not be changed.
         ListGrows: a list does not, as a known one; it has to be a run-time list.
     """
     if isinstance(old, TupleValue) and isinstance(new, TupleValue):
         for p, q in zip(old.elements, new.elements, strict=False):
             require_alike(b, before, p, after, q)
     if isinstance(old, ListRef) and isinstance(new, ListRef):
+        if new.frozen and not old.frozen:
+            b.cannot("a list that the caller keeps in place of one of the program's own")
         require_alike_contents(b, before, old, after, new)
     if isinstance(old, DictRef) and isinstance(new, DictRef):
         left, right = before[old], after[new]
