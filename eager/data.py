@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -46,7 +47,7 @@ class _Read:
 
     def _walk(self, data: Any) -> Any:
         if isinstance(data, (list, tuple)):
-            return [self._walk(x) for x in data]
+            return self._walk_all(data)
         if (kind := type(data)) in _OF_NUMBERS:
             self._add(kind, data)
         elif isinstance(data, Tensor):
@@ -56,6 +57,14 @@ class _Read:
             self._add(data.dtype, data)
         elif np.asarray(data).dtype.kind == "O":
             raise OperatorError(f"Could not infer dtype of {kind.__name__}")
+        return data
+
+    def _walk_all(self, data: Sequence[Any]) -> Any:
+        kinds = set(map(type, data))
+        if not kinds <= _OF_NUMBERS:
+            return [self._walk(x) for x in data]
+        for kind in kinds:  # numbers of Python's only: one of each kind says all
+            self._add(kind, kind())
         return data
 
     def _add(self, kind: Any, sample: Any) -> None:
@@ -72,7 +81,7 @@ class _Read:
         return scalar_dtype(found.reshape(-1)[0].item(), MODES.default_dtype)
 
 
-_OF_NUMBERS = (bool, int, float, complex)
+_OF_NUMBERS: frozenset[Any] = frozenset((bool, int, float, complex))
 
 
 def _dtype_of(leaf: Any) -> DType:

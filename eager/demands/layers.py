@@ -9,25 +9,28 @@ from typing import Any
 import numpy as np
 
 from tensorscript.base.cpp_names import cpp_name, legacy_name
-from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, int32, int64
+from tensorscript.base.dtypes import WIDE_UNSIGNED, DType, bool_, float32, int32, int64
 from tensorscript.base.errors import DimensionError, OperatorError
 from tensorscript.base.operand_dtypes import unimplemented
 
 from ..kernels.shapes import normal_dim
 from ..kernels.window import spread
 from ..storage import array
-from .words import Demand, Ints, each, require, size_of, sizes_of
+from .words import Demand, Ints, each, one_dtype_in_product, require, size_of, sizes_of
 
 
 # -- cells ----------------------------------------------------------------------------------------
-def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, *_: Any) -> None:
+def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> None:
+    states = hx if isinstance(hx, (list, tuple)) else [hx]
+    one_dtype_in_product(self, w_ih, b_ih is not None)
+    one_dtype_in_product(states[0], w_hh, b_hh is not None)
     if len(sizes_of(self)) != 2:
         return
     rows, width = sizes_of(self)
     wanted = size_of(w_ih, 1)
     require(width == wanted, f"input has inconsistent input_size: got {width} expected {wanted}")
     hidden = size_of(w_hh, 1)
-    for at, state in enumerate(hx if isinstance(hx, (list, tuple)) else [hx]):
+    for at, state in enumerate(states):
         count, size = size_of(state, 0), size_of(state, 1)
         require(
             count == rows, f"Input batch size {rows} doesn't match hidden{at} batch size {count}"
@@ -36,6 +39,13 @@ def _cell(self: Any, hx: Any, w_ih: Any, w_hh: Any, *_: Any) -> None:
             size == hidden,
             f"hidden{at} has inconsistent hidden_size: got {size}, expected {hidden}",
         )
+
+
+def _network(x: Any, hx: Any, weights: Any, has_biases: bool, *_: Any) -> None:
+    states = hx if isinstance(hx, (list, tuple)) else [hx]
+    if weights:
+        one_dtype_in_product(x, weights[0], has_biases)
+        one_dtype_in_product(states[0], weights[0], has_biases)
 
 
 # -- shuffles and folds ---------------------------------------------------------------------------
@@ -153,6 +163,13 @@ def _bilinear(first: Any, second: Any, weight: Any, bias: Any = None) -> None:
             n == m,
             f"bilinear(): input batch dimensions do not match at dim {dim}: got {n} and {m}",
         )
+    named = {"input1": first, "input2": second, "weight": weight, "bias": bias}
+    dtypes = {name: x.dtype for name, x in named.items() if x is not None}
+    require(
+        len(set(dtypes.values())) == 1,
+        "All tensors must have the same dtype, got "
+        + ", ".join(f"{name}: {cpp_name(d)}" for name, d in dtypes.items()),
+    )
     for at, x in enumerate((first, second), 1):
         have, wanted = size_of(x, -1), size_of(weight, at)
         require(
@@ -239,7 +256,7 @@ def _bags(
     require(not (starts[1:] < starts[:-1]).any(), "offsets must not decrease")
 
 
-def _attended(query: Any, key: Any, value: Any, *rest: Any) -> None:
+def _attended(query: Any, key: Any, value: Any, mask: Any = None, *_: Any) -> None:
     given = {"query": query, "key": key, "value": value}
     ranks = {name: array(t).ndim for name, t in given.items()}
     require(
@@ -261,6 +278,12 @@ def _attended(query: Any, key: Any, value: Any, *rest: Any) -> None:
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{count}, {wanted}] but got: [{count}, {have}].",
         )
+    require(
+        mask is None or mask.dtype in (bool_, float32, query.dtype),
+        "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+        f"attn_mask.dtype: {'' if mask is None else cpp_name(mask.dtype)} and  query.dtype: "
+        f"{names['query']} instead.",
+    )
 
 
 def _dropped(bool_becomes: DType) -> Demand:
@@ -286,6 +309,7 @@ LAYERS: dict[str, Demand] = {
         "alpha_dropout",
         "feature_alpha_dropout",
     ),
+    **each(_network, "lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input"),
     **each(_cell, "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     **each(_pixel_shuffle, "pixel_shuffle"),
     **each(_pixel_unshuffle, "pixel_unshuffle"),

@@ -54,6 +54,13 @@ def _multilabel_margin(self: Any, target: Any, reduction: int = 1) -> None:
     require(bool(fits), "argument #2 'target' is out of range")
 
 
+def _binary_cross_entropy(self: Any, target: Any, *_: Any) -> None:
+    require(
+        target.dtype is self.dtype,
+        f"Found dtype {target.dtype.word} but expected {self.dtype.word}",
+    )
+
+
 def _kl_div(self: Any, target: Any, *_: Any) -> None:
     floats = all(x.dtype.is_floating_point for x in (self, target))
     require(floats, "kl_div: Integral inputs not supported.")
@@ -88,6 +95,7 @@ def _celu(self: Any, alpha: float = 1.0) -> None:
 
 
 LOSSES: dict[str, Demand] = {
+    **each(_binary_cross_entropy, "binary_cross_entropy"),
     **each(_kl_div, "kl_div"),
     **each(_celu, "celu"),
     **each(_soft_margin, "soft_margin_loss"),

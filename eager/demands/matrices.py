@@ -12,7 +12,7 @@ from tensorscript.base.operand_dtypes import unimplemented
 from ..kernels.linalg import same_dtype
 from ..kernels.shapes import normal_dim
 from ..storage import array
-from .words import Demand, Ints, each, require, size_of, sizes_of
+from .words import Demand, Ints, each, one_dtype_in_product, require, size_of, sizes_of
 
 
 def _linear(input: Any, weight: Any, bias: Any = None) -> None:
@@ -22,6 +22,7 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> None:
         "both arguments to linear need to be at least 1D, but they are "
         f"{ranks[0]}D and {ranks[1]}D",
     )
+    one_dtype_in_product(input, weight, bias is not None)
     if bias is None:
         return
     require(

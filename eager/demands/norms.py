@@ -26,6 +26,7 @@ def _norm(of_instances: bool) -> Demand:
             if found is not None:
                 count = array(found).size * times
                 require(count == wanted, f"{name} should contain {wanted} elements not {count}")
+        _mixed(self, weight, bias, mean, var)
 
     return check
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..kernels.shapes import normal_dim
@@ -36,6 +37,18 @@ def size_of(x: Any, dim: int) -> int:
         raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
     size: int = shape[normal_dim(dim, len(shape))]
     return size
+
+
+def one_dtype_in_product(x: Any, weight: Any, has_bias: bool) -> None:
+    """Raise OperatorError unless both factors have one dtype; PyTorch adds a bias in the product,
+    which has other words for it."""
+    a, b = x.dtype, weight.dtype
+    require(
+        a is b,
+        f"mat1 and mat2 must have the same dtype, but got {a.word} and {b.word}"
+        if has_bias
+        else f"expected m1 and m2 to have the same dtype, but got: {cpp_name(a)} != {cpp_name(b)}",
+    )
 
 
 def each(check: Demand, *names: str) -> dict[str, Demand]:

@@ -94,13 +94,13 @@ def convolution(
     transpose: bool, output_padding: Ints, groups: int, *_: Any,
 ) -> Any:  # fmt: skip
     """Any number of spatial dimensions; an unbatched input gives an unbatched output."""
-    if self.dtype is not weight.dtype:
-        raise OperatorError(f"expected scalar type {self.dtype.word} but found {weight.dtype.word}")
     if bias is not None and bias.dtype is not self.dtype:
         raise OperatorError(
             f"Input type ({cpp_name(self.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be "
             "the same"
         )
+    if self.dtype is not weight.dtype:
+        raise OperatorError(f"expected scalar type {self.dtype.word} but found {weight.dtype.word}")
     x, w = compute(self), compute(weight)
     n = w.ndim - 2
     unbatched = x.ndim == n + 1

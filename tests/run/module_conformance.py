@@ -90,7 +90,7 @@ def _has_program(case: Case, through: str) -> bool:
             torch.jit.trace(layer, args, check_trace=False)
         else:
             torch.jit.script(layer)(*args, **kwargs)
-    except (RuntimeError, TypeError, ValueError, NotImplementedError, OSError):
+    except (RuntimeError, TypeError, ValueError, AttributeError, NotImplementedError, OSError):
         return False
     return True
 
