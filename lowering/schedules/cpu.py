@@ -60,6 +60,7 @@ from .places import narrow_places, track_places
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows, hoist_numbers
+from .rows_aside import copy_aside, rows_aside
 from .short_rows import rows_as_lanes, short_rows, worth_turning
 
 # --- pointwise ----------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def _schedule_rows(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
     loops, row = outer_loops(func)
     hoist_numbers(scheduler, row)
-    if not _turned(scheduler, loops, parameters):
+    if not (_turned(scheduler, loops, parameters) or _aside(scheduler, loops, parameters)):
         collapse_all(scheduler, func.block)
         narrow_places(scheduler, outer_loops(func)[1])
         _chunk_full_reductions(scheduler, parameters)
@@ -145,6 +146,16 @@ def _turned(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters)
         return False
     for rest in rows_as_lanes(scheduler, loops[-1], rows, parameters.vector_bytes):
         _schedule_row(scheduler, rest.block, parameters)
+    collapse_all(scheduler, scheduler.func.block)
+    return True
+
+
+def _aside(scheduler: Scheduler, loops: list[ForOp], parameters: CPUParameters) -> bool:
+    """Schedule the last of the loops around a row with copies of what it reads, if it wants."""
+    if (found := rows_aside(loops, scheduler.nest.buffers)) is None:
+        return False
+    row = copy_aside(scheduler, loops[-1], found, parameters)
+    _schedule_row(scheduler, row.block, parameters)
     collapse_all(scheduler, scheduler.func.block)
     return True
 

@@ -72,7 +72,7 @@ def short_rows(loop: ForOp, buffers: dict[str, Buffer]) -> Rows | None:
             return None
         if _is_along(buffer, indices, loop.var, rows):
             continue
-        place = _row_dimension(buffer, indices, loop, rows)
+        place = row_dimension(buffer, indices, loop, rows)
         if place is None or found.setdefault(name, place) != place:
             return None
     sizes = {buffers[name].dtype.itemsize for name in found}
@@ -95,7 +95,7 @@ def _is_along(buffer: Buffer, indices: tuple[Expr, ...], loop: str, rows: Iterab
     )
 
 
-def _row_dimension(
+def row_dimension(
     buffer: Buffer, indices: tuple[Expr, ...], loop: ForOp, rows: Mapping[str, int]
 ) -> tuple[int, int] | None:
     """The dimension that is the number of the row, and the length of the part of the row; None
