@@ -57,26 +57,23 @@ def _product(cells: Array, w: Array, groups: int) -> Array:
 def transposed(
     x: Array, w: Array, stride: Ints, padding: Ints, extra: Ints, dilation: Ints, groups: int
 ) -> Array:
-    """x (N, C, *sizes), w (C, O/groups, *kernel): spread x by its stride, then convolve."""
-    n = w.ndim - 2
-    sizes, kernel = x.shape[2:], w.shape[2:]
-    wide = np.zeros((*x.shape[:2], *((m - 1) * s + 1 for m, s in zip(sizes, stride, strict=True))),
-                    x.dtype)  # fmt: skip
-    places: Any = (..., *(slice(None, None, s) for s in stride))
-    wide[places] = x
-    channels, out_channels = w.shape[0], w.shape[1]
-    turned = np.flip(w, tuple(range(2, 2 + n)))
-    turned = turned.reshape(groups, channels // groups, out_channels, *kernel).swapaxes(1, 2)
-    turned = turned.reshape(groups * out_channels, channels // groups, *kernel)
-    low = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
-    high = [a + e for a, e in zip(low, extra, strict=True)]
-    crop: Any = tuple(
-        slice(max(0, -a), m - max(0, -b)) for a, b, m in zip(low, high, wide.shape[2:], strict=True)
-    )
-    inside: Any = (..., *crop)
-    cropped = wide[inside]
-    rest = [max(0, a) for a in low], [max(0, b) for b in high]
-    return forward(cropped, turned, [1] * n, rest[0], rest[1], dilation, groups)
+    """x (N, C, *sizes), w (C, O/groups, *kernel): what each place of the kernel makes of x is added
+    where it lies. Nothing is multiplied by the gaps of the stride, which infinite weights show."""
+    batch, channels, *sizes = x.shape
+    kernel, depth = w.shape[2:], channels // groups
+    steps = list(zip(sizes, stride, kernel, dilation, strict=True))
+    whole = [(m - 1) * s + d * (k - 1) + 1 for m, s, k, d in steps]
+    ends = [n + e for n, e in zip(whole, extra, strict=True)]
+    out = np.zeros((batch, groups * w.shape[1], *ends), x.dtype)
+    grouped = x.reshape(batch, groups, depth, math.prod(sizes))
+    for at in product(*map(range, kernel)) if x.size else ():
+        place: Any = (..., *at)
+        rows = w[place].reshape(groups, depth, w.shape[1]).swapaxes(1, 2)
+        lies: Any = (..., *(slice(k * d, k * d + (m - 1) * s + 1, s)
+                            for k, (m, s, _, d) in zip(at, steps, strict=True)))  # fmt: skip
+        out[lies] += np.matmul(rows, grouped).reshape(*out.shape[:2], *sizes)
+    kept: Any = (..., *(slice(p, n - p) for p, n in zip(padding, ends, strict=True)))
+    return np.ascontiguousarray(out[kept])
 
 
 def _check(x: Array, w: Array, groups: int, transpose: bool) -> None:

@@ -264,3 +264,13 @@ def test_every_second_element(length: int) -> None:
     x = np.random.default_rng(0).standard_normal((3, length)).astype("f4")
     compiled = ts.compile(every_second, (x,), fallback="error")
     np.testing.assert_array_equal(compiled(x), x[:, 1::2] * 2)
+
+
+def spread(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return F.conv_transpose1d(x, w, stride=2)
+
+
+def test_gaps_of_a_stride_are_not_multiplied() -> None:
+    x, w = ts.ones(1, 1, 3), ts.tensor([[[float("inf"), 1.0]]])
+    for run in (spread, ts.compile(spread, fallback="error", cache=False)):
+        assert run(x, w).tolist() == [[[float("inf"), 1.0] * 3]]
