@@ -21,8 +21,11 @@ def _divided(b: Builder, x: Value, y: Value, *_: Value) -> TupleValue:
     what = "float divmod()" if is_float else "integer division or modulo by zero"
     b.check(known(binary("ne", as_expr(y), 0)), f"ZeroDivisionError: {what}")
     # The quotient of floats is Python's, and not that of `//`.
-    whole = binary("floordiv", *paired(x, y)) if is_float else SCALAR["aten::floordiv"](b, x, y)
-    return TupleValue((known(whole), SCALAR["aten::remainder"](b, x, y)))
+    if is_float:
+        whole = known(binary("floordiv", *paired(x, y)))
+    else:
+        whole = SCALAR["aten::floordiv"](b, x, y)
+    return TupleValue((whole, SCALAR["aten::remainder"](b, x, y)))
 
 
 def _parts(b: Builder, x: Value, *_: Value) -> TupleValue:

@@ -81,7 +81,7 @@ LIMITS: dict[str, str] = {
         "a complex number that only the running program knows",
     ),
     **dict.fromkeys(
-        ("index.list_Tensor", "count.Tensor", "remove.Tensor"), "comparing tensors for equality"
+        ("index.list_Tensor", "remove.Tensor"), "comparing tensors for equality"
     ),
 }  # fmt: skip
 """Overloads of which native code refuses some calls that the kernel takes, and why."""
