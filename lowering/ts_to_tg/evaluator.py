@@ -5,6 +5,7 @@ One method a kind of op; operators go through the table. Calls are inlined.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
@@ -61,8 +62,8 @@ from .values import (
 )
 
 Env = dict[SSAValue, Value]
-MAX_DEPTH = 200
-"""Nesting of inlined calls; deeper is recursion."""
+MOST_WITHIN = 200
+"""A call that is within so many calls of the same function recurs without end."""
 
 
 class Evaluator:
@@ -99,7 +100,7 @@ class Evaluator:
         self.scalar_rows = tables["scalar"]
         self.text_rows = tables["text"]
         self.rows = PlainRows(builder, tables["tensor"], tables["scalar"])
-        self.depth = 0
+        self.active: Counter[str] = Counter()
         self.autocasts: list[Autocast] = []
         self.objects: dict[int, ObjectRef] = {}
         self.state: dict[str, Value] = {}
@@ -281,15 +282,15 @@ class Evaluator:
         """
         if (func := self.functions.get(name)) is None:
             self.b.cannot(f"no function {name}")
-        if self.depth >= MAX_DEPTH:
+        if self.active[name] >= MOST_WITHIN:
             self.b.cannot(f"recursion in {name}")
         env: Env = dict(zip(func.block.args, arguments, strict=True))
-        self.depth += 1
+        self.active[name] += 1
         before, self.calls = self.calls, self.site
         try:
             self.run_block(func.block, env)
         finally:
-            self.depth -= 1
+            self.active[name] -= 1
             self.calls = before
         values = [env[v] for v in func.return_op.values]
         return values[0] if values else None

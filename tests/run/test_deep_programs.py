@@ -132,6 +132,13 @@ def test_lowering_is_linear(make: Callable[[int], str], tmp_path: Path) -> None:
     assert large < 2.2 * small, (small, large)
 
 
+def test_calls_within_calls(tmp_path: Path) -> None:
+    links = [f"def h{i}(x):\n    return h{i - 1}(x) + 1\n" for i in range(1, 300)]
+    body = "    return h299(x) + n\ndef h0(x):\n    return x\n" + "".join(links)
+    compiled = ts.compile(_function(body, tmp_path), cache=False, fallback="error")
+    assert compiled(ts.ones(2), 3).tolist() == [303, 303]
+
+
 def test_no_room_is_one_error() -> None:
     def endless() -> None:
         endless()
