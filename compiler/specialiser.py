@@ -111,7 +111,7 @@ class Specialiser:
         plan = lowered.plan
         # Without weights the entry holds the code; else the code is one by itself.
         whole = place is not None and plan.is_stateless and not native.has_constants
-        code = native.compile(None if whole else cache)
+        code = with_room(lambda: native.compile(None if whole else cache))
         if place is not None and plan.is_stateless:
             kept.store(self.cache, place, code, plan, native)
         return code, plan, native.arrays(), lowered.report

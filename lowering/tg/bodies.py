@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import islice
 
 from xdsl.ir import Operation, SSAValue
@@ -11,6 +12,8 @@ from tensorscript.dialects.te.expr import Expr, node, var
 from tensorscript.dialects.te.rewriting import loads, substitute, transform, walk
 from tensorscript.dialects.tg.ops import ComputeOp, ReductionOp
 
+KEPT_BODIES = 64
+"""Bodies that are remembered while their operands are asked about one by one."""
 EXPENSIVE_OPS = frozenset({"div", "pow", "floordiv", "mod", "truncmod"})
 
 
@@ -49,8 +52,16 @@ def at_indices(body: Expr, indices: Sequence[Expr]) -> Expr:
 
 def reads_of(body: Expr, operand: int) -> list[tuple[Expr, ...]]:
     """The distinct index tuples at which `body` reads operand `operand`."""
-    name = f"a{operand}"
-    return [n.args for n in loads(body) if n.value == name]
+    return list(_all_reads(body).get(f"a{operand}", ()))
+
+
+@lru_cache(maxsize=KEPT_BODIES)
+def _all_reads(body: Expr) -> dict[object, list[tuple[Expr, ...]]]:
+    """Where each operand is read: all are found at once, for a body may have hundreds."""
+    found: dict[object, list[tuple[Expr, ...]]] = {}
+    for n in loads(body):
+        found.setdefault(n.value, []).append(n.args)
+    return found
 
 
 def expensive_count(body: Expr) -> int:
@@ -60,6 +71,7 @@ def expensive_count(body: Expr) -> int:
     )
 
 
+@lru_cache(maxsize=KEPT_BODIES)
 def node_count(body: Expr, limit: int | None = None) -> int:
     """The distinct nodes of `body`; no more are counted than one past `limit`."""
     return sum(1 for _ in islice(walk(body), None if limit is None else limit + 1))

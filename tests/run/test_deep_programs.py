@@ -43,10 +43,16 @@ def _ternaries(count: int) -> str:
     return "    return " + "".join(f"x + {i} if n == {i} else " for i in range(count)) + "-x\n"
 
 
+def _joined(count: int) -> str:
+    pieces = ", ".join(f"x * {i} + n" for i in range(count))
+    return f"    return torch.cat([{pieces}])\n"
+
+
 def _function(body: str, folder: Path) -> Callable[..., Any]:
     path = folder / "deep_program.py"
     path.write_text(
-        "from tensorscript import Tensor\n\n\ndef f(x: Tensor, n: int):\n" + body,
+        "import tensorscript as torch\nfrom tensorscript import Tensor\n\n\n"
+        "def f(x: Tensor, n: int):\n" + body,
     )
     spec = importlib.util.spec_from_file_location("deep_program", path)
     assert spec is not None and spec.loader is not None
@@ -119,7 +125,7 @@ def _calls(run: Callable[[], object]) -> int:
     return count
 
 
-@pytest.mark.parametrize("make", [_returns, _kept, _elifs, _chosen])
+@pytest.mark.parametrize("make", [_returns, _kept, _elifs, _chosen, _joined])
 def test_lowering_is_linear(make: Callable[[int], str], tmp_path: Path) -> None:
     """Twice as many branches are twice the work, and not more, however they are nested."""
 
@@ -137,6 +143,11 @@ def test_calls_within_calls(tmp_path: Path) -> None:
     body = "    return h299(x) + n\ndef h0(x):\n    return x\n" + "".join(links)
     compiled = ts.compile(_function(body, tmp_path), cache=False, fallback="error")
     assert compiled(ts.ones(2), 3).tolist() == [303, 303]
+
+
+def test_hundreds_of_pieces(tmp_path: Path) -> None:
+    compiled = ts.compile(_function(_joined(400), tmp_path), cache=False, fallback="error")
+    assert compiled(ts.ones(2), 1)[-4:].tolist() == [399, 399, 400, 400]
 
 
 def test_no_room_is_one_error() -> None:
