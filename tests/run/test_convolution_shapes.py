@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.backends.target import host
 from tensorscript.lowering.schedules.convolution_nest import rows_of_blocks
 from tensorscript.nn import functional as F
 
@@ -134,6 +135,20 @@ def test_channels_of_a_group_are_rows_of_one_tile() -> None:
     text = ts.compile(module, [np.ones(s, "f4") for s in shapes], fallback="error").ir("scheduled")
     assert "te.for i1_part in 0 .. 4 parallel" in text
     assert "te.alloc reg tile: f32[1, " not in text
+
+
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v2"])
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+def test_runs_and_groups_in_narrow_vectors(cpu: str) -> None:
+    random = np.random.default_rng(0)
+    for image, weights, groups in (((2, 24, 4, 4), (32, 24, 3, 3), 1),
+                                   ((1, 24, 9, 8), (32, 6, 3, 3), 4)):  # fmt: skip
+        x, w = (random.standard_normal(shape).astype("f4") for shape in (image, weights))
+        b = np.zeros(32, "f4")
+        module = Convolution(2, (1, 1, 1, groups))
+        found = ts.compile(module, (x, w, b), cpu=cpu, fallback="error")(x, w, b)
+        wanted = np.maximum(reference(x, w, 1, 1, 1, groups), 0)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-4)
 
 
 def test_a_run_covers_whole_rows_of_a_narrow_image() -> None:

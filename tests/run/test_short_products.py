@@ -98,6 +98,16 @@ def test_few_rows_or_columns(program: Program, size: tuple[int, ...], kernel: st
     run(program, size, kernel)
 
 
+@pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v2"])
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+def test_narrow_vectors(cpu: str) -> None:
+    cases = [(rows, (9, 300, 17)), (plain, (3, 64, 500)), (columns, (200, 150, 3))]
+    for program, size in cases:
+        x, y = operands(program, *size)
+        compiled = ts.compile(program, (x, y), cpu=cpu, fallback="error")
+        np.testing.assert_allclose(compiled(x, y), wanted(program, x, y), rtol=0, atol=1e-4)
+
+
 def test_vectors() -> None:
     x, y = operands(plain, 50, 700, 1)
     compiled = ts.compile(of_vector, (x, y[:, 0]), fallback="error")
