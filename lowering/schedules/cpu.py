@@ -35,7 +35,7 @@ from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction import blocking_for
-from .contraction_dots import dot_parameters, dots_of, worth_dots
+from .contraction_dots import Dots, dot_parameters, dots_of, worth_dots
 from .contraction_groups import grouped_product, worth_grouping
 from .contraction_plan import worth_blocking
 from .contraction_shape import made_of, product_of
@@ -254,9 +254,7 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         constant = made_of(convolution.product.x, parameters.fixed)
         kernel = "packed convolution" if constant else "convolution"
         _tensorize(scheduler, kernel, parameters.vector_bytes)
-    elif (dots := dots_of(func)) is not None and worth_dots(
-        dots, parameters.vector_bytes, parameters.fixed
-    ):
+    elif (dots := _dots(func, parameters)) is not None:
         _tensorize(scheduler, "dots", *dot_parameters(dots, parameters.vector_bytes))
     elif product is not None and worth_blocking(product, parameters.fixed, scheduler.nest.buffers):
         constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
@@ -271,6 +269,13 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         _tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:
         _schedule_rows(scheduler, parameters)
+
+
+def _dots(func: FuncOp, parameters: CPUParameters) -> Dots | None:
+    """The product as dot products, where that is best; a blocking that is given is one of tiles."""
+    if parameters.blocking is not None or (dots := dots_of(func)) is None:
+        return None
+    return dots if worth_dots(dots, parameters.vector_bytes, parameters.fixed) else None
 
 
 def _product_kernel(func: FuncOp, parameters: CPUParameters) -> str:
