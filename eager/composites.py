@@ -86,9 +86,10 @@ def cdist(
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """`dims`: a number of trailing/leading dimensions, or a pair of lists."""
+    """`dims`: a number of trailing/leading dimensions or a pair of lists; or a tensor of either."""
     if isinstance(dims, TensorBase):
-        dims = compute(dims).tolist()
+        held = compute(dims)
+        dims = held.tolist() if held.size > 1 else int(held.item())
     if isinstance(dims, int):
         if dims < 0:
             raise OperatorError(f"tensordot expects dims >= 0, but got dims={dims}")

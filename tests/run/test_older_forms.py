@@ -129,6 +129,20 @@ def test_exported_methods_come_before_those_of_modules() -> None:
     assert module[0].stored == 1
 
 
+@pytest.mark.parametrize(
+    ("dims", "other", "plain"),
+    [([1], (2, 4), 1), ([[1, 2], [0, 1]], (3, 2, 4), None), ([[2], [0]], (2, 4), None)],
+)
+def test_dimensions_in_a_tensor(dims: Any, other: tuple[int, ...], plain: int | None) -> None:
+    def f(a: torch.Tensor, b: torch.Tensor, dims: torch.Tensor) -> torch.Tensor:
+        return torch.tensordot(a, b, dims=dims)
+
+    a, b = torch.arange(12.0).reshape(2, 3, 2), torch.rand(other)
+    expected = torch.tensordot(a, b, dims if plain is None else plain)
+    assert f(a, b, torch.tensor(dims)).tolist() == expected.tolist()
+    assert jit.script(f)(a, b, torch.tensor(dims)).tolist() == expected.tolist()
+
+
 def test_types_are_asked_for_by_tuples_alone() -> None:
     assert jit.isinstance([1], (int, list[int]))
     with pytest.raises(RuntimeError, match="must be a type or a tuple of types"):
