@@ -308,7 +308,7 @@ def normal_tensors(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
     s = compute(std) if hasattr(std, "dtype") else std
     if not hasattr(std, "dtype"):
         _check_deviation(std)
-    elif s.dtype.kind == "f" and s.size and s.min() < 0:
+    elif s.dtype.kind == "f" and s.size and not s.min() >= 0:
         raise OperatorError("normal expects all elements of std >= 0.0")
     shape = np.broadcast_shapes(np.shape(m), np.shape(s))
     return wrap(_draw("normal", shape, shaped.dtype, generator) * s + m, shaped.dtype)

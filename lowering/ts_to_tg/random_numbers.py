@@ -162,11 +162,21 @@ def _bernoulli_in_place(b: Builder, x: Tensor, p: Value = 0.5, *rest: Value) -> 
     return x
 
 
+def _check_deviation(b: Builder, std: Value) -> None:
+    if not isinstance(std, Tensor):
+        fine = binary("ge", cast(as_expr(std), float64), const(0.0, float64))
+        b.check(known(fine), f"normal expects std >= 0.0, but found std {std}")
+        return
+    each = b.pointwise(lambda e: binary("ge", e, 0), std, dtype=bool_, compute=float64)
+    b.check(b.item(b.apply("aten::all", each)), "normal expects all elements of std >= 0.0")
+
+
 def _normal_numbers(
     b: Builder, mean: Value, std: Value, size: Value, generator: Value = None,
     dtype: Value = None, *_: Value,
 ) -> Tensor:  # fmt: skip
     _default(b, generator)
+    _check_deviation(b, std)
     kind = dtype_of(dtype, b.default_dtype)
     drawn = _drawn(b, normal, size, kind)
     return b.pointwise(lambda z, m, s: z * s + m, drawn, mean, std, dtype=kind, compute=drawn.dtype)
@@ -176,6 +186,7 @@ def _normal_tensors(
     b: Builder, mean: Value, std: Value = 1.0, generator: Value = None, *_: Value
 ) -> Tensor:
     _default(b, generator)
+    _check_deviation(b, std)
     tensors = [v for v in (mean, std) if isinstance(v, Tensor)]
     drawn = _drawn(b, normal, b.broadcast_shapes(*(t.shape for t in tensors)), tensors[0].dtype)
     return b.pointwise(

@@ -114,3 +114,14 @@ def test_an_object_has_no_generator(tmp_path: Path) -> None:
     run = ts.compile(f, (ts.TensorSpec((3,), ts.float32),), fallback="error")
     with pytest.raises(NotCompilable, match="draws random numbers"):
         run.export_object(tmp_path / "f.o")
+
+
+def spread_by(x: ts.Tensor, std: float) -> ts.Tensor:
+    return ts.normal(x, x * 0 + std) + ts.normal(0.0, std, (2,))
+
+
+@pytest.mark.parametrize("std", [-1.0, float("nan")])
+def test_deviations_below_nought_are_refused(std: float) -> None:
+    for run in (spread_by, ts.compile(spread_by, fallback="error", cache=False)):
+        with pytest.raises(RuntimeError, match="normal expects all elements of std"):
+            run(ts.zeros(2), std)
