@@ -13,9 +13,11 @@ from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     DEVICE,
     STRING,
+    TENSOR,
     ClassType,
     EnumType,
     InterfaceType,
+    OptionalType,
     TensorType,
     TupleType,
 )
@@ -69,9 +71,35 @@ class ToDtype(Sugared):
         return Simple(em.builtin("aten::to", [self.value, em.constant(self.code, span)], span))
 
 
+class TensorItem(Sugared):
+    """`x.__getitem__`: the index is a tensor or None."""
+
+    kind = "method"
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def call(self, em: Emission, span: Span | None, args: Args, kwargs: Kwargs) -> Sugared:
+        if len(args) != 1:
+            raise em.error(f"__getitem__ expected exactly 1 arguments, got {len(args)}", span)
+        if not typing.is_compatible(args[0].type, _INDEX):
+            raise em.error(
+                f"Expected a list element that subtypes '{message_text(_INDEX)}' but got an "
+                f"element of type '{message_text(args[0].type)}'",
+                span,
+            )
+        indices = em.make_list(_INDEX, args, span)
+        return Simple(em.builtin("aten::index", [self.value, indices], span))
+
+
+_INDEX = OptionalType(TENSOR)
+
+
 def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Sugared | None:
     if (operator := TENSOR_PROPERTIES.get(name)) and has_operator(operator):
         return Simple(em.builtin(operator, [value], in_library(span, _LIBRARY_LINES.get(name))))
+    if name == "__getitem__":
+        return TensorItem(value)
     if name == "tolist":
         return Builtin("aten::tolist", value)
     if name == "type":

@@ -200,6 +200,12 @@ class Displays(Conditions):
         def add() -> None:
             pair = self.expr(key), self.expr(value)
             types = [v.type for v in pair]
+            if isinstance(types[0], UnionType):
+                raise self.error(
+                    "Dicts may only contain homogeneous keys, but the type of the first generated "
+                    f"key was {message_text(types[0])}",
+                    span,
+                )
             if fixed is not None:
                 check_pair(fixed, types[0], types[1], span, self.fulfils)
             else:

@@ -215,4 +215,20 @@ def f(x):
     e, g = x.chunk(2)
     return a, b, c, d, e, g
 >>> f(T([1.0, 2.0]))
+
+=== getitem_by_name
+def f(x: Tensor, i: Tensor):
+    return x.__getitem__(i)
+>>> f(T([1, 2, 3]), T([0, 2]))
+>>> f(T([1, 2, 3]), T([True, False, True]))
+
+=== getitem_by_name_without_index
+def f(x: Tensor):
+    return x.__getitem__()
+>>> f(T([1, 2, 3]))
+
+=== getitem_by_name_of_int
+def f(x: Tensor):
+    return x.__getitem__(0)
+>>> f(T([1, 2, 3]))
 """

@@ -596,4 +596,15 @@ def f(a: List[float]):
 >>> f([1.0, 2.0])
 >>> f([1, 2])
 >>> f((1.0, 2.0))
+
+=== dict_comprehension_keys_of_union
+def f(n: int):
+    return {k: n for k in [1, "a"]}
+>>> f(3)
+
+=== dict_comprehension_keys_of_union_annotated
+def f(n: int):
+    d: Dict[int, str] = {k: v for k, v in zip([1, 2, "foo"], ["a", "b", "c"])}
+    return d
+>>> f(3)
 """

@@ -117,6 +117,7 @@ OTHER_PLACES = {
     "overload_without_body": "PyTorch underlines nothing",
     "dead_branch_with_two_generators": "PyTorch underlines nothing",
     "attribute_annotated_later": "PyTorch does not say from where the method is called",
+    "getitem_by_name_of_int": "PyTorch shows no place",
     "tolist_of_strings": "PyTorch shows no place",
     "tolist_of_tuple": "PyTorch shows no place",
 }
