@@ -16,11 +16,6 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]] = 
     "lines": (lambda x, w: F.conv1d(x, w, stride=2, padding=1), (2, 4, 9), (6, 4, 3)),
     "groups": (lambda x, w: F.conv2d(x, w, groups=2, dilation=2), (2, 4, 9, 7), (6, 2, 3, 2)),
     "volumes": (lambda x, w: F.conv3d(x, w), (1, 2, 4, 5, 3), (3, 2, 2, 2, 2)),
-    "transposed": (
-        lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1),
-        (2, 4, 3, 5),
-        (4, 3, 3, 3),
-    ),
 }
 
 

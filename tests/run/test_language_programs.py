@@ -177,7 +177,6 @@ INTERPRETED = {
     "cls_list_of": "the order of values that are no numbers or strings",
     "complex_numbers": "a complex number that is not known",
     "device_hash": "a device other than the CPU",
-    "device_ops": "prim::index: has no native form",
     "hash_of_values": "aten::hash",
     "ignored_function": "ts.python_op: has no native form",
     "ignored_function_of_any_number": "ts.python_op: has no native form",

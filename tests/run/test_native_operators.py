@@ -35,7 +35,10 @@ UNSAMPLED = {
         "enums and containers of tensors are no constants of a graph",
     ),
     **dict.fromkeys(
-        ("_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor"),
+        (
+            "_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor",
+            "quantize_per_tensor.tensors",
+        ),
         "quantized tensors are no results of machine code; test_quantized_tensors.py",
     ),
     **dict.fromkeys(
