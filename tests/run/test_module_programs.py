@@ -53,10 +53,6 @@ EXTENSIONS = {
 INLINED_OTHERWISE = {
     "multihead_attention": "PyTorch keeps two values that nothing initializes and nothing reads",
     "transformer_encoder": "PyTorch knows the lengths of the empty dicts of `has_torch_function`",
-    "packed_gru": "PyTorch takes what asks for the tracing state for a constant",
-    "packed_lstm_unsorted": "PyTorch takes what asks for the tracing state for a constant",
-    "packed_rnn": "PyTorch takes what asks for the tracing state for a constant",
-    "recurrent_both_ways": "PyTorch takes what asks for the tracing state for a constant",
 }
 """Programs whose inlined graph has other dead or constant operations, and which."""
 
