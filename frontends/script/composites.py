@@ -50,7 +50,7 @@ def norm(input: Tensor, p: Optional[number]=2, dim: Optional[{dim}]=None, keepdi
   return torch.linalg_vector_norm(input, p, dims, keepdim, dtype=dtype)
 """  # noqa: E501  # as above
 _TENSORDOT = """
-def tensordot(a: Tensor, b: Tensor, dims: int=2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: int=2, out: Optional[Tensor]=None) -> Tensor:
   if dims < 0:
     raise RuntimeError("tensordot expects dims >= 0, but got dims={}".format(dims))
   first = annotate(List[int], [])
@@ -58,12 +58,18 @@ def tensordot(a: Tensor, b: Tensor, dims: int=2) -> Tensor:
   for i in range(dims):
     first.append(i - dims)
     second.append(i)
-  return torch.tensordot(a, b, first, second)
-def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]]) -> Tensor:
-  return torch.tensordot(a, b, dims[0], dims[1])
-def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]]) -> Tensor:
-  return torch.tensordot(a, b, dims[0], dims[1])
-def tensordot__3(a: Tensor, b: Tensor, dims: Tensor) -> Tensor:
+  if out is None:
+    return torch.tensordot(a, b, first, second)
+  return torch.tensordot(a, b, first, second, out=out)
+def tensordot__1(a: Tensor, b: Tensor, dims: Tuple[List[int], List[int]], out: Optional[Tensor]=None) -> Tensor:
+  if out is None:
+    return torch.tensordot(a, b, dims[0], dims[1])
+  return torch.tensordot(a, b, dims[0], dims[1], out=out)
+def tensordot__2(a: Tensor, b: Tensor, dims: List[List[int]], out: Optional[Tensor]=None) -> Tensor:
+  if out is None:
+    return torch.tensordot(a, b, dims[0], dims[1])
+  return torch.tensordot(a, b, dims[0], dims[1], out=out)
+def tensordot__3(a: Tensor, b: Tensor, dims: Tensor, out: Optional[Tensor]=None) -> Tensor:
   first = annotate(List[int], [])
   second = annotate(List[int], [])
   if dims.numel() > 1:
@@ -79,8 +85,10 @@ def tensordot__3(a: Tensor, b: Tensor, dims: Tensor) -> Tensor:
     for i in range(count):
       first.append(i - count)
       second.append(i)
-  return torch.tensordot(a, b, first, second)
-"""
+  if out is None:
+    return torch.tensordot(a, b, first, second)
+  return torch.tensordot(a, b, first, second, out=out)
+"""  # noqa: E501  # as above
 _CDIST = """
 def cdist(x1: Tensor, x2: Tensor, p: float=2., compute_mode: str="use_mm_for_euclid_dist_if_necessary") -> Tensor:
   if compute_mode == "use_mm_for_euclid_dist_if_necessary":

@@ -273,4 +273,10 @@ def f(n: int):
     b = a  # type: ignore[assignment]
     return b
 >>> f(3)
+
+=== tensordot_by_number
+def f(x, y):
+    return torch.tensordot(x, y, 2), torch.tensordot(x, y, dims=1, out=torch.zeros([3, 3]))
+>>> f(torch.ones(3, 3), torch.ones(3, 3))
+>>> f(torch.ones(2, 3), torch.ones(3, 3))
 """
