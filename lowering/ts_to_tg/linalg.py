@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorscript.base.cpp_names import cpp_name
-from tensorscript.base.dtypes import DType
+from tensorscript.base.dtypes import DType, int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.subscripts import equation_of
@@ -212,8 +212,11 @@ def einsum(b: Builder, equation: str, tensors: list[Tensor], *_: Value) -> Tenso
                 )
     summed = [c for c in sizes if c not in out]
     dtype = b.result_type(*tensors)
-    if any(sum(c in term for term in terms) > 1 for c in summed):
+    operands_with = [sum(c in term for term in terms) for c in summed]
+    if any(count > 1 for count in operands_with):
         _check_product(b, dtype)
+    if 1 in operands_with and not dtype.is_floating_point:
+        dtype = int64  # as `sum` has it, which PyTorch takes for what no other operand has
     wide = compute_dtype(dtype)
 
     def value(body: Body, at: dict[str, Expr]) -> Expr:
