@@ -45,8 +45,12 @@ def hoisted(nest: Nest, loop: ForOp) -> list[Expr]:
     numbers = {name for name in nest.allocs if name not in written}
     found: dict[Expr, None] = {}
     stack = [op.value for op in loop.block.ops if isinstance(op, StoreOp | UpdateOp)]
+    seen: set[Expr] = set()
     while stack:
         e = stack.pop()
+        if e in seen:
+            continue
+        seen.add(e)
         if _is_number(e, numbers) and any(n.op == "call" for n in walk(e)):
             found[e] = None
         else:
@@ -62,17 +66,18 @@ def _is_number(e: Expr, numbers: set[str]) -> bool:
 
 def apply(nest: Nest, target: str) -> None:
     loop = nest.loops[target]
-    kept: dict[Expr, Expr] = {}
+    made: dict[Expr, Expr] = {}
     before: list[Operation] = []
     for e in hoisted(nest, loop):
         number = Buffer(nest.fresh(f"{target}_h"), e.dtype, ())
         before += [AllocOp(number, "stack"), StoreOp(number.name, (), e)]
-        kept[e] = load(number.name, (), e.dtype)
+        made[e] = load(number.name, (), e.dtype)
 
     def rewrite(e: Expr) -> Expr:
-        if e in kept:
-            return kept[e]
-        return rebuild(e, tuple(rewrite(a) for a in e.args)) if e.args else e
+        # From the top: what is computed before the loop may lie in more of that.
+        if e not in made:
+            made[e] = rebuild(e, tuple(map(rewrite, e.args))) if e.args else e
+        return made[e]
 
     for op in list(loop.block.ops):
         detach(op)
