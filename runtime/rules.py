@@ -161,7 +161,8 @@ def _python(i: Machine, op: Operation, env: Environment) -> None:
     env[op.result] = call(op.result.type, *_inputs(op.arguments, env))
 
 
-def _yielded(block: Block) -> Sequence[SSAValue]:
+def yielded(block: Block) -> Sequence[SSAValue]:
+    """What a block of an if or a loop gives."""
     last = block.last_op
     assert isinstance(last, ts.YieldOp)
     return last.values
@@ -171,7 +172,7 @@ def _if(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.IfOp)
     block = (op.true_region if env[op.condition] else op.false_region).block
     i.block(block, env)
-    env.update(zip(op.outputs, _inputs(_yielded(block), env), strict=True))
+    env.update(zip(op.outputs, _inputs(yielded(block), env), strict=True))
 
 
 def _loop(i: Machine, op: Operation, env: Environment) -> None:
@@ -179,12 +180,12 @@ def _loop(i: Machine, op: Operation, env: Environment) -> None:
     block = op.body.block
     carried = _inputs(op.carried, env)
     going, trips, count = bool(env[op.condition]), env[op.max_trip], 0
-    yielded = _yielded(block)
+    given = yielded(block)
     while going and count < trips:
         env[block.args[0]] = count
         env.update(zip(block.args[1:], carried, strict=True))
         i.block(block, env)
-        going, *carried = _inputs(yielded, env)
+        going, *carried = _inputs(given, env)
         count += 1
     env.update(zip(op.outputs, carried, strict=True))
 

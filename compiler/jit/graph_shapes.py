@@ -15,7 +15,6 @@ nothing is said of what may lie in such memory.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +41,7 @@ from tensorscript.dialects.ts.types import (
 )
 from tensorscript.dialects.walks import walk_ops
 from tensorscript.eager.kernels.creation import strided
+from tensorscript.eager.memory_format import dense_strides, row_order
 from tensorscript.eager.random_state import fork_rng
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script import draft
@@ -51,6 +51,7 @@ from tensorscript.frontends.trace.facts import type_of
 from tensorscript.lowering.ts.aliases import schema_of
 from tensorscript.lowering.ts.fold_constants import constant_of
 from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.rules import yielded
 
 from .graph_memory import GraphMemory
 
@@ -170,12 +171,12 @@ class _Shapes:
     def _if(self, op: ts.IfOp) -> None:
         for region in (op.true_region, op.false_region):
             self._block(region.block)
-        first, second = (_yielded(r.block) for r in (op.true_region, op.false_region))
+        first, second = (yielded(r.block) for r in (op.true_region, op.false_region))
         for output, one, other in zip(op.outputs, first, second, strict=True):
             self._note(output, _joined(self.type_of(one), self.type_of(other), output.type))
 
     def _loop(self, op: ts.LoopOp) -> None:
-        formals, last = op.body.block.args[1:], _yielded(op.body.block)[1:]
+        formals, last = op.body.block.args[1:], yielded(op.body.block)[1:]
         for formal, start in zip(formals, op.carried, strict=True):
             self._note(formal, _joined(self.type_of(start), self.type_of(start), formal.type))
         is_news = True
@@ -320,12 +321,6 @@ def _tensors(values: Iterable[SSAValue]) -> Iterator[SSAValue]:
             yield from _tensors(value.owner.arguments)
 
 
-def _yielded(block: Block) -> Sequence[SSAValue]:
-    last = block.last_op
-    assert isinstance(last, ts.YieldOp)
-    return last.values
-
-
 def _tensor(info: TensorInfo, trial: _Trial) -> Tensor:
     """A tensor of a type in a trial.
 
@@ -336,17 +331,13 @@ def _tensor(info: TensorInfo, trial: _Trial) -> Tensor:
         raise _Unknown
     known = (None,) * trial.rank if info.sizes is None else info.sizes
     sizes = tuple(size if isinstance(size, int) else trial.size for size in known)
-    strides = _contiguous(sizes) if info.strides is None else info.strides
+    strides = info.strides or dense_strides(sizes, row_order(len(sizes)))
     made: Tensor = strided(sizes, strides, info.dtype)
     if trial.elements == (0,):
         return made
     filled = Tensor(np.resize(np.array(trial.elements, np.int64), sizes), BY_NAME["int64"])
     made.copy_(filled)
     return made
-
-
-def _contiguous(sizes: Sequence[int]) -> tuple[int, ...]:
-    return tuple(math.prod(max(n, 1) for n in sizes[at + 1 :]) for at in range(len(sizes)))
 
 
 def _joined(one: Attribute, other: Attribute, declared: Attribute) -> Attribute:
