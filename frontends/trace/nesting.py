@@ -11,12 +11,8 @@ from xdsl.ir import Attribute
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
-    BOOL,
-    COMPLEX,
-    FLOAT,
     GENERATOR,
     INT,
-    NONE,
     STRING,
     TENSOR,
     ClassType,
@@ -33,14 +29,11 @@ from tensorscript.frontends.script.python_names import qualified_name
 from . import cautions
 from .cautions import TracingError
 from .facts import type_of
-from .literals import contents
+from .literals import PYTHON_TYPES, contents
 from .places import here
 from .tracer import Tracer
 
-_SCALARS: dict[type, Attribute] = {
-    bool: BOOL, int: INT, float: FLOAT, complex: COMPLEX, str: STRING, type(None): NONE,
-    Generator: GENERATOR,
-}  # fmt: skip
+_SCALARS: dict[type, Attribute] = {**PYTHON_TYPES, Generator: GENERATOR}
 _ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _OUTPUTS = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
