@@ -9,15 +9,15 @@ round down as PyTorch's do, shifts by more than the width give 0 or the sign.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bfloat16, bool_, float64, int32, int64
+from tensorscript.base.dtypes import DType, bool_, int32, int64
 from tensorscript.base.errors import InternalError
+from tensorscript.base.rounding import rounded
 from tensorscript.dialects.te.expr import COMPARISONS, Expr
 from tensorscript.dialects.te.folding import reinterpreted
 
@@ -48,22 +48,7 @@ def hold(value: Number, dtype: DType) -> Number:
     if not dtype.is_floating_point:
         whole = int(value) & ((1 << dtype.bits) - 1)
         return whole - (1 << dtype.bits) if dtype.signed and whole >> (dtype.bits - 1) else whole
-    if dtype is float64:
-        return float(value)
-    if dtype is bfloat16:
-        return _round_bfloat(float(value))
-    with np.errstate(all="ignore"):
-        return float(dtype.numpy.type(value))
-
-
-def _round_bfloat(value: float) -> float:
-    """Nearest even on the upper half of the float32."""
-    if value != value or math.isinf(value):
-        return value
-    with np.errstate(all="ignore"):
-        bits = int(np.float32(value).view(np.uint32))
-    bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000
-    return float(struct.unpack("<f", struct.pack("<I", bits))[0])
+    return rounded(float(value), dtype)
 
 
 def _divide(a: float, b: float) -> float:

@@ -10,9 +10,7 @@ import numpy as np
 from tensorscript.base.dtypes import (
     BY_CODE,
     DType,
-    bfloat16,
     bool_,
-    float16,
     float32,
     float64,
     int64,
@@ -22,7 +20,7 @@ from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, selec
 
 from .builder import Builder, Rows
 from .dims import dtype_asked, dtype_of, sizes_of
-from .elements import as_expr, compute_dtype
+from .elements import HALVES, as_expr, compute_dtype
 from .emission import Body
 from .sizes import simplify
 from .values import Tensor, Value
@@ -280,7 +278,7 @@ def _to_reduced(
 
 def _to_full(b: Builder, x: Tensor, cuda: Value, cpu: Value) -> Tensor:
     """A cast that autocast put into a graph: short floats become float32."""
-    return b.cast(x, float32) if cpu and x.dtype in (float16, bfloat16) else x
+    return b.cast(x, float32) if cpu and x.dtype in HALVES else x
 
 
 CREATION: Rows = {
