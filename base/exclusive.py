@@ -50,4 +50,4 @@ class Exclusive:
 
 
 COMPILING = Exclusive("compiling")
-"""Held while a program is read, compiled or loaded; never while it runs."""
+"""Held while a program is lowered, compiled, or its code loaded; never while it runs."""

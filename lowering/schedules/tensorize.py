@@ -15,8 +15,8 @@
 
 Parameters come after the kernel's name: of products the rows, columns and lanes of the tile, the
 most steps of the depth and panels of rows in a block; of dots the rows, columns and lanes of a
-tile; of products in parts the rows, columns, parts
-and lanes of a tile and the most steps of the depth; of the others the vectors' width in bytes.
+tile; of products in parts the rows, columns, parts and lanes of a tile and the most steps of the
+depth; of the others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
 `attention.py` and `order.py` document what is written.
 """
