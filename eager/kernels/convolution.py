@@ -13,6 +13,7 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..storage import Array, array, compute, make, wrap
+from .linalg import same_scalar_type
 from .window import padded, spread, windows
 
 Kernel = Callable[..., Any]
@@ -96,8 +97,7 @@ def convolution(
             f"Input type ({cpp_name(self.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be "
             "the same"
         )
-    if self.dtype is not weight.dtype:
-        raise OperatorError(f"expected scalar type {self.dtype.word} but found {weight.dtype.word}")
+    same_scalar_type(self, weight)
     x, w = compute(self), compute(weight)
     n = w.ndim - 2
     unbatched = x.ndim == n + 1
