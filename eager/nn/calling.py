@@ -1,9 +1,10 @@
-"""Hooks of all modules, and the call of a module with its hooks."""
+"""Hooks of one module and of all, and the call of a module with its hooks."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from ..hooks import Hook, RemovableHandle, Table, add_hook
@@ -127,3 +128,77 @@ def _run_after(
     else:
         changed = hook(module, args, result)
     return result if changed is None else changed
+
+
+class Hooked:
+    """The methods of Module that register hooks."""
+
+    _forward_hooks: Table
+    _forward_hooks_with_kwargs: Table
+    _forward_hooks_always_called: Table
+    _forward_pre_hooks: Table
+    _forward_pre_hooks_with_kwargs: Table
+    _backward_hooks: Table
+    _backward_pre_hooks: Table
+    _state_dict_hooks: Table
+    _state_dict_pre_hooks: Table
+    _load_state_dict_pre_hooks: Table
+    _load_state_dict_post_hooks: Table
+
+    def register_forward_pre_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; a result replaces the arguments."""
+        marks = [(self._forward_pre_hooks_with_kwargs, with_kwargs)]
+        return add_hook(self._forward_pre_hooks, hook, prepend, marks)
+
+    def register_forward_hook(
+        self,
+        hook: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after `forward`; a result replaces the output."""
+        marks = [
+            (self._forward_hooks_with_kwargs, with_kwargs),
+            (self._forward_hooks_always_called, always_call),
+        ]
+        return add_hook(self._forward_hooks, hook, prepend, marks)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Keep a hook for gradients; eager mode records none, so it is never called."""
+        self.__dict__["_is_full_backward_hook"] = True
+        return add_hook(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Keep a hook for gradients; eager mode records none, so it is never called."""
+        return add_hook(self._backward_pre_hooks, hook, prepend)
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the module is saved."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, metadata)` after the module was saved."""
+        hook._from_public_api = True  # type: ignore[attr-defined]  # the mark that save() reads
+        return add_hook(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        return add_hook(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, ...)` before the module is loaded."""
+        return add_hook(self._load_state_dict_pre_hooks, partial(hook, self))
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Hook, with_module: bool = False
+    ) -> RemovableHandle:
+        if with_module:
+            return self.register_load_state_dict_pre_hook(hook)
+        return add_hook(self._load_state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after the module was loaded."""
+        return add_hook(self._load_state_dict_post_hooks, hook)

@@ -1,13 +1,15 @@
-"""`Module.to`: its forms of arguments, as one function of a tensor."""
+"""Modules of another dtype: `Module.to` with its forms of arguments, and its relatives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
-from tensorscript.base.dtypes import DType, of_python
+from tensorscript.base.dtypes import BY_NAME, DType, of_python
 
 from ..device import MemoryFormat, is_device, require_cpu
+from ..device import device as Device
+from ..dispatch import call
 from ..tensor import Tensor
 
 
@@ -105,3 +107,69 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
         return tensor.to(dtype=dtype if converts else None, memory_format=ours)
 
     return convert
+
+
+class Convertible:
+    """The methods of Module that convert what it and its children hold."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+
+    def children(self) -> Iterator[Any]:
+        """The submodules of the module itself."""
+        raise NotImplementedError
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the data of every parameter, and every buffer, by `fn` of it."""
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                parameter.data = fn(parameter)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert floating-point parameters and buffers: `to(dtype)`, `to(device)`, `to(tensor)`.
+
+        Raises:
+            TypeError: a dtype that is neither floating-point nor complex.
+            OperatorError: a device other than the CPU.
+        """
+        return self._apply(conversion(*args, **kwargs))
+
+    def _to_floats(self, dtype: DType) -> Self:
+        return self._apply(lambda t: t.to(dtype) if t.dtype.is_floating_point else t)
+
+    def type(self, dst_type: DType | str) -> Self:
+        """Convert every parameter and buffer, whatever its dtype."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Self:
+        return self._to_floats(BY_NAME["float32"])
+
+    def double(self) -> Self:
+        return self._to_floats(BY_NAME["float64"])
+
+    def half(self) -> Self:
+        return self._to_floats(BY_NAME["float16"])
+
+    def bfloat16(self) -> Self:
+        return self._to_floats(BY_NAME["bfloat16"])
+
+    def cpu(self) -> Self:
+        return self
+
+    def cuda(self, device: int | Device | None = None) -> Self:
+        """Refused: eager tensors live on the CPU."""
+        return self.to(device="cuda")
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Parameters and buffers in memory of their own on `device`, whose content is anything."""
+        return self._apply(lambda t: call("aten::empty_like", (t,), {"device": device}), recurse)
+
+    def share_memory(self) -> Self:
+        return self

@@ -1,28 +1,22 @@
 """Module: named parameters, buffers and submodules with PyTorch's behaviour.
 
 The tables keep PyTorch's names (`_parameters`, `_buffers`, `_modules`, `training`, ...): the script
-frontend reads a module of either library through them. Saving and loading stand in `state.py`,
-running hooks around `forward` in `calling.py`.
+frontend reads a module of either library through them. What a module is besides stands where its
+subject does: saving and loading in `state.py`, dtypes in `conversion.py`, hooks in `calling.py`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
-from tensorscript.base.dtypes import BY_NAME, DType
-
-from ..device import device as Device
-from ..dispatch import call
-from ..hooks import Hook, RemovableHandle, add_hook
 from ..namespace import typename
 from ..tensor import Tensor
-from . import state
-from .calling import REGISTRATION, call_with_hooks, has_hooks
-from .conversion import conversion
+from .calling import REGISTRATION, Hooked, call_with_hooks, has_hooks
+from .conversion import Convertible
 from .parameter import Buffer, Parameter
+from .state import Stateful
 
 _TABLES = {
     "_parameters": dict, "_buffers": dict, "_non_persistent_buffers_set": set,
@@ -47,11 +41,10 @@ def indented(text: str, spaces: int) -> str:
     return text.replace("\n", "\n" + " " * spaces)
 
 
-class Module:
+class Module(Stateful, Convertible, Hooked):
     """Base of all modules: subclasses define `forward` and assign parameters and submodules."""
 
     dump_patches: ClassVar[bool] = False
-    _version: int = 1
     call_super_init: ClassVar[bool] = False
     training: bool
 
@@ -398,166 +391,6 @@ class Module:
                 parameter.grad = None
             else:
                 parameter.grad.zero_()
-
-    # -- conversions --------------------------------------------------------------------------
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the data of every parameter, and every buffer, by `fn` of it."""
-        if recurse:
-            for child in self.children():
-                child._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is not None:
-                parameter.data = fn(parameter)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point parameters and buffers: `to(dtype)`, `to(device)`, `to(tensor)`.
-
-        Raises:
-            TypeError: a dtype that is neither floating-point nor complex.
-            OperatorError: a device other than the CPU.
-        """
-        return self._apply(conversion(*args, **kwargs))
-
-    def _to_floats(self, dtype: DType) -> Self:
-        return self._apply(lambda t: t.to(dtype) if t.dtype.is_floating_point else t)
-
-    def type(self, dst_type: DType | str) -> Self:
-        """Convert every parameter and buffer, whatever its dtype."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def float(self) -> Self:
-        return self._to_floats(BY_NAME["float32"])
-
-    def double(self) -> Self:
-        return self._to_floats(BY_NAME["float64"])
-
-    def half(self) -> Self:
-        return self._to_floats(BY_NAME["float16"])
-
-    def bfloat16(self) -> Self:
-        return self._to_floats(BY_NAME["bfloat16"])
-
-    def cpu(self) -> Self:
-        return self
-
-    def cuda(self, device: int | Device | None = None) -> Self:
-        """Refused: eager tensors live on the CPU."""
-        return self.to(device="cuda")
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Parameters and buffers in memory of their own on `device`, whose content is anything."""
-        return self._apply(lambda t: call("aten::empty_like", (t,), {"device": device}), recurse)
-
-    def share_memory(self) -> Self:
-        return self
-
-    # -- hooks --------------------------------------------------------------------------------
-    def register_forward_pre_hook(
-        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call `hook(module, args)` before `forward`; a result replaces the arguments."""
-        marks = [(self._forward_pre_hooks_with_kwargs, with_kwargs)]
-        return add_hook(self._forward_pre_hooks, hook, prepend, marks)
-
-    def register_forward_hook(
-        self,
-        hook: Hook,
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
-        """Call `hook(module, args, output)` after `forward`; a result replaces the output."""
-        marks = [
-            (self._forward_hooks_with_kwargs, with_kwargs),
-            (self._forward_hooks_always_called, always_call),
-        ]
-        return add_hook(self._forward_hooks, hook, prepend, marks)
-
-    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Keep a hook for gradients; eager mode records none, so it is never called."""
-        self.__dict__["_is_full_backward_hook"] = True
-        return add_hook(self._backward_hooks, hook, prepend)
-
-    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Keep a hook for gradients; eager mode records none, so it is never called."""
-        return add_hook(self._backward_pre_hooks, hook, prepend)
-
-    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, prefix, keep_vars)` before the module is saved."""
-        return add_hook(self._state_dict_pre_hooks, hook)
-
-    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, metadata)` after the module was saved."""
-        hook._from_public_api = True  # type: ignore[attr-defined]  # the mark that save() reads
-        return add_hook(self._state_dict_hooks, hook)
-
-    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
-        return add_hook(self._state_dict_hooks, hook)
-
-    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, state_dict, prefix, ...)` before the module is loaded."""
-        return add_hook(self._load_state_dict_pre_hooks, partial(hook, self))
-
-    def _register_load_state_dict_pre_hook(
-        self, hook: Hook, with_module: bool = False
-    ) -> RemovableHandle:
-        if with_module:
-            return self.register_load_state_dict_pre_hook(hook)
-        return add_hook(self._load_state_dict_pre_hooks, hook)
-
-    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(module, incompatible_keys)` after the module was loaded."""
-        return add_hook(self._load_state_dict_post_hooks, hook)
-
-    # -- state --------------------------------------------------------------------------------
-    def get_extra_state(self) -> Any:
-        """What a subclass saves besides tensors."""
-        raise RuntimeError(f"{self._get_name()} defines no get_extra_state")
-
-    def set_extra_state(self, state: Any) -> None:
-        """Take back what `get_extra_state` gave."""
-        raise RuntimeError(f"{self._get_name()} defines no set_extra_state")
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        state.save_own(self, destination, prefix, keep_vars, Module)
-
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> Any:
-        """Parameters and persistent buffers by dotted path, here and below."""
-        given = [*args, *(destination, prefix, keep_vars)[len(args) :]]
-        return state.save(self, *given)
-
-    def _load_from_state_dict(
-        self,
-        state_dict: Mapping[str, Any],
-        prefix: str,
-        local_metadata: Mapping[str, Any],
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None:
-        state.load_own(
-            self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-            error_msgs, Module,
-        )  # fmt: skip
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> state.IncompatibleKeys:
-        """Copy tensors of `state_dict` into parameters and buffers (`assign`: take them over).
-
-        Raises:
-            TypeError: `state_dict` is not a mapping.
-            RuntimeError: a shape differs or, with `strict`, a key is missing or unexpected.
-        """
-        return state.load(self, state_dict, strict, assign)
 
     # -- text ---------------------------------------------------------------------------------
     def _get_name(self) -> str:

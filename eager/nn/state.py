@@ -1,14 +1,14 @@
 """State dictionaries: what a module saves of itself, and how it takes it back.
 
-The keys are the dotted paths of parameters and persistent buffers. The functions here are the
-bodies of Module's methods of the same names; a subclass overrides those.
+The keys are the dotted paths of parameters and persistent buffers. `Stateful` is the part of Module
+that subclasses override.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tensorscript.base.errors import OperatorError
 
@@ -17,34 +17,6 @@ from ..tensor import Tensor
 from .parameter import Parameter
 
 EXTRA_STATE = "_extra_state"
-
-
-class Stateful(Protocol):
-    """What this file needs of a module."""
-
-    _version: int
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-    _modules: dict[str, Any]
-    _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: OrderedDict[int, Any]
-    _state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_post_hooks: OrderedDict[int, Any]
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None: ...
-    def _load_from_state_dict(
-        self,
-        state_dict: Any,
-        prefix: str,
-        local_metadata: Any,
-        strict: bool,
-        missing_keys: list[str],
-        unexpected_keys: list[str],
-        error_msgs: list[str],
-    ) -> None: ...
-    def get_extra_state(self) -> Any: ...
-    def set_extra_state(self, state: Any) -> None: ...
 
 
 class _Keys(NamedTuple):
@@ -76,16 +48,8 @@ def _persistent(module: Stateful) -> dict[str, Any]:
     return {k: v for k, v in {**module._parameters, **buffers}.items() if v is not None}
 
 
-def _has_own(module: Stateful, method: str, root: type) -> bool:
-    return getattr(type(module), method) is not getattr(root, method)
-
-
-def save_own(module: Stateful, destination: Any, prefix: str, keep_vars: bool, root: type) -> None:
-    """Write the module's own tensors and extra state; not its children's."""
-    for name, tensor in _persistent(module).items():
-        destination[prefix + name] = tensor if keep_vars else tensor.detach()
-    if _has_own(module, "get_extra_state", root):
-        destination[prefix + EXTRA_STATE] = module.get_extra_state()
+def _has_own(module: Stateful, method: str) -> bool:
+    return getattr(type(module), method) is not getattr(Stateful, method)
 
 
 def save(module: Stateful, destination: Any, prefix: str, keep_vars: bool) -> Any:
@@ -151,41 +115,6 @@ def _copy_into(
     return None
 
 
-def load_own(
-    module: Stateful,
-    state_dict: Mapping[str, Any],
-    prefix: str,
-    local_metadata: Mapping[str, Any],
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-    root: type,
-) -> None:
-    """Read the module's own tensors and extra state; complaints go into the three lists."""
-    for hook in module._load_state_dict_pre_hooks.values():
-        hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-    assign = local_metadata.get("assign_to_params_buffers", False)
-    own = _persistent(module)
-    for name, tensor in own.items():
-        key = prefix + name
-        if key not in state_dict:
-            if strict:
-                missing_keys.append(key)
-        elif complaint := _copy_into(module, name, key, tensor, state_dict[key], assign):
-            error_msgs.append(complaint)
-    extra = prefix + EXTRA_STATE
-    if _has_own(module, "set_extra_state", root):
-        if extra in state_dict:
-            module.set_extra_state(state_dict[extra])
-        elif strict:
-            missing_keys.append(extra)
-    elif strict and extra in state_dict:
-        unexpected_keys.append(extra)
-    if strict:
-        unexpected_keys += _unexpected(module, state_dict, prefix, own)
-
-
 def _unexpected(
     module: Stateful, state_dict: Mapping[str, Any], prefix: str, own: Mapping[str, Any]
 ) -> list[str]:
@@ -246,3 +175,86 @@ def load(
             f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}"
         )
     return keys
+
+
+class Stateful:
+    """The methods of Module that save and load."""
+
+    _version: int = 1
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: OrderedDict[int, Any]
+    _state_dict_pre_hooks: OrderedDict[int, Any]
+    _load_state_dict_pre_hooks: OrderedDict[int, Any]
+    _load_state_dict_post_hooks: OrderedDict[int, Any]
+
+    def get_extra_state(self) -> Any:
+        """What a subclass saves besides tensors."""
+        raise RuntimeError(f"{type(self).__name__} defines no get_extra_state")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take back what `get_extra_state` gave."""
+        raise RuntimeError(f"{type(self).__name__} defines no set_extra_state")
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Write the module's own tensors and extra state; not its children's."""
+        for name, tensor in _persistent(self).items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if _has_own(self, "get_extra_state"):
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> Any:
+        """Parameters and persistent buffers by dotted path, here and below."""
+        given = [*args, *(destination, prefix, keep_vars)[len(args) :]]
+        return save(self, *given)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        prefix: str,
+        local_metadata: Mapping[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Read the module's own tensors and extra state; complaints go into the three lists."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(
+                state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+                error_msgs,
+            )  # fmt: skip
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = _persistent(self)
+        for name, tensor in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    missing_keys.append(key)
+            elif complaint := _copy_into(self, name, key, tensor, state_dict[key], assign):
+                error_msgs.append(complaint)
+        extra = prefix + EXTRA_STATE
+        if _has_own(self, "set_extra_state"):
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            unexpected_keys += _unexpected(self, state_dict, prefix, own)
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy tensors of `state_dict` into parameters and buffers (`assign`: take them over).
+
+        Raises:
+            TypeError: `state_dict` is not a mapping.
+            RuntimeError: a shape differs or, with `strict`, a key is missing or unexpected.
+        """
+        return load(self, state_dict, strict, assign)

@@ -17,6 +17,7 @@ from tensorscript.dialects.ts.types import (
     NONE,
     TENSOR,
 )
+from tensorscript.eager.nn.module import Module
 
 from .annotations import type_of_object, type_of_syntax
 from .inference import NotInferable, RefusedKey, infer_type
@@ -52,8 +53,8 @@ def is_module(value: object) -> bool:
 
 
 def is_root(cls: type) -> bool:
-    """Whether a class is nn.Module itself."""
-    return cls.__name__ == "Module" and ".nn" in cls.__module__
+    """Whether a class is nn.Module itself, or one of those that ours is put together from."""
+    return cls in Module.__mro__ or (cls.__name__ == "Module" and ".nn" in cls.__module__)
 
 
 @dataclass(frozen=True)
