@@ -20,6 +20,7 @@ from .emit_places import (
     any_lane,
     is_register,
     locate,
+    register_size,
     reverse,
     tail,
 )
@@ -146,7 +147,8 @@ def _load_windows(context: Context, target: Target, evaluate: Evaluate) -> str |
     if found is None:
         return None
     start, distances = placed(found, context.scope)
-    if (chunks := windows(distances)) is None:
+    readable = register_size(target.place) if start.is_int(0) else 0
+    if (chunks := windows(distances, readable)) is None:
         return None
     pointer = address(context, replace(target, base=start), evaluate)
     kinds = memory_type(target.dtype), target.place.pointer_type

@@ -8,6 +8,7 @@ costs nothing on CPUs that have unaligned vector moves); GPUs claim what can be 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -109,13 +110,17 @@ def alignment(context: Context, target: Target) -> int:
 
 def is_register(context: Context, target: Target) -> bool:
     """All lanes lie in a buffer of registers, so that lanes a mask leaves out may be read."""
-    place, base = target.place, target.base
-    if not place.in_registers or target.kind != "contiguous" or not base.is_const:
+    base = target.base
+    if target.kind != "contiguous" or not base.is_const:
         return False
-    size = 1
-    for extent in place.buffer.shape:
-        size *= int(str(extent.value)) if extent.is_const else 0
-    return int(str(base.value)) + context.width <= size
+    return int(str(base.value)) + context.width <= register_size(target.place)
+
+
+def register_size(place: Place) -> int:
+    """The elements of a buffer of registers, all of which may be read; 0 of another one."""
+    if not place.in_registers:
+        return 0
+    return math.prod(int(e) if e.is_const else 0 for e in place.buffer.shape)
 
 
 def tail(target: Target, lanes: int) -> str:

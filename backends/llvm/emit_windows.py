@@ -76,9 +76,9 @@ def placed(found: Pattern, scope: Scope) -> Pattern:
     """The same with the constant part of the base in the distances, where the rest of it is an
     index, too: neighbouring loads then share vectors."""
     base, distances = found
-    if base.op != "add":
+    if base.op != "add" and not base.is_const:
         return base, distances
-    left, right = base.args
+    left, right = (const(0), base) if base.is_const else base.args
     number, rest = (right, left) if right.is_const else (left, right)
     offset = int(str(number.value)) if number.is_const else -1
     if offset < 0 or not nonneg(rest, scope):
@@ -86,12 +86,13 @@ def placed(found: Pattern, scope: Scope) -> Pattern:
     return rest, tuple(offset + k for k in distances)
 
 
-def windows(distances: Sequence[int]) -> list[list[tuple[int, int]]] | None:
+def windows(distances: Sequence[int], readable: int = 0) -> list[list[tuple[int, int]]] | None:
     """For each chunk of lanes the vectors that hold its elements, as (start, length); None where
     there are too many of them. All lie between 0, or the least distance if that is negative, and
-    the greatest distance, most of them on a grid."""
-    least, most, count = min(0, *distances), max(distances), min(CHUNK, len(distances))
-    if min(distances) >= MOST_WINDOWS * count:
+    the greatest distance or `readable` elements, most of them on a grid."""
+    least, count = min(0, *distances), min(CHUNK, len(distances))
+    most = max(*distances, readable - 1)
+    if not readable and min(distances) >= MOST_WINDOWS * count:
         least = min(distances)
     length = min(count, most - least + 1)
     if len(distances) & len(distances) - 1:
@@ -146,6 +147,9 @@ def _picked(
     if length == count and list(lanes) == list(range(first, first + count)):
         return loaded[chunk[0]]
     homes = [max(n for n, w in enumerate(chunk) if w[0] <= k) for k in lanes]
+    if len(chunk) == 2 and length == count:
+        picks = [home * count + k - chunk[home][0] for k, home in zip(lanes, homes, strict=True)]
+        return _shuffle(code, kind, loaded[chunk[0]], loaded[chunk[1]], picks)
     picks = [0 if home else k - first for k, home in zip(lanes, homes, strict=True)]
     made = _shuffle(code, kind, loaded[chunk[0]], "poison", picks)
     for number, window in enumerate(chunk[1:], 1):

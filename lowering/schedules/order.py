@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import DType, bool_, int32, int64
+from tensorscript.base.dtypes import bool_, int32, int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import (
@@ -42,12 +42,14 @@ from tensorscript.dialects.te.rewriting import transform
 from ..te.affine import known
 from ..te.lanes import vectorize_map
 from ..te.rebuild import copy_all, substituting
+from .order_keys import Compared, Elements, Parts, elements_of
 from .order_line import RANK, Line, Ranking
-from .order_network import Keys, Network
+from .order_network import Network
+from .order_tile import Exchanges, Tile, at
 
 BLOCK = 32
 """Elements of a line that are ranked against each other at most."""
-MOST_BLOCK = 1 << 18
+MOST_BLOCK = 1 << 20
 """Elements that a network sorts; its passes over more than a cache cost more than a merge."""
 MOST_HELD = 128
 """The longest list that selection holds; insertion into it is linear."""
@@ -74,47 +76,64 @@ def _sorted_line(line: Line, vector_bytes: int) -> list[Operation]:
     return _Merge(line, vector_bytes).build()
 
 
-def _lanes_for(size: int | None, most: int) -> int:
-    """The side of a square: a vector, shorter where a square would not be filled."""
-    lanes = max(4, min(16, most))
-    while size is not None and lanes > 4 and lanes * lanes // 2 >= size:
-        lanes //= 2
-    return lanes
+def _tile_for(elements: Elements, size: int | None, vector_bytes: int) -> Tile:
+    """Whole vectors, half of the registers full of them, or as few as hold the line."""
+    widest = max(c.dtype.itemsize for c in elements.columns)
+    lanes = max(4, min(16, vector_bytes // widest))
+    rows = (16 if vector_bytes == 64 else 8) // len(elements.columns)
+    while size is not None and rows > 2 and lanes * rows // 2 >= size:
+        rows //= 2
+    return Tile(Exchanges(elements, lanes), rows, MEMORY)
 
 
-def _block_for(size: int, square: int) -> int:
+def _block_for(size: int, tile: int) -> int:
     """The elements of a block: a power of two that holds the line, or the longest one."""
-    return min(MOST_BLOCK, max(square, 1 << (size - 1).bit_length()))
+    return min(MOST_BLOCK, max(tile, 1 << (size - 1).bit_length()))
 
 
-def _buffers(line: Line, size: Expr, index_dtype: DType) -> list[Operation]:
-    """Keys, and indices where they are wanted, `a` and `b`."""
-    made: list[Operation] = []
-    for k in "ab":
-        made.append(AllocOp(Buffer(f"key_{k}", line.dtype, (size,)), "stack"))
-        if line.needs_index:
-            made.append(AllocOp(Buffer(f"index_{k}", index_dtype, (size,)), "stack"))
-    return made
+MEMORY, OTHER = "a", "b"
+"""Where the elements of a line lie; merges of blocks take turns between the two."""
 
 
-def _fill(line: Line, index_dtype: DType) -> list[Operation]:
-    """The keys and indices of a line's elements in `a`."""
+def _buffers(elements: Elements, size: Expr, names: str) -> list[Operation]:
+    return [
+        AllocOp(Buffer(at(k, c), c.dtype, (size,)), "stack")
+        for k in names
+        for c in elements.columns
+    ]
+
+
+def _parts(elements: Elements, buffer: str, place: Expr) -> Parts:
+    """An element of a buffer."""
+    return tuple(load(at(buffer, c), [place], c.dtype) for c in elements.columns)
+
+
+def _store(elements: Elements, buffer: str, place: Expr, parts: Parts) -> list[Operation]:
+    return [
+        StoreOp(at(buffer, c), [place], p) for c, p in zip(elements.columns, parts, strict=True)
+    ]
+
+
+def _fill(line: Line, elements: Elements) -> list[Operation]:
+    """The elements of a line in `a`."""
     e = var("element")
-    stores: list[Operation] = [StoreOp("key_a", [e], line.key_at(e))]
-    if line.needs_index:
-        stores.append(StoreOp("index_a", [e], cast(e, index_dtype)))
+    stores = _store(elements, MEMORY, e, elements.packed(line.key_at(e), e))
     return vectorize_map(ForOp("element", line.size, stores), BLOCK)
 
 
-def _copy_out(line: Line, keys: str, places: str, index_dtype: DType) -> list[Operation]:
-    """Store the results of the first elements from the sorted keys and their indices."""
+def _copy_out(line: Line, key: Expr, index: Expr) -> list[Operation]:
+    """Store the results of the first elements: key and index of the one at `place`."""
     e = var("place")
-    key, index = load(keys, [e], line.dtype), cast(load(places, [e], index_dtype), int64)
     stores: list[Operation] = []
     for s in line.stores:
         where = [transform(i, lambda n: e if n is RANK else None) for i in s.indices]
         stores.append(StoreOp(s.buffer, where, line.result(s.value, key, index)))
     return vectorize_map(ForOp("place", line.kept, stores), BLOCK)
+
+
+def _copy_sorted(line: Line, elements: Elements, buffer: str) -> list[Operation]:
+    parts = _parts(elements, buffer, var("place"))
+    return _copy_out(line, elements.key(parts), elements.place(parts))
 
 
 # --- all of a line ------------------------------------------------------------------------------
@@ -128,23 +147,22 @@ class _Ranked:
 
     def build(self) -> list[Operation]:
         line = self.line
+        elements = Compared(line, int32 if line.needs_index else None)
         j, lane = var("j"), var("lane")
-        here, other = (load("key_a", [e], line.dtype) for e in (lane, j))
-        before = line.precedes(other, here, j < lane)
+        here, other = (_parts(elements, MEMORY, e) for e in (lane, j))
+        before = line.precedes(other[0], here[0], j < lane)
         place = cast(load("ranks", [lane], int32), int64)
-        stores: list[Operation] = [StoreOp("key_b", [place], here)]
-        if line.needs_index:
-            stores.append(StoreOp("index_b", [place], cast(lane, int32)))
+        stores = _store(elements, OTHER, place, here)
         clear = StoreOp("ranks", [lane], const(0, int32))
         step = UpdateOp("ranks", [lane], "add", cast(before, int32))
         return [
-            *_buffers(line, self.n, int32),
-            *_fill(line, int32),
+            *_buffers(elements, self.n, MEMORY + OTHER),
+            *_fill(line, elements),
             AllocOp(Buffer("ranks", int32, (const(BLOCK),)), "reg"),
             self._lanes("0", [clear]),
             ForOp("j", self.n, [self._lanes("1", self._guarded([step]))], reduction=True),
             self._lanes("2", self._guarded(stores)),
-            *_copy_out(line, "key_b", "index_b", int32),
+            *_copy_sorted(line, elements, OTHER),
         ]
 
     def _guarded(self, body: list[Operation]) -> list[Operation]:
@@ -156,56 +174,49 @@ class _Ranked:
 
 
 class _Merge:
-    """Writes the sort of a line by blocks and merges: `a` and `b` take turns, the result is in
-    `b`."""
+    """Writes the sort of a line by blocks and merges: two buffers take turns, the result is in
+    the first."""
 
     def __init__(self, line: Line, vector_bytes: int) -> None:
-        self.line, self.n = line, line.size
-        self.indexed = line.needs_index
-        size = known(self.n)
-        self.lanes = _lanes_for(size, vector_bytes // line.dtype.itemsize)
-        self.index_dtype = int64 if size is None or size >= 2**31 else int32
+        self.line, self.n, self.elements = line, line.size, elements_of(line)
+        self.tile = _tile_for(self.elements, known(self.n), vector_bytes)
 
     def build(self) -> list[Operation]:
-        line, size, square = self.line, known(self.n), self.lanes**2
-        block = var("block") if size is None else const(_block_for(size, square))
+        line, size, tile = self.line, known(self.n), self.tile.size
+        block = var("block") if size is None else const(_block_for(size, tile))
         blocks = (self.n + (block - 1)) // block
-        network = Network(
-            line, Keys("key_b", "index_b"), Keys("key_a", "index_a"), self.lanes,
-            self.index_dtype if self.indexed else None,
-        )  # fmt: skip
-        at = var("block_at")
-        room = 2 * self.n + square if size is None else blocks * block
-        out = _buffers(line, room, self.index_dtype)
+        room = 2 * self.n + tile if size is None else blocks * block
+        merges = size is None or size > MOST_BLOCK
+        out = _buffers(self.elements, room, MEMORY + OTHER if merges else MEMORY)
         if size is None:
             grows = binary("and", block < self.n, block < MOST_BLOCK)
             doubled = AssignOp("block", block * 2)
-            out += [VarOp("block", const(square)), WhileOp(grows, [doubled])]
+            out += [VarOp("block", const(tile)), WhileOp(grows, [doubled])]
+        start = var("block_at") * block
+        filled = binary("min", block, self.n - start)
         out += [
-            *_fill(line, self.index_dtype),
+            *self.tile.registers(),
+            *_fill(line, self.elements),
             *self._pad(blocks * block - self.n),
-            ForOp("block_at", blocks, network.sort_block(at * block, block)),
+            ForOp("block_at", blocks, Network(self.tile).sort_block(start, block, filled)),
         ]
-        if size is None or size > MOST_BLOCK:
+        if merges:
             width = var("width")
             rounds = [
-                *self._merges("b", "a", width),
-                *self._merges("a", "b", width * 2),
+                *self._merges(MEMORY, OTHER, width),
+                *self._merges(OTHER, MEMORY, width * 2),
                 AssignOp("width", width * 4),
             ]
             out += [VarOp("width", block), WhileOp(width < self.n, rounds)]
-        return [*out, *_copy_out(line, "key_b", "index_b", self.index_dtype)]
+        return [*out, *_copy_sorted(line, self.elements, MEMORY)]
 
     def _pad(self, count: Expr) -> list[Operation]:
         """The rest of the last block comes last."""
         if known(count) == 0:
             return []
-        place, last = self.n + var("pad"), var("last_key", self.line.dtype)
-        stores: list[Operation] = [StoreOp("key_a", [place], last)]
-        if self.indexed:
-            stores.append(StoreOp("index_a", [place], cast(place, self.index_dtype)))
-        loop = ForOp("pad", count, stores)
-        return [LetOp("last_key", self.line.last), *vectorize_map(loop, BLOCK)]
+        place = self.n + var("pad")
+        stores = _store(self.elements, MEMORY, place, self.elements.last(place))
+        return vectorize_map(ForOp("pad", count, stores), BLOCK)
 
     def _merges(self, source: str, target: str, width: Expr) -> list[Operation]:
         """Neighbouring runs of `source`, `width` long, merged into `target`."""
@@ -232,25 +243,26 @@ class _Merge:
 
     def _step(self, source: str, target: str, names: _Names) -> list[Operation]:
         """Move the element that comes first; both are read, so that nothing branches."""
-        dtype = self.line.dtype
+        elements = self.elements
         left, right, out = (var(names(n)) for n in ("left", "right", "out"))
-        key_l, key_r = (var(names(n), dtype) for n in ("key_l", "key_r"))
-        takes = var(names("takes"), bool_)
-        lets: list[Operation] = [
-            LetOp(str(key_l.value), load(f"key_{source}", [left], dtype)),
-            LetOp(str(key_r.value), load(f"key_{source}", [right], dtype)),
-            LetOp(str(takes.value), self.line.precedes(key_r, key_l, const(0, bool_))),
-        ]
-        stores: list[Operation] = [StoreOp(f"key_{target}", [out], select(takes, key_r, key_l))]
-        if self.indexed:
-            at_l, at_r = (var(names(n), self.index_dtype) for n in ("at_l", "at_r"))
-            lets.append(LetOp(str(at_l.value), load(f"index_{source}", [left], self.index_dtype)))
-            lets.append(LetOp(str(at_r.value), load(f"index_{source}", [right], self.index_dtype)))
-            stores.append(StoreOp(f"index_{target}", [out], select(takes, at_r, at_l)))
+        lets: list[Operation] = []
+
+        def let(name: str, value: Expr) -> Expr:
+            lets.append(LetOp(names(name), value))
+            return var(names(name), value.dtype)
+
+        sides = [
+            tuple(let(f"{c.name}_{side}", p) for c, p in zip(elements.columns, parts, strict=True))
+            for side, parts in (
+                ("l", _parts(elements, source, left)), ("r", _parts(elements, source, right))
+            )
+        ]  # fmt: skip
+        takes = let("takes", elements.precedes(sides[1], sides[0]))
+        chosen = tuple(select(takes, r, l_) for l_, r in zip(*sides, strict=True))
         taken = cast(takes, int64)
         return [
             *lets,
-            *stores,
+            *_store(elements, target, out, chosen),
             AssignOp(str(left.value), left + (1 - taken)),
             AssignOp(str(right.value), right + taken),
             AssignOp(str(out.value), out + 1),
@@ -260,14 +272,8 @@ class _Merge:
         self, source: str, target: str, name: str, start: Expr, out: Expr, count: Expr
     ) -> list[Operation]:
         """What is left of one run when the other is used up."""
-        at, dtype = var(name), self.line.dtype
-        stores: list[Operation] = [
-            StoreOp(f"key_{target}", [out + at], load(f"key_{source}", [start + at], dtype))
-        ]
-        if self.indexed:
-            moved = load(f"index_{source}", [start + at], self.index_dtype)
-            stores.append(StoreOp(f"index_{target}", [out + at], moved))
-        return [ForOp(name, count, stores)]
+        moved = _parts(self.elements, source, start + var(name))
+        return [ForOp(name, count, _store(self.elements, target, out + var(name), moved))]
 
 
 @dataclass(frozen=True)
@@ -307,7 +313,13 @@ class _Selection:
             clear,
             VarOp("held", const(0)),
             line_loop,
-            *_copy_out(line, "held_key", "held_index", int64),
+            *_copy_out(
+                line,
+                *(
+                    load(b, [var("place")], t)
+                    for b, t in (("held_key", dtype), ("held_index", int64))
+                ),
+            ),
         ]
 
     def _insert(self, e: Expr, key: Expr, held: Expr) -> list[Operation]:

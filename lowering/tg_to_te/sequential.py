@@ -14,8 +14,9 @@ from xdsl.ir import Operation
 
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, binary, call, cast, load, unary, var
+from tensorscript.dialects.te.expr import Expr, binary, cast, load, var
 from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp, UpdateOp
+from tensorscript.dialects.te.ordering import comes_before
 from tensorscript.dialects.tg.ops import ScanOp, ScatterOp, SortOp, identity
 from tensorscript.dialects.tg.types import TensorType
 
@@ -56,16 +57,6 @@ def lower_scan(builder: KernelBuilder, op: Operation) -> list[Operation]:
     return _nest(type_.shape, axis, line)
 
 
-def _comes_before(a: Expr, b: Expr, descending: bool) -> tuple[Expr, Expr]:
-    """(a strictly before b, a not behind b) in sorted order, NaN greatest."""
-    if descending:
-        return _comes_before(b, a, False)
-    if not a.dtype.is_floating_point:
-        return binary("lt", a, b), binary("le", a, b)
-    before = unary("not", binary("or", binary("le", b, a), call("isnan", a)))
-    return before, binary("or", binary("le", a, b), call("isnan", b))
-
-
 def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
     """Rank every element of a line, then store it at its rank if that is among those kept."""
     assert isinstance(op, SortOp)
@@ -75,7 +66,7 @@ def lower_sort(builder: KernelBuilder, op: Operation) -> list[Operation]:
     places = [builder.places.get(r) for r in (op.values, op.indices)]
     here = [var(f"i{d}") for d in range(type_.rank)]
     other = [*here[:axis], var("j"), *here[axis + 1 :]]
-    before, not_behind = _comes_before(
+    before, not_behind = comes_before(
         source.read(other), source.read(here), op.descending is not None
     )
     earlier = binary("and", not_behind, binary("lt", var("j"), here[axis]))

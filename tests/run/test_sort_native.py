@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
-from tensorscript.lowering.schedules.order_network import sorting_exchanges
+from tensorscript.lowering.schedules.order_tile import sorting_exchanges
 
 
 def ascending(x: ts.Tensor) -> Any:
@@ -101,7 +101,7 @@ def ascending_values(x: ts.Tensor) -> ts.Tensor:
 
 
 def test_lines_of_several_networks_are_merged() -> None:
-    x = sample("i2", (1 << 19) + 1000)[:1]
+    x = sample("i2", (1 << 20) + 1000)[:1]
     compiled = ts.compile(ascending_values, (x,), fallback="error")
     assert compiled.ir("scheduled").count("te.while width <") == 1
     np.testing.assert_array_equal(compiled(x), np.sort(x, 1))

@@ -1,0 +1,102 @@
+"""Do networks of vectors sort, whatever the width of vectors and the order in which lanes run?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, StringAttr
+from xdsl.parser import Parser
+
+import tensorscript as ts
+from tensorscript.dialects.te.ops import TE, ForOp, FuncOp, functions
+from tensorscript.dialects.te.schedule import step
+from tensorscript.lowering.schedule import apply
+from tensorscript.lowering.te.evaluate import evaluate
+
+
+def both(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.sort(x)
+
+
+def values(x: ts.Tensor) -> ts.Tensor:
+    return ts.sort(x)[0]
+
+
+def descending(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.sort(x, 0, True)
+
+
+SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.0, -3.0]
+
+
+def numbers(dtype: str, length: int) -> np.ndarray:
+    """Few different ones, all special ones among them."""
+    random = np.random.default_rng(length)
+    if dtype.startswith("f"):
+        return random.choice(SPECIAL, length).astype(dtype)
+    ends = np.iinfo(dtype)
+    return random.choice([ends.min, ends.max, 0, 1, 2, 5], length).astype(dtype)
+
+
+def kernel_of(text: str) -> FuncOp:
+    context = Context()
+    context.load_dialect(Builtin)
+    context.load_dialect(TE)
+    module = Parser(context, text).parse_module()
+    return next(f for f in functions(module) if f.role.data == "kernel")
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize(("dtype", "length"), [("f4", 40), ("f4", 150), ("f8", 70), ("u1", 90)])
+def test_networks_keep_the_order_that_ranks_state(
+    dtype: str, length: int, vector_bytes: int
+) -> None:
+    x = numbers(dtype, length)
+    for seed, program in enumerate((both, values)):
+        logical = ts.compile(program, (x,), fallback="error").ir("te")
+        outputs = [np.zeros(length, dtype), np.zeros(length, "i8")][: 2 - seed]
+        func = kernel_of(logical)
+        loop = func.block.first_op
+        assert isinstance(loop, ForOp)
+        apply(func, (step("tensorize", loop.var, "sort", vector_bytes),))
+        func.properties["level"] = StringAttr("scheduled")
+        func.verify()
+        names = [p.name for p in func.params]
+        evaluate(func, dict(zip(names, [x, *outputs], strict=True)), seed)
+        order = np.argsort(x, kind="stable")
+        np.testing.assert_array_equal(outputs[0], x[order])
+        if seed == 0:
+            np.testing.assert_array_equal(outputs[1], order)
+
+
+@pytest.mark.parametrize(("dtype", "length"), [("f2", 300), ("f4", 70000), ("f8", 300)])
+def test_signs_of_zeros_and_nan_move_along(dtype: str, length: int) -> None:
+    x = numbers(dtype, length)
+    for program, order in (
+        (both, np.argsort(x, kind="stable")),
+        (descending, length - 1 - np.argsort(x[::-1], kind="stable")[::-1]),
+    ):
+        result, places = ts.compile(program, (x,), fallback="error")(x)
+        np.testing.assert_array_equal(places, order)
+        np.testing.assert_array_equal(result, x[order])
+        np.testing.assert_array_equal(np.signbit(result), np.signbit(x[order]))
+    alone = ts.compile(values, (x,), fallback="error")(x)
+    assert np.signbit(alone).sum() == np.signbit(x).sum()
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "i8"])
+def test_the_ends_of_integers(dtype: str) -> None:
+    x = numbers(dtype, 3000)
+    compiled = ts.compile(descending, (x,), fallback="error")
+    result, places = compiled(x)
+    order = 2999 - np.argsort(x[::-1], kind="stable")[::-1]
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(result, x[order])
+
+
+def test_a_tile_stays_in_registers() -> None:
+    compiled = ts.compile(values, (np.zeros(2000, "f4"),), fallback="error")
+    text = compiled.ir("ll")
+    assert "llvm.smin" in text
+    assert "gather" not in text
