@@ -48,9 +48,10 @@ def emit_across(context: Context, op: ForOp) -> bool:
     size = _size(context, op)
     if inner.kind.data != "vector":
         return False
-    if _size(context, inner) in INTERLEAVED and size > _size(context, inner):
-        return _emit_interleaved(context, op, inner, store)
     count = _size(context, inner)
+    is_narrow = count in INTERLEAVED and size > count
+    if is_narrow and _emit_interleaved(context, op, inner, store):
+        return True
     side = next((s for s in SIZES if s >= max(size, count)), 0)
     if min(size, count) < 2 or not side:
         return False

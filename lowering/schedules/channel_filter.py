@@ -113,6 +113,12 @@ def fits(form: ChannelFilter, vector_bytes: int) -> bool:
 
 def filtered_channels(func: FuncOp, form: ChannelFilter, vector_bytes: int) -> list[Operation]:
     """The nest of a convolution by channel."""
+    work = form.width * form.count * prod(known(e) or 1 for e in form.taps.extents)
+    return over_rows(form.rows, filtered_row(form, vector_bytes), work)
+
+
+def filtered_row(form: ChannelFilter, vector_bytes: int) -> list[Operation]:
+    """The runs of pixels of one row."""
     pixels, vectors, lanes = form.tile(vector_bytes)
     columns = vectors * lanes
     runs = form.width // pixels
@@ -127,18 +133,16 @@ def filtered_channels(func: FuncOp, form: ChannelFilter, vector_bytes: int) -> l
         body.append(ForOp("wb", runs - 2, [run(var("wb") + 1, "m")]))
     if runs > 1:
         body.append(run(const(runs - 1), "l"))
-    return _over_rows(form, body)
+    return body
 
 
-def _over_rows(form: ChannelFilter, body: list[Operation]) -> list[Operation]:
-    work = form.width * form.count * prod(known(e) or 1 for e in form.taps.extents)
-    outermost = True
-    loops = list(zip(form.rows.names, form.rows.extents, strict=True))
-    for depth, (name, extent) in reversed(list(enumerate(loops))):
-        outermost = depth == 0
+def over_rows(rows: Axis, body: list[Operation], work: int) -> list[Operation]:
+    """Loops around `body`, which is so many multiply-adds; the outermost is for threads if it is
+    worth them."""
+    for depth, (name, extent) in reversed(list(enumerate(rows.pairs))):
         turns = known(extent)
         several = turns is None or turns * work >= 2 * ROW_WORK
-        grain = max(1, ROW_WORK // work) if outermost and several else None
+        grain = max(1, ROW_WORK // work) if depth == 0 and several else None
         body = [ForOp(name, extent, body, "serial" if grain is None else "parallel", grain=grain)]
         work *= turns or 1
     return body

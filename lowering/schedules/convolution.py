@@ -9,9 +9,9 @@ panels, and the product takes one of these forms:
 | `convolution_pixels.py` | output channels | pixels of a row | channels up to the next vector |
 | `convolution_rows.py` | pixels of a row | rows of the image, of one channel | the end of a row |
 
-Groups and a batch are loops around. The idea of shifting instead of copying is that of Anderson,
-Vasudevan, Keane, Gregg, "Low-memory GEMM-based convolution algorithms for deep neural networks"
-(2017).
+Groups and a batch are loops around; one of single channels may go the way of `plane_filter.py`. The
+idea of shifting instead of copying is that of Anderson, Vasudevan, Keane, Gregg, "Low-memory
+GEMM-based convolution algorithms for deep neural networks" (2017).
 """
 
 from __future__ import annotations

@@ -69,6 +69,11 @@ class PlaneRows:
         tile = vectors * along.taps * (rows * down.taps + LOAD * seen)
         return tile * -(-self.height // rows) * -(-self.width // (vectors * self.lanes))
 
+    @property
+    def cost(self) -> float:
+        """Of a channel."""
+        return self._cost(self.rows, self.columns // self.lanes)
+
     @classmethod
     def of(
         cls, p: Product, image: Image, vector_bytes: int, buffers: dict[str, Buffer]

@@ -57,6 +57,7 @@ from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .pieces import cut_in_pieces
 from .places import narrow_places, track_places
+from .plane_filter import plane_filter, worth_turning_planes
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows, hoist_numbers
@@ -250,7 +251,9 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
 def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> None:
     func = scheduler.func
     product = product_of(func)
-    if (convolution := convolved_product(func)) is not None:
+    if _filters_planes(scheduler, parameters):
+        _tensorize(scheduler, "plane filter", parameters.vector_bytes)
+    elif (convolution := convolved_product(func)) is not None:
         constant = made_of(convolution.product.x, parameters.fixed)
         kernel = "packed convolution" if constant else "convolution"
         _tensorize(scheduler, kernel, parameters.vector_bytes)
@@ -269,6 +272,12 @@ def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> No
         _tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:
         _schedule_rows(scheduler, parameters)
+
+
+def _filters_planes(scheduler: Scheduler, parameters: CPUParameters) -> bool:
+    """Whether a kernel is a convolution by channel that planes are turned for."""
+    form, buffers = plane_filter(scheduler.func), scheduler.nest.buffers
+    return form is not None and worth_turning_planes(form, parameters.vector_bytes, buffers)
 
 
 def _dots(func: FuncOp, parameters: CPUParameters) -> Dots | None:

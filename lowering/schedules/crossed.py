@@ -10,11 +10,9 @@ from ..schedule import Scheduler
 from ..te.affine import accesses, coefficient, flat_index, known
 from ..te.interleave import interleaves
 from ..te.nest import only_child
-from ..te.squares import Crossing
+from ..te.squares import SAME_SET, Crossing
 from .cpu_vectors import CPUParameters, is_innermost, vectorize_inside
 
-SAME_SET = 4096
-"""Lines at this distance, or a multiple of it, go to one set of a first cache of 64 sets."""
 BLOCK, PART = 4, 8
 """Squares along the sides of a block that is copied aside, of which long parts of rows are written:
 32 KiB; the block of results beside it leaves the first cache piece by piece."""

@@ -10,6 +10,7 @@
 | convolution | a product with an image read by windows | a shifted image and a register tile |
 | packed convolution | the same | the same, the weights packed before everything |
 | channel filter | a convolution by channel, channels last | a register tile of pixels by channels |
+| plane filter | a convolution by channel, on planes | the same between two transpositions |
 | attention | two products around a softmax | both tiled, the softmax over blocks of keys |
 | sort | the ranks of a line's elements | networks and merges, or a selection, a line |
 
@@ -18,7 +19,7 @@ most steps of the depth and panels of rows in a block; of dots the rows, columns
 tile; of products in parts the rows, columns, parts and lanes of a tile and the most steps of the
 depth; of the others the vectors' width in bytes.
 The nest is all that its function does. `contraction.py`, `convolution.py`, `channel_filter.py`,
-`attention.py` and `order.py` document what is written.
+`plane_filter.py`, `attention.py` and `order.py` document what is written.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from .contraction_tile import Blocking
 from .convolution import Convolution, convolved_product, direct_convolution
 from .order import sorted_lines
 from .order_line import ranking_of
+from .plane_filter import filtered_planes, plane_filter
 from .product_parts import PartsBlocking, ProductInParts, blocked_parts, product_in_parts
 
 MOST_SUMS = 2048
@@ -153,6 +155,9 @@ KERNELS = {
     ),
     "channel filter": Kernel(
         channel_filter, filtered_channels, "a convolution by channel whose channels lie last"
+    ),
+    "plane filter": Kernel(
+        plane_filter, filtered_planes, "a convolution by channel on planes of known sizes"
     ),
     "attention": Kernel(recognise_attention, tiled_attention, "two products around a softmax"),
     "sort": Kernel(ranking_of, sorted_lines, "a ranking of lines"),

@@ -7,7 +7,7 @@ for i in 0 .. n {                              for i_o in 0 .. n // 16 { for j_o
 }                                                  t[i_u, j_v] = x[j_o*16 + j_v, i_o*16 + i_u] } }
                                                  for i_t { for j_t vector {
                                                    y[..] = f(t[i_t, j_t]) } }
-                                               } }   (and the rows and columns that are left over)
+                                               } }   (and parts of squares for what is left over)
 ```
 
 A lane per j would gather one element from each of 16 cache lines, and again for the next i. The
@@ -19,13 +19,13 @@ and little is computed, it is the results that are transposed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Operation
 
 from tensorscript.dialects.te.buffers import Buffer
-from tensorscript.dialects.te.expr import Expr, const, load, var
-from tensorscript.dialects.te.ops import AllocOp, ForOp, StoreOp
+from tensorscript.dialects.te.expr import Expr, const, load, mul, var
+from tensorscript.dialects.te.ops import AllocOp, ForOp, IfOp, StoreOp
 from tensorscript.dialects.te.rewriting import loads, replace_loads, walk
 
 from .affine import coefficient, flat_index, known
@@ -38,6 +38,10 @@ MOST_NODES = 24
 """Of a body that is written out for each row of a square."""
 MOST_TILES = 4
 """Operands read across at once; each takes a square in the first cache."""
+SAME_SET = 4096
+"""Lines at this distance, or a multiple of it, go to one set of a first cache of 64 sets."""
+LEAST_SIDE = 2
+"""Rows and columns of a part of a square; less is a line."""
 
 
 def check(nest: Nest, target: str, column: str, side: int) -> str | None:
@@ -107,8 +111,9 @@ class Crossing:
     side: int
 
 
-def crossing(nest: ForOp, buffers: Mapping[str, Buffer]) -> Crossing | None:
-    """How a nest would go by squares; None where nothing is read across, or it is too small."""
+def crossing(nest: ForOp, buffers: Mapping[str, Buffer], least: int = 16) -> Crossing | None:
+    """How a nest would go by squares; None where nothing is read across, or it is too small: it has
+    `least` rows and columns, or as many as a square."""
     loops, stores = _perfect(nest)
     if len(loops) < 2 or not stores:
         return None
@@ -117,14 +122,15 @@ def crossing(nest: ForOp, buffers: Mapping[str, Buffer]) -> Crossing | None:
     if row is None or len(across) > MOST_TILES:
         return None
     side = 8 if max(n.dtype.itemsize for n in across) == 8 else 16
-    if any((known(f.extent) or side) < side or not f.start.is_int(0) for f in (row, loops[-1])):
+    fewest = min(side, least)
+    if any((known(f.extent) or side) < fewest or not f.start.is_int(0) for f in (row, loops[-1])):
         return None
     return Crossing(loops, row, stores, across, side)
 
 
 def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operation] | None:
     """What a perfect nest of independent loops becomes; None where nothing is read across."""
-    if (found := crossing(nest, buffers)) is None:
+    if (found := crossing(nest, buffers, LEAST_SIDE)) is None:
         return None
     return _around(found.loops, found.row, found.stores, found.across, found.side, buffers)
 
@@ -169,6 +175,41 @@ def _lies_along(value: Expr, row: str, across: list[Expr], buffers: Mapping[str,
     )
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Iterations of a loop from `start` on, in `count` runs of `size` (None: it is not known).
+
+    `name` is that of the loop over runs; there is none where it is empty.
+    """
+
+    name: str
+    start: Expr
+    count: Expr
+    size: int | None
+
+    @property
+    def extent(self) -> Expr:
+        """How many iterations these are."""
+        return self.count if self.size is None else mul(self.count, const(self.size))
+
+    @property
+    def at(self) -> Expr:
+        """Where the run begins that the loop stands at."""
+        return self.start + var(self.name) * (self.size or 1) if self.name else self.start
+
+
+def _whole(loop: ForOp, side: int) -> _Part:
+    return _Part(f"{loop.var}_o", const(0), loop.extent // side, side)
+
+
+def _rest(loop: ForOp, side: int) -> _Part | None:
+    """What squares leave of a loop; None where that is nothing."""
+    size, start = known(loop.extent), loop.extent // side * side
+    if size is None:
+        return _Part("", start, loop.extent - start, None)
+    return _Part("", start, const(1), size % side) if size % side else None
+
+
 class _Squares:
     """Writes the loops over squares and over what they leave."""
 
@@ -181,21 +222,39 @@ class _Squares:
         self.results = results
 
     def build(self) -> list[Operation]:
-        i, j, side = self.row.var, self.column.var, self.side
-        rows, columns = self.row.extent, self.column.extent
-        whole = ForOp(f"{i}_o", rows // side, [ForOp(f"{j}_o", columns // side, self._square())])
-        out: list[Operation] = [whole]
-        if not _divides(columns, side):
-            start = columns // side * side
-            right = ForOp(
-                f"{j}_r", columns - start, self._body(var(f"{i}_r"), start + var(f"{j}_r"))
-            )
-            out.append(ForOp(f"{i}_r", rows // side * side, vectorize_map(right, side)))
-        if not _divides(rows, side):
-            start = rows // side * side
-            bottom = ForOp(f"{j}_b", columns, self._body(start + var(f"{i}_b"), var(f"{j}_b")))
-            out.append(ForOp(f"{i}_b", rows - start, vectorize_map(bottom, side)))
+        """Whole squares, then what they leave of the columns, then of the rows."""
+        i, j = self.row.var, self.column.var
+        rows, columns = _whole(self.row, self.side), _whole(self.column, self.side)
+        below, right = _rest(self.row, self.side), _rest(self.column, self.side)
+        out = self._part(rows, columns, "")
+        if right is not None:
+            out += self._part(replace(rows, name=f"{i}_r"), right, "_r")
+        if below is not None:
+            out += self._part(below, replace(columns, name=f"{j}_b"), "_b")
+        if below is not None and right is not None:
+            out += self._part(below, right, "_c")
         return out
+
+    def _part(self, rows: _Part, columns: _Part, suffix: str) -> list[Operation]:
+        """Some rows and columns: by squares or parts of such, by vectors where these are lines."""
+        if rows.count.is_int(0) or columns.count.is_int(0):
+            return []
+        if min(rows.size or 0, columns.size or 0) < LEAST_SIDE:
+            return self._lines(rows, columns, suffix)
+        body = self._square(rows, columns, suffix)
+        for part in (columns, rows):
+            body = [ForOp(part.name, part.count, body)] if part.name else body
+        return body
+
+    def _lines(self, rows: _Part, columns: _Part, suffix: str) -> list[Operation]:
+        """A single column along it, others along the rows."""
+        i, j = f"{self.row.var}_l{suffix}", f"{self.column.var}_l{suffix}"
+        body = self._body(rows.start + var(i), columns.start + var(j))
+        sides = [(i, rows.extent), (j, columns.extent)]
+        if columns.size == 1:
+            sides.reverse()
+        (outer, turns), (inner, extent) = sides
+        return [ForOp(outer, turns, vectorize_map(ForOp(inner, extent, body), self.side))]
 
     def _at(self, i: Expr, j: Expr) -> Callable[[Expr], Expr]:
         return substituting({self.row.var: i, self.column.var: j})
@@ -203,38 +262,39 @@ class _Squares:
     def _body(self, i: Expr, j: Expr) -> list[Operation]:
         return copy_all(self.stores, self._at(i, j))
 
-    def _place(self, suffix: str) -> tuple[Expr, Expr]:
+    def _square(self, rows: _Part, columns: _Part, suffix: str) -> list[Operation]:
+        """A square at the loops over runs, or a part of one."""
         i, j = self.row.var, self.column.var
-        return (
-            var(f"{i}_o") * self.side + var(f"{i}_{suffix}"),
-            var(f"{j}_o") * self.side + var(f"{j}_{suffix}"),
-        )
+        height, width = rows.size or self.side, columns.size or self.side
 
-    def _both(self, suffix: str, body: list[Operation], kind: str) -> Operation:
-        inner = ForOp(f"{self.column.var}_{suffix}", self.side, body, "vector")
-        return ForOp(f"{self.row.var}_{suffix}", self.side, [inner], kind)
+        def lanes(stage: str) -> tuple[Expr, Expr]:
+            return var(f"{i}_{stage}{suffix}"), var(f"{j}_{stage}{suffix}")
 
-    def _square(self) -> list[Operation]:
+        def place(stage: str) -> tuple[Expr, Expr]:
+            row, column = lanes(stage)
+            return rows.at + row, columns.at + column
+
+        def over(stage: str, body: list[Operation], kind: str) -> Operation:
+            inner = ForOp(f"{j}_{stage}{suffix}", width, body, "vector")
+            return ForOp(f"{i}_{stage}{suffix}", height, [inner], kind)
+
         if self.results:
-            return [self._both("u0", self._body(*self._place("u0")), "vector")]
+            return [over("u0", self._body(*place("u0")), "vector")]
         out: list[Operation] = []
         tiles: dict[Expr, Expr] = {}
         for number, read in enumerate(self.across):
-            name, suffix = f"{self.row.var}_square{number}", f"u{number}"
+            name, stage = f"{i}_square{number}{suffix}", f"u{number}"
             out.append(AllocOp(Buffer(name, read.dtype, (const(self.side),) * 2), "stack"))
-            lanes = [var(f"{self.row.var}_{suffix}"), var(f"{self.column.var}_{suffix}")]
-            copy = StoreOp(name, lanes, self._at(*self._place(suffix))(read))
-            out.append(self._both(suffix, [copy], "vector"))
-            here = [var(f"{self.row.var}_t"), var(f"{self.column.var}_t")]
-            tiles[read] = load(name, here, read.dtype)
+            copy = StoreOp(name, lanes(stage), self._at(*place(stage))(read))
+            out.append(over(stage, [copy], "vector"))
+            tiles[read] = load(name, lanes("t"), read.dtype)
+        rewrite = self._at(*place("t"))
         stores: list[Operation] = []
-        rewrite = self._at(*self._place("t"))
         for s in self.stores:
-            value = replace_loads(s.value, tiles.get)
-            stores.append(StoreOp(s.buffer, [rewrite(k) for k in s.indices], rewrite(value)))
-        return [*out, self._both("t", stores, "serial")]
-
-
-def _divides(size: Expr, by: int) -> bool:
-    count = known(size)
-    return count is not None and count % by == 0
+            value = rewrite(replace_loads(s.value, tiles.get))
+            stores.append(StoreOp(s.buffer, [rewrite(k) for k in s.indices], value))
+        if width == self.side:
+            return [*out, over("t", stores, "serial")]
+        row, column = lanes("t")
+        masked = ForOp(str(column.value), self.side, [IfOp(column < width, stores)], "vector")
+        return [*out, ForOp(str(row.value), height, [masked])]

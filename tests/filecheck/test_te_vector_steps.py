@@ -74,6 +74,14 @@ te.func @f kernel logical (x: f32[16, 8], out y: f32[8, 16]) {
     }
   }
 }"""
+UNEVEN = """
+te.func @f kernel logical (x: f32[11, 9], out y: f32[9, 11]) {
+  te.for i in 0 .. 9 serial {
+    te.for j in 0 .. 11 serial {
+      te.store y[i, j] = exp(x.f32[j, i])
+    }
+  }
+}"""
 COLUMNS = """
 te.func @f kernel logical (a: f32[8, 128], out y: f32[128]) {
   te.for j in 0 .. 128 serial {
@@ -357,6 +365,56 @@ CASES: dict[str, tuple[str, tuple[Step, ...], str]] = {
         te.for j_t in 0 .. 8 vector {
           te.store y[i_o * 8 + i_t, j_o * 8 + j_t] = exp(i_square0.f32[i_t, j_t])
         }
+      }
+    }
+  }
+}""",
+    ),
+    "squares, and parts of such": (
+        UNEVEN,
+        (step("squares", "i", "j", 8),),
+        """
+  te.for i_o in 0 .. 1 serial {
+    te.for j_o in 0 .. 1 serial {
+      te.alloc stack i_square0: f32[8, 8]
+      te.for i_u0 in 0 .. 8 vector {
+        te.for j_u0 in 0 .. 8 vector {
+          te.store i_square0[i_u0, j_u0] = x.f32[j_o * 8 + j_u0, i_o * 8 + i_u0]
+        }
+      }
+      te.for i_t in 0 .. 8 serial {
+        te.for j_t in 0 .. 8 vector {
+          te.store y[i_o * 8 + i_t, j_o * 8 + j_t] = exp(i_square0.f32[i_t, j_t])
+        }
+      }
+    }
+  }
+  te.for i_r in 0 .. 1 serial {
+    te.alloc stack i_square0_r: f32[8, 8]
+    te.for i_u0_r in 0 .. 8 vector {
+      te.for j_u0_r in 0 .. 3 vector {
+        te.store i_square0_r[i_u0_r, j_u0_r] = x.f32[8 + j_u0_r, i_r * 8 + i_u0_r]
+      }
+    }
+    te.for i_t_r in 0 .. 8 serial {
+      te.for j_t_r in 0 .. 8 vector {
+        te.if j_t_r < 3 {
+          te.store y[i_r * 8 + i_t_r, 8 + j_t_r] = exp(i_square0_r.f32[i_t_r, j_t_r])
+        }
+      }
+    }
+  }
+  te.for i_l_b in 0 .. 1 serial {
+    te.for j_l_b_o in 0 .. 1 serial {
+      te.for j_l_b_v in 0 .. 8 vector {
+        te.store y[8 + i_l_b, j_l_b_o * 8 + j_l_b_v] = exp(x.f32[j_l_b_o * 8 + j_l_b_v, 8 + i_l_b])
+      }
+    }
+  }
+  te.for i_l_c in 0 .. 1 serial {
+    te.for j_l_c_w in 0 .. 8 vector {
+      te.if j_l_c_w < 3 {
+        te.store y[8 + i_l_c, 8 + j_l_c_w] = exp(x.f32[8 + j_l_c_w, 8 + i_l_c])
       }
     }
   }

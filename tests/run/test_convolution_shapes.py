@@ -86,6 +86,16 @@ CASES = [
     ((1, 2, 5, 50), (2, 1, 7, 7), 1, 3, 1, 2),
     ((1, 1, 60, 60), (1, 1, 3, 5), 3, 1, 1, 1),
     ((1, 8, 16, 16), (12, 4, 3, 3), 1, 1, 1, 2),
+    # channels in the lanes: in whole blocks and not, of one vector and two, in any plane
+    ((1, 32, 7, 7), (32, 1, 5, 5), 1, 2, 1, 32),
+    ((2, 100, 7, 7), (100, 1, 3, 3), 1, 1, 1, 100),
+    ((2, 17, 14, 9), (17, 1, 5, 3), 2, 1, 1, 17),
+    ((1, 20, 6, 15), (20, 1, 5, 5), 1, 2, 1, 20),
+    ((1, 40, 31, 31), (40, 1, 7, 7), 3, 3, 2, 40),
+    ((1, 16, 1, 1), (16, 1, 3, 3), 1, 1, 1, 16),
+    ((1, 33, 19, 20), (33, 1, 5, 5), 1, 0, 1, 33),
+    ((2, 24, 50), (24, 1, 31), 1, 15, 1, 24),
+    ((1, 16, 4, 5, 6), (16, 1, 3, 3, 3), 1, 1, 1, 16),
     # groups of several channels are a batch
     ((2, 24, 15, 16), (40, 6, 3, 3), 1, 1, 1, 4),
     ((1, 24, 17, 17), (60, 4, 3, 3), 2, 1, 1, 6),
@@ -142,7 +152,8 @@ def test_channels_of_a_group_are_rows_of_one_tile() -> None:
 def test_runs_and_groups_in_narrow_vectors(cpu: str) -> None:
     random = np.random.default_rng(0)
     for image, weights, groups in (((2, 24, 4, 4), (32, 24, 3, 3), 1),
-                                   ((1, 24, 9, 8), (32, 6, 3, 3), 4)):  # fmt: skip
+                                   ((1, 24, 9, 8), (32, 6, 3, 3), 4),
+                                   ((2, 32, 6, 7), (32, 1, 3, 3), 32)):  # fmt: skip
         x, w = (random.standard_normal(shape).astype("f4") for shape in (image, weights))
         b = np.zeros(32, "f4")
         module = Convolution(2, (1, 1, 1, groups))
@@ -234,6 +245,14 @@ def test_channels_are_lanes_where_pixels_would_be_wasted() -> None:
     arrays = tuple(np.ones(shape, "f4") for shape in ((1, 64, 14, 14), (32, 64, 3, 3), (32,)))
     text = ts.compile(convolved, arrays, fallback="error").ir("scheduled")
     assert "te.for pixel" in text or "pixel_u0" in text
+
+
+@pytest.mark.parametrize(("size", "taps", "turned"), [(7, 3, True), (28, 5, True), (28, 3, False)])
+def test_planes_are_turned_where_that_is_repaid(size: int, taps: int, turned: bool) -> None:
+    shapes = (1, 32, size, size), (32, 1, taps, taps), (32,)
+    module = Convolution(2, (1, taps // 2, 1, 32))
+    compiled = ts.compile(module, [np.ones(s, "f4") for s in shapes], cpu="x86-64-v4")
+    assert ("plane filter" in compiled.ir("schedule")) == turned
 
 
 def test_few_pixels_are_split_by_channels() -> None:

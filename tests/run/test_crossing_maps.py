@@ -68,7 +68,7 @@ def test_what_is_computed_of_bytes_on_the_way() -> None:
     np.testing.assert_array_equal(found, x.transpose(0, 2, 3, 1).astype("f4") * 2 - 1)
 
 
-@pytest.mark.parametrize("shape", [(16, 32), (37, 50), (64, 16)])
+@pytest.mark.parametrize("shape", [(16, 32), (37, 50), (64, 16), (17, 41), (18, 33)])
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2"])
 @pytest.mark.parametrize("program", MATRICES, ids=lambda p: p.__name__)
 def test_matrices(program: Program, dtype: str, shape: tuple[int, int]) -> None:
