@@ -11,13 +11,22 @@ from tensorscript.base.dtypes import complex_dtype, int32
 from tensorscript.base.errors import LinearAlgebraError, OperatorError
 
 from ..storage import Array, compute, wrap, wrap_like
-from .matrices import matrix, square, stack_of, turned
+from .matrices import (
+    matrix,
+    singular,
+    singular_values,
+    square,
+    stack_of,
+    symmetric,
+    symmetric_values,
+    turned,
+)
 
 Kernel = Callable[..., Any]
 
 
 def linalg_svd(self: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
-    parts = np.linalg.svd(matrix(self, "linalg.svd"), full_matrices)
+    parts = singular(matrix(self, "linalg.svd"), full_matrices)
     return tuple(wrap_like(part) for part in parts)
 
 
@@ -27,9 +36,9 @@ def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     if not compute_uv:
         m, n = x.shape[-2:]
         zeros = [np.zeros((*x.shape[:-2], k, k), x.dtype) for k in (m, n)]
-        values = np.linalg.svd(x, compute_uv=False)
+        values = singular_values(x)
         return wrap_like(zeros[0]), wrap_like(values), wrap_like(zeros[1])
-    u, s, vh = np.linalg.svd(x, not some)
+    u, s, vh = singular(x, not some)
     return wrap_like(u), wrap_like(s), wrap_like(turned(vh))
 
 
@@ -106,16 +115,16 @@ def _finite(x: Array) -> Array:
 
 
 def eigh(self: Any, uplo: str = "L") -> Any:
-    found = np.linalg.eigh(square(self, "linalg.eigh"), _triangle(uplo, "linalg.eigh"))
+    found = symmetric(square(self, "linalg.eigh"), _triangle(uplo))
     return tuple(wrap_like(part) for part in found)
 
 
 def eigvalsh(self: Any, uplo: str = "L") -> Any:
     x = square(self, "linalg.eigvalsh")
-    return wrap_like(np.linalg.eigvalsh(x, _triangle(uplo, "linalg.eigvalsh")))
+    return wrap_like(symmetric_values(x, _triangle(uplo)))
 
 
-def _triangle(uplo: str, name: str) -> Literal["L", "U"]:
+def _triangle(uplo: str) -> Literal["L", "U"]:
     if uplo.upper() not in ("L", "U"):
         raise OperatorError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     return "U" if uplo in "Uu" else "L"
@@ -126,8 +135,8 @@ def matrix_exp(self: Any) -> Any:
     if (x := compute(self)).ndim < 2 or x.shape[-1] != x.shape[-2]:
         x = square(self, "linalg.matrix_exp")
     wide = x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
-    if not bool(np.isfinite(wide).all()):
-        return wrap(np.full(x.shape, np.nan), self.dtype)
+    fine = np.isfinite(wide).all((-2, -1), keepdims=True)
+    wide = np.where(fine, wide, 0)
     size = float(np.abs(wide).sum(-1).max(initial=0.0))
     halvings = max(0, int(np.ceil(np.log2(size))) + 1) if size else 0
     scaled = wide / 2.0**halvings
@@ -138,13 +147,13 @@ def matrix_exp(self: Any) -> Any:
         out = out + term
     for _ in range(halvings):
         out = out @ out
-    return wrap(out, self.dtype)
+    return wrap(np.where(fine, out, np.nan), self.dtype)
 
 
 KERNELS: dict[str, Kernel] = {
     "aten::linalg_svd": linalg_svd,
     "aten::linalg_svdvals": lambda self, driver=None: wrap_like(
-        np.linalg.svd(matrix(self, "linalg.svdvals"), compute_uv=False)
+        singular_values(matrix(self, "linalg.svdvals"))
     ),
     "aten::svd": svd,
     "aten::linalg_qr": qr,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 
-from tensorscript.base.errors import OperatorError, UnsupportedDtypeError
+from tensorscript.base.errors import LinearAlgebraError, OperatorError, UnsupportedDtypeError
 
 from ..storage import Array, compute
 
@@ -45,6 +46,66 @@ def square(self: Any, name: str) -> Array:
 def stack_of(x: Array, lead: tuple[int, ...], *shape: int) -> Array:
     """`x` broadcast to (*lead, *shape), its leading dimensions made one (even where empty)."""
     return np.broadcast_to(x, (*lead, *shape)).reshape(math.prod(lead), *shape)
+
+
+def singular(x: Array, full_matrices: bool = False) -> tuple[Array, Array, Array]:
+    """U, the singular values and V^H.
+
+    Raises:
+        LinearAlgebraError: there is NaN among the elements.
+    """
+    return _iterated(lambda a: np.linalg.svd(a, full_matrices), x, *_SVD)  # type: ignore[return-value]  # of three
+
+
+def singular_values(x: Array) -> Array:
+    """As `singular`, without vectors."""
+    return _iterated(lambda a: (np.linalg.svd(a, compute_uv=False),), x, *_SVD)[0]
+
+
+def ranks(x: Array) -> Array:
+    """How many singular values are more than rounding."""
+    values = singular_values(x)
+    limit = values.max(-1, initial=0) * max(x.shape[-2:]) * np.finfo(x.dtype).eps
+    return np.asarray((values > limit[..., None]).sum(-1))
+
+
+def symmetric(x: Array, uplo: Literal["L", "U"] = "L") -> tuple[Array, Array]:
+    """Eigenvalues and vectors of the matrices that one triangle says.
+
+    Raises:
+        LinearAlgebraError: there is NaN among the elements.
+    """
+    return _iterated(lambda a: np.linalg.eigh(a, uplo), x, *_EIGH)  # type: ignore[return-value]  # of two
+
+
+def symmetric_values(x: Array, uplo: Literal["L", "U"] = "L") -> Array:
+    """As `symmetric`, without vectors."""
+    return _iterated(lambda a: (np.linalg.eigvalsh(a, uplo),), x, *_EIGH)[0]
+
+
+_NOT_CONVERGED = "The algorithm failed to converge because the input matrix "
+_SVD = ("linalg.svd", _NOT_CONVERGED + "contained non-finite values.")
+_EIGH = (
+    "linalg.eigh",
+    _NOT_CONVERGED + "is ill-conditioned or has too many repeated eigenvalues (error code: 1).",
+)
+
+
+def _iterated(
+    run: Callable[[Array], tuple[Array, ...]], x: Array, name: str, refusal: str
+) -> tuple[Array, ...]:
+    """What an iteration of LAPACK finds, which may never end where elements are not finite: NaN is
+    refused, and the results of matrices with infinities are NaN."""
+    fine = np.asarray(np.isfinite(x).all((-2, -1)))
+    if fine.all():
+        return run(x)
+    unknown = np.asarray(np.isnan(x).any((-2, -1)))
+    if unknown.any():
+        element = f"(Batch element {int(unknown.argmax())}): " if x.ndim > 2 else ""
+        raise LinearAlgebraError(f"{name}: {element}{refusal}")
+    parts = run(np.where(fine[..., None, None], x, 0))
+    return tuple(np.where(fine.reshape(*fine.shape, *[1] * (p.ndim - fine.ndim)), p, np.nan)
+                 .astype(p.dtype) for p in parts)  # fmt: skip
 
 
 def turned(x: Array) -> Array:

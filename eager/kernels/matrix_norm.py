@@ -11,7 +11,16 @@ from tensorscript.base.dtypes import int64, real_dtype
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import Array, cast, compute, is_tensor, wrap, wrap_like
-from .matrices import matrix, square, turned
+from .matrices import (
+    matrix,
+    ranks,
+    singular,
+    singular_values,
+    square,
+    symmetric,
+    symmetric_values,
+    turned,
+)
 from .reduction import vector_norm
 from .shapes import normal_dims
 
@@ -41,8 +50,19 @@ def matrix_norm(
         raise OperatorError(f"linalg.matrix_norm: Order {order} not supported.")
     if not x.shape[rows] * x.shape[columns]:
         return wrap(_of_nothing(x, word, rows, columns, keepdim), real_dtype(source))
-    found = np.linalg.norm(x, word, (rows, columns), keepdim)
+    if word in ("nuc", 2, -2):
+        found = _by_singular_values(x, word, rows, columns)
+        found = np.expand_dims(found, (rows, columns)) if keepdim else found
+    else:
+        found = np.linalg.norm(x, word, (rows, columns), keepdim)
     return wrap(found, real_dtype(source))
+
+
+def _by_singular_values(x: Array, order: Any, rows: int, columns: int) -> Array:
+    values = singular_values(np.moveaxis(x, (rows, columns), (-2, -1)))
+    if order == "nuc":
+        return np.asarray(values.sum(-1))
+    return values[..., 0 if order == 2 else -1]
 
 
 def _of_nothing(x: Array, order: Any, rows: int, columns: int, keepdim: bool) -> Array:
@@ -77,21 +97,21 @@ def condition(self: Any, order: Any = None) -> Any:
     """The ratio of the extreme singular values, or |A| |A^-1| in another norm."""
     x = matrix(self, "linalg.cond")
     if order in (None, 2, -2):
-        values = np.linalg.svd(x, compute_uv=False)
+        values = singular_values(x)
         ratio = values[..., 0] / values[..., -1]
         return wrap_like(1 / ratio if order == -2 else ratio)
     x = square(self, "linalg.cond")
-    singular = np.linalg.matrix_rank(x) < x.shape[-1]
-    safe = np.where(singular[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    is_singular = ranks(x) < x.shape[-1]
+    safe = np.where(is_singular[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
     sizes = [compute(matrix_norm(wrap_like(a), order)) for a in (x, np.linalg.inv(safe))]
-    return wrap_like(np.where(singular, np.inf, sizes[0] * sizes[1]).astype(sizes[0].dtype))
+    return wrap_like(np.where(is_singular, np.inf, sizes[0] * sizes[1]).astype(sizes[0].dtype))
 
 
 def _spectrum(x: Array, hermitian: bool) -> Array:
     """Singular values in descending order, or the sizes of eigenvalues."""
     if hermitian:
-        return np.asarray(-np.sort(-np.abs(np.linalg.eigvalsh(x)), axis=-1))
-    return np.linalg.svd(x, compute_uv=False)
+        return np.asarray(-np.sort(-np.abs(symmetric_values(x)), axis=-1))
+    return singular_values(x)
 
 
 def _cutoff(x: Array, values: Array, atol: Any, rtol: Any) -> Array:
@@ -129,10 +149,10 @@ def pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False)
     if 0 in x.shape:
         return wrap(np.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2])), self.dtype)
     if hermitian:
-        values, left = np.linalg.eigh(x)
+        values, left = symmetric(x)
         right = turned(left)
     else:
-        left, values, right = np.linalg.svd(x, full_matrices=False)
+        left, values, right = singular(x)
     limit = _cutoff(x, np.abs(values), atol, rtol)[..., None]
     kept = np.abs(values) > limit
     scale = np.where(kept, 1 / np.where(kept, values, 1), 0).astype(x.dtype)

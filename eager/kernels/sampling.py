@@ -28,22 +28,28 @@ def _unnormalised(g: Array, size: int, align: bool, dtype: DType) -> Array:
     return rounded(rounded(rounded(above * size, dtype) - g.dtype.type(1), dtype) / 2, dtype)
 
 
-def _reflected(x: Array, size: int, align: bool) -> Array:
+def _reflected(x: Array, size: int, align: bool, n: int) -> Array:
     low, span = (0.0, size - 1.0) if align else (-0.5, float(size))
     if span == 0:
         return np.zeros_like(x)
     distance = np.abs(x - low)
+    if n == 2:  # by whole turns there and back, which far away rounds in another way
+        turn = x.dtype.type(2 * span)
+        extra = distance - np.trunc(distance / turn) * turn
+        return np.asarray(np.minimum(extra, turn - extra) + low, x.dtype)
     extra, flips = np.fmod(distance, span), np.floor(distance / span)
     return np.asarray(np.where(flips % 2 == 0, extra + low, span - extra + low), x.dtype)
 
 
-def _placed(x: Array, size: int, padding: int, align: bool) -> Array:
-    """Places after the padding rule; only zeros leaves some outside."""
+def _placed(x: Array, size: int, padding: int, align: bool, n: int) -> Array:
+    """Places after the padding rule; only zeros leaves some outside. NaN is the first cell of an
+    image and the last of a volume, or outside of it: PyTorch has a vector code for images."""
     if padding == ZEROS:
-        return x
+        return x if n == 2 else np.where(np.isfinite(x), x, x.dtype.type(-2))
     if padding == REFLECTION:
-        x = _reflected(x, size, align)
-    return np.clip(x, 0, size - 1)
+        x = _reflected(x, size, align, n)
+    unknown = x.dtype.type(0 if n == 2 else size - 1)
+    return np.clip(np.where(np.isnan(x), unknown, x), 0, size - 1)
 
 
 def _fetch(image: Array, at: Sequence[Array]) -> Array:
@@ -91,8 +97,8 @@ def _cubic(image: Array, at: Sequence[Array], padding: int, align: bool) -> Arra
     out = np.zeros((*image.shape[:2], *y.shape[1:]), image.dtype)
     height, width = image.shape[2:]
     for i, j in product(range(4), repeat=2):
-        cells = [_placed(fy + (i - 1), height, padding, align),
-                 _placed(fx + (j - 1), width, padding, align)]  # fmt: skip
+        cells = [_placed(fy + (i - 1), height, padding, align, 2),
+                 _placed(fx + (j - 1), width, padding, align, 2)]  # fmt: skip
         out += _fetch(image, cells) * (wy[i] * wx[j])[:, None]
     return out
 
@@ -121,7 +127,8 @@ def grid_sampler(
         if n != 2:
             raise OperatorError("grid_sampler(): bicubic interpolation only supports 4D input")
         return wrap(_cubic(image, raw, padding, align_corners), self.dtype)
-    at = [_placed(p, s, padding, align_corners) for p, s in zip(raw, image.shape[2:], strict=True)]
+    sizes = image.shape[2:]
+    at = [_placed(p, s, padding, align_corners, n) for p, s in zip(raw, sizes, strict=True)]
     if interpolation == NEAREST:
         return wrap(_fetch(image, [np.rint(p) for p in at]), self.dtype)
     return wrap(_linear(image, at, self.dtype), self.dtype)

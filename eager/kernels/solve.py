@@ -11,7 +11,8 @@ from tensorscript.base.dtypes import int32, int64
 from tensorscript.base.errors import LinearAlgebraError, OperatorError
 
 from ..storage import Array, compute, wrap, wrap_like
-from .matrices import matrix, square, stack_of, turned
+from .matrices import matrix, ranks, singular_values, square, stack_of, turned
+from .matrix_norm import pinv
 
 Kernel = Callable[..., Any]
 
@@ -31,8 +32,8 @@ def _first_zero_pivot(x: Array, name: str) -> Array:
 
 def _rank_before(a: Array) -> int:
     """How many leading columns of `a` are independent."""
-    ranks = (int(np.linalg.matrix_rank(a[:, : k + 1])) for k in range(a.shape[1]))
-    return next((k for k, rank in enumerate(ranks) if rank <= k), a.shape[1] - 1)
+    leading = (int(ranks(a[:, : k + 1])) for k in range(a.shape[1]))
+    return next((k for k, rank in enumerate(leading) if rank <= k), a.shape[1] - 1)
 
 
 def _regular(x: Array, name: str, why: str) -> None:
@@ -222,10 +223,10 @@ def least_squares(self: Any, b: Any, rcond: float | None = None, driver: str | N
             f"dtype {self.dtype.word} and other's dtype {b.dtype.word}"
         )
     vector = y.ndim == x.ndim - 1
-    solution = np.linalg.pinv(x) @ (y[..., None] if vector else y)
+    solution = compute(pinv(self)) @ (y[..., None] if vector else y)
     solution = solution[..., 0] if vector else solution
     m, n = x.shape[-2:]
-    rank = np.linalg.matrix_rank(x)
+    rank = ranks(x)
     real = x.real.dtype
     residuals = np.zeros(0, real)
     if driver not in (None, "gelsy") and m > n and not vector and bool((rank == n).all()):
@@ -233,7 +234,7 @@ def least_squares(self: Any, b: Any, rcond: float | None = None, driver: str | N
     if driver == "gels":
         rank = np.zeros(0, np.int64)
     by_values = driver in ("gelss", "gelsd")
-    spectrum = np.linalg.svd(x, compute_uv=False) if by_values else np.zeros(0, real)
+    spectrum = singular_values(x) if by_values else np.zeros(0, real)
     parts = wrap(solution, self.dtype), wrap_like(residuals)
     return (*parts, wrap(np.asarray(rank), int64), wrap_like(spectrum))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
+from tensorscript.base.cpp_names import cpp_name
 from tensorscript.dialects.te.expr import Expr, binary, const
 
 from .builder import Builder, Rows
@@ -51,8 +52,15 @@ def _is_bad(values: Sequence[Value], least: int) -> bool:
     return any(isinstance(v, int) and v < least for v in values)
 
 
-def _operands(b: Builder, x: Tensor, w: Tensor, groups: Value, transposed: bool) -> None:
+def _operands(
+    b: Builder, x: Tensor, w: Tensor, bias: Tensor | None, groups: Value, transposed: bool
+) -> None:
     n = w.rank - 2
+    if bias is not None and bias.dtype is not x.dtype:
+        b.error(
+            f"Input type ({cpp_name(x.dtype)}) and bias type ({cpp_name(bias.dtype)}) should be the"
+            " same"
+        )
     if x.rank not in (n + 1, n + 2):
         kind = "conv_transpose" if transposed else "conv"
         b.error(
@@ -113,7 +121,7 @@ def _conv(
     *_: Value,
 ) -> None:
     n = w.rank - 2
-    _operands(b, x, w, groups, False)
+    _operands(b, x, w, bias, groups, False)
     _bias(b, w, bias, w.shape[0])
     _steps(b, stride, dilation, padding, n)
     if isinstance(padding, str):
@@ -152,7 +160,7 @@ def _transposed(
     *_: Value,
 ) -> None:
     n = w.rank - 2
-    _operands(b, x, w, groups, True)
+    _operands(b, x, w, bias, groups, True)
     _bias(b, w, bias, simplify(w.shape[1] * groups), "transposed=1, ")
     _steps(b, stride, dilation, padding, n)
     lists = [per_dimension(v, n) for v in (extra, stride, dilation)]

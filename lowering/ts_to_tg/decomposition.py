@@ -14,7 +14,7 @@ from .complex_tensors import AnyTensor, converted, copied
 from .elements import as_expr, known
 from .emission import Body
 from .loops import loop
-from .matrices import Stack, beside, identity_like, matrix, refuse, square
+from .matrices import Stack, beside, identity_like, matrix, refuse, refuse_nan, square
 from .matrix_elements import Number, adjoint, chosen, conjugate, made, only, read, real_part, times
 from .sizes import product, same_size, simplify
 from .values import Tensor, Value
@@ -48,7 +48,7 @@ def _lu_factor_ex(b: Builder, x: AnyTensor, pivot: Value = True, check: Value = 
 def triangles(b: Builder, packed: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
     """L with ones on its diagonal, and U, of packed factors (B, m, n)."""
     count, m, n = packed.shape
-    inner = n if _known_less(n, m) else m
+    inner = simplify(binary("min", m, n))
 
     def lower(body: Body, i: list[Expr]) -> Number:
         below = only(i[2] < i[1], read(body, packed, i))
@@ -58,10 +58,6 @@ def triangles(b: Builder, packed: AnyTensor) -> tuple[AnyTensor, AnyTensor]:
         return only(binary("ge", i[2], i[1]), read(body, packed, i))
 
     return made(b, packed, [count, m, inner], lower), made(b, packed, [count, inner, n], upper)
-
-
-def _known_less(p: Expr, q: Expr) -> bool:
-    return p.op == q.op == "const" and int(str(p.value)) < int(str(q.value))
 
 
 def permutation_matrix(b: Builder, order: Tensor) -> Tensor:
@@ -156,25 +152,32 @@ def _packed_qr(b: Builder, x: AnyTensor, *_: Value) -> Value:
 # --- eigenvalues and singular values --------------------------------------------------------------
 
 
-def symmetric_parts(b: Builder, x: AnyTensor, uplo: str) -> tuple[Tensor, AnyTensor]:
+def symmetric_parts(b: Builder, a: Stack, uplo: str) -> tuple[Tensor, AnyTensor]:
     """Eigenvalues and vectors of the symmetric (Hermitian) matrices that one triangle of a stack
     says, whose diagonal is real."""
+
+    refuse_nan(
+        b,
+        a,
+        "linalg.eigh: {batch}The algorithm failed to converge because the input matrix is"
+        " ill-conditioned or has too many repeated eigenvalues (error code: 1).",
+    )
 
     def whole(body: Body, i: list[Expr]) -> Number:
         mirrored = i[1] < i[2] if uplo == "L" else i[1] > i[2]
         at = [i[0], select(mirrored, i[2], i[1]), select(mirrored, i[1], i[2])]
-        e = read(body, x, at)
+        e = read(body, a.data, at)
         inside = chosen(mirrored, conjugate(e), e)
         return chosen(i[1].equals(i[2]), real_part(e), inside)
 
-    return rotations.symmetric(b, made(b, x, x.shape, whole))
+    return rotations.symmetric(b, made(b, a.data, a.data.shape, whole))
 
 
 def _symmetric(b: Builder, x: AnyTensor, uplo: Value, name: str) -> tuple[Stack, Tensor, AnyTensor]:
     if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
         b.error(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
     a = square(b, x, name)
-    return a, *symmetric_parts(b, a.data, uplo.upper())
+    return a, *symmetric_parts(b, a, uplo.upper())
 
 
 def _eigh(b: Builder, x: AnyTensor, uplo: Value = "L", *_: Value) -> Value:
@@ -190,6 +193,12 @@ def _eigvalsh(b: Builder, x: AnyTensor, uplo: Value = "L", *_: Value) -> Value:
 def singular_parts(b: Builder, a: Stack) -> tuple[AnyTensor, Tensor, AnyTensor]:
     """U (B, m, m), singular values (B, min(m, n)) and V (B, n, n)."""
     count = simplify(binary("min", a.rows, a.columns))
+    refuse_nan(
+        b,
+        a,
+        "linalg.svd: {batch}The algorithm failed to converge because the input matrix contained"
+        " non-finite values.",
+    )
 
     def tall(_: Sequence[Value]) -> list[Value]:
         left, values, right = rotations.singular(b, a.data)
@@ -243,7 +252,8 @@ def _exponential(b: Builder, x: AnyTensor, *_: Value) -> Value:
     if product(a.data.shape).is_int(0):
         return copied(b, x)
     rows = b.apply("aten::sum.dim_IntList", b.apply("aten::abs", a.data), [2])
-    size = b.item(b.apply("aten::max", rows))
+    # What is not finite makes its own matrix NaN, and must not say how others are scaled.
+    size = b.item(b.apply("aten::max", b.apply("aten::nan_to_num", rows, 0.0, 0.0)))
     halved = call("ceil", call("log2", binary("max", size, 2.0**-1000))) + 1.0
     halvings = b.scalar_of(b.scalar_operand(known(binary("max", halved, 0.0))))
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorscript.base.dtypes import DType, complex128, float64, real_dtype
+from tensorscript.base.dtypes import DType, complex128, float64, int64, real_dtype
 from tensorscript.dialects.te.expr import Expr, binary, const, select
 
 from .builder import Builder
 from .complex_tensors import AnyTensor, complex_of, converted
+from .emission import Body
+from .matrix_elements import read
+from .matrix_elements import square as length_squared
 from .sizes import product
 from .slicing import select_at
 from .values import ComplexTensor, Tensor
@@ -107,6 +110,21 @@ def diagonal(b: Builder, x: AnyTensor) -> AnyTensor:
 
 MOST_PLACES = 64
 """So many places are told apart in a message."""
+
+
+def refuse_nan(b: Builder, a: Stack, message: str) -> None:
+    """Stop where a matrix has NaN, at which the iterations of LAPACK give up.
+
+    Args:
+        message: with `{batch}`, as in `refuse`.
+    """
+
+    def unknown(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
+        e = length_squared(read(body, a.data, [i[0], *r]))
+        return select(binary("ne", e, e), const(1, int64), const(0, int64))
+
+    info = b.reduce([a.count], [a.rows, a.columns], int64, "max", unknown)
+    refuse(b, info, const(1), message, bool(a.lead))
 
 
 def refuse(b: Builder, info: Tensor, n: Expr, message: str, is_batch: bool) -> None:

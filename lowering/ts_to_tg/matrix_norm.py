@@ -114,7 +114,7 @@ def _vector(b: Builder, x: AnyTensor, *rest: Value) -> Tensor:
 def _spectrum(b: Builder, a: Stack, hermitian: Value) -> Tensor:
     """Singular values in descending order, or sizes of eigenvalues."""
     if hermitian:
-        return b.apply("aten::abs", symmetric_parts(b, a.data, "L")[0])
+        return b.apply("aten::abs", symmetric_parts(b, a, "L")[0])
     return singular_parts(b, a)[1]
 
 
@@ -173,7 +173,7 @@ def _pseudo_inverse(
     if any(s.is_int(0) for s in x.shape):
         return converted(b, b.full([*a.lead, a.columns, a.rows], 0, float64), x.dtype)
     if hermitian:
-        values, left = symmetric_parts(b, a.data, "L")
+        values, left = symmetric_parts(b, a, "L")
         right = left
     else:
         left, values, right = singular_parts(b, a)

@@ -8,6 +8,7 @@ real first, by the phase of the entry of a pair (Forsythe and Henrici, 1960).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -154,7 +155,7 @@ def _loop(b: Builder, n: Expr, start: list[Value], step: Callable[..., list[Valu
 
 def symmetric(b: Builder, a: AnyTensor) -> tuple[Tensor, AnyTensor]:
     """Eigenvalues (B, n), ascending, and eigenvectors (B, n, n), in columns, of symmetric or
-    Hermitian matrices."""
+    Hermitian matrices; NaN where a matrix is not finite."""
     count, n, _ = a.shape
 
     def step(arguments: Sequence[Value]) -> list[Value]:
@@ -177,9 +178,13 @@ def symmetric(b: Builder, a: AnyTensor) -> tuple[Tensor, AnyTensor]:
 
     whole = _sum_of_squares(b, a)
     now, vectors = _loop(b, n, [a, identity_like(b, a, n)], step)
-    values = b.compute(
-        [count, n], float64, lambda body, i: real_part(read(body, now, [i[0], i[1], i[1]]))
-    )
+
+    def value(body: Body, i: list[Expr]) -> Expr:
+        size = body.read(whole, i[:1], float64)
+        found = real_part(read(body, now, [i[0], i[1], i[1]]))
+        return select((size - size).equals(0), found, const(math.nan, float64))
+
+    values = b.compute([count, n], float64, value)
     return _sorted(b, values, vectors, descending=False)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from tensorscript.base.dtypes import DType, int64
-from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, all_of, binary, call, cast, const, select, unary
 
 from .builder import Builder, Rows
 from .elements import compute_dtype, convert, known
@@ -22,9 +22,10 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 
 
-def _clip(e: Expr, last: Expr) -> Expr:
-    """Within [0, last]; NaN gives 0."""
-    low = select(binary("gt", e, 0.0), e, const(0, e.dtype))
+def _clip(e: Expr, last: Expr, n: int) -> Expr:
+    """Within [0, last]; NaN gives 0 in an image, and `last` in a volume."""
+    below = binary("gt", e, 0.0) if n == 2 else unary("not", binary("lt", e, 0.0))
+    low = select(below, e, const(0, e.dtype))
     return select(binary("lt", low, last), low, last)
 
 
@@ -40,29 +41,33 @@ def _mirror(e: Expr, size: Expr, align: bool) -> Expr:
     return select(span.equals(0.0), const(0, e.dtype), bounced)
 
 
-def source_position(e: Expr, size: Expr, padding: int, align: bool) -> Expr:
+def source_position(e: Expr, size: Expr, padding: int, align: bool, n: int) -> Expr:
     """The cell coordinate of a grid coordinate, after clipping or mirroring."""
     extent = cast(size, e.dtype)
     at = (e + 1.0) / 2.0 * (extent - 1.0) if align else ((e + 1.0) * extent - 1.0) / 2.0
-    return _inside(at, extent, padding, align)
+    return _inside(at, extent, padding, align, n)
 
 
-def _inside(at: Expr, extent: Expr, padding: int, align: bool) -> Expr:
+def _inside(at: Expr, extent: Expr, padding: int, align: bool, n: int) -> Expr:
     """A cell coordinate after clipping or mirroring."""
     if padding == ZEROS:
         return at
     if padding == REFLECTION:
         at = _mirror(at, extent, align)
-    return _clip(at, extent - 1.0)
+    return _clip(at, extent - 1.0, n)
+
+
+def _is_inside(x: Tensor, at: list[Expr]) -> Expr:
+    guards = []
+    for e, size in zip(at, x.shape[2:], strict=True):
+        guards += [binary("ge", e, 0.0), binary("lt", e, cast(size, e.dtype))]
+    return all_of(guards)
 
 
 def _cell(body: Body, x: Tensor, lead: list[Expr], at: list[Expr], dtype: DType) -> Expr:
     """x at whole-number float positions, 0 outside (NaN is outside)."""
-    guards = []
-    for e, size in zip(at, x.shape[2:], strict=True):
-        guards += [binary("ge", e, 0.0), binary("lt", e, cast(size, e.dtype))]
     value = body.read(x, [*lead, *(cast(e, int64) for e in at)], dtype)
-    return select(all_of(guards), value, const(0, dtype))
+    return select(_is_inside(x, at), value, const(0, dtype))
 
 
 def grid_sampler(
@@ -105,7 +110,7 @@ def grid_sampler(
         places = [body.read(grid, [i[0], *i[2:], const(n - 1 - d)], wide) for d in range(n)]
         before = ZEROS if mode == BICUBIC else padding
         at = [
-            source_position(e, size, before, bool(align))
+            source_position(e, size, before, bool(align), n)
             for e, size in zip(places, x.shape[2:], strict=True)
         ]
         if mode == NEAREST:
@@ -118,7 +123,8 @@ def grid_sampler(
 
 
 def _blend(body: Body, x: Tensor, lead: list[Expr], at: list[Expr], dtype: DType) -> Expr:
-    """The surrounding cells, weighted by nearness."""
+    """The surrounding cells, weighted by nearness; in a volume those outside have no weight, which
+    NaN is for an image."""
     low = [call("floor", e) for e in at]
     total: Expr | None = None
     for corner in range(1 << len(at)):
@@ -130,6 +136,8 @@ def _blend(body: Body, x: Tensor, lead: list[Expr], at: list[Expr], dtype: DType
             weight = share if weight is None else weight * share
             cell.append(first + 1.0 if upper else first)
         assert weight is not None
+        if len(at) == 3:
+            weight = select(_is_inside(x, cell), weight, const(0, weight.dtype))
         term = weight * _cell(body, x, lead, cell, dtype)
         total = term if total is None else total + term
     assert total is not None
@@ -147,9 +155,8 @@ def _cubic(
     for row, column in itertools.product(range(-1, 3), repeat=2):
         weight, cell = const(1, dtype), []
         for e, first, step, size in zip(at, low, (row, column), sizes, strict=True):
-            place = first + float(step)
-            weight = weight * cubic_weight(e - place)
-            cell.append(_inside(place, size, padding, align))
+            weight = weight * cubic_weight(e - first - float(step))
+            cell.append(_inside(first + float(step), size, padding, align, 2))
         total = total + weight * _cell(body, x, lead, cell, dtype)
     return total
 

@@ -247,3 +247,14 @@ def _argument(kind: str, made: Any) -> Any:
     dtype, rank, known = next(made)
     found = stand_in(dtype, rank, tuple(range(1, rank + 1)) if known else None)
     return found if kind == "Tensor" else [found]
+
+
+@pytest.mark.parametrize("dtype", [ts.int64, ts.bfloat16, ts.complex128])
+def test_biases_have_the_dtype_of_images(dtype: ts.dtype) -> None:
+    def convolved(x, w, b):  # type: ignore[no-untyped-def]
+        return ts.conv2d(x, w, b)
+
+    given = ts.ones(2, 4, 4), ts.ones(3, 2, 3, 3), ts.ones(3, dtype=dtype)
+    for run in (convolved, ts.compile(convolved, fallback="error", cache=False)):
+        with pytest.raises(RuntimeError, match=r"Input type \(float\) and bias type .* the same"):
+            run(*given)

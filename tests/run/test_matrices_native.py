@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -125,3 +128,51 @@ def test_factored_systems(shape: tuple[int, ...], left: bool, adjoint: bool) -> 
     a = np.swapaxes(x, -1, -2) if adjoint else x
     np.testing.assert_allclose(a @ found if left else found @ a, y, atol=1e-11)
     np.testing.assert_allclose(product, x, atol=1e-12)
+
+
+def test_factors_of_named_sizes() -> None:
+    """L and U meet in the smaller of two sizes, whichever that is."""
+
+    def unpacked(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor, ts.Tensor]:
+        p, lower, upper = ts.linalg.lu(x)
+        return p, lower, upper
+
+    run = ts.compile(unpacked, (ts.TensorSpec(("M", "N"), ts.float64),), fallback="error")
+    for shape in ((6, 5), (3, 4), (4, 4)):
+        x = numbers(*shape)
+        p, lower, upper = run(x)
+        assert lower.shape == (shape[0], min(shape)) and upper.shape == (min(shape), shape[1])
+        np.testing.assert_allclose(p @ lower @ upper, x, atol=1e-12)
+    assert len(run.stats.native) == 1
+
+
+def exponential(x: ts.Tensor) -> ts.Tensor:
+    return ts.matrix_exp(x)
+
+
+def without_finite(value: float) -> np.ndarray:
+    """The identity, and a symmetric matrix with two elements of that value."""
+    x = np.stack([np.eye(3), np.ones((3, 3))])
+    x[1, 0, 1] = x[1, 1, 0] = value
+    return x
+
+
+@pytest.mark.parametrize("fn", [eigen, singular, reduced])
+def test_decompositions_of_nan_are_refused(fn: Callable[..., Any]) -> None:
+    x = without_finite(np.nan)
+    for run in (ts.compile(fn, fallback="error"), lambda x: fn(ts.from_numpy(x))):
+        run(without_finite(3.0))
+        with pytest.raises(TensorScriptError, match=r"\(Batch element 1\): The algorithm failed"):
+            run(x)
+        with pytest.raises(TensorScriptError, match=r"linalg\.\w+: The algorithm failed"):
+            run(x[1])
+
+
+@pytest.mark.parametrize("fn", [eigen, singular, exponential])
+def test_infinities_are_unknown_and_leave_others_alone(fn: Callable[..., Any]) -> None:
+    """LAPACK's iterations may never end with them."""
+    x = without_finite(np.inf)
+    found = ts.compile(fn, fallback="error")(x), fn(ts.from_numpy(x))
+    for parts in found:
+        part = np.asarray(parts[0] if fn is eigen else parts[1] if fn is singular else parts)
+        assert np.isfinite(part[0]).all() and np.isnan(part[1]).any()
