@@ -111,6 +111,12 @@ class Target:
         return self.cpu in cpus
 
     @property
+    def picks_bytes(self) -> bool:
+        """Whether one instruction gathers the bytes of a whole vector from two."""
+        wide = self.triple.startswith("x86_64") and self.vector_bytes == 64
+        return wide and self._has("avx512vbmi", _BYTES_OF_TWO)
+
+    @property
     def scale_bits(self) -> int:
         """Bits of the vectors that one instruction scales by powers of two, 0 without one."""
         return 512 if self.triple.startswith("x86_64") and self.vector_bytes == 64 else 0
@@ -169,6 +175,10 @@ _CPU_WIDTHS = {
 
 
 _PAIRS_OF_BFLOAT16 = frozenset(("cooperlake", "sapphirerapids", "znver4", "znver5"))
+_BYTES_OF_TWO = frozenset(
+    ("cannonlake", "icelake-client", "icelake-server", "tigerlake", "rocketlake", "sapphirerapids",
+     "emeraldrapids", "graniterapids", "znver4", "znver5")
+)  # fmt: skip
 _QUADS_OF_BYTES = _PAIRS_OF_BFLOAT16 | {"cascadelake", "icelake-server"}
 _QUADS_OF_BYTES_AVX = frozenset(("alderlake",))
 

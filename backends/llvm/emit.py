@@ -112,7 +112,9 @@ def emit_module(
     """
     options = options or EmitOptions()
     groups = target.exact_groups if options.strict else target.groups
-    options = replace(options, groups=groups, lanes=target.vector_bytes // 4)
+    options = replace(
+        options, groups=groups, lanes=target.vector_bytes // 4, picks_bytes=target.picks_bytes
+    )
     text = ModuleText()
     places = {}
     for op in constants(module):

@@ -31,6 +31,7 @@ class EmitOptions:
         block: where the large te.constants lie, else.
         groups: dtypes of which the target adds products of all in 32 bits in one instruction.
         lanes: 32-bit lanes of the target's vectors.
+        picks_bytes: bytes of two vectors are gathered by one instruction.
         timed: kernels whose calls are counted and timed (`emit_clock.py`).
     """
 
@@ -39,6 +40,7 @@ class EmitOptions:
     block: Block | None = None
     groups: frozenset[DType] = frozenset()
     lanes: int = 4
+    picks_bytes: bool = False
     timed: tuple[str, ...] = ()
 
 

@@ -17,6 +17,7 @@ from tensorscript.dialects.te.rewriting import loads, substitute
 from .emit_arith import BINARY, Site, compare
 from .emit_call import emit_call, integer_power, is_predicate
 from .emit_cast import convert, reinterpret, round_result
+from .emit_compare import compare_apart, numbers_apart
 from .emit_context import Context
 from .emit_division import divide
 from .emit_loads import emit_load
@@ -68,6 +69,8 @@ def value_of(context: Context, e: Expr) -> Value:
 
 def _operands(context: Context, e: Expr) -> Iterable[Expr]:
     if e.op == "load" or _lane_affine(context, e) or _lane_limit(context, e) is not None:
+        return ()
+    if e.op in COMPARISONS and numbers_apart(context, e) is not None:
         return ()
     if e.op == "select" and not _both_harmless(context, e):
         return e.args[:1]
@@ -149,6 +152,8 @@ def _emit_binary(context: Context, e: Expr) -> Value:
 def _emit_compare(context: Context, e: Expr) -> Value:
     if (found := _lane_limit(context, e)) is not None:
         return _compare_lanes(context, *found)
+    if (form := numbers_apart(context, e)) is not None:
+        return compare_apart(context, e, form, value_of)
     site, a, b = _pair(context, e)
     return Value(compare(site, e.op, a, b), site.lanes)
 

@@ -86,11 +86,13 @@ def placed(found: Pattern, scope: Scope) -> Pattern:
     return rest, tuple(offset + k for k in distances)
 
 
-def windows(distances: Sequence[int], readable: int = 0) -> list[list[tuple[int, int]]] | None:
+def windows(
+    distances: Sequence[int], readable: int = 0, most_lanes: int = CHUNK
+) -> list[list[tuple[int, int]]] | None:
     """For each chunk of lanes the vectors that hold its elements, as (start, length); None where
     there are too many of them. All lie between 0, or the least distance if that is negative, and
     the greatest distance or `readable` elements, most of them on a grid."""
-    least, count = min(0, *distances), min(CHUNK, len(distances))
+    least, count = min(0, *distances), min(most_lanes, len(distances))
     most = max(*distances, readable - 1)
     if not readable and min(distances) >= MOST_WINDOWS * count:
         least = min(distances)
@@ -122,7 +124,7 @@ def load_windows(
         for window in chunk:
             if window not in loaded:
                 loaded[window] = _load(code, element, pointer_type, pointer, align, *window)
-        parts.append(_picked(code, element, lanes, chunk, loaded))
+        parts.append(picked(code, element, lanes, chunk, loaded))
     return _joined(code, element, parts, len(distances))
 
 
@@ -137,7 +139,7 @@ def _load(
     return code.let(f"load {vector_of(element, length)}, {pointer_type} {place}, align {align}")
 
 
-def _picked(
+def picked(
     code: Code, element: str, lanes: Sequence[int], chunk: list[tuple[int, int]],
     loaded: dict[tuple[int, int], str],
 ) -> str:  # fmt: skip
