@@ -1,8 +1,10 @@
-"""Copies of script objects: shallow ones share tensors and submodules, deep ones share nothing."""
+"""Copies of script objects: shallow ones share tensors and submodules, deep ones share nothing,
+and copies of modules share tensors only."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from tensorscript.eager.tensor import Tensor
@@ -12,6 +14,32 @@ from tensorscript.runtime.values import ScriptObject
 def shallow_copy(target: ScriptObject) -> ScriptObject:
     """Another object with the same attributes."""
     return ScriptObject(target.class_name, dict(target.attributes))
+
+
+def module_copies(
+    root: ScriptObject,
+    is_module: Callable[[ScriptObject], bool],
+    restate: Callable[[ScriptObject, ScriptObject], None],
+) -> dict[int, ScriptObject]:
+    """Copies of a module and of the modules below it, by the identities of their originals.
+
+    Args:
+        restate: is called with each original and its copy, those of submodules before.
+    """
+    made: dict[int, ScriptObject] = {}
+
+    def copied(target: ScriptObject) -> ScriptObject:
+        if (known := made.get(id(target))) is not None:
+            return known
+        out = made[id(target)] = shallow_copy(target)
+        for name, held in target.attributes.items():
+            if isinstance(held, ScriptObject) and is_module(held):
+                out.attributes[name] = copied(held)
+        restate(target, out)
+        return out
+
+    copied(root)
+    return made
 
 
 def deep_copy(value: Any, memo: dict[int, Any]) -> Any:

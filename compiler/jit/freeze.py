@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
@@ -25,6 +25,7 @@ from tensorscript.lowering.ts.transpose_linear import transpose_linear
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 from tensorscript.runtime.values import ScriptObject
 
+from .copying import module_copies
 from .freeze_refusals import refuse_interfaces, refuse_self, refuse_structure
 from .home import ProgramHome
 from .module import RecursiveScriptModule
@@ -42,8 +43,8 @@ def freeze(
 
     Args:
         mod: a scripted, traced or loaded module in eval mode.
-        preserved_attrs: attributes (`a`, `sub.a`) and methods to keep besides `forward`; a
-            submodule whose method is asked for (`sub.f`) stays whole.
+        preserved_attrs: attributes (`a`, `sub.a`) and methods (`f`, `sub.f`) to keep besides
+            `forward`; the methods are frozen as well, and a submodule asked for stays whole.
         optimize_numerics: also fold what changes results by roundings (`run_frozen_optimizations`).
 
     Raises:
@@ -109,12 +110,32 @@ _OPAQUE = (OPERATOR_FUNCTIONS, CUSTOM_CLASSES)
 """How the names begin of what PyTorch has in C++: such calls stay calls."""
 
 
+@dataclass(frozen=True)
+class _Method:
+    """A method that is frozen.
+
+    Attributes:
+        owner: whose it is.
+        function: with what it calls in place.
+    """
+
+    owner: ScriptObject
+    name: str
+    signature: Signature
+    function: ts.FuncOp
+
+
+def _has_method(info: ClassInfo, name: str) -> bool:
+    return name in info.methods or name in info.compiled
+
+
 class Freezer:
     """Freezes one module into a program of its own.
 
     Args:
         preserved: attributes and methods to keep.
-        keep_tensors: keep all parameters and buffers, and what says whether it is trained.
+        keep_tensors: keep all parameters and buffers that are read, and what says that a module
+            is trained.
         interfaces: modules behind interfaces are frozen; else they are refused.
     """
 
@@ -128,9 +149,10 @@ class Freezer:
         self._info = mod._info
         self._home = mod._home
         self._target = mod._script_object
+        self._copies = self._restated_copies()
         self._program = Program()
         self._objects: dict[int, ObjectValue] = {}
-        root = object_value(self._target, self._objects)
+        root = object_value(self._copy(self._target), self._objects)
         self._home.interpreter.refresh()
         functions = self._home.interpreter.functions
         inlined = {name: f for name, f in functions.items() if not name.startswith(_OPAQUE)}
@@ -138,66 +160,117 @@ class Freezer:
         for held in self._objects.values():
             if held.class_name.startswith(CUSTOM_CLASSES):
                 self._tree.whole.add(id(held))
-        self._methods = ["forward"] if self._has_method("forward") else []
+        self._methods: list[tuple[ScriptObject, str]] = []
+        if _has_method(self._info, "forward"):
+            self._methods.append((self._target, "forward"))
         self._interfaces = interfaces
         for name in preserved:
             self._preserve(name)
         if keep_tensors:
             self._keep_tensors()
 
+    def _restated_copies(self) -> dict[int, ScriptObject]:
+        """Copies of the modules, if one says itself what a copy of it holds (`__setstate__`)."""
+        asked = False
+
+        def restate(original: ScriptObject, made: ScriptObject) -> None:
+            nonlocal asked
+            if "__getstate__" not in self._class_of(original).methods:
+                return
+            asked = True
+            get, set = (self._home.entry(original, f"__{how}state__") for how in ("get", "set"))
+            run = self._home.interpreter.call
+            run(set.symbol, [made, run(get.symbol, [made])])
+
+        def is_module(held: ScriptObject) -> bool:
+            return self._class_of(held).category == "module"
+
+        copies = module_copies(self._target, is_module, restate)
+        return copies if asked else {}
+
+    def _copy(self, target: ScriptObject) -> ScriptObject:
+        """What is frozen in the place of an object."""
+        return self._copies.get(id(target), target)
+
     def _keep_tensors(self) -> None:
         for held in self._objects.values():
             info = self._home.class_info(held.class_name)
-            for name in (*info.parameters, *info.buffers, "training"):
+            mode = ["training"] if held.attributes.get("training") else []
+            for name in (*info.parameters, *info.buffers, *mode):
                 if name in held.attributes:
                     self._tree.kept.add((id(held), name))
 
-    def _has_method(self, name: str) -> bool:
-        return name in self._info.methods or name in self._info.compiled
-
     def _preserve(self, name: str) -> None:
-        if self._has_method(name):
-            self._methods.append(name)
-            return
-        owner, _, last = name.rpartition(".")
+        path, _, last = name.rpartition(".")
         try:
-            is_method = owner and last in self._methods_of(owner)
-            self._tree.keep(owner if is_method else name)
+            owner = self._object_at(path)
+            if not _has_method(self._class_of(owner), last):
+                self._tree.keep(name)
+            elif (owner, last) not in self._methods:
+                self._tree.keep_object(path)
+                self._methods.append((owner, last))
         except LookupError:
             raise GuardError(f"Unknown name: {name}") from None
 
-    def _methods_of(self, path: str) -> Collection[str]:
-        """Names of the methods of the submodule at a path."""
-        info = self._home.class_info(self._tree.object_at(path).class_name)
-        return info.methods.keys() | info.compiled.keys()
+    def _object_at(self, path: str) -> ScriptObject:
+        """The object at a dotted path.
+
+        Raises:
+            LookupError: there is none.
+        """
+        found = self._target
+        for name in path.split(".") if path else ():
+            value = found.attributes.get(name)
+            if not isinstance(value, ScriptObject):
+                raise LookupError(path)
+            found = value
+        return found
+
+    def _class_of(self, target: ScriptObject) -> ClassInfo:
+        return self._home.class_info(target.class_name)
 
     def frozen(self, optimize_numerics: bool) -> RecursiveScriptModule:
-        entries = {name: self._home.entry(self._target, name) for name in self._methods}
-        if "forward" in entries:
-            refuse_self(entries["forward"].op)
-        methods = {name: self._tree.inlined(entry.op) for name, entry in entries.items()}
+        methods = self._inlined_methods()
+        inlined = [method.function for method in methods]
         interpreter = self._home.interpreter
-        tasks = split_tasks(self._tree, list(methods.values()))
-        functions = [*methods.values(), *tasks]
+        tasks = split_tasks(self._tree, inlined)
+        functions = [*inlined, *tasks]
         refuse_interfaces(self._tree, functions, self._home.class_info, self._interfaces)
         refuse_structure(self._tree, functions)
         freeze_methods(self._tree, functions, interpreter, optimize_numerics)
-        drop_objects(self._tree, list(methods.values()), tasks)
+        drop_objects(self._tree, inlined, tasks)
         self._copy_program()
-        target = self._rebuilt(functions)
-        info = self._program.classes[target.class_name]
-        for name, method in methods.items():
-            self._add_method(info, name, method, entries[name].signature)
+        made = self._rebuilt(functions)
+        for method in methods:
+            self._add_method(made.get(id(self._objects[id(method.owner)]), method.owner), method)
         for task in tasks:
             self._program.module.body.block.add_op(task)
         self._program.declare_classes()
-        made: RecursiveScriptModule = ProgramHome(self._program).wrap(target)
-        return made
+        root = self._copy(self._target)
+        target = made.get(id(self._objects[id(root)]), root)
+        face: RecursiveScriptModule = ProgramHome(self._program).wrap(target)
+        return face
+
+    def _inlined_methods(self) -> list[_Method]:
+        """The methods to freeze, with what they call in place."""
+        out = []
+        for owner, name in self._methods:
+            copied = self._copy(owner)
+            held = self._objects[id(copied)]
+            if owner is not self._target and id(held) in self._tree.whole:
+                continue
+            entry = self._home.entry(owner, name)
+            if owner is self._target and name == "forward":
+                refuse_self(entry.op)
+            function = self._tree.inlined(entry.op, held)
+            out.append(_Method(copied, name, entry.signature, function))
+        return out
 
     def _copy_program(self) -> None:
         """Everything that was compiled: what frozen methods still call, and its classes."""
         # Of a module that stays whole the methods are replaced; else it gets a class of its own.
-        replaced = {f"{self._info.name}.{name}" for name in self._methods}
+        own = [name for owner, name in self._methods if owner is self._target]
+        replaced = {f"{self._info.name}.{name}" for name in own}
         for op in self._home.interpreter.module.body.block.ops:
             if isinstance(op, ts.FuncOp) and op.sym_name.data not in replaced:
                 self._program.module.body.block.add_op(op.clone())
@@ -209,14 +282,15 @@ class Freezer:
 
     # The tree of what is left
 
-    def _rebuilt(self, functions: Sequence[ts.FuncOp]) -> ScriptObject:
-        """The module with the attributes that are left, of classes with no others."""
-        read = self._tree.read_by(functions) | self._tree.kept
+    def _rebuilt(self, functions: Sequence[ts.FuncOp]) -> dict[int, ScriptObject]:
+        """The objects that do not stay whole, by the identities of what they were: with the
+        attributes that are left, of classes with no others."""
+        read = self._tree.read_by(functions) | self._tree.asked
         made: dict[int, ScriptObject] = {}
-        target = self._object(self._target, read, made)
+        self._object(self._copy(self._target), read, made)
         for function in functions:
             self._retype(function, made)
-        return target
+        return made
 
     def _object(
         self, source: ScriptObject, read: set[tuple[int, str]], made: dict[int, ScriptObject]
@@ -253,13 +327,13 @@ class Freezer:
                 type: Attribute = class_type(made[id(seen)].class_name)
                 Rewriter.replace_value_with_new_type(value, type)
 
-    def _add_method(
-        self, info: ClassInfo, name: str, method: ts.FuncOp, signature: Signature
-    ) -> None:
-        symbol = f"{info.name}.{name}"
-        first, *rest = signature.arguments
-        own = replace(signature, name=symbol, arguments=(replace(first, type=info.type), *rest))
-        method.properties["sym_name"] = StringAttr(symbol)
-        info.methods[name] = lambda: own
-        info.compiled[name] = own
-        self._program.add(Compiled(symbol, own, method))
+    def _add_method(self, owner: ScriptObject, method: _Method) -> None:
+        info = self._program.classes[owner.class_name]
+        symbol = f"{info.name}.{method.name}"
+        first, *rest = method.signature.arguments
+        arguments = (replace(first, type=info.type), *rest)
+        own = replace(method.signature, name=symbol, arguments=arguments)
+        method.function.properties["sym_name"] = StringAttr(symbol)
+        info.methods[method.name] = lambda: own
+        info.compiled[method.name] = own
+        self._program.add(Compiled(symbol, own, method.function))

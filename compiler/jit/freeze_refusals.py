@@ -11,6 +11,7 @@ from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import InterfaceType
+from tensorscript.eager.memory_format import owner
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.lowering.ts.aliases import fate_of, schema_of
 from tensorscript.lowering.ts.freeze import ModuleTree, leaves_of
@@ -123,10 +124,8 @@ class _Seen:
 
 
 def _identity(value: object) -> int:
-    """Tensors of one memory are one attribute, containers are themselves."""
-    if isinstance(value, TensorLiteral):
-        return int(value.array.__array_interface__["data"][0])
-    return id(value)
+    """Tensors of one storage are one attribute, containers are themselves."""
+    return id(owner(value.array)) if isinstance(value, TensorLiteral) else id(value)
 
 
 def _is_written(op: ts.GetAttrOp, value: object) -> bool:
@@ -152,4 +151,6 @@ def _overlap(one: object, other: object) -> bool:
 
 
 def _share(one: TensorLiteral, other: TensorLiteral) -> bool:
-    return bool(np.may_share_memory(one.array, other.array))
+    """Whether tensors are of one storage, even where they are apart in it."""
+    mine, theirs = owner(one.array), owner(other.array)
+    return mine is theirs or bool(np.may_share_memory(mine, theirs))

@@ -31,6 +31,13 @@ def container_kind(cls: type) -> str:
     return next((KINDS[name] for name in stock if name in KINDS), "")
 
 
+def _is_for_pickle(key: str, member: object) -> bool:
+    """Whether a method says what Python's pickle holds: only exported ones are for archives."""
+    if key not in ("__getstate__", "__setstate__") or not isinstance(member, types.FunctionType):
+        return False
+    return modifier_of(member) != "export"
+
+
 @dataclass
 class ModuleMembers:
     """Registers the members of a class of modules."""
@@ -58,6 +65,8 @@ class ModuleMembers:
             CompileError: an overload without an implementation.
         """
         info = self.info
+        if _is_for_pickle(key, member):
+            return
         # What `jit.script_method` marked in a class that is no ScriptModule.
         member = getattr(member, "original_method", member)
         if isinstance(member, types.FunctionType):

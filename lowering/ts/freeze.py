@@ -39,7 +39,7 @@ from tensorscript.dialects.walks import walk_ops
 from tensorscript.lowering.ts_to_tg.values import ObjectValue
 
 from .aliases import fate_of
-from .inline import declared_class, inline_calls
+from .inline import declared_class, inline_in_place
 
 _IMMUTABLE = (
     BoolType,
@@ -63,16 +63,20 @@ class ModuleTree:
     Attributes:
         root: what `self` is, the first argument of every method.
         functions: all functions by name.
-        kept: attributes that stay attributes.
+        kept: attributes that stay attributes where they are read.
+        asked: attributes that stay even if nothing reads them.
         whole: identities of objects that stay as they are, with all that is below them.
         tasks: functions that forks run, and which objects their arguments are.
+        owners: methods of submodules that are frozen, too, and whose they are.
     """
 
     root: ObjectValue
     functions: Mapping[str, ts.FuncOp]
     kept: set[Place] = field(default_factory=set)
+    asked: set[Place] = field(default_factory=set)
     whole: set[int] = field(default_factory=set)
     tasks: dict[ts.FuncOp, tuple[ObjectValue | None, ...]] = field(default_factory=dict)
+    owners: dict[ts.FuncOp, ObjectValue] = field(default_factory=dict)
 
     def object_of(self, value: SSAValue) -> ObjectValue | None:
         """The object that a value is, if it is a known one."""
@@ -83,7 +87,7 @@ class ModuleTree:
             if (given := self.tasks.get(parent)) is not None:
                 return given[value.index]
             is_self = value.index == 0
-            return self.root if is_self else None
+            return self.owners.get(parent, self.root) if is_self else None
         owner = value.owner
         if isinstance(owner, ts.ModuleContainerIndexOp):
             return None
@@ -98,9 +102,17 @@ class ModuleTree:
         found = self.object_of(value)
         return declared_class(value) if found is None else found.class_name
 
-    def inlined(self, function: ts.FuncOp) -> ts.FuncOp:
-        """A copy of a method with everything it calls in place."""
-        return inline_calls(function, self.functions, self.class_of)
+    def inlined(self, method: ts.FuncOp, owner: ObjectValue | None = None) -> ts.FuncOp:
+        """A copy of a method with everything it calls in place.
+
+        Args:
+            owner: whose method it is, if not the root's.
+        """
+        copy = method.clone()
+        if owner is not None:
+            self.owners[copy] = owner
+        inline_in_place(copy, self.functions, self.class_of)
+        return copy
 
     def keep_set(self, methods: Iterable[ts.FuncOp]) -> None:
         """Add to `kept` what inlined methods set, and objects that they hand out of sight."""
@@ -148,25 +160,28 @@ class ModuleTree:
             LookupError: there is none.
         """
         owner, _, name = path.rpartition(".")
-        holder = self.object_at(owner)
+        holder = self.keep_object(owner)
         if name not in holder.attributes:
             raise LookupError(path)
         self.kept.add((id(holder), name))
+        self.asked.add((id(holder), name))
         if isinstance(value := holder.attributes[name], ObjectValue):
             self.keep_whole(value)
 
-    def object_at(self, path: str) -> ObjectValue:
-        """The object at a dotted path; the root has an empty one.
+    def keep_object(self, path: str) -> ObjectValue:
+        """Keep the object at a dotted path, and nothing in it; the root has an empty one.
 
         Raises:
             LookupError: there is none.
         """
-        found = self.root
+        found, passed = self.root, set()
         for name in path.split(".") if path else ():
             value = found.attributes.get(name)
             if not isinstance(value, ObjectValue):
                 raise LookupError(path)
+            passed.add((id(found), name))
             found = value
+        self.asked |= passed
         return found
 
     def keep_whole(self, target: ObjectValue) -> None:

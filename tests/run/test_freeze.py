@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,6 +127,8 @@ class Helper(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.factor = 2.0
+        self.unread = 3
+        self.register_buffer("seen", ts.zeros(1))
 
     def forward(self, x: ts.Tensor) -> ts.Tensor:
         return self.scaled(x) + 1
@@ -133,14 +136,37 @@ class Helper(nn.Module):
     def scaled(self, x: ts.Tensor) -> ts.Tensor:
         return x * self.factor
 
+    @ts.jit.export
+    def count(self, x: ts.Tensor) -> ts.Tensor:
+        self.seen += x.numel()
+        return self.seen * self.factor
 
-def test_a_submodule_whose_method_is_preserved_stays_whole() -> None:
+
+def held(module: Any) -> list[str]:
+    names = ("factor", "unread", "seen", "training", "forward", "scaled", "count")
+    return [name for name in names if hasattr(module, name)]
+
+
+def test_the_methods_of_a_submodule_are_preserved_frozen() -> None:
     module = ts.jit.script(Helped().eval())
-    frozen = ts.jit.freeze(module, preserved_attrs=["inner.0.scaled"])
+    frozen = ts.jit.freeze(module, ["inner.0.scaled", "inner.0.count", "inner.0.count"])
     close(frozen(X), module(X))
     helper = getattr(frozen.inner, "0")
     close(helper.scaled(X), X * 2.0)
-    assert helper.factor == 2.0 and not hasattr(frozen, "layer")
+    assert held(helper) == ["seen", "scaled", "count"] and not hasattr(frozen, "layer")
+    again = ts.jit.load(io.BytesIO(frozen.save_to_buffer()))
+    for call in (1, 2):
+        wanted = 2.0 * call * X.numel()
+        assert float(helper.count(X)) == float(getattr(again.inner, "0").count(X)) == wanted
+
+
+def test_attributes_of_submodules_are_preserved_alone() -> None:
+    module = ts.jit.script(Helped().eval())
+    frozen = ts.jit.freeze(module, ["inner.0.unread"])
+    assert held(getattr(frozen.inner, "0")) == ["unread"]
+    whole = ts.jit.freeze(module, ["inner.0.count", "inner.0"])
+    helper = getattr(whole.inner, "0")
+    assert helper.unread == 3 and float(helper.count(X)) == 2 * X.numel()
     for name in ("inner.0.nothing", "inner.1.scaled", "layer.weight.scaled", ""):
         with pytest.raises(RuntimeError, match=f"Unknown name: {name}"):
             ts.jit.freeze(module, preserved_attrs=[name])

@@ -251,6 +251,57 @@ class Overlapping(nn.Module):  # type: ignore[misc]  # as above
         return self.a.sum()
 
 
+class Parts(nn.Module):  # type: ignore[misc]  # as above
+    """Views of one storage, some of which overlap, are no attributes that hold each other's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        whole = torch.arange(12.0)
+        self.first, self.second = whole[:2], whole[1:3]
+        self.third = whole[8:10]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.first + self.second + self.third
+
+
+class ListOfPart(Parts):
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed = [self.third]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.first + self.listed[0]
+
+
+class Restated(nn.Module):  # type: ignore[misc]  # as above
+    """A copy holds what `__setstate__` makes of what `__getstate__` says."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.packed = torch.ones(2) * 2, torch.zeros(0)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.packed if self.packed.numel() > 0 else x - self.weight
+
+    @torch.jit.export
+    def __getstate__(self) -> tuple[torch.Tensor, bool]:
+        return self.weight + 1, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
+        self.weight, self.training = state[0], state[1]
+        self.packed = state[0] * 10
+
+
+class HoldsRestated(nn.Module):  # type: ignore[misc]  # as above
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(Restated())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x) + 1
+
+
 class Apart(Overlapping):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.a[0] += 10
@@ -270,6 +321,15 @@ def test_refused_as_pytorch_refuses(why: str) -> None:
             lib.jit.freeze(lib.jit.script(REFUSED[why]().eval()))
 
 
+@pytest.mark.parametrize("preserved", [[], ["inner"]])
+def test_copies_are_made_as_they_say(preserved: list[str]) -> None:
+    for lib in (torch, ts):
+        module = lib.jit.script(HoldsRestated().eval())
+        frozen = lib.jit.freeze(module, preserved)
+        assert frozen(lib.ones(2)).tolist() == [31.0, 31.0]
+        assert module(lib.ones(2)).tolist() == [0.0, 0.0], "the module is as it was"
+
+
 def test_a_module_that_returns_itself_is_refused() -> None:
     for lib in (torch, ts):
         module = lib.jit.script(lib.nn.Module())
@@ -284,3 +344,17 @@ def test_what_is_near_a_refusal_is_frozen(make: Any) -> None:
     for _ in range(2):
         ours, theirs = frozen[0](ts.ones(2)), frozen[1](torch.ones(2))
         assert ours.tolist() == theirs.tolist()
+
+
+def loaded(lib: Any, module: Any) -> Any:
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(module.eval()), file)
+    return lib.jit.load(io.BytesIO(file.getvalue()))
+
+
+def test_views_of_one_storage_are_frozen_and_lists_of_them_refused() -> None:
+    for lib in (ts, torch):
+        frozen = lib.jit.freeze(loaded(lib, Parts()))
+        assert frozen(lib.ones(2)).tolist() == [9.0, 12.0]
+        with pytest.raises(RuntimeError, match="attributes values that overlaps"):
+            lib.jit.freeze(loaded(lib, ListOfPart()))

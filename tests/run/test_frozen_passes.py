@@ -42,9 +42,11 @@ def test_each_pass_removes_one_kind_of_operator() -> None:
 
 def test_modules_in_training_keep_their_tensors() -> None:
     core = ts._C._freeze_module(ts.jit.script(Tower())._c)
-    assert core.training and core.conv.hasattr("weight") and core.norm.hasattr("running_mean")
+    assert core.norm.training and not core.hasattr("training")
+    assert core.conv.hasattr("weight") and core.norm.hasattr("running_mean")
     kept = ts._C._freeze_module(ts.jit.script(Tower().eval())._c, preserveParameters=True)
-    assert kept.fc.hasattr("weight") and not hasattr(kept, "nothing")
+    assert kept.fc.hasattr("weight") and not kept.norm.hasattr("training")
+    assert not hasattr(kept, "nothing")
     assert kept.forward(ts.ones(2, 3, 4, 5)).shape == (2, 4, 4, 4)
     with pytest.raises(AttributeError, match="does not have a field with name 'nothing'"):
         _ = kept.nothing

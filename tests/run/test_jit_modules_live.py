@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import threading
 import warnings
@@ -467,3 +468,22 @@ def test_native_calls_of_a_module_with_parts_compiled_apart() -> None:
     outer = jit.script(Outer(jit.script(Plus())))
     with jit.executor("native"):
         np.testing.assert_allclose(outer(X).numpy(), [5.0, 6.0])
+
+
+class ForPickle(nn.Module):
+    """What Python's pickle asks for is no method of the scripted module."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+
+def test_states_for_pickle_are_not_compiled() -> None:
+    scripted = jit.script(ForPickle().eval())
+    for module in (jit.load(io.BytesIO(scripted.save_to_buffer())), jit.freeze(scripted)):
+        assert module(X).tolist() == [2.0, 3.0]

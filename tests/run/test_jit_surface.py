@@ -330,3 +330,15 @@ def test_functions_are_scripted_while_a_trace_is_recorded() -> None:
     assert pick(x).tolist() == [2.0, 2.0] and seen == [True]
     jit.trace(lambda x: pick(x), (x,), check_trace=False)
     assert seen == [True], "while tracing it ran as script"
+
+
+def test_operators_of_networks_by_their_own_names() -> None:
+    def network(x: tensorscript.Tensor, w: tensorscript.Tensor) -> tensorscript.Tensor:
+        return tensorscript._C._nn.gelu(tensorscript._C._nn.linear(x, w))
+
+    x = tensorscript.arange(6.0).reshape(2, 3)
+    scripted = jit.script(network)
+    assert scripted(x, x).tolist() == network(x, x).tolist()
+    assert "aten::linear" in str(scripted.graph) and "aten::gelu" in str(scripted.graph)
+    with pytest.raises(AttributeError, match="no_such_operator"):
+        tensorscript._C._nn.no_such_operator(x)

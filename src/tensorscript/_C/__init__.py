@@ -35,6 +35,8 @@ from tensorscript.compiler.jit.graph_types import (
 )
 from tensorscript.eager import executor_flags as flags
 
+from . import _nn as _nn
+
 _are_functorch_transforms_active = flags.are_functorch_transforms_active
 _get_graph_executor_optimize = passes.executor_optimizes
 _set_graph_executor_optimize = flags.OPTIMIZES.set
