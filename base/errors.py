@@ -54,6 +54,10 @@ class FrontendError(UserError):
     """Text that the script frontend cannot read (as `torch.jit.frontend.FrontendError`)."""
 
 
+class TextError(FrontendError, RuntimeError):
+    """A text of TorchScript that does not parse; TorchScript raises RuntimeError for texts."""
+
+
 class NotSupportedError(FrontendError):
     """Python that is outside the TorchScript language."""
 

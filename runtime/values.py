@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts.types import TupleType
 
 
@@ -68,24 +69,55 @@ class Future:
         return self._future.done()
 
     def value(self) -> Any:
+        """The result of a task that is done.
+
+        Raises:
+            GuardError: it is not.
+        """
+        if not self.done():
+            raise GuardError("the future has no value yet; `wait()` waits for it")
         return self._future.result()
 
     def set_result(self, result: Any) -> None:
-        """Complete a future that no task completes."""
+        """Complete a future that no task completes.
+
+        Raises:
+            GuardError: it is complete.
+        """
+        self._refuse_twice()
         self._future.set_result(result)
 
     def set_exception(self, result: BaseException) -> None:
-        """Let a future that no task completes fail."""
+        """Let a future that no task completes fail.
+
+        Raises:
+            GuardError: it is complete.
+        """
+        self._refuse_twice()
         self._future.set_exception(result)
+
+    def _refuse_twice(self) -> None:
+        if self.done():
+            raise GuardError(
+                "Attempting to mark a completed Future as complete again. Note that a Future can "
+                "only be marked completed once."
+            )
 
     def add_done_callback(self, callback: Callable[[Future], None]) -> None:
         """Call `callback(self)` when this one is done."""
         self._future.add_done_callback(lambda _: callback(self))
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
-        """A future of `callback(self)`, run when this one is done."""
+        """A future of `callback(self)`, run when this one is done; it fails if that does."""
         made: ConcurrentFuture[Any] = ConcurrentFuture()
-        self._future.add_done_callback(lambda _: made.set_result(callback(self)))
+
+        def run(_: ConcurrentFuture[Any]) -> None:
+            try:
+                made.set_result(callback(self))
+            except BaseException as error:  # noqa: BLE001  # it is raised where it is waited for
+                made.set_exception(error)
+
+        self._future.add_done_callback(run)
         return Future(made)
 
 

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pickle import PickleError
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Literal
 
 from tensorscript.base.errors import GuardError, UserError
@@ -61,15 +62,10 @@ def executor(name: Executor) -> Iterator[None]:
 _last: ContextVar[Entry | None] = ContextVar("last", default=None)
 
 
-def last_executed_optimized_graph() -> Graph:
-    """The graph, calls inlined, of the function that ran last in this context.
-
-    Raises:
-        GuardError: none ran.
-    """
-    if (entry := _last.get()) is None:
-        raise GuardError("no script function has run yet")
-    return entry.graph().inlined()
+def last_executed_optimized_graph() -> Graph | None:
+    """The graph, calls inlined, of the function that ran last in this context; None if none ran."""
+    entry = _last.get()
+    return entry.graph().inlined() if entry is not None else None
 
 
 class ConstMap:
@@ -331,6 +327,8 @@ class ScriptMethod(_Callable):
         marked = getattr(cls, "_script_methods", {})
         python = marked.get(entry.name) or getattr(cls, entry.name, None)
         self.__doc__ = getattr(python, "__doc__", None)
+        if isinstance(python, FunctionType):
+            self.__wrapped__ = MethodType(python, owner)  # has the signature that callers see
 
     def __reduce__(self) -> Any:
         raise TypeError("cannot pickle 'ScriptMethod' object")

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 from tensorscript.base.errors import GuardError, UserError
 from tensorscript.base.source import Origin
 from tensorscript.dialects.ts.type_text import annotation_text
+from tensorscript.dialects.ts.types import TENSOR
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.interpreter import Interpreter
@@ -22,7 +23,7 @@ from tensorscript.runtime.values import ScriptObject
 
 from .boundary import Classes, to_python, to_script
 from .callables import Entry, ScriptMethod
-from .plain_values import Mismatch
+from .plain_values import Mismatch, cannot
 
 
 class Home(Protocol):
@@ -42,6 +43,10 @@ class Home(Protocol):
 
     def class_info(self, name: str) -> ClassInfo:
         """The declaration of a class."""
+        ...
+
+    def has_method(self, class_name: str, name: str) -> bool:
+        """Whether Python sees a method: of a module those that were compiled with it."""
         ...
 
     def entry(self, target: ScriptObject, method: str) -> Entry:
@@ -91,7 +96,7 @@ def read(home: Home, target: ScriptObject, name: str) -> Any:
         return to_python(home.interpreter.attribute(target, name), home.classes)
     if name in info.properties:
         return ScriptMethod(home.entry(target, info.properties[name][0]))()
-    if name in info.methods or name in info.compiled:
+    if home.has_method(info.name, name):
         return ScriptMethod(home.entry(target, name))
     raise KeyError(name)
 
@@ -124,6 +129,8 @@ def converted(home: Home, name: str, value: Any, type_: Attribute) -> Any:
         GuardError: it is not of the type.
     """
     try:
+        if value is None and type_ == TENSOR:
+            raise cannot(value, type_)  # arguments may be undefined tensors, attributes may not
         return to_script(value, type_, home.classes)
     except Mismatch as mismatch:
         text = f"Could not cast attribute '{name}' to type {annotation_text(type_)}"

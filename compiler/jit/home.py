@@ -119,6 +119,12 @@ class ProgramHome:
         accessors = [name for pair in info.properties.values() for name in pair if name]
         return [*accessors, *sorted(info.compiled.keys() - set(accessors))]
 
+    def has_method(self, class_name: str, name: str) -> bool:
+        """Whether Python sees a method: of a module those that were compiled with it."""
+        info = self.class_info(class_name)
+        known = info.compiled.keys() | info.overloads.keys()
+        return name in known or (info.category != "module" and name in info.methods)
+
     def entry(self, target: ScriptObject, method: str) -> Entry:
         if (known := self._entries.get((id(target), method))) is not None:
             return known
@@ -213,7 +219,7 @@ class ProgramHome:
             CompileError: a type or name error, or a method of that name exists.
         """
         info = self.class_info(class_name)
-        library = TextLibrary.parse(text)
+        library = TextLibrary.of_functions(text)
         text_world = TextWorld(
             self.program, library, outer=NamedObjects(self.world, names), classes=self.world
         )

@@ -123,6 +123,8 @@ def interface(obj: type) -> type:
     """
     if not isinstance(obj, type):
         raise GuardError("interface must be applied to a class")
+    if obj.__module__ == "builtins":
+        raise GuardError("TorchScript interfaces must inherit from 'object'")
     of_module = len(obj.__bases__) == 1 and obj.__bases__[0].__name__ == "Module"
     if len(obj.__mro__) > 2 and not of_module:
         raise GuardError(

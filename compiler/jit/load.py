@@ -55,6 +55,11 @@ class ArchiveHome:
             self.archive.compile_method(name, method)
         return names
 
+    def has_method(self, class_name: str, name: str) -> bool:
+        """Whether a class has a method; it is compiled when it is asked for."""
+        info = self.class_info(class_name)
+        return name in info.methods or name in info.compiled
+
     def entry(self, target: ScriptObject, method: str) -> Entry:
         if (known := self._entries.get((id(target), method))) is not None:
             return known
@@ -100,7 +105,7 @@ class ArchiveHome:
             FrontendError: the text does not parse.
             CompileError: a type or name error, or a method of that name exists.
         """
-        info, library = self.class_info(class_name), TextLibrary.parse(text)
+        info, library = self.class_info(class_name), TextLibrary.of_functions(text)
         program = self.archive.program
         added = TextWorld(program, library).define_methods(info, library)
         for name in added:

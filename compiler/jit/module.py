@@ -37,7 +37,7 @@ _REFUSED = (
     "register_state_dict_pre_hook", "register_state_dict_post_hook",
     "register_load_state_dict_pre_hook", "register_load_state_dict_post_hook",
     "_register_state_dict_hook", "_register_load_state_dict_pre_hook", "set_submodule", "compile",
-    "to_empty", "xpu", "ipu", "mtia", "get_buffer", "_replicate_for_data_parallel",
+    "to_empty", "xpu", "ipu", "mtia", "get_buffer",
 )  # fmt: skip
 """Members of nn.Module that script modules do not have."""
 
@@ -123,8 +123,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         return self._method("forward")
 
     def _has_method(self, name: str) -> bool:
-        info = self._info
-        return name in info.methods or name in info.compiled or name in info.overloads
+        return self._home.has_method(self._script_object.class_name, name)
 
     def _method(self, name: str) -> ScriptMethod:
         if not self._has_method(name):
@@ -292,6 +291,9 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         made: RecursiveScriptModule = self._home.classes.wrap(shallow_copy(self._script_object))
         return made
 
+    def _replicate_for_data_parallel(self) -> RecursiveScriptModule:
+        return self.__copy__()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> RecursiveScriptModule:
         copied = deep_copy(self._script_object, memo)
         made: RecursiveScriptModule = self._home.classes.wrap(copied)
@@ -305,7 +307,8 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
 
     def __dir__(self) -> list[str]:
         info = self._info
-        return sorted({*super().__dir__(), *info.attributes, *info.constants, *info.methods})
+        names = {*info.attributes, *info.constants, *info.compiled, *info.python_methods}
+        return sorted({*super().__dir__(), *names, *info.properties, *info.overloads})
 
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
@@ -316,7 +319,7 @@ class RecursiveScriptModule(_Refusals, Module):  # type: ignore[misc]  # made fr
         Raises:
             NotImplementedError: the module has none.
         """
-        if method_name not in self._info.methods:
+        if not self._has_method(method_name):
             raise NotImplementedError
         return self._method(method_name)(*args, **kwargs)
 

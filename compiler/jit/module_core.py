@@ -80,7 +80,7 @@ class ModuleCore:
         return self._home.classes.methods(self.qualified_name)
 
     def _has_method(self, name: str) -> bool:
-        return name in self._info.methods or name in self._info.compiled
+        return self._home.has_method(self.qualified_name, name)
 
     def _get_method(self, name: str) -> ScriptMethod:
         """A method.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from tensorscript.base.errors import GuardError
 from tensorscript.eager.nn.module import Module
 from tensorscript.frontends.script.module_attributes import Typed, typed
 
@@ -55,8 +56,7 @@ class ScriptMeta(type):
                 delattr(cls, key)
                 marked[value.original_method.__name__] = value.original_method
         cls._script_methods = marked
-        if bases and any(isinstance(base, ScriptMeta) for base in bases):
-            cls.__init__ = _then_script(cls, cls.__init__)  # type: ignore[misc]  # wrapped on purpose
+        cls.__init__ = _then_script(cls, cls.__init__)  # type: ignore[misc]  # wrapped on purpose
         super().__init__(name, bases, members)
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -89,9 +89,23 @@ def _compile(instance: Any) -> None:
     held[ACTUAL] = actual
 
 
+def _actual(instance: Any) -> RecursiveScriptModule:
+    """The script module behind an instance.
+
+    Raises:
+        GuardError: there is none yet.
+    """
+    if ACTUAL not in instance.__dict__:
+        raise GuardError(
+            "ScriptModule has not been initialized, did you forget to call super's init?"
+        )
+    made: RecursiveScriptModule = instance.__dict__[ACTUAL]
+    return made
+
+
 def _delegating(name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.__dict__[ACTUAL], name)(*args, **kwargs)
+        return getattr(_actual(self), name)(*args, **kwargs)
 
     call.__name__ = name
     call.__doc__ = getattr(RecursiveScriptModule, name).__doc__
@@ -100,12 +114,13 @@ def _delegating(name: str) -> Callable[..., Any]:
 
 def _reading(name: str) -> property:
     doc = getattr(RecursiveScriptModule, name).__doc__
-    return property(lambda self: getattr(self.__dict__[ACTUAL], name), doc=doc)
+    return property(lambda self: getattr(_actual(self), name), doc=doc)
 
 
 _METHODS = ("graph_for", "save", "save_to_buffer", "get_debug_state", "forward_magic_method",
             "__copy__", "__deepcopy__", "__len__", "__contains__", "__getitem__",
-            "__iter__", "__tensorscript_linkable__", "__tensorscript_program__")  # fmt: skip
+            "__iter__", "_replicate_for_data_parallel",
+            "__tensorscript_linkable__", "__tensorscript_program__")  # fmt: skip
 _PROPERTIES = ("code", "code_with_constants", "graph", "inlined_graph", "original_name")
 _Delegates: Any = type(
     "_Delegates",

@@ -42,11 +42,14 @@ def set_fusion_strategy(strategy: Sequence[tuple[str, int]]) -> list[tuple[str, 
     """Note a strategy, and give the one before; shapes are specialised as `compile` says.
 
     Raises:
-        GuardError: a kind other than STATIC and DYNAMIC.
+        ValueError: a kind other than STATIC and DYNAMIC.
+        TypeError: no list of pairs of a kind and a number.
     """
-    for kind, _ in strategy:
+    for kind, depth in strategy:
+        if not isinstance(depth, int):
+            raise TypeError(f"a strategy is a list of (kind, how many), not {strategy!r:.100}")
         if kind not in ("STATIC", "DYNAMIC"):
-            raise GuardError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {kind}")
+            raise ValueError(f"FusionBehavior only supported 'STATIC' or 'DYNAMIC', got: {kind}")
     before, _SWITCHES.strategy = _SWITCHES.strategy, list(strategy)
     return before
 

@@ -35,6 +35,14 @@ class TracedModule(RecursiveScriptModule):
         """
         raise TypeError(f"'{type(self).__name__}' object is not subscriptable")
 
+    def __len__(self) -> int:
+        """Refuse, as `__getitem__`.
+
+        Raises:
+            TypeError: always.
+        """
+        raise TypeError(f"object of type '{type(self).__name__}' has no len()")
+
     def _get_name(self) -> str:
         return self.original_name
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from tensorscript.base.errors import FrontendError, GuardError
+from tensorscript.base.errors import GuardError
 from tensorscript.frontends.script.named_objects import NamedObjects
 from tensorscript.frontends.script.program import ClassInfo, Program
-from tensorscript.frontends.script.source import parse_text
 from tensorscript.frontends.script.text import TextWorld
 from tensorscript.frontends.script.text_library import TextLibrary
 
@@ -28,7 +26,7 @@ class CompilationUnit:
         lang: the text: functions only. It may name what its caller sees.
 
     Raises:
-        FrontendError: the text does not parse, or holds something else than functions.
+        TextError: the text does not parse, or holds something else than functions.
         CompileError: a type or name error.
     """
 
@@ -48,8 +46,7 @@ class CompilationUnit:
         self._define(lang, callers_names(_frames_up))
 
     def _define(self, lang: str, names: Mapping[str, Any]) -> None:
-        _refuse_statements(lang)
-        added = TextLibrary.parse(lang)
+        added = TextLibrary.of_functions(lang)
         for name, found in added.definitions.items():
             if name in self._library.definitions:
                 raise GuardError(f"method '{found.tree.name}' already defined.")
@@ -101,19 +98,3 @@ class CompilationUnit:
         if name.startswith("__") or (found := self.find_function(name)) is None:
             raise AttributeError(f"'CompilationUnit' has no attribute '{name}'")
         return found
-
-
-def _refuse_statements(lang: str) -> None:
-    """Refuse a text that holds something else than functions.
-
-    Raises:
-        FrontendError: it does.
-    """
-    tree, where = parse_text(lang)
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef):
-            word = ast.unparse(node).split()[0]
-            shown = word if isinstance(node, ast.ClassDef) else "ident"
-            raise FrontendError(
-                f"expected def but found '{shown}' here", where.word(node, len(word))
-            )

@@ -137,7 +137,7 @@ class ModuleMembers:
 
     def define(self, text: str, outer: NamedObjects | None = None) -> list[str]:
         """Add the methods that a text of `def`s describes; gives their names."""
-        library = TextLibrary.parse(text)
+        library = TextLibrary.of_functions(text)
         classes = self.world if outer is not None else None
         world = TextWorld(self.world.program, library, outer=outer, classes=classes)
         return world.define_methods(self.info, library)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorscript.base.errors import CompileError, FrontendError
+from tensorscript.base.errors import CompileError, FrontendError, TextError
 from tensorscript.base.source import Source, Span
 
 from .ranges import Ranges
@@ -163,10 +163,10 @@ def parse_text(text: str, name: str = "<string>") -> tuple[ast.Module, Text]:
     """A whole module's text (archives, CompilationUnit); parsing executes nothing.
 
     Raises:
-        FrontendError: the text does not parse.
+        TextError: the text does not parse.
     """
     source = Source(text, name, 1)
     try:
         return _tree(text), Text(source, is_python=False)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise FrontendError(f"Cannot parse {name}: {error}") from error
+        raise TextError(f"Cannot parse {name}: {error}") from error

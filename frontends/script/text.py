@@ -233,12 +233,12 @@ class TextWorld:
         """
         out: list[str] = []
         for found in library.definitions.values():
-            if not isinstance(found.tree, ast.FunctionDef):
-                raise CompileError(
-                    "expected def but found 'class' here", found.text.word(found.tree, 5)
-                )
+            assert isinstance(found.tree, ast.FunctionDef)  # a library of functions
             if found.tree.name in info.methods:
-                raise CompileError(f"method '{found.tree.name}' already defined.")
+                raise CompileError(
+                    f"Can't redefine method: {found.tree.name} on class: {info.name} "
+                    "(of Python compilation unit)"
+                )
             self._method(info, found.tree, found.text)
             out.append(found.tree.name)
         return out
@@ -350,16 +350,12 @@ def compile_source(text: str, world: TextWorld | None = None) -> TextWorld:
     """Compile every function of a text (`CompilationUnit`).
 
     Raises:
-        FrontendError: the text does not parse.
+        TextError: the text does not parse, or holds something else.
         CompileError: a type or name error.
     """
-    library = TextLibrary.parse(text)
+    library = TextLibrary.of_functions(text)
     world = world or TextWorld(Program(), library)
-    for name, found in library.definitions.items():
-        if isinstance(found.tree, ast.ClassDef):
-            raise CompileError(
-                "expected def but found 'class' here", found.text.word(found.tree, 5)
-            )
+    for name in library.definitions:
         world.function(name)
     world.program.declare_classes()
     return world

@@ -7,6 +7,8 @@ import ast
 from dataclasses import dataclass
 from typing import Protocol
 
+from tensorscript.base.errors import CompileError, TextError
+
 from .source import Text, parse_text
 
 
@@ -42,6 +44,28 @@ class TextLibrary:
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 out[f"{prefix}.{node.name}"] = Found(node, where)
+        return TextLibrary(out)
+
+    @staticmethod
+    def of_functions(text: str) -> TextLibrary:
+        """Read a text of functions.
+
+        Raises:
+            TextError: it does not parse, or holds something else.
+            CompileError: two functions of one name.
+        """
+        tree, where = parse_text(text)
+        out: dict[str, Found] = {}
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef):
+                word = ast.unparse(node).split()[0]
+                shown = word if isinstance(node, ast.ClassDef) else "ident"
+                raise TextError(
+                    f"expected def but found '{shown}' here", where.word(node, len(word))
+                )
+            if (name := f"__torch__.{node.name}") in out:
+                raise CompileError(f"method '{node.name}' already defined.")
+            out[name] = Found(node, where)
         return TextLibrary(out)
 
     def find(self, qualified_name: str) -> Found | None:

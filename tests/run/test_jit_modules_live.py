@@ -178,7 +178,7 @@ def test_define() -> None:
     )
     assert scripted.first(4) == 7
     assert scripted.second(X).tolist() == [404.0, 504.0]
-    with pytest.raises(CompileError, match="method 'first' already defined"):
+    with pytest.raises(CompileError, match="Can't redefine method: first"):
         scripted.define("def first(self):\n  return 1\n")
 
 
@@ -450,7 +450,7 @@ def test_switches_keep_their_state() -> None:
     with jit.fuser("fuser3"):
         assert jit.onednn_fusion_enabled() is True
     assert jit.onednn_fusion_enabled() is False
-    with pytest.raises(RuntimeError, match="got: FOO"):
+    with pytest.raises(ValueError, match="got: FOO"):
         jit.set_fusion_strategy([("FOO", 1)])
     with pytest.warns(UserWarning, match="Only works in script mode"), jit.strict_fusion():
         pass

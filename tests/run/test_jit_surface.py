@@ -59,7 +59,6 @@ MODULE_INTERNAL = {
     "_get_backward_pre_hooks", "_maybe_warn_non_full_backward_hook", "_methods", "_reconstruct",
     "_slow_forward", "_wrapped_call_impl", "__reduce_package__", "__jit_unused_properties__",
     "T_destination", "_save_for_lite_interpreter", "_save_to_buffer_for_lite_interpreter",
-    "_replicate_for_data_parallel",
 }  # fmt: skip
 """Members of script modules that belong to PyTorch's implementation or its mobile runtime."""
 
