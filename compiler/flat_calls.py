@@ -13,8 +13,8 @@ from tensorscript.lowering.ts_to_tg.plan import CallPlan
 from tensorscript.lowering.ts_to_tg.specs import (
     ArgumentSpec,
     ConstantSpec,
-    ListSpec,
     NumberSpec,
+    ScalarSpec,
     TensorSpec,
 )
 
@@ -63,7 +63,8 @@ def flat_call(
     }
     if plan.has_effects or not plan.inputs or len(plan.inputs) + len(constants) != len(specs):
         return None
-    if any(isinstance(spec, ListSpec) for spec in specs):
+    taken = (TensorSpec, ScalarSpec)
+    if not all(at in constants or isinstance(spec, taken) for at, spec in enumerate(specs)):
         return None
     # The builtin sees NumPy's arrays, and those of bfloat16 are those of uint16.
     if any(isinstance(spec, TensorSpec) and spec.dtype is bfloat16 for spec in specs):
