@@ -7,10 +7,12 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.dialects.ts import types as t
+from tensorscript.dialects.ts.typing import is_subtype, is_told
 from tensorscript.eager.device import device
 from tensorscript.eager.random import Generator
 from tensorscript.eager.tensor import Tensor
 
+from .typed import TypedDict, TypedList
 from .values import EnumValue, ScriptObject
 
 _PYTHON: dict[type[Attribute], tuple[type, ...]] = {
@@ -40,12 +42,8 @@ def is_instance(value: Any, type_: Attribute) -> bool:
             return value is None or is_instance(value, type_.element)
         case t.UnionType():
             return any(is_instance(value, m) for m in type_.members)
-        case t.ListType():
-            return isinstance(value, list) and all(is_instance(v, type_.element) for v in value)
-        case t.DictType():
-            return isinstance(value, dict) and all(
-                is_instance(k, type_.key) and is_instance(v, type_.value) for k, v in value.items()
-            )
+        case t.ListType() | t.DictType():
+            return _is_container(value, type_)
         case t.TupleType():
             return (
                 isinstance(value, tuple)
@@ -57,3 +55,16 @@ def is_instance(value: Any, type_: Attribute) -> bool:
         case t.EnumType():
             return isinstance(value, EnumValue) and value.class_name == type_.class_name.data
     return isinstance(value, _PYTHON.get(type(type_), ()))
+
+
+def _is_container(value: Any, type_: t.ListType | t.DictType) -> bool:
+    """By the type that it knows, else by what it holds."""
+    if isinstance(value, TypedList | TypedDict):
+        return is_subtype(value.type, type_)
+    if value and not is_told(type_):
+        return False
+    if isinstance(type_, t.ListType):
+        return isinstance(value, list) and all(is_instance(v, type_.element) for v in value)
+    return isinstance(value, dict) and all(
+        is_instance(k, type_.key) and is_instance(v, type_.value) for k, v in value.items()
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from tensorscript.base.errors import ScriptError, UserError
-from tensorscript.base.schema import overloads
+from tensorscript.base.schema import overloads, schema
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.autocast import is_autocast
 from tensorscript.dialects.ts.locations import span_of
@@ -19,6 +19,7 @@ from .instances import is_instance
 from .machine import Environment, Machine, PrimitiveError
 from .operators import call_operator
 from .said import show
+from .typed import typed
 from .values import ScriptObject, tuple_of
 
 UNINITIALIZED = object()
@@ -40,15 +41,25 @@ def _operator(i: Machine, op: Operation, env: Environment) -> None:
     if len(op.outputs) != 1:
         env.update(zip(op.outputs, result or (), strict=True))
         return
-    if type(result) is int and op.outputs[0].type == FLOAT:
+    kind = type(result)
+    if kind is int and op.outputs[0].type == FLOAT:
         # `max(3, 2.5)`, `sum([])` of floats: Python keeps the int.
         result = float(result)
+    elif (kind is list or kind is dict) and _is_new(op):
+        result = typed(result, op.outputs[0].type)
     env[op.outputs[0]] = result
+
+
+def _is_new(op: ts.OperatorOp) -> bool:
+    """The operator makes its result, and does not hand out what it was given."""
+    returned = schema(op.schema.data).returns[0].type
+    alias = returned.alias
+    return returned.kind != "var" and (alias is None or alias.before == ("*",))
 
 
 def _list(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.ListConstructOp)
-    env[op.result] = _inputs(op.arguments, env)
+    env[op.result] = typed(_inputs(op.arguments, env), op.result.type)
 
 
 def _tuple(i: Machine, op: Operation, env: Environment) -> None:
@@ -60,7 +71,8 @@ def _tuple(i: Machine, op: Operation, env: Environment) -> None:
 def _dict(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.DictConstructOp)
     values = _inputs(op.arguments, env)
-    env[op.result] = dict(zip(values[::2], values[1::2], strict=True))
+    made = dict(zip(values[::2], values[1::2], strict=True))
+    env[op.result] = typed(made, op.result.type)
 
 
 def _unpack(i: Machine, op: Operation, env: Environment) -> None:

@@ -48,6 +48,7 @@ from tensorscript.frontends.script.inference import NotInferable, RefusedKey, in
 from tensorscript.frontends.script.link import Linkable
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.frontends.script.signature import constant_type
+from tensorscript.runtime.typed import typed
 from tensorscript.runtime.values import EnumValue, Future, ScriptObject, named_tuple
 
 from .plain_values import PLAIN, Mismatch, cannot, our_tensor, own
@@ -142,7 +143,7 @@ def _list(value: Any, type_: ListType, classes: Classes) -> list[Any]:
     items = list(value)
     if is_tensors and any(item is None for item in items):
         raise cannot(value, type_)
-    return [to_script(item, element, classes) for item in items]
+    return cast("list[Any]", typed([to_script(v, element, classes) for v in items], type_))
 
 
 _NUMBERS = (INT, FLOAT, COMPLEX, BOOL)
@@ -154,10 +155,9 @@ def _dict(value: Any, type_: DictType, classes: Classes) -> dict[Any, Any]:
         made = dict(value)
     except (TypeError, ValueError):
         raise cannot(value, type_) from None
-    return {
-        to_script(k, type_.key, classes): to_script(v, type_.value, classes)
-        for k, v in made.items()
-    }
+    items = made.items()
+    held = {to_script(k, type_.key, classes): to_script(v, type_.value, classes) for k, v in items}
+    return cast("dict[Any, Any]", typed(held, type_))
 
 
 def _tuple(value: Any, type_: TupleType, classes: Classes) -> tuple[Any, ...]:

@@ -176,6 +176,36 @@ def _is_tensor_subtype(sub: TensorType, sup: TensorType) -> bool:
     )
 
 
+def is_told(type_: Attribute) -> bool:
+    """Whether each value of a type, containers that are not empty among them, tells it."""
+    match type_:
+        case ListType():
+            return is_told(type_.element)
+        case DictType():
+            return is_told(type_.key) and is_told(type_.value)
+        case TupleType():
+            return all(map(is_told, type_.elements))
+    return type(type_) in _TOLD
+
+
+_TOLD = frozenset(
+    (
+        TensorType,
+        IntType,
+        FloatType,
+        ComplexType,
+        BoolType,
+        StringType,
+        NoneType,
+        DeviceType,
+        ClassType,
+        EnumType,
+        FutureType,
+    )
+)
+"""Types that each of their values tells."""
+
+
 def is_subtype(sub: Attribute, sup: Attribute, fulfils: Fulfils = nominal) -> bool:
     """Whether a value of `sub` may stand where `sup` is asked (nominal types by name only, but for
     what `fulfils` knows of interfaces)."""

@@ -12,15 +12,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tensorscript.base.dtypes import bool_ as tt_bool
-from tensorscript.base.dtypes import float64, int64
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts import types as tt
 from tensorscript.dialects.ts.autocast import Autocast
 from tensorscript.dialects.ts.constants import (
-    Device,
     DictLiteral,
-    EnumRef,
     GeneratorLiteral,
     ListLiteral,
     Opaque,
@@ -33,7 +30,7 @@ from tensorscript.dialects.ts.locations import span_of
 from .builder import Builder, Rows
 from .complex_tensors import complex_literal
 from .element_kinds import MapElement, joined, of_dict, of_type, of_values
-from .elements import as_expr, known
+from .elements import known
 from .grown import Hints, grown_of
 from .kinds import kind_text
 from .paths import SELF, below
@@ -45,7 +42,6 @@ from .values import (
     DictRef,
     Grown,
     ListRef,
-    NestedTensor,
     ObjectRef,
     ObjectValue,
     QuantizedTensor,
@@ -58,7 +54,6 @@ from .values import (
     UnknownString,
     Value,
     Variant,
-    is_scalar,
 )
 
 Env = dict[SSAValue, Value]
@@ -355,44 +350,6 @@ class Evaluator:
             return known(self.b.item(self.b.cast(value, tt_bool)))
         return value
 
-    def is_instance(self, value: Value, type_: Attribute) -> bool:
-        """Whether an abstract value has a ts type."""
-        if isinstance(type_, tt.OptionalType):
-            return value is None or self.is_instance(value, type_.element)
-        if isinstance(type_, tt.UnionType):
-            return any(self.is_instance(value, m) for m in type_.members)
-        if isinstance(type_, tt.ListType):
-            is_list = isinstance(value, ListRef) and not self.is_map(value)
-            return is_list and self._holds(value, type_.element)
-        if isinstance(type_, tt.TupleType):
-            return (
-                isinstance(value, TupleValue)
-                and len(value.elements) == len(type_.elements)
-                and _short(value.class_name) == _short(type_.class_name.data)
-                and all(map(self.is_instance, value.elements, type_.elements))
-            )
-        if isinstance(type_, tt.DictType):
-            return isinstance(value, DictRef) or self.is_map(value)
-        if isinstance(type_, tt.ClassType):
-            return isinstance(value, ObjectRef) and value.class_name == type_.class_name.data
-        if isinstance(type_, tt.EnumType):
-            return isinstance(value, EnumRef) and value.class_name == type_.class_name.data
-        test = _TYPE_TESTS.get(type(type_))
-        if test is None:
-            self.b.cannot(f"isinstance of {type_}")
-        return test(value)
-
-    def _holds(self, value: ListRef, type_: Attribute) -> bool:
-        content = self.b.heap[value]
-        if isinstance(content, Grown):
-            return bool(of_type(type_) == content.element)
-        return all(self.is_instance(v, type_) for v in content)
-
-
-def _short(class_name: str) -> str:
-    """A class by its own name: what the caller gives is not qualified."""
-    return class_name.rpartition(".")[2]
-
 
 _OF_TWO_LISTS = frozenset(f"aten::{name}" for name in ("add", "add_", "extend", "eq", "ne", "mul"))
 """Operators in which the second argument may be the only run-time list."""
@@ -427,24 +384,3 @@ class _Lazy(dict[str, Value]):
 
 
 _UNREAD = object()
-
-
-def _scalar_test(dtype: object) -> Callable[[Value], bool]:
-    return lambda v: is_scalar(v) and as_expr(v).dtype is dtype
-
-
-_TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
-    tt.TensorType: lambda v: isinstance(
-        v, Tensor | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
-    ),
-    tt.IntType: _scalar_test(int64),
-    tt.FloatType: _scalar_test(float64),
-    tt.BoolType: _scalar_test(tt_bool),
-    tt.NumberType: lambda v: is_scalar(v) and not isinstance(v, bool),
-    tt.StringType: lambda v: isinstance(v, str | Text | UnknownString),
-    tt.NoneType: lambda v: v is None,
-    tt.DeviceType: lambda v: isinstance(v, Device),
-    tt.AnyType: lambda v: True,
-    tt.AnyListType: lambda v: isinstance(v, ListRef),
-    tt.AnyTupleType: lambda v: isinstance(v, TupleValue),
-}

@@ -21,6 +21,7 @@ from tensorscript.dialects.walks import walk_ops
 from .branches import branch
 from .dicts import dict_of
 from .evaluator import Env, Evaluator
+from .instances import is_instance
 from .kinds import narrowed
 from .list_reading import unpack
 from .loops import loop
@@ -148,13 +149,13 @@ def _unpack(ev: Evaluator, op: ts.ListUnpackOp | ts.TupleUnpackOp, env: Env) -> 
 def _cast(ev: Evaluator, op: ts.UncheckedCastOp, env: Env) -> None:
     value, type_ = env[op.argument], op.result.type
     if isinstance(value, Variant):
-        fits = [k for k, v in enumerate(value.options) if ev.is_instance(v, type_)]
+        fits = [k for k, v in enumerate(value.options) if is_instance(ev, v, type_, is_cast=True)]
         value = narrowed(value, fits) if fits else value
     env[op.result] = value
 
 
 def _is_instance(ev: Evaluator, op: ts.IsInstanceOp, env: Env) -> None:
-    env[op.result] = any(ev.is_instance(env[op.argument], t) for t in op.types)
+    env[op.result] = any(is_instance(ev, env[op.argument], t) for t in op.types)
 
 
 def _tuple_index(ev: Evaluator, op: ts.TupleIndexOp, env: Env) -> None:

@@ -1,0 +1,131 @@
+"""`isinstance` of abstract values against TorchScript types, and what a cast leaves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Attribute
+
+from tensorscript.base.dtypes import bool_ as tt_bool
+from tensorscript.base.dtypes import float64, int64
+from tensorscript.dialects.ts import types as tt
+from tensorscript.dialects.ts.constants import Device, EnumRef
+from tensorscript.dialects.ts.typing import is_subtype, is_told
+
+from .element_kinds import of_dict_type, of_type
+from .elements import as_expr
+from .evaluator import Evaluator
+from .values import (
+    ComplexTensor,
+    DictRef,
+    Grown,
+    ListRef,
+    NestedTensor,
+    ObjectRef,
+    QuantizedTensor,
+    SparseTensor,
+    Tensor,
+    Text,
+    TupleValue,
+    UnknownString,
+    Value,
+    is_scalar,
+)
+from .variants import held
+
+
+def is_instance(ev: Evaluator, value: Value, type_: Attribute, is_cast: bool = False) -> bool:
+    """Whether an abstract value has a ts type.
+
+    Args:
+        is_cast: it has one of several types, and what is asked is whether it may be this one.
+    """
+
+    def inner(part: Value, wanted: Attribute) -> bool:
+        return is_instance(ev, part, wanted, is_cast)
+
+    if isinstance(type_, tt.OptionalType):
+        return value is None or inner(value, type_.element)
+    if isinstance(type_, tt.UnionType):
+        return any(inner(value, m) for m in type_.members)
+    if isinstance(type_, tt.ListType | tt.DictType):
+        return _is_container(ev, value, type_, is_cast)
+    if isinstance(type_, tt.TupleType):
+        return (
+            isinstance(value, TupleValue)
+            and len(value.elements) == len(type_.elements)
+            and _short(value.class_name) == _short(type_.class_name.data)
+            and all(map(inner, value.elements, type_.elements))
+        )
+    if isinstance(type_, tt.AnyListType):
+        return isinstance(value, ListRef) and not ev.is_map(value)
+    if isinstance(type_, tt.ClassType):
+        return isinstance(value, ObjectRef) and value.class_name == type_.class_name.data
+    if isinstance(type_, tt.InterfaceType) and is_cast:
+        return isinstance(value, ObjectRef)
+    if isinstance(type_, tt.EnumType):
+        return isinstance(value, EnumRef) and value.class_name == type_.class_name.data
+    test = _TYPE_TESTS.get(type(type_))
+    if test is None:
+        ev.b.cannot(f"isinstance of {type_}")
+    return test(value)
+
+
+def _is_container(
+    ev: Evaluator, value: Value, type_: tt.ListType | tt.DictType, is_cast: bool
+) -> bool:
+    """By the type that it was made as, else by what it holds."""
+    if not isinstance(value, ListRef | DictRef):
+        return False
+    is_dict = isinstance(type_, tt.DictType)
+    if is_dict != (isinstance(value, DictRef) or ev.is_map(value)):
+        return False
+    if value.type is not None:
+        own = value.type if isinstance(value, DictRef) else tt.ListType(value.type)
+        return is_subtype(own, type_)
+    content = ev.b.heap[value]
+    if isinstance(content, Grown):
+        if isinstance(type_, tt.ListType):
+            return bool(content.element == of_type(type_.element))
+        return bool(content.element == of_dict_type(type_))
+    if isinstance(type_, tt.ListType):
+        rows = [(type_.element, list(content))]
+    else:
+        rows = [(type_.key, list(content)), (type_.value, [held(v) for v in content.values()])]
+    return all(
+        (is_cast or _is_told_by(values, wanted))
+        and all(is_instance(ev, v, wanted, is_cast) for v in values)
+        for wanted, values in rows
+    )
+
+
+def _is_told_by(values: Sequence[Value], type_: Attribute) -> bool:
+    """Whether the elements that the caller gave are of just this type, if they are of it."""
+    if isinstance(type_, tt.OptionalType):
+        return 0 < sum(v is None for v in values) < len(values) and is_told(type_.element)
+    return not values or is_told(type_)
+
+
+def _short(class_name: str) -> str:
+    """A class by its own name: what the caller gives is not qualified."""
+    return class_name.rpartition(".")[2]
+
+
+def _scalar_test(dtype: object) -> Callable[[Value], bool]:
+    return lambda v: is_scalar(v) and as_expr(v).dtype is dtype
+
+
+_TYPE_TESTS: dict[type[Attribute], Callable[[Value], bool]] = {
+    tt.TensorType: lambda v: isinstance(
+        v, Tensor | ComplexTensor | QuantizedTensor | NestedTensor | SparseTensor
+    ),
+    tt.IntType: _scalar_test(int64),
+    tt.FloatType: _scalar_test(float64),
+    tt.BoolType: _scalar_test(tt_bool),
+    tt.NumberType: lambda v: is_scalar(v) and not isinstance(v, bool),
+    tt.StringType: lambda v: isinstance(v, str | Text | UnknownString),
+    tt.NoneType: lambda v: v is None,
+    tt.DeviceType: lambda v: isinstance(v, Device),
+    tt.AnyType: lambda v: True,
+    tt.AnyTupleType: lambda v: isinstance(v, TupleValue),
+}
