@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tensorscript.base.errors import DimensionError, OperatorError
 
 Kernel = Callable[..., Any]
@@ -38,6 +40,21 @@ def float_text(x: float) -> str:
     if x.is_integer() and -(2.0**63) <= x < 2.0**63:
         return f"{int(x)}."
     return f"{x:.17g}"
+
+
+def float_digits(x: float, form: int) -> str:
+    """`float_text`, or for the code of `e`, `E` or `f` the text of C's `printf`."""
+    return f"%{chr(form)}" % x if form else float_text(x)
+
+
+def conversion_of(letter: str) -> str:
+    """The conversion of C's `printf` that one of TorchScript's for floats is."""
+    return "f" if letter == "F" else letter
+
+
+def single_text(x: float, letter: str) -> str:
+    """`%e` and the like of a float, which TorchScript rounds to float32."""
+    return f"%{conversion_of(letter)}" % float(np.float32(x))
 
 
 def complex_text(x: complex) -> str:

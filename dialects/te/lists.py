@@ -70,7 +70,7 @@ _OF_ANY = {
     "list_split": Function("hh", "h", True),
     "list_search": Function("hhii", "i"),  # another list, first place, step
     "list_less": Function("hh", "b"),
-    "list_digits": Function("hd", "", True),
+    "list_digits": Function("hdi", "", True),  # 0 or the code of a letter of `printf`
     "list_write": Function("hi"),  # file descriptor
     "list_parses": Function("h", "b"),
     "list_parse": Function("h", "d"),

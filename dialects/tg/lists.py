@@ -27,7 +27,7 @@ On strings, lists of their bytes:
 |---|---|---|
 | search | text, text, start, step | the first of these places at which the other stands, or -1 |
 | less | text, text | b1 |
-| digits | text, f64 | appends a float as TorchScript shows it |
+| digits | text, f64, form | appends a float as TorchScript shows it (0) or as C does (its letter) |
 | write | text, i64 | writes it to this file descriptor |
 | parses, parse | text | whether it is a float; that float |
 """
@@ -94,7 +94,7 @@ ACTIONS: dict[str, Action] = {
     "split": Action(("list", "numbers"), "nested"),
     "search": Action(("numbers", "numbers", "i64", "i64"), "i64"),
     "less": Action(("numbers", "numbers"), "b1"),
-    "digits": Action(("numbers", "f64"), "", True),
+    "digits": Action(("numbers", "f64", "i64"), "", True),
     "write": Action(("numbers", "i64"), "", True),
     "parses": Action(("numbers",), "b1"),
     "parse": Action(("numbers",), "f64"),

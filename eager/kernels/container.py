@@ -8,10 +8,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tensorscript.base.errors import DimensionError, OperatorError
-from tensorscript.base.text import nonzero_slice
+from tensorscript.base.text import nonzero_slice, single_text
 
 from ..storage import is_tensor
 from .scalar import rows
@@ -240,8 +238,7 @@ def percent_format(text: str, *values: Any) -> str:
             found = "Tensor" if is_tensor(x) else _TAGS.get(type(x), "Object")
             raise OperatorError(f"%{letter} requires {wanted} for formatting, but got {found}")
         if letter in "eEfF":
-            # TorchScript formats single precision.
-            x = float(np.float32(x))
+            return single_text(x, letter)
         return str(f"%{letter}" % x)
 
     out = _SPECIFIER.sub(one, text)

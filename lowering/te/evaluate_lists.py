@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorscript.base.dtypes import int64
-from tensorscript.base.text import float_in, float_text, place_of, write_text
+from tensorscript.base.text import float_digits, float_in, place_of, write_text
 from tensorscript.dialects.te.lists import ELEMENTS, NESTED, RUNTIME, layout
 
 Value = bool | int | float
@@ -172,8 +172,8 @@ class Lists:
     def less(self, left: int, right: int) -> bool:
         return self.text(left) < self.text(right)
 
-    def digits(self, handle: int, number: float) -> None:
-        for code in float_text(number).encode():
+    def digits(self, handle: int, number: float, form: int) -> None:
+        for code in float_digits(number, form).encode():
             self.element("push", "i64", handle, code)
 
     def write(self, handle: int, stream: int) -> None:

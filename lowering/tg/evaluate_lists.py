@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
-from tensorscript.base.text import float_in, float_text, place_of, write_text
+from tensorscript.base.text import float_digits, float_in, place_of, write_text
 from tensorscript.dialects.tg.lists import ListOp, SizeOp
 from tensorscript.dialects.tg.types import TensorType
 
@@ -64,7 +64,7 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "split": _split,
     "search": place_of,
     "less": lambda left, right: left < right,
-    "digits": lambda items, number: items.extend(float_text(number).encode()),
+    "digits": lambda items, number, form: items.extend(float_digits(number, form).encode()),
     "write": write_text,
     "parses": lambda items: float_in(items) is not None,
     "parse": lambda items: float_in(items) or 0.0,

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from tensorscript.base.dtypes import float64, int64
+from tensorscript.base.text import single_text
 from tensorscript.dialects.te.expr import Expr, binary
 
 from .branches import branch
@@ -33,7 +32,7 @@ from .list_actions import perform
 from .loops import LONG, loop
 from .scalar_values import to_text
 from .text_access import size_of
-from .text_digits import text_of_number
+from .text_digits import text_of_float, text_of_number
 from .text_values import TEXT, is_textual, joined_text, text_column
 from .texts import character
 from .values import (
@@ -256,8 +255,8 @@ def _specified(ev: Evaluator, letter: str, value: Value) -> Value:
     if letter in "di":
         return known(convert(value, int64)) if isinstance(value, Expr) else int(value)
     if isinstance(value, Expr):
-        ev.b.cannot("the digits of a float that is not known")
-    return f"%{letter}" % float(np.float32(value))  # TorchScript formats single precision.
+        return text_of_float(ev.b, convert(value, float64), letter)
+    return single_text(float(value), letter)
 
 
 def _based(prefix: str, base: int) -> Rows:

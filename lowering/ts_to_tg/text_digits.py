@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tensorscript.base.dtypes import bool_, float64, int64
+from tensorscript.base.dtypes import bool_, float32, float64, int64
+from tensorscript.base.text import conversion_of
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 
 from .branches import branch
@@ -23,7 +24,7 @@ def text_of_number(b: Builder, number: Expr, base: int = 10, prefix: str = "") -
     given = b.scalar_of(b.scalar_operand(number))
     out = perform(b, "new", (), TEXT)
     if number.dtype is float64:
-        perform(b, "digits", [out, b.scalar_operand(given)])
+        perform(b, "digits", [out, b.scalar_operand(given), b.scalar_operand(const(0))])
         return Text(out)
 
     def named(e: Expr) -> Expr:
@@ -55,4 +56,13 @@ def text_of_number(b: Builder, number: Expr, base: int = 10, prefix: str = "") -
         push(const(ord(letter)))
     branch(b, given < 0, minus, lambda _: [])
     perform(b, "reverse", [out])
+    return Text(out)
+
+
+def text_of_float(b: Builder, number: Expr, letter: str) -> Value:
+    """The text that `%e`, `%E`, `%f` or `%F` makes of a float: TorchScript rounds it to float32."""
+    out = perform(b, "new", (), TEXT)
+    single = cast(cast(number, float32), float64)
+    form = const(ord(conversion_of(letter)))
+    perform(b, "digits", [out, b.scalar_operand(single), b.scalar_operand(form)])
     return Text(out)

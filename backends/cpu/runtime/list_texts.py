@@ -75,10 +75,25 @@ end:
 declare i64 @llvm.smin.i64(i64, i64)
 
 ; Appends a float as scripts show it: what a 64 bit integer holds as one with a dot behind it, so
-; that the sign of a zero is lost; all else with 17 digits.
-define LINKAGE i1 @ts_list_digits(ptr %l, double %v) nounwind {
+; that the sign of a zero is lost; all else with 17 digits. A form is the letter of a conversion of
+; C's, or 0.
+define LINKAGE i1 @ts_list_digits(ptr %l, double %v, i64 %form) nounwind {
 entry:
-  %text = alloca [40 x i8]
+  %text = alloca [LONGEST x i8]
+  %format = alloca [3 x i8]
+  %nan = fcmp uno double %v, %v
+  %shown = select i1 %nan, double 0x7FF8000000000000, double %v
+  %scripted = icmp eq i64 %form, 0
+  br i1 %scripted, label %script, label %convert
+convert:
+  %letter = trunc i64 %form to i8
+  %letter.at = getelementptr i8, ptr %format, i64 1
+  %end.at = getelementptr i8, ptr %format, i64 2
+  store i8 37, ptr %format
+  store i8 %letter, ptr %letter.at
+  store i8 0, ptr %end.at
+  br label %digits
+script:
   %above = fcmp oge double %v, 0xC3E0000000000000
   %below = fcmp olt double %v, 0x43E0000000000000
   %inside = and i1 %above, %below
@@ -90,13 +105,13 @@ narrow:
   br i1 %whole, label %integer, label %digits
 integer:
   %n.integer = call i32 (ptr, i64, ptr, ...) @snprintf(
-      ptr %text, i64 40, ptr @ts_list_whole_format, i64 %int)
+      ptr %text, i64 LONGEST, ptr @ts_list_whole_format, i64 %int)
   br label %printed
 digits:
-  %nan = fcmp uno double %v, %v
-  %shown = select i1 %nan, double 0x7FF8000000000000, double %v
+  %as = phi ptr [ %format, %convert ], [ @ts_list_digits_format, %script ],
+      [ @ts_list_digits_format, %narrow ]
   %n.digits = call i32 (ptr, i64, ptr, ...) @snprintf(
-      ptr %text, i64 40, ptr @ts_list_digits_format, double %shown)
+      ptr %text, i64 LONGEST, ptr %as, double %shown)
   br label %printed
 printed:
   %n32 = phi i32 [ %n.integer, %integer ], [ %n.digits, %digits ]
