@@ -190,8 +190,17 @@ class World(LiveClasses):
         if is_compiled(value) or is_compiled_by_torch(value):
             return LooseModule()
         if callable(value):
-            return PythonValue(self.program, value, type(value).__name__)
+            return self._stays(value)
         return Undefined(type(value).__name__)
+
+    def _stays(self, value: Callable[..., object]) -> Sugared:
+        """An object that Python calls; one around a function (`lru_cache`) takes what that does."""
+        inner = inspect.unwrap(value)
+        if not isinstance(inner, types.FunctionType):
+            return PythonValue(self.program, value, type(value).__name__)
+        call = self.python_call(inner)
+        self.program.python_functions[call.name] = value
+        return call
 
     def _composite(
         self, value: object, label: str, em: FunctionEmitter, span: Span | None

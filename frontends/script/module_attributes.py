@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError, ConstantError, FrontendError
+from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.types import (
     NONE,
     TENSOR,
@@ -219,7 +220,7 @@ class AttributeReader:
         value = getattr(self.module, name)
         self.seen.add(name)
         try:
-            self.info.constants[name] = python_constant(_as_tuple(value))
+            self.info.constants[name] = _module_constant(value)
         except TypeError:
             kind = type(_not_constant(value))
             shown = qualified_name(kind).removeprefix("__torch__.").removeprefix("builtins.")
@@ -304,10 +305,23 @@ def _not_constant(value: object) -> object:
 
 def _is_not_constant(value: object) -> bool:
     try:
-        python_constant(_as_tuple(value))
+        _module_constant(value)
     except TypeError:
         return True
     return False
+
+
+def _module_constant(value: object) -> object:
+    """The constant of a module.
+
+    Raises:
+        TypeError: it may not be one, such as a member of an enum.
+    """
+    made = python_constant(_as_tuple(value))
+    for part in made if isinstance(made, tuple) else (made,):
+        if isinstance(part, EnumRef):
+            raise TypeError(f"not a constant of a module: {part!r}")
+    return made
 
 
 def _as_tuple(value: object) -> object:
