@@ -466,4 +466,32 @@ def f(a: int):
     return i.run(2)
 >>> f(1)
 >>> f(4)
+
+=== optional_interface_refined
+@torch.jit.interface
+class I:
+    def go(self, x: int) -> int:
+        pass
+class A:
+    def __init__(self, k: int):
+        self.k = k
+    def go(self, x: int) -> int:
+        return x + self.k
+class B:
+    def __init__(self):
+        self.k = 1
+    def go(self, x: int) -> int:
+        return x * 2
+def f(n: int):
+    o: Optional[I] = None
+    if n > 1:
+        o = A(n)
+    elif n < -1:
+        o = B()
+    if o is None:
+        return -5
+    return o.go(n)
+>>> f(2)
+>>> f(0)
+>>> f(-3)
 """

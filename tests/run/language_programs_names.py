@@ -642,4 +642,16 @@ endless = float("inf")
 def f(x: float):
     return x < endless
 >>> f(1.0)
+
+=== function_cached_by_python
+import functools
+@functools.wraps(len)
+def g(x: int) -> int:
+    return x + 1
+@functools.lru_cache(None)
+def h(x: int) -> int:
+    return x
+def f(x: int):
+    return h(x)
+>>> f(1)
 """

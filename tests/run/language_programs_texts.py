@@ -151,4 +151,28 @@ def f():
 def f():
     return math.floor(2.5), math.ceil(2.5), str(1e17), f"{1e18} {-0.0}", 1e17, [1e17], "{}".format(2.5)
 >>> f()
+
+=== percent_floats
+def f(x: float, n: int):
+    s = "%f|%e|%E|%F|%d|%s" % (x, x, x, x, n, x)
+    return s, len(s), "%f" % x, "%d and %f" % (n, x * 2), f"{x}", ("%e" % x).split("e")
+>>> f(0.5, 3)
+>>> f(1e30, -3)
+>>> f(1e300, 3)
+>>> f(-0.0, 3)
+>>> f(float("nan"), 3)
+>>> f(float("-inf"), 3)
+>>> f(123456.789, 3)
+
+=== percent_floats_in_loop
+def f(xs: List[float]):
+    out: List[str] = []
+    for x in xs:
+        out.append("%f" % (x / 3))
+    if len(xs) > 2:
+        raise ValueError("bad %f" % xs[0])
+    return ",".join(out)
+>>> f([1.0, 2.0])
+>>> f([])
+>>> f([1.0, 2.0, 3.0])
 """

@@ -439,4 +439,19 @@ class M(nn.Module):
         return x
 >>> f.forward.__doc__
 >>> f.g.__doc__
+
+=== module_enum_as_constant
+class Mode(Enum):
+    A = "a"
+    B = "b"
+class M(nn.Module):
+    mode: Final[Mode]
+    def __init__(self):
+        super().__init__()
+        self.mode = Mode.B
+    def forward(self, x):
+        if self.mode == Mode.A:
+            x = x + 1
+        return x, self.mode.name
+>>> f(T([1.0]))
 """

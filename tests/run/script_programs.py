@@ -1,7 +1,5 @@
 """Programs in the TorchScript language, for comparing graphs and results."""
 
-# ruff: noqa: UP  # both spellings of generic types are part of the language
-
 import math
 from enum import Enum
 from typing import Any, NamedTuple

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import language_programs_algorithms
+import language_programs_any
 import language_programs_arguments
 import language_programs_arrays
 import language_programs_assignments
@@ -15,6 +16,7 @@ import language_programs_collections
 import language_programs_containers
 import language_programs_contexts
 import language_programs_dead_code
+import language_programs_every_form
 import language_programs_functions
 import language_programs_interfaces
 import language_programs_items
@@ -24,6 +26,7 @@ import language_programs_loops
 import language_programs_methods
 import language_programs_named
 import language_programs_names
+import language_programs_nested_values
 import language_programs_objects
 import language_programs_refinement
 import language_programs_scalars
@@ -49,15 +52,18 @@ from tensorscript.base.errors import TensorScriptError
 
 PROGRAMS = programs_of(
     language_programs_algorithms,
+    language_programs_any,
     language_programs_arguments,
     language_programs_arrays,
     language_programs_assignments,
     language_programs_builtin_types,
     language_programs_classes,
     language_programs_collections,
+    language_programs_nested_values,
     language_programs_containers,
     language_programs_contexts,
     language_programs_dead_code,
+    language_programs_every_form,
     language_programs_functions,
     language_programs_interfaces,
     language_programs_items,
@@ -178,13 +184,12 @@ INTERPRETED = {
     "complex_numbers": "a complex number that is not known",
     "device_hash": "a device other than the CPU",
     "hash_of_values": "aten::hash",
+    "function_cached_by_python": "ts.python_op: has no native form",
     "ignored_function": "ts.python_op: has no native form",
     "ignored_function_of_any_number": "ts.python_op: has no native form",
     "module_ignore": "ts.python_op: has no native form",
     "math_functions": "this special function has no native code",
-    "percent_format": "the digits of a float that is not known",
     "sort_tensors": "the order of such elements",
-    "strings_format": "the digits of a float that is not known",
 }
 """Programs that do not run natively, and what `stats` says."""
 
