@@ -10,6 +10,7 @@ from tensorscript.base.errors import ScriptError, UserError
 from tensorscript.eager.data import tensor
 from tensorscript.frontends.script.text import compile_source
 from tensorscript.runtime.interpreter import Interpreter
+from tensorscript.runtime.typed import TypedList
 
 
 def run(text: str, *arguments: Any, name: str = "f") -> Any:
@@ -56,7 +57,8 @@ PROGRAMS: list[tuple[str, tuple[Any, ...], Any]] = [
 @pytest.mark.parametrize(("text", "arguments", "wanted"), PROGRAMS)
 def test_programs(text: str, arguments: tuple[Any, ...], wanted: Any) -> None:
     found = run(text, *arguments)
-    assert found == wanted and type(found) is type(wanted)
+    kind = list if isinstance(found, TypedList) else type(found)
+    assert found == wanted and kind is type(wanted)
 
 
 def test_tensors_alias_and_change_in_place() -> None:
