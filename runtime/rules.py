@@ -52,9 +52,11 @@ def _operator(i: Machine, op: Operation, env: Environment) -> None:
 
 def _is_new(op: ts.OperatorOp) -> bool:
     """The operator makes its result, and does not hand out what it was given."""
-    returned = schema(op.schema.data).returns[0].type
-    alias = returned.alias
-    return returned.kind != "var" and (alias is None or alias.before == ("*",))
+    for returned in schema(op.schema.data).returns:
+        alias = returned.type.alias
+        if returned.type.kind == "var" or not (alias is None or alias.before == ("*",)):
+            return False
+    return True
 
 
 def _list(i: Machine, op: Operation, env: Environment) -> None:
