@@ -139,7 +139,7 @@ def tensor(
         raise _no_numbers(found, data)
     out = dtype or read.dtype(found)
     _check_fits(found, out, data)
-    made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out))
+    made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out), data)
     made.requires_grad = requires_grad
     return made
 
@@ -208,11 +208,12 @@ def _check_fits(found: Any, dtype: DType, data: Any) -> None:
                             "overflow")  # fmt: skip
 
 
-def _entered(function: str, made: Tensor) -> Tensor:
-    """`made` from data by a public function: a trace goes on with a constant."""
+def _entered(function: str, made: Tensor, data: Any = None) -> Tensor:
+    """`made` from `data` by a public function: a trace goes on with a constant."""
     if (tracer := active_tracer()) is None:
         return made
-    return tracer.enters(function, made)  # type: ignore[no-any-return]  # a Tensor
+    source = shared(data) if isinstance(data, np.ndarray) else None
+    return tracer.enters(function, made, source)  # type: ignore[no-any-return]  # a Tensor
 
 
 def from_numpy(array: Any) -> Tensor:
@@ -242,7 +243,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     if dtype is not None and made.dtype is not dtype:
         with traced_by(None):
             made = made.to(dtype)
-    return _entered("as_tensor", made)
+    return _entered("as_tensor", made, data)
 
 
 def asarray(

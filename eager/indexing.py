@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -148,6 +148,11 @@ def warn_of_bytes(index: Any, stacklevel: int) -> None:
 _BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
+_CAST: dict[str, Callable[[Array], Array]] = {
+    "f": lambda found: found.astype(np.int64),
+    "u": lambda found: found.astype(bool if found.dtype == np.uint8 else np.int64),
+}
+"""What arrays of floats, and of unsigned integers, are as an index, by NumPy's letter."""
 _INDEX_DTYPES = frozenset((bool_, uint8, int32, int64))
 _NO_INDEX = "tensors used as indices must be long, int, byte or bool tensors"
 
@@ -171,7 +176,9 @@ def _plain(item: Any) -> Any:
         if item.dtype not in _INDEX_DTYPES:
             raise DimensionError(_NO_INDEX)
     elif isinstance(item, np.ndarray):
-        found = item
+        if item.ndim == 0 and item.dtype.kind in "iu":
+            return int(item)
+        found = _CAST[item.dtype.kind](item) if item.dtype.kind in _CAST else item
     elif isinstance(item, (list, tuple, range)):
         found = np.asarray(item, dtype=None if len(item) else np.int64)
         found = found.astype(np.int64) if found.dtype.kind == "f" else found
@@ -246,7 +253,9 @@ def gather(view: Array, advanced: tuple[Any, ...]) -> Array:
         DimensionError: the index tensors do not broadcast together.
     """
     try:
-        return np.ascontiguousarray(view[advanced])
+        found = np.ascontiguousarray(view[advanced])
+        # NumPy leaves dimensions of one element with any stride.
+        return found.copy() if 1 in found.shape else found
     except IndexError as error:
         shapes = ", ".join(str(list(a.shape)) for a in advanced if isinstance(a, np.ndarray))
         raise DimensionError(

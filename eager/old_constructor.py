@@ -15,17 +15,22 @@ from tensorscript.base.errors import ArgumentError
 from tensorscript.base.schema import schema
 
 from .device import CPU, strided
+from .exchange import from_numpy as shared
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import Tracer, active_tracer, traced_by
 from .tracking import shares
 
 
-def fill(made: TensorBase, data: tuple[Any, ...], dtype: DType, kind: DType | None = None) -> None:
+def fill(
+    made: TensorBase, data: tuple[Any, ...], dtype: DType, kind: DType | None = None,
+    copies: bool = False,
+) -> None:  # fmt: skip
     """Make `made` what an old constructor gives for `data`.
 
     Args:
         dtype: of the elements, unless they come from a tensor.
         kind: the dtype that a tensor has to have, where one is asked for.
+        copies: whether an array of that dtype is copied, too; traces say so.
 
     Raises:
         ArgumentError: a tensor of another dtype.
@@ -48,7 +53,7 @@ def fill(made: TensorBase, data: tuple[Any, ...], dtype: DType, kind: DType | No
         else:
             TensorBase.__init__(made, np.zeros(sizes, dtype.numpy), dtype)
     if tracer is not None:
-        _tell(tracer, made, sizes)
+        _tell(tracer, made, sizes, first, copies)
 
 
 def _sizes(data: tuple[Any, ...]) -> list[int] | None:
@@ -60,11 +65,20 @@ def _sizes(data: tuple[Any, ...]) -> list[int] | None:
     return [int(n) for n in first] if is_size else None
 
 
-def _tell(tracer: Tracer, made: TensorBase, sizes: list[int] | None) -> None:
+def _tell(
+    tracer: Tracer, made: TensorBase, sizes: list[int] | None, first: Any, copies: bool
+) -> None:
+    given: tuple[Any, ...]
     if sizes is not None:
         given = (sizes, made.dtype, strided, CPU, None, None)
         tracer.ran(schema("aten::empty.memory_format"), given, made)
         return
+    is_array = isinstance(first, np.ndarray) and first.ndim > 0
     with traced_by(None):
-        constant = make(made._array, made.dtype)
-    tracer.ran(schema("aten::to.device"), (constant, CPU, made.dtype, False, False, None), made)
+        data = shared(first) if is_array else make(made._array, made.dtype)
+        lifted = make(data._array, data.dtype)
+    if is_array:
+        tracer.ran(schema("aten::lift_fresh"), (data,), lifted)
+        data = lifted
+    given = (data, CPU, made.dtype, False, is_array and copies, None)
+    tracer.ran(schema("aten::to.device"), given, made)

@@ -20,10 +20,14 @@ class Size(tuple[int, ...]):
 
     def numel(self) -> int:
         """How many elements that is; a constant in a trace."""
-        return math.prod(int(n._array) if isinstance(n, TensorBase) else n for n in self)
+        return math.prod(self._numbers())
+
+    def _numbers(self) -> list[int]:
+        """The sizes as numbers, which are tensors in a trace."""
+        return [int(n._array) if isinstance(n, TensorBase) else n for n in self]
 
     def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
+        return f"torch.Size({self._numbers()})"
 
     def __getitem__(self, index: Any) -> Any:
         found = tuple.__getitem__(self, index)

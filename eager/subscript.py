@@ -15,6 +15,7 @@ from tensorscript.base.errors import DimensionError, ValueRangeError
 
 from .device import CPU
 from .dispatch import call_overload
+from .exchange import from_numpy as shared
 from .indexing import items_of
 from .storage import TensorBase, value, wrap, wrap_like
 from .tracing import active_tracer, number_of
@@ -31,7 +32,7 @@ def get(x: TensorBase, index: Any) -> Any:
         DimensionError: too many indices, or one out of range.
         ValueRangeError: a slice with a step below 1.
     """
-    if index is Ellipsis or index == ():
+    if _is_all(index):
         return call_overload("aten::alias", (x,))
     part, tensors = _selected(x, index)
     return call_overload("aten::index.Tensor", (part, tensors)) if tensors else part
@@ -63,9 +64,13 @@ def put(x: TensorBase, index: Any, source: Any) -> None:
 
 def _target(x: Any, index: Any) -> tuple[Any, list[TensorBase | None]]:
     """What `x[index] = ..` writes to: a view, and index tensors into it."""
-    if index is Ellipsis or index == ():
+    if _is_all(index):
         return x, []
     return (call_overload("aten::unsqueeze", (x, 0)), []) if index is True else _selected(x, index)
+
+
+def _is_all(index: Any) -> bool:
+    return index is Ellipsis or (isinstance(index, tuple) and not index)
 
 
 def _without_ones(source: TensorBase) -> Any:
@@ -120,18 +125,24 @@ def _all_or_none(chosen: bool) -> TensorBase:
     return call_overload("aten::fill_.Scalar", (made, 0.0)) if chosen else made
 
 
+_MASKS = (np.dtype(bool), np.dtype(np.uint8))
+
+
 def _width(item: Any) -> int:
     """How many dimensions of the tensor `item` uses up."""
     if item is None or item is Ellipsis or isinstance(item, bool | np.bool_):
         return 0
-    is_mask = isinstance(item, TensorBase) and item.dtype in (bool_, uint8)
-    return item._array.ndim if is_mask else 1
+    if isinstance(item, TensorBase):
+        return item._array.ndim if item.dtype in (bool_, uint8) else 1
+    return item.ndim if isinstance(item, np.ndarray) and item.dtype in _MASKS else 1
 
 
 def _is_position(item: Any) -> bool:
     """Whether `item` selects one position: an int, or a 0-dim tensor of integers."""
     if isinstance(item, TensorBase):
         return item._array.ndim == 0 and item.dtype.is_integral and item.dtype is not uint8
+    if isinstance(item, np.ndarray):
+        return item.ndim == 0 and item.dtype.kind in "iu"
     return isinstance(item, int | np.integer) and not isinstance(item, bool)
 
 
@@ -149,11 +160,19 @@ def _bounds(item: slice) -> tuple[Any, Any, Any]:
     return start, _END if item.stop is None else _number(item.stop), step
 
 
+def _is_places(found: Any) -> bool:
+    return found.dtype.kind in "iuf" and found.dtype not in _MASKS
+
+
 def _index_tensor(item: Any) -> TensorBase:
     """The index tensor that a bool, a sequence or an array stands for."""
     if isinstance(item, TensorBase):
         return item
     found = np.asarray(item)
-    made: TensorBase = wrap_like(found.astype(np.int64) if found.dtype.kind in "iu" else found)
+    made: TensorBase = wrap_like(found.astype(np.int64) if _is_places(found) else found)
     tracer = active_tracer()
-    return made if tracer is None else tracer.enters("index", made)
+    if tracer is None:
+        return made
+    source = shared(item) if isinstance(item, np.ndarray) else None
+    entered: TensorBase = tracer.enters("index", made, source)
+    return entered

@@ -20,6 +20,7 @@ from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import has_operator, operator_names
 
 from . import subscript
+from .caution import warn
 from .composites import METHODS
 from .demands.index import check_put
 from .device import CPU
@@ -41,6 +42,11 @@ _WORDS = {
     "int": "int32", "long": "int64", "short": "int16", "char": "int8", "byte": "uint8",
     "bool": "bool", "cfloat": "complex64", "cdouble": "complex128",
 }  # fmt: skip
+_COPIED = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than "
+    "tensor.new_tensor(sourceTensor)."
+)
 _NOT_METHODS = frozenset({"tensor", "zeros", "ones", "arange", "rand", "randn", "cat", "stack"})
 
 
@@ -200,11 +206,13 @@ class Tensor(
         """A copy of `data` in the dtype of this tensor or another."""
         kind = of_python(dtype) or dtype or self.dtype
         if isinstance(data, Tensor):
+            warn(_COPIED)
             given = (data.detach(), CPU, kind, False, True, None)
             made: Tensor = call_overload("aten::to.device", given).detach()
         else:
             made = Tensor.__new__(Tensor)
-            fill(made, (np.asarray(data),), kind)
+            elements = data if isinstance(data, list) else np.asarray(data)
+            fill(made, (elements,), kind, copies=True)
             made = made.detach() if active_tracer() is not None else made
         made.requires_grad = requires_grad
         return made

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
+from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType, of_python
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
 from .device import CPU, Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
-from .dispatch import call
+from .dispatch import call, call_overload
 from .memory_format import element_strides, is_in_format, owner
 from .size import Size
 from .storage import TensorBase, make
@@ -175,8 +175,10 @@ class TensorFacts(TensorBase):
         """The type's name (`torch.FloatTensor`), or a conversion to `dtype`."""
         if dtype is None:
             return f"torch.{self.dtype.word}Tensor"
-        wanted = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
-        return call("aten::to", (self, wanted))
+        if (wanted := of_python(dtype) or dtype) in BY_NAME.values():
+            return call("aten::to", (self, wanted))
+        named = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
+        return call_overload("aten::to.device", (self, CPU, named, False, False, None))
 
     def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
         """The dimensions from the one whose neighbours lie farthest apart to the closest.

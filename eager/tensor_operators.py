@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.dtypes import bfloat16
+from tensorscript.base.dtypes import from_numpy as of_array
 from tensorscript.base.errors import ArgumentError
 
 from .dispatch import call
@@ -22,6 +24,8 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     """
 
     def run(self: Any, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            self, other = _as_numpy_would(self, from_numpy(other))
         return self._binary(other, name, swapped)
 
     return run
@@ -34,6 +38,14 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
         return self._binary(other, name)
 
     return run
+
+
+def _as_numpy_would(tensor: Any, array: Any) -> tuple[Any, Any]:
+    """A tensor and an array in the dtype that NumPy computes them in, as PyTorch lets it."""
+    if tensor.dtype is bfloat16 or tensor.dtype is array.dtype:
+        return tensor, array
+    dtype = of_array(np.result_type(tensor.dtype.numpy, array.dtype.numpy))
+    return tensor.to(dtype), array.to(dtype)
 
 
 class TensorOperators(TensorBase):

@@ -48,8 +48,11 @@ class Tracer(Protocol):
         """The tensor that the trace knows for a tensor of another library, if it does."""
         ...
 
-    def enters(self, function: str, tensor: Any) -> Any:
+    def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
         """Data has become `tensor` by `torch.<function>`, or as an `index`.
+
+        Args:
+            source: where the data was an array, a tensor that shares it.
 
         Returns:
             The tensor that the program goes on with.

@@ -69,6 +69,13 @@ def depends(made: Any, operands: Sequence[Any]) -> None:
                 result._requires_grad = result._computed = True
 
 
+def _base_depends(target: TensorBase) -> None:
+    """What was written to a view is in its base, too."""
+    base = target._base
+    if base is not None and target._requires_grad and not base._requires_grad:
+        base._requires_grad = base._computed = True
+
+
 def _any_requires(operands: Sequence[Any]) -> bool:
     for x in operands:
         if isinstance(x, TensorBase):
@@ -187,6 +194,7 @@ def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
                 written(target)
                 if checks:
                     depends(target, bound)
+                    _base_depends(target)
         return made
 
     return with_writes

@@ -51,7 +51,7 @@ def _advanced(self: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
 
 def index(self: Any, indices: Sequence[Any]) -> Any:
     found = gather_view(array(self), _advanced(self, indices))
-    return make(np.ascontiguousarray(found).reshape(found.shape), self.dtype)
+    return make(found, self.dtype)
 
 
 def index_put_(self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False) -> Any:
@@ -123,7 +123,7 @@ def nonzero(self: Any) -> Any:
 
 def nonzero_numpy(self: Any) -> list[Any]:
     found = np.nonzero(np.atleast_1d(value(self)))
-    return [wrap(np.ascontiguousarray(i), int64) for i in found]
+    return [wrap(i.copy(), int64) for i in found]
 
 
 def embedding(

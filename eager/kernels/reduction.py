@@ -282,6 +282,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::any.dim": truth(np.any),
     "aten::any.dims": truth(np.any),
     "aten::all": truth(np.all),
+    "aten::_is_all_true": truth(np.all),
+    "aten::_is_any_true": truth(np.any),
     "aten::all.dim": truth(np.all),
     "aten::all.dims": truth(np.all),
     "aten::logsumexp": logsumexp,

@@ -281,24 +281,23 @@ class Tracer:
     def builds(self, function: str) -> None:
         cautions.warn(cautions.new_constant(function))
 
-    def enters(self, function: str, tensor: Any) -> Any:
+    def enters(self, function: str, tensor: Any, source: Any = None) -> Any:
         if function != "index":
             self.builds(function)
         if function == "from_numpy":
-            with traced_by(None):
-                lifted = call_overload("aten::alias", (tensor,))
-            self.ran(schema("aten::lift_fresh"), (tensor,), lifted)
-            return lifted
-        same = (tensor, CPU, tensor.dtype, False, False, None)
+            return self._gives(tensor, "aten::lift_fresh", tensor)
+        copies = source is not None and function == "tensor"
+        data = tensor if source is None else self._gives(source, "aten::lift_fresh", source)
+        given = (data, CPU, tensor.dtype, False, copies, None)
+        made = self._gives(tensor, "aten::to.device", *given)
+        return self._gives(made, "aten::detach", made) if function == "tensor" else made
+
+    def _gives(self, tensor: Any, operator: str, *arguments: Any) -> Any:
+        """A tensor like `tensor` that the trace knows as what `operator` gives."""
         with traced_by(None):
             made = call_overload("aten::alias", (tensor,))
-        self.ran(schema("aten::to.device"), same, made)
-        if function in ("as_tensor", "index"):
-            return made
-        with traced_by(None):
-            final = call_overload("aten::alias", (made,))
-        self.ran(schema("aten::detach"), (made,), final)
-        return final
+        self.ran(schema(operator), arguments, made)
+        return made
 
     # -- arguments ----------------------------------------------------------------------------
 

@@ -372,6 +372,8 @@ REDUCTION: Rows = {
     "aten::argmax": arg_extreme("max"),
     "aten::argmin": arg_extreme("min"),
     "aten::all": truth("and"),
+    "aten::_is_all_true": truth("and"),
+    "aten::_is_any_true": truth("or"),
     "aten::any": truth("or"),
     "aten::count_nonzero": _count_nonzero,
     "aten::norm": norm,

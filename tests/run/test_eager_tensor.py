@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tensorscript as ts
 from tensorscript.base import dtypes
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
 from tensorscript.eager.data import tensor
@@ -53,6 +54,36 @@ INDICES: list[Any] = [
     (slice(None), np.array([True, False, True])), FLOATS > 5,
     (np.array([[0, 1], [1, 0]]),), (None, [1], None), (..., np.array([0, 3])),
 ]  # fmt: skip
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "index",
+    [np.array([0.0, 1.0]), np.array([True, False]), np.array(1), np.array([1, 0], dtype=np.uint8),
+     np.array([1], dtype=np.int16), (slice(None), np.array([2, 0]))],
+)  # fmt: skip
+def test_indexing_by_arrays_as_torch(index: Any) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = torch.arange(6.0).view(2, 3)[index]
+    ours = ts.arange(6.0).view(2, 3)[index]
+    assert ours.tolist() == theirs.tolist() and ours.stride() == theirs.stride()
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("array", [np.arange(3), np.arange(3.0), np.array(2.0)])
+def test_dtypes_beside_arrays_are_numpys(array: Any) -> None:
+    torch = pytest.importorskip("torch")
+    x, y = ts.ones(3), torch.ones(3)
+    for made, wanted in ((x + array, y + array), (x**array, y**array), (x == array, y == array)):
+        assert str(made.dtype) == str(wanted.dtype) and made.tolist() == wanted.tolist()
+
+
+def test_what_is_gathered_lies_in_order() -> None:
+    x = ts.ones(1, 6, 6)
+    assert x[:, ts.tensor([0, 2, 1])].stride() == (18, 6, 1)
+    assert [i.stride() for i in ts.where(ts.tensor([[0.0, 1.0]]))] == [(1,), (1,)]
 
 
 @pytest.mark.parametrize("index", INDICES, ids=range(len(INDICES)))

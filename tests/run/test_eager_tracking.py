@@ -71,6 +71,14 @@ FLAGS: list[tuple[Callable[[Any], Any], bool]] = [
 ]  # fmt: skip
 
 
+def test_requires_grad_reaches_the_base_of_a_view() -> None:
+    x, y = ts.zeros(2, 3), ts.zeros(2, 3)
+    x[:, 1].copy_(ts.ones(2, requires_grad=True))
+    with ts.no_grad():
+        y[:, 1].copy_(ts.ones(2, requires_grad=True))
+    assert x.requires_grad and x[0].requires_grad and not x.is_leaf and not y.requires_grad
+
+
 @pytest.mark.parametrize(("act", "carried"), FLAGS)
 def test_requires_grad_is_carried(act: Callable[[Any], Any], carried: bool) -> None:
     x = ts.ones(2, 2, requires_grad=True)

@@ -21,6 +21,15 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "new_tensor of a tensor": lambda m, x: x.new_tensor(x),
     "new": lambda m, x: x.new([1.0, 2.0]) + x,
     "as_subclass": lambda m, x: x.as_subclass(m.Tensor) + 1,
+    "tensor of an array": lambda m, x: x + m.tensor(np.ones(2)),
+    "tensor of an array, of a dtype": lambda m, x: x + m.tensor(np.arange(2), dtype=m.float32),
+    "as_tensor of an array": lambda m, x: x + m.as_tensor(np.arange(2)),
+    "new_tensor of an array": lambda m, x: x + x.new_tensor(np.arange(2)),
+    "FloatTensor of an array": lambda m, x: x + m.FloatTensor(np.arange(2)),
+    "indexed by an array": lambda m, x: x[np.array([0, 0])],
+    "indexed by an array of floats": lambda m, x: x[:, np.array([1.0, 0.0])],
+    "indexed by a mask": lambda m, x: x[np.array([[True, False]])],
+    "type by a name": lambda m, x: (x.type("torch.DoubleTensor"), x.type(m.float16)),
     "from_numpy": lambda m, x: m.from_numpy(np.ones(2, np.float32)) + x,
 }
 VALUES_ONLY: dict[str, Callable[[Any, Any], Any]] = {
