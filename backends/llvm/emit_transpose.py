@@ -16,6 +16,11 @@ interleaved. A square whose rows are read from their ends is stored from its las
 te.for u in 0 .. 10 vector { te.for v in 0 .. 16 vector { te.store t[u, v] = x[v, u] } }
 ```
 What is less than a square is one whose last rows are missing or whose last lanes are masked.
+```
+te.for u in 0 .. 16 vector { te.for v in 0 .. 16 vector {
+  te.for g in 0 .. 2 vector { te.store t[u, v, g] = x[v, 2 * u + g] } } }
+```
+Groups of numbers that stay together are moved like one number that is as wide.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from __future__ import annotations
 from tensorscript.base.dtypes import int64
 from tensorscript.dialects.te.expr import Expr, add, const, sub, var
 from tensorscript.dialects.te.ops import ForOp, StoreOp
-from tensorscript.dialects.te.rewriting import loads
+from tensorscript.dialects.te.rewriting import loads, substitute
 
 from .emit_cast import to_memory
 from .emit_context import Context
@@ -43,6 +48,8 @@ def emit_across(context: Context, op: ForOp) -> bool:
     if context.vector is not None or not isinstance(inner, ForOp) or inner.next_op is not None:
         return False
     store = inner.block.first_op
+    if isinstance(store, ForOp):
+        return _emit_groups(context, op, inner, store)
     if not isinstance(store, StoreOp) or store.next_op is not None:
         return False
     size = _size(context, op)
@@ -66,6 +73,52 @@ def emit_across(context: Context, op: ForOp) -> bool:
     rows += ["poison"] * (side - count)
     _store_across(context, rows, written, target[::-1] if back else target, count)
     return True
+
+
+def _emit_groups(context: Context, op: ForOp, inner: ForOp, group: ForOp) -> bool:
+    """Emit a square of groups that are copied as they are; False if it is another loop."""
+    store, size, count = group.block.first_op, _size(context, op), _size(context, inner)
+    kinds = {loop.kind.data for loop in (op, inner, group)}
+    if not isinstance(store, StoreOp) or store.next_op is not None or kinds != {"vector"}:
+        return False
+    read, written = store.value, context.place(store.buffer)
+    width = _size(context, group) * written.buffer.dtype.itemsize
+    side = next((s for s in SIZES if s >= max(size, count)), 0)
+    if read.op != "load" or read.dtype is not written.buffer.dtype or width not in (4, 8):
+        return False
+    source = context.place(str(read.value))
+    together = ((source, read.args), (written, store.indices))
+    if any(_along(context, group, op, place, indices) is None for place, indices in together):
+        return False
+    first, step = {group.var: context.resolve(group.start)}, _size(context, group)
+    starts = _along(context, op, inner, source, _at(read.args, first), step)
+    ends = _along(context, inner, op, written, _at(store.indices, first), step)
+    if not side or min(size, count) < 2 or starts is None or ends is None:
+        return False
+    element = f"i{8 * width}"
+    rows = [_group_row(context, source, start, element, size, side) for start in starts]
+    rows += ["zeroinitializer"] * (side - count)
+    _store_across(context, rows, written, ends, count, element)
+    return True
+
+
+def _group_row(
+    context: Context, place: Place, start: Expr, element: str, size: int, side: int
+) -> str:
+    """The first `size` groups from a place on, in a vector of `side`."""
+    code, kind, align = context.code, vector_of(element, side), place.buffer.dtype.itemsize
+    pointer = _address(context, place, start)
+    if size == side:
+        return code.let(f"load {kind}, {place.pointer_type} {pointer}, align {align}")
+    mask = lane_mask(first_lanes(size, side))
+    name = f"llvm.masked.load.{suffix(element, side)}.p{place.space}"
+    arguments = [(place.pointer_type, pointer), ("i32", str(align)),
+                 (f"<{side} x i1>", mask), (kind, "zeroinitializer")]  # fmt: skip
+    return code.call(kind, name, arguments)
+
+
+def _at(indices: tuple[Expr, ...], values: dict[str, Expr]) -> tuple[Expr, ...]:
+    return tuple(substitute(i, values) for i in indices)
 
 
 def _step_along(context: Context, wide: ForOp, other: ForOp, value: Expr) -> int | None:
@@ -213,12 +266,13 @@ def _row(
 
 
 def _store_across(
-    context: Context, rows: list[str], written: Place, ends: list[Expr], count: int
-) -> None:
+    context: Context, rows: list[str], written: Place, ends: list[Expr], count: int,
+    element: str = "",
+) -> None:  # fmt: skip
     """Store the columns of the square `rows`, `count` elements of each, at `ends`."""
     code, size = context.code, len(rows)
     dtype = written.buffer.dtype
-    kind = vector_of(memory_type(dtype), size)
+    kind = vector_of(element or memory_type(dtype), size)
     for _ in range(size.bit_length() - 1):
         half = size // 2
         rows = [
@@ -229,18 +283,18 @@ def _store_across(
     for end, row in zip(ends, rows, strict=False):  # what is missing of a square is not stored
         pointer = _address(context, written, end)
         if count < size:
-            _store_masked(context, written, row, pointer, first_lanes(count, size))
+            on = first_lanes(count, size)
+            _store_masked(context, written, row, pointer, on, element or memory_type(dtype))
             continue
         code.do(f"store {kind} {row}, {written.pointer_type} {pointer}, align {dtype.itemsize}")
     context.new_statement()
 
 
 def _store_masked(
-    context: Context, written: Place, row: str, pointer: str, on: tuple[bool, ...]
+    context: Context, written: Place, row: str, pointer: str, on: tuple[bool, ...], element: str
 ) -> None:
     """Store the lanes of `row` that are on."""
     dtype, lanes = written.buffer.dtype, len(on)
-    element = memory_type(dtype)
     context.code.call(
         "void",
         f"llvm.masked.store.{suffix(element, lanes)}.p{written.space}",

@@ -1,13 +1,14 @@
 """Packing of the second factor of a product: panels yp[panel][k][column], a row of them per step
 of k.
 
-Where memory runs along the depth, squares of it are transposed in registers. Columns of several
-loops that do not follow one another (an image) are walked as they lie in memory into one row, which
-is then cut into panels. Columns beyond the last one are zeros.
+Where memory runs along the depth, squares of it are transposed in registers, and parts of squares
+at the ends. Columns of several loops that do not follow one another (an image) are walked as they
+lie in memory into one row, which is then cut into panels. Columns beyond the last one are zeros.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
@@ -21,6 +22,34 @@ from ..te.affine import coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction_shape import Axis, Spots, at, memory_of
 from .contraction_tile import Tile, ceil_div, divides
+
+Copy = Callable[[Expr, Expr, str], Operation]
+"""(step of the depth, column, what new names end with) -> what copies that element."""
+
+
+def by_squares(
+    copy: Copy, depth: Expr, columns: int, side: int, suffix: str = ""
+) -> list[Operation]:
+    """Copy so many steps of so many columns by squares transposed in registers, and parts of such;
+    of a depth that is not known whole squares alone."""
+    out: list[Operation] = []
+    cuts = [(k, j) for k in _runs(depth, side) for j in _runs(const(columns), side)]
+    for number, ((k, turns, height), (j, times, width)) in enumerate(cuts):
+        tag = f"{suffix}{number or ''}"
+        names = [f"{name}{tag}" for name in ("ks", "js", "ku", "jv")]
+        ko, jo, ku, jv = map(var, names)
+        element = copy(k + ko * side + ku, j + jo * side + jv, tag)
+        square = ForOp(names[2], height, [ForOp(names[3], width, [element], "vector")], "vector")
+        out.append(ForOp(names[0], turns, [ForOp(names[1], times, [square], "unroll")]))
+    return out
+
+
+def _runs(size: Expr, side: int) -> list[tuple[Expr, Expr, int]]:
+    """(start, number, length) of the runs that a size is cut into, and of what is left."""
+    turns, count = size // side, known(size)
+    whole = [] if turns.is_int(0) else [(const(0), turns, side)]
+    left = (count or 0) % side
+    return whole + ([(turns * side, const(1), left)] if left else [])
 
 
 @dataclass(frozen=True)
@@ -59,12 +88,18 @@ class ColumnPacker:
         """Statements that fill `name[slot]` with `depth` steps of a panel from `first` on."""
         if not self._lies_across():
             return [self._rows(name, slot, panel, "p", first, const(0), depth)]
-        across = self._squares(name, slot, panel, first, depth)
-        if divides(self.along.size, self.tile.columns):
+        columns = self.tile.columns
+        across = self._squares(name, slot, panel, first, depth, columns)
+        if divides(self.along.size, columns):
             return across
-        whole = panel < self.along.size // self.tile.columns
-        plain = self._rows(name, slot, panel, "l", first, const(0), depth)
-        return [IfOp(whole, across, [plain])]
+        whole = panel < self.along.size // columns
+        if (size := known(self.along.size)) is None:
+            plain = self._rows(name, slot, panel, "l", first, const(0), depth)
+            return [IfOp(whole, across, [plain])]
+        clear = StoreOp(name, [slot, var("kz"), var("jz")], const(0, self.dtype))
+        zeros = ForOp("kz", depth, [ForOp("jz", columns, [clear], "vector")])
+        rest = self._squares(name, slot, panel, first, depth, size % columns)
+        return [IfOp(whole, across, [zeros, *rest])]
 
     def _lies_across(self) -> bool:
         """Memory runs along the depth, not along the columns, and squares of it fit."""
@@ -93,21 +128,20 @@ class ColumnPacker:
         return ForOp(f"k{suffix}", depth - start, [inner])
 
     def _squares(
-        self, name: str, slot: Expr, panel: Expr, first: Expr, depth: Expr
+        self, name: str, slot: Expr, panel: Expr, first: Expr, depth: Expr, columns: int
     ) -> list[Operation]:
-        """Squares of `side` columns and `side` steps of depth, transposed in registers; the rest of
-        the depth goes the plain way."""
-        side = self.tile.lanes
-        column = panel * self.tile.columns + var("js") * side
-        k = var("ks") * side + var("ku")
-        store = StoreOp(name, [slot, k, var("js") * side + var("jv")],
-                        self.value(column + var("jv"), first + k))  # fmt: skip
-        square = ForOp("ku", side, [ForOp("jv", side, [store], "vector")], "vector")
-        squares = ForOp("js", self.tile.columns // side, [square], "unroll")
-        out: list[Operation] = [ForOp("ks", depth // side, [squares])]
-        if not divides(depth, side):
+        """So many columns of a panel by squares; a rest of the depth whose size is not known goes
+        the plain way."""
+        side, suffix = self.tile.lanes, "" if columns == self.tile.columns else "l"
+
+        def copy(k: Expr, j: Expr, _: str) -> Operation:
+            value = self.value(panel * self.tile.columns + j, first + k)
+            return StoreOp(name, [slot, k, j], value)
+
+        out = by_squares(copy, depth, columns, side, suffix)
+        if known(depth) is None:
             rest = depth // side * side
-            out.append(self._rows(name, slot, panel, "r", first, rest, depth))
+            out.append(self._rows(name, slot, panel, f"r{suffix}", first, rest, depth))
         return out
 
     def step(self, name: str, k: Expr) -> list[Operation]:

@@ -80,9 +80,14 @@ class Dots:
 
 
 def dots_of(func: FuncOp) -> Dots | None:
-    """The product that a function computes, if one side is short and its factors lie along the
-    depth or are shorter."""
-    if (p := product_of(func)) is None or not p.target.value.dtype.is_floating_point:
+    """The product that a function computes, as dot products; None if it has no such form."""
+    product = product_of(func)
+    return None if product is None else as_dots(product, all_buffers(func))
+
+
+def as_dots(p: Product, buffers: dict[str, Buffer]) -> Dots | None:
+    """A product, if one side is short and its factors lie along the depth or are shorter."""
+    if not p.target.value.dtype.is_floating_point:
         return None
     sizes = [known(axis.size) for axis in (p.rows, p.columns, p.depth)]
     if len(p.depth.names) != 1 or any(size is None for size in sizes):
@@ -90,7 +95,6 @@ def dots_of(func: FuncOp) -> Dots | None:
     rows, columns, depth = (size or 0 for size in sizes)
     if min(rows, columns) > MOST_SHORT:
         return None
-    buffers = all_buffers(func)
     across = frozenset(
         name for name, factor in (("x", p.x), ("y", p.y)) if not _lies_along(factor, p, buffers)
     )
@@ -133,8 +137,9 @@ def _cost(d: Dots, tile: DotTile) -> float:
     return tiles * (step * d.depth / tile.lanes + ACROSS * sums) + PACK_ALONE * copied
 
 
-def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str]) -> bool:
-    """Whether dot products cost less than packed panels do."""
+def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str], steps: int = 1) -> bool:
+    """Whether dot products cost less than packed panels do, an instruction of which takes so many
+    `steps` of the depth."""
     p = d.product
     lanes = vector_bytes // p.target.value.dtype.itemsize
     if d.depth < LEAST_VECTORS * lanes or min(d.rows, d.columns) < 1:
@@ -149,7 +154,7 @@ def worth_dots(d: Dots, vector_bytes: int, fixed: frozenset[str]) -> bool:
     packing = 0.0
     if not made_of(p.y, fixed):
         packing = (PACK if d.columns >= blocking.columns else PACK_ALONE) * columns * d.depth
-    blocked = rows * columns * d.depth / (2 * lanes) + packing
+    blocked = (rows * columns * d.depth / (2 * lanes) + packing) / steps
     return _cost(d, dot_tile(d, vector_bytes)) < blocked
 
 

@@ -40,6 +40,7 @@ from tensorscript.dialects.te.rewriting import loads, substitute, transform, wal
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from .contraction import BlockedProduct
+from .contraction_group_columns import GroupPacker
 from .contraction_shape import SUM_DTYPES, Axis, Product, Spots, made_of, memory_of, product_of
 from .contraction_tile import Blocking, ceil_div
 
@@ -51,8 +52,9 @@ SUMS: dict[DType, DType] = {bfloat16: float32, **dict.fromkeys((int16, int8, uin
 """Packed dtype to that of the sums."""
 PAD = 64
 """Bytes between rows of a panel: rows a power of two apart meet in one set of the cache."""
-LEAST_ROWS_ACROSS = 256
-"""Packing columns that lie across memory, an element at a time, repays for so many rows."""
+LEAST_ROWS_BY_SQUARES, LEAST_ROWS_ACROSS = 8, 256
+"""Packing columns that lie across memory repays for so many rows: by squares of groups, or, where
+numbers are converted on the way, an element at a time."""
 TOP_BIT = 128
 
 
@@ -77,6 +79,11 @@ class GroupedProduct:
     windows: bool = False
 
     @property
+    def by_squares(self) -> bool:
+        """Groups of y are packed as they lie together in memory."""
+        return self.across and self.y.op == "load"
+
+    @property
     def instruction(self) -> DType:
         """What the machine has to multiply groups of: bytes are `uint8`, for one factor is."""
         return uint8 if self.x.dtype is not self.y.dtype else self.x.dtype
@@ -98,10 +105,14 @@ def _of_two_signs(x: Expr, y: Expr) -> tuple[Expr, int]:
 
 
 def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
-    """The product, of known depth, that a function computes, in groups of `count` (2 or 4) steps;
-    None if it has another form, or factors that no instruction takes so many of."""
-    if (p := product_of(func)) is None:
-        return None
+    """The product that a function computes, in groups of `count` (2 or 4) steps of the depth; None
+    if it has another form."""
+    product = product_of(func)
+    return None if product is None else as_groups(product, count, all_buffers(func))
+
+
+def as_groups(p: Product, count: int, buffers: Mapping[str, Buffer]) -> GroupedProduct | None:
+    """A product of known depth in groups; None if no instruction takes so many of its factors."""
     sums = SUM_DTYPES[p.target.value.dtype]
     x, y = _packed(p.x, sums, count), _packed(p.y, sums, count)
     if x is None or y is None or known(p.depth.size) is None:
@@ -111,7 +122,7 @@ def grouped_product(func: FuncOp, count: int) -> GroupedProduct | None:
         x, start = _of_two_signs(x, y)
     elif x.dtype is not y.dtype:
         return None
-    buffers, windows = all_buffers(func), len(p.depth.names) > 1
+    windows = len(p.depth.names) > 1
     if windows:
         return _of_windows(GroupedProduct(p, count, x, y, start, True, True), buffers)
     (depth,) = p.depth.names
@@ -146,7 +157,8 @@ def worth_grouping(form: GroupedProduct, fixed: frozenset[str]) -> bool:
     if form.windows:
         return made_of(form.product.y, fixed)
     rows = known(form.product.rows.size)
-    many = rows is not None and rows >= LEAST_ROWS_ACROSS
+    least = LEAST_ROWS_BY_SQUARES if form.by_squares else LEAST_ROWS_ACROSS
+    many = rows is not None and rows >= least
     return many or not form.across or made_of(form.product.y, fixed)
 
 
@@ -195,28 +207,20 @@ class _Groups(BlockedProduct):
 
     # --- columns
 
-    def _column(self, column: Expr, k: Expr) -> Expr:
-        """A number of y, 0 beyond the last column."""
-        value = self._at(self.form.y, self.p.columns, column, k)
-        size = known(self.n)
-        if size is not None and size % self.tile.columns == 0:
-            return value
-        return select(column < self.n, value, const(0, value.dtype))
-
     def pack_all_y(self) -> Operation:
         panel = self.pack_panel(var("jp"), var("jp"), const(0), self.k)
         return self.shared_packing("jp", self.panels_n, panel, self.n, 2)
 
     def pack_panel(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
-        column = panel * self.tile.columns + var("jv")
-        k = first + var("kp") * self.count + var("ku")
-        value = self._column(column, k)
-        if self.is_padded:
-            value = select(k < self.k, value, const(0, value.dtype))
-        store = StoreOp("yp", [slot, var("kp"), var("jv"), var("ku")], value)
-        group = ForOp("ku", self.count, [store], "vector")
-        lanes = ForOp("jv", self.tile.columns, [group], "vector")
-        return [ForOp("kp", ceil_div(depth, self.count), [lanes])]
+        return self.group_packer.panel("yp", slot, panel, first, depth)
+
+    @property
+    def group_packer(self) -> GroupPacker:
+        """Of the columns."""
+        p, form = self.p, self.form
+        return GroupPacker(
+            form.y, p.columns, p.depth, self.buffers, self.tile, self.count, form.by_squares
+        )
 
     def y_for_all(self) -> list[Operation]:
         packing = super().y_for_all()
@@ -242,7 +246,7 @@ class _Groups(BlockedProduct):
     def _column_sums(self, panel: Expr, slot: Expr, first: Expr, depth: Expr) -> list[Operation]:
         """Fill `starts[slot]` from `depth` steps of a column panel from `first` on."""
         columns = self.tile.columns
-        value = self._column(panel * columns + var("jw"), first + var("ks"))
+        value = self.group_packer.value(panel * columns + var("jw"), first + var("ks"))
         add = UpdateOp("total", [var("jw")], "add", cast(value, self.dtype))
         total = load("total", [var("jx")], self.dtype) * const(self.form.start, self.dtype)
         clear = StoreOp("total", [var("ju")], const(0, self.dtype))

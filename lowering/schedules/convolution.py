@@ -45,8 +45,13 @@ class Convolution:
 
 def convolved_product(func: FuncOp) -> Convolution | None:
     """The convolution that a function computes, None if it is none or not worth that form."""
-    p = product_of(func)
-    if p is None or not p.target.value.dtype.is_floating_point:
+    product = product_of(func)
+    return None if product is None else as_convolution(product)
+
+
+def as_convolution(p: Product) -> Convolution | None:
+    """A product with an image, None if it is none or not worth that form."""
+    if not p.target.value.dtype.is_floating_point:
         return None
     work = known(mul(mul(p.rows.size, p.columns.size), p.depth.size))
     if work is not None and work < LEAST_WORK:

@@ -35,11 +35,11 @@ from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
 from .contraction import blocking_for
-from .contraction_dots import Dots, dot_parameters, dots_of, worth_dots
-from .contraction_groups import grouped_product, worth_grouping
+from .contraction_dots import as_dots, dot_parameters, worth_dots
+from .contraction_groups import as_groups, worth_grouping
 from .contraction_plan import worth_blocking
-from .contraction_shape import made_of, product_of
-from .convolution import convolved_product
+from .contraction_shape import Product, made_of, product_of
+from .convolution import as_convolution
 from .cpu_vectors import (
     CPUParameters,
     in_vectors,
@@ -57,7 +57,7 @@ from .loops import collapse_all, outer_loops
 from .order_line import ranking_of
 from .pieces import cut_in_pieces
 from .places import narrow_places, track_places
-from .plane_filter import plane_filter, worth_turning_planes
+from .plane_filter import as_plane_filter, worth_turning_planes
 from .prepack import constant_arguments
 from .product_parts import parts_blocking, product_in_parts
 from .rows import fuse_rows, hoist_numbers
@@ -249,53 +249,55 @@ def _chunk_full_reductions(scheduler: Scheduler, parameters: CPUParameters) -> N
 
 
 def _schedule_contraction(scheduler: Scheduler, parameters: CPUParameters) -> None:
-    func = scheduler.func
-    product = product_of(func)
-    if _filters_planes(scheduler, parameters):
-        _tensorize(scheduler, "plane filter", parameters.vector_bytes)
-    elif (convolution := convolved_product(func)) is not None:
-        constant = made_of(convolution.product.x, parameters.fixed)
-        kernel = "packed convolution" if constant else "convolution"
-        _tensorize(scheduler, kernel, parameters.vector_bytes)
-    elif (dots := _dots(func, parameters)) is not None:
-        _tensorize(scheduler, "dots", *dot_parameters(dots, parameters.vector_bytes))
-    elif product is not None and worth_blocking(product, parameters.fixed, scheduler.nest.buffers):
-        constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
-        kind = _product_kernel(func, parameters)
-        blocking = parameters.blocking or blocking_for(product, parameters.vector_bytes, constant)
-        _tensorize(scheduler, f"packed {kind}" if constant else kind, *astuple(blocking))
-    elif (cut := product_in_parts(func)) is not None:
-        _tensorize(
-            scheduler, "product in parts", *astuple(parts_blocking(cut, parameters.vector_bytes))
-        )
-    elif (form := channel_filter(func)) is not None and fits(form, parameters.vector_bytes):
+    product = product_of(scheduler.func)
+    step = None if product is None else _product_step(product, scheduler.nest.buffers, parameters)
+    if step is not None:
+        _tensorize(scheduler, *step)
+    elif (cut := product_in_parts(scheduler.func)) is not None:
+        blocking = parts_blocking(cut, parameters.vector_bytes)
+        _tensorize(scheduler, "product in parts", *astuple(blocking))
+    elif (form := channel_filter(scheduler.func)) is not None and fits(
+        form, parameters.vector_bytes
+    ):
         _tensorize(scheduler, "channel filter", parameters.vector_bytes)
     else:
         _schedule_rows(scheduler, parameters)
 
 
-def _filters_planes(scheduler: Scheduler, parameters: CPUParameters) -> bool:
-    """Whether a kernel is a convolution by channel that planes are turned for."""
-    form, buffers = plane_filter(scheduler.func), scheduler.nest.buffers
-    return form is not None and worth_turning_planes(form, parameters.vector_bytes, buffers)
-
-
-def _dots(func: FuncOp, parameters: CPUParameters) -> Dots | None:
-    """The product as dot products, where that is best; a blocking that is given is one of tiles."""
-    if parameters.blocking is not None or (dots := dots_of(func)) is None:
+def _product_step(
+    product: Product, buffers: dict[str, Buffer], parameters: CPUParameters
+) -> tuple[str, *tuple[int, ...]] | None:
+    """The kernel that a product becomes, and its parameters; None if it is not worth one."""
+    width = parameters.vector_bytes
+    planes = as_plane_filter(product, buffers)
+    if planes is not None and worth_turning_planes(planes, width, buffers):
+        return "plane filter", width
+    if (convolution := as_convolution(product)) is not None:
+        constant = made_of(convolution.product.x, parameters.fixed)
+        return "packed convolution" if constant else "convolution", width
+    kind, steps = _product_kernel(product, buffers, parameters)
+    # A blocking that is given is one of tiles.
+    dots = as_dots(product, buffers) if parameters.blocking is None else None
+    if dots is not None and worth_dots(dots, width, parameters.fixed, steps):
+        return "dots", *dot_parameters(dots, width)
+    if not worth_blocking(product, parameters.fixed, buffers):
         return None
-    return dots if worth_dots(dots, parameters.vector_bytes, parameters.fixed) else None
+    constant = made_of(product.y, parameters.fixed)  # packed at compile time (prepack.py)
+    blocking = parameters.blocking or blocking_for(product, width, constant)
+    return f"packed {kind}" if constant else kind, *astuple(blocking)
 
 
-def _product_kernel(func: FuncOp, parameters: CPUParameters) -> str:
-    """The kernel whose instruction takes the most steps of the depth."""
+def _product_kernel(
+    product: Product, buffers: dict[str, Buffer], parameters: CPUParameters
+) -> tuple[str, int]:
+    """The kernel whose instruction takes the most steps of the depth, and how many these are."""
     for kernel, count in (("quads", 4), ("pairs", 2)):
-        form = grouped_product(func, count)
+        form = as_groups(product, count, buffers)
         if form is None or form.instruction not in parameters.groups:
             continue
         if worth_grouping(form, parameters.fixed):
-            return kernel
-    return "product"
+            return kernel, count
+    return "product", 1
 
 
 def _schedule_attention(scheduler: Scheduler, parameters: CPUParameters) -> None:

@@ -68,8 +68,13 @@ class PlaneFilter:
 
 def plane_filter(func: FuncOp) -> PlaneFilter | None:
     """The convolution by channel, on planes of sizes that are known, that a function computes."""
-    p = product_of(func)
-    if p is None or not p.target.value.dtype.is_floating_point or not p.rows.size.is_int(1):
+    product = product_of(func)
+    return None if product is None else as_plane_filter(product, all_buffers(func))
+
+
+def as_plane_filter(p: Product, buffers: Mapping[str, Buffer]) -> PlaneFilter | None:
+    """A product, if it is a convolution by channel on planes of sizes that are known."""
+    if not p.target.value.dtype.is_floating_point or not p.rows.size.is_int(1):
         return None
     if (image := image_of(p)) is None or image.channels.names:
         return None
@@ -82,7 +87,7 @@ def plane_filter(func: FuncOp) -> PlaneFilter | None:
     (read,) = loads(p.y)
     moving = {*p.columns.names, *p.depth.names}
     spatial = tuple(d for d, index in enumerate(read.args) if moving & index.free)
-    shape = all_buffers(func)[str(read.value)].shape
+    shape = buffers[str(read.value)].shape
     places = [known(shape[d]) for d in spatial]
     sizes = [known(d.size) for d in image.dims]
     if None in sizes or prod(n or MOST_PLACES + 1 for n in places) > MOST_PLACES:

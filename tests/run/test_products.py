@@ -11,7 +11,7 @@ from emit_harness import Compiled, parse_te
 
 import tensorscript as ts
 from tensorscript.backends.target import host
-from tensorscript.base.dtypes import uint8
+from tensorscript.base.dtypes import bfloat16, uint8
 from tensorscript.dialects.te.expr import const, var
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.lowering.schedules.contraction_shape import recognise
@@ -194,6 +194,10 @@ def widened(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return x.to(ts.int32) @ w.to(ts.int32)
 
 
+def of_rows(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return ts.nn.functional.linear(x, w)
+
+
 def widened_rows(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return (x.to(ts.int32) @ w.to(ts.int32).t()) * 0.5
 
@@ -223,9 +227,27 @@ def test_the_largest_bytes_do_not_saturate(left: str, right: str) -> None:
 @pytest.mark.parametrize("left", BYTES)
 @pytest.mark.parametrize("right", BYTES)
 def test_bytes_whose_columns_lie_across(left: str, right: str) -> None:
-    x, w = numbers(left, 260, 90), numbers(right, 40, 90)
-    compiled = ts.compile(widened_rows, (x, w), fallback="error")
-    np.testing.assert_array_equal(compiled(x, w), x.astype("i4") @ w.astype("i4").T * 0.5)
+    """Whole squares of quads and parts of such, a depth that is padded, a panel of one column."""
+    for rows, depth, columns in [(260, 90, 40), (9, 71, 33), (16, 128, 64), (24, 66, 79)]:
+        x, w = numbers(left, rows, depth), numbers(right, columns, depth)
+        compiled = ts.compile(widened_rows, (x, w), fallback="error")
+        np.testing.assert_array_equal(compiled(x, w), x.astype("i4") @ w.astype("i4").T * 0.5)
+
+
+@pytest.mark.parametrize(
+    "size", [(9, 267, 65), (16, 128, 64), (34, 90, 47), (12, 1100, 70)], ids=str
+)
+def test_halves_whose_columns_lie_across(size: tuple[int, int, int]) -> None:
+    """The sums are exact."""
+    rows, depth, columns = size
+    random = np.random.default_rng(0)
+    x, w = (random.integers(-3, 4, s).astype("f4") for s in ((rows, depth), (columns, depth)))
+    given = [ts.from_numpy(a).bfloat16() for a in (x, w)]
+    compiled = ts.compile(of_rows, given, fallback="error")
+    wanted = ts.from_numpy(x @ w.T).bfloat16().float().numpy()
+    np.testing.assert_array_equal(compiled(*given).float().numpy(), wanted)
+    if bfloat16 in host().groups:
+        assert "pairs" in compiled.ir("schedule")
 
 
 class Weighted(ts.nn.Module):
