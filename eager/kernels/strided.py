@@ -13,7 +13,14 @@ from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
 from ..device import contiguous_format, preserve_format
-from ..memory_format import format_strides, known_format, suggested_format
+from ..memory_format import (
+    element_strides,
+    format_strides,
+    holders,
+    is_dense,
+    known_format,
+    suggested_format,
+)
 from ..storage import Array, array, make, with_steps
 from ..storages import elements_of
 from ..tracking import written
@@ -153,13 +160,16 @@ def as_strided(
 
 def memory_of(a: Array) -> tuple[Array, int]:
     """The elements that `a` is a view of in the order of memory, and where `a` starts in them."""
-    owner = a
-    while isinstance(owner.base, np.ndarray) and owner.base.dtype == a.dtype:
-        owner = owner.base
-    if not owner.flags.forc:
+    memory = a
+    for holder in holders(a):
+        if holder.dtype != a.dtype:
+            break
+        memory = holder
+    if not (memory.size and is_dense(memory.shape, element_strides(memory))):
         return a.reshape(-1), 0
-    start = a.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    return owner.reshape(-1, order="A"), start // max(a.itemsize, 1)
+    start = a.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
+    flat = strided_view(memory, (memory.size,), (memory.itemsize,))
+    return flat, start // memory.itemsize
 
 
 def counted(fn: Kernel) -> Kernel:

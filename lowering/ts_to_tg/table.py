@@ -52,6 +52,7 @@ from .loss import LOSS
 from .maps import MAPS
 from .masked_index import MASKED_INDEX
 from .matrix_norm import MATRIX_NORM
+from .memory_formats import MEMORY_FORMAT
 from .nested import NESTED
 from .normalization import NORMALIZATION
 from .number_programs import NUMBER_PROGRAMS
@@ -109,6 +110,7 @@ _ROWS: Rows = {
     **JOINING,
     **LINALG,
     **CREATION,
+    **MEMORY_FORMAT,
     **NORMALIZATION,
     **BATCH_STATISTICS,
     **CONVOLUTION,

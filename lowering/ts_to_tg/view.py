@@ -241,21 +241,12 @@ def size_row(b: Builder, x: Tensor, dim: Value = None, *_: Value) -> Value:
     return x.shape[dimension(b, dim, x.rank)]
 
 
-def _stride(b: Builder, x: Tensor, dim: Value = None, *_: Value) -> Value:
-    strides = list(strides_of(x))
-    return strides if dim is None else strides[dimension(b, dim, x.rank)]
-
-
 def _storage_offset(b: Builder, x: Tensor) -> Value:
     """Where in its storage the first element of a view lies."""
     first = {f"i{d}": const(0) for d in range(x.rank)}
     steps = contiguous_strides(x.storage.shape)
     at = [substitute(e, first) * step for e, step in zip(indices_of(x), steps, strict=True)]
     return simplify(sum(at, start=const(0)))
-
-
-def _contiguous(b: Builder, x: Tensor, *_: Value) -> Tensor:
-    return x if is_contiguous(x) else b.copied(x)
 
 
 def same(b: Builder, x: Tensor, *_: Value) -> Tensor:
@@ -266,9 +257,7 @@ VIEW: Rows = {
     "tg::size": size_row,
     "aten::dim": lambda b, x: x.rank,
     "aten::numel": lambda b, x: product(x.shape),
-    "aten::stride": _stride,
     "aten::storage_offset": _storage_offset,
-    "aten::is_contiguous": lambda b, x, *_: is_contiguous(x),
     "aten::is_same_size": _is_same_size,
     "aten::permute": lambda b, x, dims, *_: permute(b, x, dims),
     "aten::transpose": transpose,
@@ -289,7 +278,6 @@ VIEW: Rows = {
     "aten::broadcast_to": expand,
     "aten::diagonal": diagonal,
     "aten::unfold": _unfold,
-    "aten::contiguous": _contiguous,
     "aten::detach": same,
     "aten::detach_": same,
     "aten::alias": same,

@@ -117,3 +117,62 @@ def test_modules_and_volumes_are_as_torch() -> None:
         return [*(p.stride() for p in layers.parameters()), layers(x).stride()]
 
     assert strides(ts) == strides(torch)
+
+
+def test_strides_over_memory_in_another_order_are_a_view() -> None:
+    x = ts.from_numpy(IMAGE).contiguous(memory_format=ts.channels_last)
+    wanted = x.permute(0, 2, 3, 1).clone().reshape(-1).as_strided([2, 3], [1, 2], 4)
+    seen = x.as_strided([2, 3], [1, 2], 4)
+    assert seen.tolist() == wanted.tolist()
+    x.mul_(2)
+    assert seen.tolist() == (wanted * 2).tolist()
+
+
+def ask_formats(x: ts.Tensor) -> list[bool | list[int]]:
+    a = x.contiguous(memory_format=ts.channels_last)
+    made = [
+        x, a, a.contiguous(), x.to(memory_format=ts.channels_last), a.permute(0, 2, 3, 1),
+        x.clone(memory_format=ts.channels_last), a.to(ts.float64, memory_format=ts.channels_last),
+        ts.zeros_like(x, memory_format=ts.channels_last),
+        ts.full_like(x, 2.0, memory_format=ts.channels_last),
+    ]  # fmt: skip
+    found: list[bool | list[int]] = []
+    for t in made:
+        found.append(t.stride())
+        found.append(t.is_contiguous())
+        found.append(t.is_contiguous(memory_format=ts.channels_last))
+        found.append(t.is_contiguous(memory_format=ts.channels_last_3d))
+    return found
+
+
+def ask_computed(x: ts.Tensor) -> tuple[list[int], bool]:
+    y = x.contiguous(memory_format=ts.channels_last).relu()
+    return y.stride(), y.is_contiguous(memory_format=ts.channels_last)
+
+
+def computes_only(x: ts.Tensor) -> ts.Tensor:
+    y = x.contiguous(memory_format=ts.channels_last)
+    return ts.relu(y + 1) if y.is_contiguous(memory_format=ts.channels_last) else y
+
+
+@pytest.mark.parametrize("layout", ["row-major", "channels_last", "one channel"])
+def test_native_code_sees_the_strides_of_formats(layout: str) -> None:
+    image = IMAGE[:, :1].copy() if layout == "one channel" else IMAGE
+    x = ts.from_numpy(image)
+    if layout == "channels_last":
+        x = x.contiguous(memory_format=ts.channels_last)
+    for program in (ask_formats, ask_computed, computes_only):
+        scripted = ts.jit.script(program)
+        native = ts.compile(scripted)
+        found, wanted = native(x), scripted(x)
+        assert str(found) == str(wanted)
+        assert native.stats.is_native or program is ask_computed
+
+
+def test_native_code_refuses_formats_of_other_ranks() -> None:
+    @ts.jit.script
+    def image(x: ts.Tensor) -> ts.Tensor:
+        return x.contiguous(memory_format=ts.channels_last)
+
+    with pytest.raises(OperatorError, match="required rank 4 tensor to use channels_last format"):
+        ts.compile(image)(np.ones((2, 3), np.float32))
