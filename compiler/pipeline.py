@@ -29,6 +29,7 @@ from tensorscript.lowering.tg.inline_points import inline_points
 from tensorscript.lowering.tg.inline_producers import inline_producers
 from tensorscript.lowering.tg.integer_products import integer_products
 from tensorscript.lowering.tg.normalize import normalize
+from tensorscript.lowering.tg.separate_windows import separate_windows
 from tensorscript.lowering.tg.split_batch import split_batch
 from tensorscript.lowering.tg_to_te.host import tg_to_te
 
@@ -76,6 +77,13 @@ def _split_batch(module: ModuleOp, options: CompileOptions) -> ModuleOp:
     if not targets.parse(options.target, options.cpu).is_ptx:
         for func in functions(module):
             split_batch(func)
+    return module
+
+
+def _separate_windows(module: ModuleOp, options: CompileOptions) -> ModuleOp:
+    if not targets.parse(options.target, options.cpu).is_ptx:
+        for func in functions(module):
+            separate_windows(func, options.strict)
     return module
 
 
@@ -171,6 +179,12 @@ PASSES: tuple[Pass, ...] = (
         "kernels",
         _split_batch,
         "images go one by one through ops whose results leave the caches (CPU); ops are final",
+    ),
+    Pass(
+        "separate-windows",
+        "kernels",
+        _separate_windows,
+        "what windows are combined to is found by rows first (CPU); when images lie as they will",
     ),
     Pass(
         "fuse",

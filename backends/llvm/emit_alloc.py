@@ -13,6 +13,7 @@ from tensorscript.dialects.te.ops import AllocOp
 
 from .emit_context import Context
 from .emit_expr import evaluate_scalar
+from .emit_places import whole_vectors
 from .emit_scope import Place, element_count
 from .emit_stmt import OUT_OF_MEMORY, fail_unless
 from .emit_types import ALIGN, memory_type
@@ -54,9 +55,15 @@ def emit_alloc(context: Context, op: Operation) -> None:
         pointer,
         ALIGN,
         per_lane=private,
-        in_registers=scope == "reg" and not private,
+        in_registers=not private and _is_small(scope, size),
         again=again,
     )
+
+
+def _is_small(scope: str, size: Expr) -> bool:
+    """Whether LLVM may keep a buffer in registers."""
+    small = scope == "stack" and size.is_const and int(size) <= SMALL
+    return scope == "reg" or small
 
 
 def _fits(scope: str, size: Expr) -> bool:
@@ -65,8 +72,7 @@ def _fits(scope: str, size: Expr) -> bool:
 
 def frame_buffer(context: Context, buffer: Buffer) -> str:
     """An entry-block array for a buffer of constant size."""
-    count = element_count(buffer)
-    total = max(1, int(str(context.resolve(count).value))) * context.width
+    total = whole_vectors(max(1, int(context.resolve(element_count(buffer))))) * context.width
     kind = f"[{total} x {memory_type(buffer.dtype)}]"
     return context.code.alloca(f"{kind}, align {ALIGN}", buffer.name)
 

@@ -22,7 +22,7 @@ from .emit_context import Context
 from .emit_division import divide
 from .emit_loads import emit_load
 from .emit_scope import Slot, affine, below, element_count, flat_index, is_bounded, is_index, nonneg
-from .emit_types import Value, is_half, literal, register_type, step_vector, vector_of
+from .emit_types import Value, is_half, lane_mask, literal, register_type, step_vector, vector_of
 
 DIVISIONS = ("floordiv", "mod", "truncdiv", "truncmod")
 
@@ -304,15 +304,31 @@ def _choose(context: Context, dtype: DType, condition: Value, yes: Value, no: Va
 
 def _select_masked(context: Context, e: Expr, condition: Value) -> Value:
     site = context.site(bool_, condition.lanes)
+    known = _known_sides(context, e.args[0])
+    if known is not None and not all(map(any, known)):
+        return value_of(context, e.args[1] if any(known[0]) else e.args[2])
     sides = []
-    for mask, side in (
-        (condition.text, e.args[1]),
-        (site.logical_not(condition.text), e.args[2]),
-    ):
-        with context.masked(context.conjoin(mask)), context.branch_cache():
-            context.mask_is_any = False
+    for k, side in enumerate(e.args[1:]):
+        mask = site.logical_not(condition.text) if k else condition.text
+        on = known[k] if known is not None else None
+        mask = context.conjoin(mask) if on is None else lane_mask(on)
+        with context.masked(mask, on), context.branch_cache():
+            context.mask_is_any = on is not None
             sides.append(value_of(context, side))
     return _choose(context, e.dtype, condition, sides[0], sides[1])
+
+
+Lanes = tuple[bool, ...]
+
+
+def _known_sides(context: Context, condition: Expr) -> tuple[Lanes, Lanes] | None:
+    """The lanes in force in which a condition holds, and those in which it does not, if known."""
+    lanes = known_lanes(context, condition)
+    if lanes is None or context.gpu or (context.mask is not None and context.on is None):
+        return None
+    force = context.on or (True,) * len(lanes)
+    yes = tuple(a and b for a, b in zip(lanes, force, strict=True))
+    return yes, tuple(b and not a for a, b in zip(lanes, force, strict=True))
 
 
 def _select_branch(context: Context, e: Expr, condition: Value) -> Value:

@@ -25,7 +25,7 @@ from .emit_places import (
     tail,
 )
 from .emit_types import Value, memory_type, suffix, vector_of
-from .emit_windows import load_windows, pattern, placed, windows
+from .emit_windows import Pattern, load_windows, pattern, placed, windows
 
 Proof = Callable[[Context, Expr], bool]
 
@@ -40,12 +40,16 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
         return Value(load_scalar(context, target, evaluate))
     lanes = context.width
     stored = vector_of(memory_type(target.dtype), lanes)
-    if target.kind in ("contiguous", "reversed"):
+    if target.kind in ("contiguous", "reversed") and not _is_between(context, target):
+        raw = load_contiguous(context, target, stored, evaluate)
+    elif (windows := _load_windows(context, target, evaluate)) is not None:
+        raw = windows
+    elif target.kind in ("contiguous", "reversed"):
         raw = load_contiguous(context, target, stored, evaluate)
     elif target.kind == "strided" and target.step.is_int(2) and not context.gpu:
         raw = _load_every_second(context, target, stored, evaluate)
     else:
-        raw = _load_windows(context, target, evaluate) or gather(context, target, stored, evaluate)
+        raw = gather(context, target, stored, evaluate)
     return Value(from_memory(context.code, target.dtype, lanes, raw), lanes)
 
 
@@ -106,6 +110,13 @@ def load_contiguous(context: Context, target: Target, stored: str, evaluate: Eva
     return raw if target.kind == "contiguous" else reverse(context, memory_type(target.dtype), raw)
 
 
+def _is_between(context: Context, target: Target) -> bool:
+    """Whether a vector of a buffer in registers is no whole one of those that were stored there."""
+    if not register_size(target.place) or not target.base.is_const:
+        return False
+    return int(target.base) % context.width != 0
+
+
 def _load_every_second(context: Context, target: Target, stored: str, evaluate: Evaluate) -> str:
     """Elements 0, 2, 4, ...: two overlapping vectors that end with the last one, and a shuffle.
 
@@ -141,19 +152,37 @@ def _spread(context: Context, wanted: list[int | None]) -> str | None:
 def _load_windows(context: Context, target: Target, evaluate: Evaluate) -> str | None:
     """Lanes at fixed distances from contiguous vectors; None where a gather is better."""
     lane = context.vector
-    if context.gpu or context.mask is not None or lane is None:
+    if context.gpu or lane is None:
         return None
     found = pattern(target.index, lane, context.scope)
     if found is None:
         return None
-    start, distances = placed(found, context.scope)
-    readable = register_size(target.place) if start.is_int(0) else 0
+    readable = register_size(target.place)
+    if (within := _in_registers(context, found, readable)) is not None:
+        start, distances = const(0), within
+    elif context.mask is not None:
+        return None
+    else:
+        (start, distances), readable = placed(found, context.scope), 0
     if (chunks := windows(distances, readable)) is None:
         return None
     pointer = address(context, replace(target, base=start), evaluate)
     kinds = memory_type(target.dtype), target.place.pointer_type
     size = target.dtype.itemsize
     return load_windows(context.code, *kinds, pointer, size, distances, chunks)
+
+
+def _in_registers(context: Context, found: Pattern, size: int) -> tuple[int, ...] | None:
+    """Where lanes lie in a buffer of registers of `size` elements, those that are known to be off
+    at the first one that is on; None if they do not."""
+    start, distances = found
+    if not start.is_const or (context.mask is not None and context.on is None):
+        return None
+    places = [int(start) + d for d in distances]
+    if context.on is not None:
+        first = next(p for p, on in zip(places, context.on, strict=True) if on)
+        places = [p if on else first for p, on in zip(places, context.on, strict=True)]
+    return tuple(places) if min(places) >= 0 and max(places) < size else None
 
 
 def gather(context: Context, target: Target, stored: str, evaluate: Evaluate) -> str:

@@ -19,6 +19,9 @@ from .emit_context import Context
 from .emit_scope import Place, affine, flat_index, multiple
 from .emit_types import Value, memory_type, suffix, vector_of
 
+WHOLE = 64
+"""A buffer in the frame ends with a whole vector, of so many elements at most."""
+
 Evaluate = Callable[[Context, Expr], Value]
 
 
@@ -113,14 +116,20 @@ def is_register(context: Context, target: Target) -> bool:
     base = target.base
     if target.kind != "contiguous" or not base.is_const:
         return False
-    return int(str(base.value)) + context.width <= register_size(target.place)
+    return 0 <= int(base) <= register_size(target.place) - context.width
 
 
 def register_size(place: Place) -> int:
     """The elements of a buffer of registers, all of which may be read; 0 of another one."""
     if not place.in_registers:
         return 0
-    return math.prod(int(e) if e.is_const else 0 for e in place.buffer.shape)
+    return whole_vectors(math.prod(int(e) if e.is_const else 0 for e in place.buffer.shape))
+
+
+def whole_vectors(count: int) -> int:
+    """The elements that a buffer of `count` in the frame has room for."""
+    whole = min(WHOLE, 1 << (count - 1).bit_length()) if count else 1
+    return -(-count // whole) * whole
 
 
 def tail(target: Target, lanes: int) -> str:

@@ -76,9 +76,9 @@ def placed(found: Pattern, scope: Scope) -> Pattern:
     """The same with the constant part of the base in the distances, where the rest of it is an
     index, too: neighbouring loads then share vectors."""
     base, distances = found
-    if base.op != "add" and not base.is_const:
+    if base.op != "add":
         return base, distances
-    left, right = (const(0), base) if base.is_const else base.args
+    left, right = base.args
     number, rest = (right, left) if right.is_const else (left, right)
     offset = int(str(number.value)) if number.is_const else -1
     if offset < 0 or not nonneg(rest, scope):
