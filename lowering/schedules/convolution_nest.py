@@ -28,7 +28,7 @@ from ..te.affine import known
 from ..te.rebuild import substituting
 from .contraction_pack import RowPacker
 from .contraction_plan import LINE
-from .contraction_shape import Axis, Product
+from .contraction_shape import Axis, Product, at
 from .contraction_tile import DEPTH_BLOCK, TASKS, Tile, ceil_div, loops_around, takes_threads
 from .convolution_image import Dim, Image, fill_plane
 
@@ -51,6 +51,7 @@ class ConvolutionNest(ABC):
 
     Attributes:
         tile: the register tile.
+        sets: the loops of the batch that have weights of their own, all of which are packed before.
         packed: output channels of a panel of packed weights.
         by_panel: a task is of one panel.
         local: a task packs its weights.
@@ -80,12 +81,16 @@ class ConvolutionNest(ABC):
         self.slack = -(-slack // lanes) * lanes
         self.numbered = whole and all(d.numbers_taps for d in self._phased().values())
         x = self._in_order_of_loops(p.x) if self.numbered else p.x
+        own = [(name, extent) for name, extent in p.batch.pairs if whole and name in p.x.free]
+        self.sets = Axis([name for name, _ in own], [extent for _, extent in own])
+        self._packing = Axis([f"{name}_p" for name in self.sets.names], self.sets.extents)
+        x = at(x, dict(zip(self.sets.names, map(var, self._packing.names), strict=True)))
         self.packer = RowPacker(x, p.rows, p.depth, buffers, self.dtype, packed, lanes)
         self.by_panel = self.framed = False
         alone = known(ceil_div(image.dims[0].size, self.block_rows())) == 1
         self.by_panel = (alone and not self.panels.is_int(1)) or self._moves_less_by_panel()
         batch = set(p.batch.names)
-        self.hoisted = bool(batch) and not batch & p.x.free
+        self.hoisted = bool(batch) and (whole or not batch & p.x.free)
         self.local = self.by_panel and not self.hoisted and not whole
         self.step = self._depth_step()
         self.depth_blocks = ceil_div(p.depth.extents[0], self.step) if p.depth.names else const(1)
@@ -108,7 +113,7 @@ class ConvolutionNest(ABC):
     def weights(self) -> Buffer:
         """Of one panel and one block of the depth where a task packs them itself."""
         panels, depth = (const(1), self._block_depth) if self.local else (
-            self.panels, self.p.depth.size)  # fmt: skip
+            mul(self.sets.size, self.panels), self.p.depth.size)  # fmt: skip
         return make_buffer("weights", self.dtype, [panels, depth, const(self.packer.width)])
 
     @property
@@ -192,8 +197,12 @@ class ConvolutionNest(ABC):
 
     def _pack_weights(self) -> Operation:
         panel = var("ip")
-        body = self.packer.panel("weights", panel, panel * self.packed, const(0), self.p.depth.size)
-        return ForOp("ip", self.panels, body, "parallel", grain=4)
+        slot = mul(self._packing.flat(), self.panels) + panel
+        body = self.packer.panel("weights", slot, panel * self.packed, const(0), self.p.depth.size)
+        nest: Operation = ForOp("ip", self.panels, body, "parallel", grain=4)
+        for name, extent in reversed(self._packing.pairs):
+            nest = ForOp(name, extent, [nest])
+        return nest
 
     def _copy_image(self, first: Expr, rows: Expr) -> list[Operation]:
         fill = fill_plane(self.p, self.image, self.slack, self.lanes, first, rows)
@@ -229,6 +238,11 @@ class ConvolutionNest(ABC):
     def panel(self) -> Expr:
         """The panel that a tile is of."""
         return var("hb") // self.blocks if self.by_panel else var("iq")
+
+    @property
+    def weight_panel(self) -> Expr:
+        """Its weights among those that are packed before."""
+        return mul(self.sets.flat(), self.panels) + self.panel
 
     @property
     def first_channel(self) -> Expr:
@@ -271,7 +285,7 @@ class ConvolutionNest(ABC):
         """The packed weight of a channel of the panel, at the loops of the depth."""
         k = self._at_taps(self.p.depth.flat())
         if not self.local:
-            return load("weights", [self.panel, self._global_depth(k), channel], self.dtype)
+            return load("weights", [self.weight_panel, self._global_depth(k), channel], self.dtype)
         return load("weights", [const(0), k, channel], self.dtype)
 
     def _fetch_next(self) -> list[Operation]:
@@ -281,7 +295,7 @@ class ConvolutionNest(ABC):
             return []
         k = self._global_depth(self._at_taps(self.p.depth.flat())) + self._block_depth
         columns = range(0, self.packer.width, LINE // self.dtype.itemsize)
-        place = [self.panel, k]
+        place = [self.weight_panel, k]
         return [PrefetchOp(load("weights", [*place, const(j)], self.dtype)) for j in columns]
 
     def pixel(self, position: Expr) -> Expr:

@@ -30,7 +30,7 @@ from ..te.affine import coefficient, flat_index, known
 from ..te.lanes import vectorize_map
 from ..te.squares import transpose_tiles
 from .contraction_shape import Axis, Product, Spots
-from .contraction_tile import TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div
+from .contraction_tile import TILE_ROWS, VECTORS_PER_ROW, Tile, ceil_div, fitted
 from .convolution_image import Image
 from .convolution_nest import BLOCK_BYTES, ConvolutionNest, rows_of_blocks
 from .work import calls
@@ -79,7 +79,7 @@ class PixelRows(ConvolutionNest):
         runs = [r for r in range(min(least, most), most + 1) if width % r == 0 or r in whole_rows]
         if len(p.rows.names) != 1 or channels < lanes or not runs:
             return None
-        tile = Tile(max(runs), lanes * VECTORS_PER_ROW, lanes)
+        tile = fitted(Tile(max(runs), lanes * VECTORS_PER_ROW, lanes), p.rows.size)
         return cls(p, image, lanes, buffers, tile, tile.columns, whole)
 
     @property

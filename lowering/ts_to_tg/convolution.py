@@ -6,8 +6,8 @@ out[n, o, y, ..] = sum over c, ky, .. of
 ```
 Reads outside of the input are guarded by a select. A transposed convolution is one convolution per
 phase of its output, (y + pad) modulo the stride, which sees every stride-th tap of the kernel; the
-phases are rows of one product, interleaved by a view. With a dilation it gathers instead: the input
-position is (y + pad - ky*dilation) / stride where that divides.
+phases are rows of one product, or a batch, interleaved by a view. With a dilation it gathers
+instead: the input position is (y + pad - ky*dilation) / stride where that divides.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from .normalization import per_channel
 from .sizes import simplify
 from .values import Tensor, Value
 
+LEAST_CHANNELS = 16
+"""Rows of a product that is as fast alone as with those of the other phases."""
+MOST_WASTE = 1.1
+"""Of a grid that all phases lie in."""
 Length = int | Expr
 """A size of a kernel, known or not."""
 
@@ -167,6 +171,19 @@ def transposed(
     return _with_bias(b, out, bias, x.dtype)
 
 
+def _grids_apart(sizes: list[Expr], steps: list[int], pads: list[int], channels: Expr) -> bool:
+    """Whether phases that begin at different places have a grid each, a batch of convolutions; else
+    they are rows of one, on a grid that all of them lie in."""
+    if (known(channels) or 0) < LEAST_CHANNELS:
+        return False
+    waste = 1.0
+    for size, step, pad in zip(map(known, sizes), steps, pads, strict=True):
+        if size is None:
+            return False
+        waste *= ((size + pad - 1) // step + 1) / -(-size // step)
+    return waste > MOST_WASTE
+
+
 def _phased(
     b: Builder,
     x: Tensor,
@@ -177,14 +194,16 @@ def _phased(
     kernel: list[Length],
     groups: Length,
 ) -> Tensor:
-    """The transposed convolution by phases: output y is phase p = (y + pad) % stride at place
-    a = (y + pad) // stride, and sums w[p + stride*u] * in[a - u] over u."""
+    """The transposed convolution by phases: output y is phase p = (y + shift) % stride at place
+    a = (y + shift) // stride. With q = p + pad - shift it sums, over u,
+    w[q % stride + stride*u] * in[a + q // stride - u]."""
     spatial, wide = len(steps), compute_dtype(x.dtype)
     per_group, inner = weight.shape[1], simplify(weight.shape[0] // groups)
     split = [d for d in range(spatial) if steps[d] > 1]
     taps = [-(-k // s) for k, s in zip(kernel, steps, strict=True)]
+    shifts = [0] * spatial if _grids_apart(sizes, steps, pads, per_group) else pads
     places = [
-        simplify((size + (p - 1)) // s + 1) for size, p, s in zip(sizes, pads, steps, strict=True)
+        simplify((size + (p - 1)) // s + 1) for size, p, s in zip(sizes, shifts, steps, strict=True)
     ]
 
     def make(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
@@ -196,8 +215,11 @@ def _phased(
         in_kernel: list[Expr] = []
         for d in range(spatial):
             back = taps[d] - 1 - r[1 + d]  # the last tap first, so that positions rise with it
-            position = simplify(i[2 + len(split) + d] - back)
-            tap = simplify(phases.get(d, const(0)) + back * steps[d])
+            phase, rest = phases.get(d, const(0)), pads[d] - shifts[d]
+            ahead = (phase + rest) // steps[d] if rest % steps[d] else const(rest // steps[d])
+            first = (phase + rest) % steps[d] if rest % steps[d] else phase
+            position = simplify(i[2 + len(split) + d] + ahead - back)
+            tap = simplify(first + back * steps[d])
             in_image += inside(position, x.shape[2 + d], taps[d] != 1, True)
             in_kernel += inside(tap, as_expr(kernel[d]), False, kernel[d] % steps[d] != 0)
             at.append(position)
@@ -214,7 +236,7 @@ def _phased(
     phased = b.contract(shape, [inner, *map(as_expr, taps)], wide, make)
 
     def joined(body: Body, i: list[Expr]) -> Expr:
-        moved = [i[2 + d] + pads[d] for d in range(spatial)]
+        moved = [i[2 + d] + shifts[d] for d in range(spatial)]
         phases = [moved[d] % steps[d] for d in split]
         place = [moved[d] // steps[d] if d in split else moved[d] for d in range(spatial)]
         return body.read(phased, [i[0], i[1], *phases, *place], wide)
