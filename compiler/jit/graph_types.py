@@ -304,10 +304,39 @@ class _Nominal(Type):
         assert isinstance(self.attribute, ts.ClassType | ts.InterfaceType | ts.EnumType)
         return self.attribute.class_name
 
+    def __hash__(self) -> int:
+        return hash(self.name())
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other)
+
 
 class ClassType(_Nominal):
     def __init__(self, name: str) -> None:
         self.attribute = ts.ClassType(StringAttr(name))
+
+
+class ModuleType(ClassType):
+    """The type of a module that was compiled apart from others.
+
+    Args:
+        key: what is equal for modules of one type, whatever program they are of.
+    """
+
+    def __init__(self, attribute: ts.ClassType, key: object) -> None:
+        self.attribute = attribute
+        self.key = key
+
+    def kind(self) -> str:
+        return "ClassType"
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ModuleType):
+            return self.key == other.key
+        return super().__eq__(other)
 
 
 class InterfaceType(_Nominal):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
-from types import MethodType
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from tensorscript.base.errors import GuardError
@@ -52,10 +52,21 @@ def _refusing(name: str) -> Callable[..., Any]:
 
 def callers_names(frames_up: int = 0) -> dict[str, Any]:
     """The names that are seen where the calling method was called from, or further up."""
-    frame = inspect.currentframe()
-    for _ in range(2 + frames_up):
-        frame = frame.f_back if frame is not None else None
+    frame = _frame(3 + frames_up)
     return {} if frame is None else {**frame.f_globals, **frame.f_locals}
+
+
+def callers_locals(frames_up: int = 0) -> Mapping[str, Any]:
+    """Of these names those of a function; none if the call is a module's."""
+    frame = _frame(3 + frames_up)
+    return {} if frame is None or frame.f_locals is frame.f_globals else frame.f_locals
+
+
+def _frame(up: int) -> FrameType | None:
+    frame = inspect.currentframe()
+    for _ in range(up):
+        frame = frame.f_back if frame is not None else None
+    return frame
 
 
 _Refusals: Any = type("_Refusals", (), {name: _refusing(name) for name in _REFUSED})

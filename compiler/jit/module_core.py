@@ -15,13 +15,14 @@ from tensorscript.base.errors import GuardError
 from tensorscript.base.tensor_text import tensor_text
 from tensorscript.eager.tensor import Tensor
 from tensorscript.frontends.script.folding import text_of
+from tensorscript.frontends.script.modules import module_type_key
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.runtime.values import EnumValue, ScriptObject
 
 from . import faces, late_save
 from .callables import ConstMap, ScriptFunction, ScriptMethod
 from .faces import Home
-from .graph_types import Type, shown_type
+from .graph_types import ModuleType, Type
 
 if TYPE_CHECKING:  # importing it takes long
     from .save import ExtraFiles
@@ -49,7 +50,8 @@ class ModuleCore:
         return self._target.class_name
 
     def _type(self) -> Type:
-        return shown_type(self._info.type)
+        info = self._info
+        return ModuleType(info.type, module_type_key(info, self._home.class_info))
 
     @property
     def code(self) -> str:

@@ -14,6 +14,7 @@ from tensorscript.base.errors import ArgumentError, GuardError
 from tensorscript.base.stack import with_room
 from tensorscript.frontends.script.api import compile_function
 from tensorscript.frontends.script.live import World, is_compiled
+from tensorscript.frontends.script.live_functions import remember_classes
 from tensorscript.frontends.script.modules import ModuleTypes, is_module
 from tensorscript.frontends.script.observed import ObservedTypes, observed
 from tensorscript.frontends.script.program import Program
@@ -27,7 +28,7 @@ from .faces import RecursiveScriptClass
 from .home import ProgramHome
 from .instances import Instances
 from .language import is_tracing
-from .module import RecursiveScriptModule
+from .module import RecursiveScriptModule, callers_locals
 from .plain_values import Mismatch
 from .references import Reference
 
@@ -75,6 +76,7 @@ def script(
         return obj
     seen = observed(obj, example_inputs) if example_inputs else {}
     if isinstance(obj, type):
+        remember_classes(obj, callers_locals(_frames_up))
         return _script_class(obj, seen)
     if is_module(obj):
         return script_module(obj, seen=seen)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 from xdsl.ir import Attribute
 
@@ -239,6 +240,18 @@ def _on_an_object(source: FunctionSource) -> tuple[FunctionSource, str]:
     return FunctionSource(tree, source.text), receiver
 
 
+_SEEN_AT: WeakKeyDictionary[type, Mapping[str, type]] = WeakKeyDictionary()
+"""Classes that were seen, by name, where a class was scripted inside a function: what only comments
+name is in no closure."""
+
+
+def remember_classes(cls: type, names: Mapping[str, object]) -> None:
+    """Let the annotations of a class name the classes that are seen where it is scripted."""
+    found = {n: v for n, v in names.items() if isinstance(v, type) and v is not cls}
+    if found:
+        _SEEN_AT[cls] = found
+
+
 class LiveResolver:
     """Resolves the names around one Python function, or around a method of the class `own`."""
 
@@ -249,7 +262,9 @@ class LiveResolver:
     ) -> None:
         self.world = world
         # A decorator sees a class before its name is bound.
-        self.names: dict[str, object] = {own.__name__: own} if own is not None else {}
+        self.names: dict[str, object] = {}
+        if own is not None:
+            self.names |= {**_SEEN_AT.get(own, {}), own.__name__: own}
         code = getattr(fn, "__code__", None)
         cells = getattr(fn, "__closure__", None) or ()
         for name, cell in zip(code.co_freevars if code else (), cells, strict=False):

@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from tensorscript.base.errors import CompileError
-from tensorscript.dialects.ts.types import BOOL, NONE, InterfaceType
+from tensorscript.dialects.ts.types import BOOL, NONE, ClassType, InterfaceType
 
 from .annotations import type_of_object
 from .function import class_type
@@ -94,14 +94,14 @@ class ModuleTypes:
         info.children = [name for name, _ in self.children(module)]
         if info.container and not info.children:
             info.children = list(info.parameters)
-        key = (
+        info.sharing = (
             type(module),
-            tuple(info.attributes.items()),
             repr(info.constants),
             tuple(reader.functions.items()),
             tuple(hooks_of(module)),
             _own_forward(module),
         )
+        key = (tuple(info.attributes.items()), *info.sharing)
         known = self.shared.get(key)
         if known is None:
             known = self.shared[key] = self._declare(module, info)
@@ -199,6 +199,21 @@ class ModuleTypes:
         for key in roots:
             if key in info.methods and key not in info.compiled:
                 info.methods[key]()
+
+
+def module_type_key(info: ClassInfo, class_info: Callable[[str], ClassInfo]) -> object:
+    """What is equal for modules of one type, also for those of different programs."""
+    if info.sharing is None:
+        return id(info)
+
+    def part(type_: Attribute) -> object:
+        if isinstance(type_, ClassType):
+            held = class_info(type_.class_name.data)
+            if held.category == "module":
+                return module_type_key(held, class_info)
+        return type_
+
+    return (tuple((name, part(kind)) for name, kind in info.attributes.items()), *info.sharing)
 
 
 def _own_forward(module: object) -> types.FunctionType | None:

@@ -47,6 +47,8 @@ class ClassInfo:
         refused: name to the reason why a Python attribute is not one of the type.
         python: the Python class of a script class, whose methods may name it.
         module_class: the Python class of a module.
+        sharing: what instances of one module type agree in beside the attributes; None if there
+            is only the one, as of a trace or an archive.
     """
 
     type: ClassType
@@ -70,6 +72,7 @@ class ClassInfo:
     hooks: list[str] = field(default_factory=list)
     python: builtins.type | None = None
     module_class: builtins.type | None = None
+    sharing: tuple[object, ...] | None = None
 
     @property
     def name(self) -> str:

@@ -446,3 +446,24 @@ def test_operators_that_only_scripts_have_by_one_list() -> None:
     assert unit.shapes([3, 1], [2]) == [3, 2]
     assert [r.shape for r in unit.rows([torch.ones(2), torch.ones(())])] == [(1, 2), (1, 1)]
     assert unit.sums(torch.ones(4), torch.tensor([1, 3])).tolist() == [1.0, 3.0]
+
+
+def test_comments_name_classes_of_the_function_around() -> None:
+    class First:
+        def __init__(self, n: int) -> None:
+            self.n = n
+
+    @jit.script
+    class Second:
+        def __init__(self, n: int) -> None:
+            self.n = n
+
+        def same(self, other):  # type: ignore[no-untyped-def]
+            # type: (First) -> bool
+            return self.n == other.n
+
+    def run(n: int) -> bool:
+        return Second(n).same(First(3))
+
+    scripted = jit.script(run)
+    assert scripted(3) is True and scripted(4) is False

@@ -111,3 +111,44 @@ def test_a_traced_graph_runs_as_a_function() -> None:
 def test_keywords_are_refused() -> None:
     with pytest.raises(TypeError, match="without keywords, but got 'k'"):
         jit._get_trace_graph(lambda x, k: x, ones(1), {"k": 1})
+
+
+class _Holder(nn.Module):
+    def __init__(self, value: Any, child: nn.Module | None = None) -> None:
+        super().__init__()
+        self.value = value
+        self.child = nn.Identity() if child is None else child
+
+    def forward(self, x: tensorscript.Tensor) -> tensorscript.Tensor:
+        return self.child(x)  # type: ignore[no-any-return]
+
+
+_CHILD = nn.Linear(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (_Holder(1), _Holder(2), True),
+        (_Holder(1), _Holder("a"), False),
+        (_Holder(1, _CHILD), _Holder(1, nn.Linear(2, 2)), True),
+        (_Holder(1, _CHILD), _Holder(1, nn.Linear(2, 3)), False),
+        (_Holder(1, nn.ReLU()), _Holder(1, nn.Tanh()), False),
+        (_Holder(len), _Holder(len), True),
+        (nn.Linear(2, 2), nn.Linear(2, 2, bias=False), False),
+    ],
+)
+def test_modules_that_are_compiled_apart_share_a_type(
+    left: nn.Module, right: nn.Module, equal: bool
+) -> None:
+    one, other = jit.script(left)._c._type(), jit.script(right)._c._type()
+    assert (one == other) is equal
+    assert not equal or hash(one) == hash(other)
+
+
+def test_traces_share_no_type() -> None:
+    def traced() -> Any:
+        return jit.trace(nn.Linear(2, 2), (ones(1, 2),))
+
+    made = traced()
+    assert made._c._type() == made._c._type() != traced()._c._type()
