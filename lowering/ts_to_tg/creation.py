@@ -88,13 +88,7 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     if floats:
         length: Expr = const(max(int(np.ceil((end - start) / step)), 0))
     else:
-        first, last = as_expr(start), as_expr(end)
-        if not isinstance(step, int):
-            b.cannot("a range whose step is not known")
-        span = last - first if step > 0 else first - last
-        length = simplify((span + (abs(step) - 1)) // abs(step))
-        if length.op == "const" and int(str(length.value)) < 0:
-            b.error("upper bound and lower bound inconsistent with step sign")
+        length = _count(b, as_expr(start), as_expr(end), step)
     (size,) = sizes_of(b, [length])
     wide = float64 if floats else int64
     if whole:
@@ -105,6 +99,23 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
         return body.scalar(start, wide) + at * body.scalar(step, wide)
 
     return b.compute((size,), kind, make)
+
+
+def _count(b: Builder, first: Expr, last: Expr, step: Value) -> Expr:
+    """How many integers a range has."""
+    wrong = "upper bound and lower bound inconsistent with step sign"
+    if not isinstance(step, int):
+        by, is_up = as_expr(step), binary("gt", as_expr(step), 0)
+        b.check(binary("ne", by, 0), "step must be nonzero")
+        span = select(is_up, last - first, first - last)
+        width = select(is_up, by, select(binary("eq", by, 0), 1, 0 - by))
+        b.check(binary("ge", span, 0), wrong)
+        return b.scalar_of(b.scalar_operand((span + (width - 1)) // width))
+    span = last - first if step > 0 else first - last
+    length = simplify((span + (abs(step) - 1)) // abs(step))
+    if length.op == "const" and int(str(length.value)) < 0:
+        b.error(wrong)
+    return length
 
 
 def _as_kind(e: Expr, kind: DType) -> Expr:

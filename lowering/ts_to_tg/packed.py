@@ -13,6 +13,7 @@ A recurrent network runs over padded rows; a sequence that has ended, or not beg
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 from tensorscript.base.dtypes import bool_, int64
 from tensorscript.dialects.te.expr import Expr, binary, const, select
@@ -20,12 +21,13 @@ from tensorscript.dialects.tg import ops as tg
 
 from .builder import Builder, Rows
 from .compaction import places
-from .dims import literal
+from .dims import sizes_of
 from .elements import as_expr
 from .emission import Body
 from .joining import stack
 from .recurrent import Cell, gru_cell, lstm_cell, network_over, relu, simple_cell, tanh
 from .scalar_values import to_text
+from .sizes import simplify
 from .slicing import select_at
 from .values import Tensor, Value
 from .view import transpose
@@ -170,11 +172,11 @@ def _pad_sequence(
         b.error("received an empty list of sequences")
     if side not in ("left", "right"):
         b.error(f"Expected padding_side to be one of left or right, but got {side}.")
-    sizes = [literal(b, x.shape[0], "the length of a sequence") for x in sequences]
+    (longest,) = sizes_of(b, reduce(partial(binary, "max"), [x.shape[0] for x in sequences]))
     filled = []
-    for x, size in zip(sequences, sizes, strict=True):
-        missing = max(sizes) - size
-        ends = [0, missing] if side == "right" else [missing, 0]
+    for x in sequences:
+        missing = simplify(longest - x.shape[0])
+        ends = [const(0), missing] if side == "right" else [missing, const(0)]
         pads = [*[0] * (2 * (x.rank - 1)), *ends]
         filled.append(b.call("aten::constant_pad_nd", x, pads, value))
     return stack(b, filled, 0 if batch_first else 1)

@@ -33,6 +33,11 @@ NATIVE = (
     "x.topk(n, dim=-1)[0]",
     "ts.tril(x, n)",
     "ts.eye(n, m)",
+    "ts.arange(m, 30, n)",
+    "ts.arange(30, m, -n)",
+    "ts.arange(m, 30, n - 4)",
+    "nn.utils.rnn.pad_sequence([x[0, 0, :n], x[0, 1, :m]], True, 2.0)",
+    "nn.utils.rnn.pad_sequence([x[0, 0, :n], x[0, 1, m:]], padding_side='left')",
     "ts.linspace(0, 1, n)",
     "ts.hann_window(n)",
     "ts.cat([x[..., :n], x[..., :m]], -1)",
@@ -57,7 +62,7 @@ def program(expression: str) -> Any:
         f"    return {expression}\n"
     )
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    space: dict[str, Any] = {"ts": ts, "F": ts.nn.functional}
+    space: dict[str, Any] = {"ts": ts, "nn": ts.nn, "F": ts.nn.functional}
     exec(compile(text, name, "exec"), space)
     return space["program"]
 
