@@ -190,6 +190,11 @@ def _number_first(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (Tensor(to_storage(np.asarray(first), dtype), dtype), second, *rest)
 
 
+def _product(mat: Any, mat2: Any) -> Any:
+    """The product of a sparse matrix and a dense one, by the names of old."""
+    return call("aten::mm", (mat, mat2), public=True)
+
+
 FACTORIES = frozenset((
     "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint", "randn", "randperm",
     "range", "zeros",
@@ -210,6 +215,7 @@ FACES: dict[str, Face] = {
     "sparse_csr_tensor": _of_numbers(
         "aten::sparse_csr_tensor", ("crow_indices", "col_indices", "values")
     ),
+    **{name: _product for name in ("spmm", "dsmm")},
     "where": composites.with_out(where, "where"),
     "broadcast_shapes": broadcast_shapes,
     "split": _split,

@@ -250,6 +250,19 @@ def _summed(self: Any, other: Any, plain: Kernel, rest: Sequence[Any]) -> Any:
     return coalesce(found) if self._sparse.coalesced and other._sparse.coalesced else found
 
 
+def _summed_over(self: Any, dim: Sequence[int]) -> Any:
+    """The sums along some dimensions: sparse, while one of those that are stored by place stays."""
+    size, at = array(self).shape, places(self)
+    dims, stored = {normal_dim(d, len(size)) for d in dim}, len(at)
+    values = compute(self._sparse.values)
+    given = wrap(
+        values.sum(tuple(1 + d - stored for d in dims if d >= stored)), self._sparse.values.dtype
+    )
+    if not (kept := [d for d in range(stored) if d not in dims]):
+        return wrap(compute(given).sum(0), self.dtype)
+    return coalesce(coo(at[kept], given, [n for d, n in enumerate(size) if d not in dims]))
+
+
 def _scaled(self: Any, other: Any, plain: Kernel, rest: Sequence[Any]) -> Any:
     """By a number, or by the elements of a dense tensor of the same size."""
     if not is_sparse(self) and is_sparse(other):
@@ -320,7 +333,12 @@ _OWN: dict[str, Kernel] = {
     "aten::t": _transposed,
     "aten::transpose": _transposed,
     "aten::sum": lambda self, *_: _total(self),
-    "aten::_sparse_sum": lambda self, *_: _total(self),
+    "aten::_sparse_sum": lambda self: _total(self),
+    "aten::_sparse_sum.dtype": lambda self, dtype: wrap(value(_total(self)), dtype),
+    "aten::_sparse_sum.dim": _summed_over,
+    "aten::_sparse_sum.dim_dtype": lambda self, dim, dtype: _summed_over(
+        _with_values(self, wrap(value(self._sparse.values), dtype)), dim
+    ),
     "prim::is_sparse": lambda self: self._sparse.rows is None,
     "prim::is_sparse_csr": lambda self: self._sparse.rows is not None,
     "prim::layout": lambda self: sparse_coo if self._sparse.rows is None else sparse_csr,

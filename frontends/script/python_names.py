@@ -59,7 +59,7 @@ _PUBLIC_HOMES = (
 """Where PyTorch keeps what we keep elsewhere: names in archives and graphs are the same."""
 _WRITTEN = "tensorscript.eager.nn.functions."
 """Modules written in the language: their functions are compiled, whatever operators are called."""
-_PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
+_PREFIXES = {"linalg": "linalg_", "fft": "fft_", "sparse": "_sparse_", "special": "special_"}
 _FORMS = {
     "annotate": "annotate", "is_scripting": "is_scripting", "is_tracing": "is_tracing",
     "_get_tracing_state": "is_tracing",

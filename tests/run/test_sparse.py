@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,38 @@ def test_products_and_sums() -> None:
     assert (TWICE + TWICE * 2).to_dense().tolist() == (3 * DENSE).tolist()
     assert TWICE.to(ts.float64).to_dense().dtype is ts.float64
     assert (-TWICE).relu().to_dense().sum().item() == 0 and TWICE.sum().item() == 10
+
+
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dim", [0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2), [-1]])
+def test_sums_over_dimensions_as_torch(dim: Any) -> None:
+    torch = pytest.importorskip("torch")
+
+    def total(library: Any) -> Any:
+        at, values = [[0, 1, 1], [1, 0, 0]], [[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]]
+        of = library.sparse_coo_tensor(library.tensor(at), library.tensor(values), (2, 2, 2))
+        return library.sparse.sum(of, dim)
+
+    ours, theirs = total(ts), total(torch)
+    assert ours.is_sparse == theirs.is_sparse
+    if ours.is_sparse:
+        assert ours.indices().tolist() == theirs.indices().tolist()
+        ours, theirs = ours.values(), theirs.values()
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_names_of_the_namespace() -> None:
+    def product(a: ts.Tensor, b: ts.Tensor) -> ts.Tensor:
+        return ts.sparse.mm(a, b)
+
+    wanted = DENSE @ X.numpy()
+    scripted = ts.jit.script(product)
+    for found in (product(TWICE, X), ts.spmm(TWICE, X), ts.dsmm(TWICE, X), scripted(TWICE, X)):
+        assert found.numpy().tolist() == wanted.tolist()
+    assert ts.sparse.addmm(ts.ones(2, X.size(1)), TWICE, X).tolist() == (1 + wanted).tolist()
+    assert ts.sparse.sum(TWICE, dtype=ts.float64).dtype is ts.float64
+    assert TWICE.to_sparse_csr().layout is ts.sparse_csr
 
 
 def test_forms_of_a_matrix() -> None:
