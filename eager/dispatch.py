@@ -40,6 +40,7 @@ from .kernels.quantization import is_quantized, kernel_of_quantized
 from .kernels.sparse import is_sparse, kernel_of_sparse
 from .kernels.strided import resize_
 from .layouts import laid_out_kernel
+from .memory_format import relaid
 from .memory_sharing import kept_apart
 from .modes import MODES
 from .signs import has_sign, kernel_of_signed
@@ -330,6 +331,7 @@ def store(target: TensorBase, source: TensorBase) -> TensorBase:
         if target._array.size:
             warn(_RESIZED.format(list(target._array.shape), list(source._array.shape)))
         resize_(target, source._array.shape)
+        target._array = relaid(target._array, source._array)
     write(target, source)
     return target
 

@@ -19,6 +19,7 @@ from .kernels import POINTWISE, REDUCTIONS
 from .memory_format import (
     in_format,
     in_order,
+    kept_strides,
     known_format,
     laid_out,
     preserved_strides,
@@ -39,7 +40,9 @@ def rows(inputs: Sequence[Array], made: Array) -> Array:
 
 def elementwise(inputs: Sequence[Array], made: Array) -> Array:
     """As all inputs together ask for."""
-    if made.flags.c_contiguous and all(a.flags.c_contiguous for a in inputs):
+    if made.flags.c_contiguous and all(
+        a.flags.c_contiguous and a.shape == made.shape for a in inputs
+    ):
         return made
     fitting = [a for a in inputs if a.ndim <= made.ndim]
     return laid_out(made, preserved_strides(fitting, made.shape)) if fitting else made
@@ -48,6 +51,11 @@ def elementwise(inputs: Sequence[Array], made: Array) -> Array:
 def like_first(inputs: Sequence[Array], made: Array) -> Array:
     """As the first input, if the shape is its own."""
     return elementwise(inputs[:1], made) if inputs[0].shape == made.shape else rows(inputs, made)
+
+
+def kept(inputs: Sequence[Array], made: Array) -> Array:
+    """As the first input, to the strides of dimensions of size 1."""
+    return laid_out(made, kept_strides(inputs[0]))
 
 
 def attended(inputs: Sequence[Array], made: Array) -> Array:
@@ -126,10 +134,12 @@ RULES: dict[str, Rule] = {
     ), rows),
     **dict.fromkeys(_names(
         "sort msort argsort flip fliplr flipud index_fill index_put put select_scatter "
-        "slice_scatter diagonal_scatter zeros_like ones_like full_like empty_like rand_like "
-        "randn_like randint_like clone dropout feature_dropout alpha_dropout "
-        "feature_alpha_dropout _to_copy _unsafe_masked_index_put_accumulate polygamma"
+        "slice_scatter diagonal_scatter dropout feature_dropout alpha_dropout "
+        "feature_alpha_dropout _unsafe_masked_index_put_accumulate polygamma"
     ), like_first),
+    **dict.fromkeys(_names(
+        "zeros_like ones_like full_like empty_like rand_like randn_like randint_like clone _to_copy"
+    ), kept),
     **dict.fromkeys(_names(
         "max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices avg_pool2d "
         "adaptive_avg_pool2d adaptive_max_pool2d _upsample_bilinear2d_aa batch_norm "

@@ -82,6 +82,14 @@ def laid_out(a: Array, strides: Sequence[int]) -> Array:
     return as_strided(a, a.shape, wanted)
 
 
+def relaid(memory: Array, like: Array) -> Array:
+    """A block of memory, in rows, with the strides of another array that has no gaps."""
+    if not is_dense(like.shape, element_strides(like)):
+        return memory
+    strides = [step * memory.itemsize for step in element_strides(like)]
+    return memory if memory.strides == tuple(strides) else as_strided(memory, like.shape, strides)
+
+
 def unsqueezed(view: Array, source: Array, inserted: Sequence[int]) -> Array:
     """`view`, whose dimensions at `inserted` are new in front of dimensions of `source`, in the
     strides of PyTorch's `unsqueeze`: as if the new dimension held all of the next one.
@@ -194,6 +202,12 @@ def preserved_strides(inputs: Sequence[Array], shape: Sequence[int]) -> tuple[in
             return first
     spread = [_broadcast_strides(a, shape) for a in inputs]
     return dense_strides(shape, _common_order(spread, shape))
+
+
+def kept_strides(a: Array) -> tuple[int, ...]:
+    """The strides of a copy of `a`: its own, of sizes of 1 too, if it has no gaps."""
+    found = element_strides(a)
+    return found if is_dense(a.shape, found) else preserved_strides([a], a.shape)
 
 
 def _broadcast_strides(a: Array, shape: Sequence[int]) -> tuple[int, ...]:

@@ -23,9 +23,9 @@ from ..device import contiguous_format, preserve_format
 from ..memory_format import (
     in_format,
     is_in_format,
+    kept_strides,
     known_format,
     laid_out,
-    preserved_strides,
     suggested_format,
 )
 from ..storage import array, make, to_storage, value
@@ -50,7 +50,7 @@ def to(self: Any, dtype: DType | int | None, copy: bool = False, memory_format: 
     found = np.array(a if wanted is self.dtype else to_storage(value(self), wanted))
     if layout is not preserve_format:
         return make(in_format(found, layout), wanted)
-    return make(laid_out(found, preserved_strides([a], a.shape)), wanted)
+    return make(laid_out(found, kept_strides(a)), wanted)
 
 
 def _cast(dtype: DType) -> Kernel:

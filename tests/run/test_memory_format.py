@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,38 @@ def test_native_code_refuses_formats_of_other_ranks() -> None:
 
     with pytest.raises(OperatorError, match="required rank 4 tensor to use channels_last format"):
         ts.compile(image)(np.ones((2, 3), np.float32))
+
+
+SIZES_OF_ONE = [(1, 3, 1, 4), (2, 1, 4, 1)]
+COPIES: dict[str, Callable[[Any, Any], Any]] = {
+    "like": lambda m, x: m.empty_like(x),
+    "clone": lambda m, x: x.clone(),
+    "conversion": lambda m, x: x.double(),
+    "unary": lambda m, x: m.exp(x),
+    "binary": lambda m, x: x + x,
+    "broadcast": lambda m, x: x + m.ones(x.size(-1)),
+}
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", COPIES)
+def test_strides_of_sizes_of_one_are_torchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    for shape in SIZES_OF_ONE:
+        for order in permutations(range(4)):
+            made = [COPIES[name](m, m.ones(shape).permute(order)).stride() for m in (ts, torch)]
+            assert made[0] == made[1], (shape, order)
+
+
+@pytest.mark.torch
+def test_an_out_that_grows_has_the_strides_of_the_result() -> None:
+    torch = pytest.importorskip("torch")
+    for order in permutations(range(3)):
+        for step in (1, 2):
+            found = [
+                m.add(x := m.ones(2, 3, 8)[:, :, ::step].permute(order), x, out=m.empty(0)).stride()
+                for m in (ts, torch)
+            ]
+            assert found[0] == found[1], (order, step)
+    kept = ts.empty(3, 2).t()
+    assert ts.exp(ts.ones(2, 3), out=kept).stride() == (1, 2)
