@@ -32,6 +32,7 @@ from .exchange import from_numpy as shared
 from .exchange import frombuffer
 from .modes import MODES
 from .storage import to_storage, value
+from .storages import TypedStorage, elements_of, is_storage
 from .tensor import Tensor
 from .tracing import active_tracer, traced_by
 
@@ -130,6 +131,9 @@ def tensor(
         check_held(dtype)
     if isinstance(data, Tensor):
         return _copied(data, dtype, requires_grad)
+    if is_storage(data):
+        kind = dtype or (data.dtype if isinstance(data, TypedStorage) else MODES.default_dtype)
+        return Tensor(elements_of(data, kind).copy(), kind)
     read = _Read(data)
     try:
         found = _unsigned_numbers(read.plain) if dtype is uint64 else np.array(read.plain)

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from collections.abc import Iterable, Sequence
+from operator import index
+from typing import Any, Self, SupportsIndex
 
 import numpy as np
 
-from tensorscript.base.errors import DimensionError
+from tensorscript.base.errors import ArgumentError, DimensionError
 
 from .storage import TensorBase
+from .tracing import active_tracer
+
+
+def _size(n: Any, at: int) -> Any:
+    """An int as it is, and anything that is one to Python as that int."""
+    if type(n) is int or (isinstance(n, TensorBase) and active_tracer() is not None):
+        return n
+    try:
+        return index(n)
+    except (TypeError, ArgumentError) as error:
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {at} is '{type(n).__name__}')"
+        ) from error
 
 
 class Size(tuple[int, ...]):
     """The sizes of a tensor: a tuple that stays a Size when it is cut, joined or repeated."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Self:
+        """From an iterable of ints; in a trace sizes are tensors, which stay.
+
+        Raises:
+            TypeError: something else stands in it.
+        """
+        return super().__new__(cls, [_size(n, at) for at, n in enumerate(sizes)])
 
     def numel(self) -> int:
         """How many elements that is; a constant in a trace."""

@@ -10,7 +10,8 @@ import mmap
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from copy import deepcopy
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.lib.stride_tricks import as_strided
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
 
-from .device import CPU, device
+from .device import CPU, device, require_cpu
 from .memory_format import owner
 from .modes import MODES
 from .storage import Array, TensorBase, make, to_storage, value, wrap
@@ -89,7 +90,8 @@ class UntypedStorage(_Storage):
 
     dtype = BY_NAME["uint8"]
 
-    def __init__(self, content: int | Sequence[int] = 0) -> None:
+    def __init__(self, content: int | Sequence[int] = 0, *, device: Any = None) -> None:
+        require_cpu(device)
         if isinstance(content, int):
             self._memory = np.empty(content, np.uint8)
         else:
@@ -181,6 +183,12 @@ class UntypedStorage(_Storage):
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()
 
+    def byteswap(self, dtype: DType) -> None:
+        """Turn the bytes of each number of `dtype` around, in place."""
+        width = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        turned = self._memory.reshape(-1, width)
+        turned[...] = turned[:, ::-1].copy()
+
     def resize_(self, size: int) -> UntypedStorage:
         """The storage itself, if it has that many bytes.
 
@@ -208,14 +216,17 @@ class TypedStorage(_Storage):
     ) -> None:  # fmt: skip
         self.dtype = dtype or MODES.default_dtype
         if wrap_storage is not None:
-            self._memory = wrap_storage._memory
+            self._bytes = wrap_storage
         elif isinstance(content, int):
-            self._memory = np.empty(content * self.dtype.itemsize, np.uint8)
+            self._bytes = UntypedStorage(content * self.dtype.itemsize)
         else:
-            self._memory = np.array(to_storage(np.asarray(content), self.dtype)).view(np.uint8)
+            elements = np.array(to_storage(np.asarray(content), self.dtype))
+            self._bytes = UntypedStorage.of(elements.view(np.uint8))
+        self._memory = self._bytes._memory
 
     def untyped(self) -> UntypedStorage:
-        return UntypedStorage.of(self._memory)
+        """The same memory as bytes, one object for all that share it."""
+        return self._bytes
 
     _untyped_storage = property(untyped)
 
@@ -278,7 +289,7 @@ class TypedStorage(_Storage):
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TypedStorage:
-        return self.clone()
+        return TypedStorage(wrap_storage=deepcopy(self._bytes, memo), dtype=self.dtype)
 
     def resize_(self, size: int) -> TypedStorage:
         """As `UntypedStorage.resize_`, in elements."""
@@ -287,10 +298,8 @@ class TypedStorage(_Storage):
 
     def __getattr__(self, name: str) -> Any:
         """`storage.half()`: the elements in the dtype of that name."""
-        if (
-            name.startswith("_")
-            or (dtype := BY_NAME.get(name) or BY_WORD.get(name.title())) is None
-        ):
+        word = name.title().replace("_", "")
+        if name.startswith("_") or (dtype := BY_NAME.get(name) or BY_WORD.get(word)) is None:
             raise AttributeError(f"'TypedStorage' object has no attribute '{name}'")
         return lambda: self.type(dtype)
 
@@ -369,6 +378,36 @@ class _OfDType(type):
             raise ArgumentError(f"{cls.__name__}() takes a size or a sequence")
         return TypedStorage(content, dtype=cls.dtype)
 
+    def from_buffer(
+        cls, buffer: Any, byte_order: str = "native", count: int = -1, offset: int = 0
+    ) -> TypedStorage:
+        """A copy of `count` elements from `offset` bytes on (-1: of all) of a buffer.
+
+        Raises:
+            ValueError: the buffer has fewer, or `byte_order` is not native, little or big.
+        """
+        if byte_order not in _BYTE_ORDERS:
+            raise ValueError(
+                f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')"
+            )
+        stored = cls.dtype.numpy.newbyteorder(_BYTE_ORDERS[byte_order])
+        have = (len(memoryview(buffer).cast("B")) - offset) // stored.itemsize
+        if count > have:
+            raise ValueError(
+                f"buffer has only {have} elements after offset {offset}, but specified a size of "
+                f"{count}"
+            )
+        found = np.frombuffer(buffer, stored, have if count < 0 else count, offset)
+        memory = found.astype(cls.dtype.numpy).view(np.uint8)
+        return TypedStorage(wrap_storage=UntypedStorage.of(memory), dtype=cls.dtype)
+
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> TypedStorage:
+        """As `UntypedStorage.from_file`, of that many elements."""
+        mapped = UntypedStorage.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=mapped, dtype=cls.dtype)
+
+
+_BYTE_ORDERS: dict[str, Literal["=", "<", ">"]] = {"native": "=", "little": "<", "big": ">"}
 
 STORAGE_WORDS = (
     "BFloat16", "Bool", "Byte", "Char", "ComplexDouble", "ComplexFloat", "Double", "Float", "Half",

@@ -49,7 +49,7 @@ class TensorFacts(TensorBase):
         """The sizes; while traced, 0-dim tensors that stand for them."""
         if (tracer := active_tracer()) is not None:
             return Size(tracer.size(self, dim) for dim in range(self._array.ndim))
-        return Size(self._array.shape)
+        return tuple.__new__(Size, self._array.shape)  # of ints: nothing to check
 
     @property
     def ndim(self) -> int:

@@ -163,3 +163,44 @@ def test_any_function_may_be_the_first_that_a_program_calls(first: str) -> None:
     """The class of tensors is loaded when the first one is made."""
     program = f"import tensorscript as ts; assert len(ts.{first}) > 1"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_elements_of_buffers_and_files(tmp_path: Path) -> None:
+    assert ts.ByteStorage.from_buffer(bytearray([1, 2, 3]), "native").tolist() == [1, 2, 3]
+    assert ts.FloatStorage.from_buffer(b"\x40\0\0\0" * 2, "big").tolist() == [2.0, 2.0]
+    assert ts.ShortStorage.from_buffer(b"\1\0\2\0\3\0", "little", 1, 2).tolist() == [2]
+    with pytest.raises(ValueError, match="buffer has only 1 elements after offset 4"):
+        ts.ShortStorage.from_buffer(b"\1\0\2\0\3\0", "little", 2, 4)
+    with pytest.raises(ValueError, match="invalid byte_order 'middle'"):
+        ts.ShortStorage.from_buffer(b"", "middle")
+    path = tmp_path / "elements"
+    path.write_bytes(bytes([0, 0, 128, 63]))
+    assert ts.FloatStorage.from_file(str(path), size=1).tolist() == [1.0]
+
+
+def test_bytes_turned_around() -> None:
+    for dtype, turned in ((ts.int16, [256, 512]), (ts.complex64, [4.600602988224807e-41])):
+        x = ts.tensor([1, 2][: len(turned)], dtype=dtype)
+        x.untyped_storage().byteswap(dtype)
+        assert x.tolist() == turned
+        x.untyped_storage().byteswap(dtype)
+        assert x.tolist() == [1, 2][: len(turned)]
+
+
+def test_tensors_of_storages() -> None:
+    for dtype in (ts.float32, ts.bfloat16, ts.int64):
+        x = ts.arange(3, dtype=dtype)
+        for storage in (_typed(x), x.untyped_storage()):
+            made = ts.tensor(storage, dtype=dtype)
+            assert made.dtype is dtype and made.tolist() == [0, 1, 2]
+            assert made.data_ptr() != x.data_ptr()
+        with pytest.raises(RuntimeError, match="Expected a Storage of type Double"):
+            ts.tensor(_typed(x), dtype=ts.float64)
+    assert _typed(ts.ones(1)).complex_double().dtype is ts.complex128
+
+
+def test_deep_copies_share_as_before() -> None:
+    x = ts.zeros(2)
+    made, storage = copy.deepcopy([x, _typed(x)])
+    made.add_(1)
+    assert storage.tolist() == [1.0, 1.0] and x.tolist() == [0.0, 0.0]

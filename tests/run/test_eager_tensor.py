@@ -300,3 +300,11 @@ def test_import_is_light() -> None:
     runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
             for _ in range(3)]  # fmt: skip
     assert min(float(r.stdout) for r in runs) < 0.25
+
+
+def test_sizes_are_ints() -> None:
+    sizes = ts.Size([np.int64(2), ts.tensor(3), True])
+    assert sizes == (2, 3, 1) and all(type(n) is int for n in sizes)
+    for wrong in (ts.ones(3), [1.5], "ab"):
+        with pytest.raises(TypeError, match="takes an iterable of 'int'"):
+            ts.Size(wrong)  # type: ignore[arg-type]  # what is refused
