@@ -25,10 +25,11 @@ from tensorscript.dialects.te.rewriting import loads, replace_loads
 
 from ..te.affine import all_buffers, coefficient, flat_index, known
 from .contraction_shape import Axis, at, epilogue_of, perfect_loops, reduction_in
-from .contraction_tile import TILE_ROWS
 
 MOST_PIXELS = 8
 """Of a run."""
+MOST_SUMS = {64: 14, 32: 7, 16: 7}
+"""Vectors of a tile by vector bytes: those of a row of taps are half of the registers."""
 MOST_TAPS = 25
 """Taps written out one after the other; of larger windows the columns are."""
 MOST_STEPS = 256
@@ -59,7 +60,7 @@ class ChannelFilter:
     def tile(self, vector_bytes: int) -> tuple[int, int, int]:
         """Pixels, vectors and lanes of a tile."""
         lanes = vector_bytes // self.target.value.dtype.itemsize
-        most = TILE_ROWS.get(vector_bytes, 6)
+        most = MOST_SUMS.get(vector_bytes, 7)
         pixels = max(n for n in range(1, min(MOST_PIXELS, most) + 1) if self.width % n == 0)
         vectors = 2 if 2 * pixels <= most and self.count % (2 * lanes) == 0 else 1
         return pixels, vectors, lanes

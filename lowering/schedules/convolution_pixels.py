@@ -173,7 +173,8 @@ class PixelRows(ConvolutionNest):
             return [ForOp("pixel", pixels, vectors)]
         inner = ForOp("pixel", pixels, stores)
         nest = ForOp("channel", self.channels, [inner])
-        squares = transpose_tiles(nest, {**self.buffers, "sums": self.sums()})
+        buffers = {**self.buffers, "sums": self.sums()}
+        squares = transpose_tiles(nest, buffers, self.lanes * self.dtype.itemsize)
         if squares is not None:
             return squares
         return [ForOp("channel", self.channels, vectorize_map(inner, self.lanes))]

@@ -73,7 +73,7 @@ def _schedule_pointwise(scheduler: Scheduler, parameters: CPUParameters) -> None
     for loop in loops_in(block):
         cut_in_pieces(scheduler, loop)
     for loop in loops_in(block):
-        if (found := crossing(loop, scheduler.nest.buffers)) is not None:
+        if (found := crossing(loop, scheduler.nest.buffers, parameters.vector_bytes)) is not None:
             in_squares(scheduler, found, parameters)
         elif not put_together(scheduler, loop, parameters):
             vectorize_inside(scheduler, loop, parameters)

@@ -217,6 +217,6 @@ class _Nest:
     ) -> list[Operation]:
         """Two loops, of what lies along the outer one and is written along the inner one."""
         innermost = ForOp(*inner, stores)
-        squares = transpose_tiles(ForOp(*outer, [innermost]), self.buffers)
+        squares = transpose_tiles(ForOp(*outer, [innermost]), self.buffers, self.vector_bytes)
         lanes = self.vector_bytes // self.dtype.itemsize
         return squares or [ForOp(*outer, vectorize_map(innermost, lanes))]

@@ -51,7 +51,7 @@ def hoisted(nest: Nest, loop: ForOp) -> list[Expr]:
         if e in seen:
             continue
         seen.add(e)
-        if _is_number(e, numbers) and any(n.op == "call" for n in walk(e)):
+        if _is_number(e, numbers) and any(n.is_costly for n in walk(e)):
             found[e] = None
         else:
             stack.extend(e.args)

@@ -40,6 +40,8 @@ MOST_TILES = 4
 """Operands read across at once; each takes a square in the first cache."""
 SAME_SET = 4096
 """Lines at this distance, or a multiple of it, go to one set of a first cache of 64 sets."""
+MOST_SIDE = 16
+"""Of a square, whose rows are in as many registers."""
 LEAST_SIDE = 2
 """Rows and columns of a part of a square; less is a line."""
 
@@ -111,9 +113,11 @@ class Crossing:
     side: int
 
 
-def crossing(nest: ForOp, buffers: Mapping[str, Buffer], least: int = 16) -> Crossing | None:
-    """How a nest would go by squares; None where nothing is read across, or it is too small: it has
-    `least` rows and columns, or as many as a square."""
+def crossing(
+    nest: ForOp, buffers: Mapping[str, Buffer], vector_bytes: int, least: int = MOST_SIDE
+) -> Crossing | None:
+    """How a nest would go by squares, whose rows are vectors; None where nothing is read across, or
+    there are fewer rows or columns than `least` and than a square has."""
     loops, stores = _perfect(nest)
     if len(loops) < 2 or not stores:
         return None
@@ -121,16 +125,18 @@ def crossing(nest: ForOp, buffers: Mapping[str, Buffer], least: int = 16) -> Cro
     row = next((f for f in loops[:-1] if across and _is_along(across, f.var, buffers)), None)
     if row is None or len(across) > MOST_TILES:
         return None
-    side = 8 if max(n.dtype.itemsize for n in across) == 8 else 16
+    side = min(MOST_SIDE, vector_bytes // max(n.dtype.itemsize for n in across))
     fewest = min(side, least)
     if any((known(f.extent) or side) < fewest or not f.start.is_int(0) for f in (row, loops[-1])):
         return None
-    return Crossing(loops, row, stores, across, side)
+    return Crossing(loops, row, stores, across, side) if side >= LEAST_SIDE else None
 
 
-def transpose_tiles(nest: ForOp, buffers: Mapping[str, Buffer]) -> list[Operation] | None:
+def transpose_tiles(
+    nest: ForOp, buffers: Mapping[str, Buffer], vector_bytes: int
+) -> list[Operation] | None:
     """What a perfect nest of independent loops becomes; None where nothing is read across."""
-    if (found := crossing(nest, buffers, LEAST_SIDE)) is None:
+    if (found := crossing(nest, buffers, vector_bytes, LEAST_SIDE)) is None:
         return None
     return _around(found.loops, found.row, found.stores, found.across, found.side, buffers)
 

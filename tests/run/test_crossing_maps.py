@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorscript as ts
+from tensorscript.backends.target import host
 
 Program = Callable[[ts.Tensor], ts.Tensor]
 
@@ -75,6 +76,16 @@ def test_matrices(program: Program, dtype: str, shape: tuple[int, int]) -> None:
     x = np.arange(shape[0] * shape[1]).reshape(shape).astype(dtype)
     found = ts.compile(program, (x,), fallback="error")(x)
     np.testing.assert_array_equal(found, MATRICES[program](x))
+
+
+@pytest.mark.skipif(host().vector_bytes < 32, reason="needs an x86-64 CPU with AVX2")
+@pytest.mark.parametrize(("cpu", "dtype", "side"), [("x86-64-v3", "f4", 8), ("x86-64-v2", "f4", 4),
+                                                    ("x86-64-v3", "f8", 4)])  # fmt: skip
+def test_rows_of_a_square_are_vectors(cpu: str, dtype: str, side: int) -> None:
+    x = np.arange(41 * 22).reshape(41, 22).astype(dtype)
+    compiled = ts.compile(crossed_sum, (x,), cpu=cpu, fallback="error")
+    assert f'["squares", "i0", "i1", {side}]' in compiled.ir("schedule")
+    np.testing.assert_array_equal(compiled(x), x.T * 2 + 1)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,14 @@ def by_channel(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
     return F.conv2d(x, w, padding=1, groups=96)
 
 
+def turned_planes(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return F.conv2d(x, w, padding=2, groups=96)
+
+
+def spread(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return F.conv_transpose2d(x, w, stride=2, padding=1)
+
+
 def norm(x: ts.Tensor) -> ts.Tensor:
     return F.layer_norm(x, (1024,))
 
@@ -65,6 +73,8 @@ KERNELS: dict[str, tuple[Callable[..., ts.Tensor], tuple[Shape, ...]]] = {
     "few pixels": (convolution, ((1, 512, 7, 7), (512, 512, 3, 3))),
     "stride": (strided, ((1, 64, 56, 56), (128, 64, 3, 3))),
     "channels": (by_channel, ((1, 96, 56, 56), (96, 1, 3, 3))),
+    "turned planes": (turned_planes, ((1, 96, 7, 7), (96, 1, 5, 5))),
+    "phases": (spread, ((1, 256, 8, 8), (256, 128, 4, 4))),
     "layer norm": (norm, ((512, 1024),)),
     "attention": (attention, ((1, 12, 128, 64),) * 3),
 }
