@@ -100,7 +100,7 @@ def _computed(op: ComputeOp | ReductionOp) -> np.ndarray | None:
     points = _points(op)
     if not arrays or points is None or not 0 < points <= MOST_ELEMENTS:
         return None
-    if not _is_computed_with(op):
+    if not _is_computed_with(op) or _reads_sizes(op):
         return None
     if isinstance(op, ReductionOp) and op.type.dtype.is_floating_point:
         return None  # the order of a sum is the schedule's
@@ -110,6 +110,14 @@ def _computed(op: ComputeOp | ReductionOp) -> np.ndarray | None:
     if len(given) < len(arrays) or _bytes(op) > sum(array.nbytes for array in given):
         return None
     return evaluate_op(op, given)
+
+
+def _reads_sizes(op: ComputeOp | ReductionOp) -> bool:
+    """Whether the body takes a named size into account, as one that counts from the end does."""
+    extents = op.extents.data if isinstance(op, ReductionOp) else ()
+    own = {f"i{d}" for d in range(len(op.type.shape))}
+    own |= {f"r{d}" for d in range(len(extents))} | {f"a{k}" for k in range(len(op.inputs))}
+    return any(n.op == "var" and n.value not in own for n in walk(op.expr))
 
 
 def _bytes(op: ComputeOp | ReductionOp) -> int:

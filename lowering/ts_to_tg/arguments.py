@@ -232,13 +232,13 @@ def _pool(n: int, is_average: bool) -> Check:
             _windows(b, *of, ceil)
             for of in zip(x.shape[-n:], sizes, steps, pads, gaps, strict=True)
         ]
-        if any(o.op == "const" and int(str(o.value)) < 1 for o in outputs):
-            channels = x.shape[x.rank - n - 1]
-            b.error(
-                f"Given input size: ({'x'.join(map(str, (channels, *x.shape[-n:])))}). Calculated"
-                f" output size: ({'x'.join(map(str, (channels, *outputs)))}). Output size is too"
-                " small"
-            )
+        channels = x.shape[x.rank - n - 1]
+        message = (
+            f"Given input size: ({'x'.join(map(str, (channels, *x.shape[-n:])))}). Calculated"
+            f" output size: ({'x'.join(map(str, (channels, *outputs)))}). Output size is too small"
+        )
+        for size in outputs:
+            b.check(known(binary("ge", size, 1)), message)
 
     return check
 

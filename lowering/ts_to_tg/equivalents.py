@@ -10,13 +10,13 @@ from tensorscript.dialects.te.expr import Expr, binary, call, const, select
 
 from .builder import Builder, Rows
 from .complex_tensors import copied
-from .elements import compute_dtype
+from .elements import as_expr, compute_dtype
 from .emission import Body
 from .normalization import group_norm, layer_norm
 from .pointwise import math_call
 from .reduction import moments
 from .reshape import reshaped
-from .sizes import product, simplify
+from .sizes import product, simplify, sizes_text
 from .values import Tensor, Value
 from .view import expand
 
@@ -53,6 +53,22 @@ def _native_group_norm(
     groups: int,
     eps: Value,
 ) -> Value:
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is None:
+            continue
+        message = (
+            f"Expected {name} to be a vector of size equal to the number of channels in input, but"
+            f" got {name} of shape {sizes_text(t.shape)} and input of shape {sizes_text(x.shape)}"
+        )
+        if t.rank != 1:
+            b.error(message)
+        b.require_same(t.shape[0], as_expr(c), message)
+    b.require_same(
+        product(x.shape),
+        simplify(as_expr(n) * as_expr(c) * as_expr(hw)),
+        "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be"
+        " improved?  If so, please report an enhancement request to PyTorch.)",
+    )
     out = group_norm(b, x, groups, weight, bias, eps)
     inner = simplify(product(x.shape[1:]) // groups)
     flat = b.apply("aten::reshape", x, [x.shape[0], groups, inner])

@@ -12,8 +12,8 @@ from tensorscript.dialects.te.expr import Expr, binary, cast, const, select
 from .builder import Builder, Rows
 from .complex_tensors import AnyTensor, converted
 from .decomposition import singular_parts, symmetric_parts
-from .dims import dimension, dtype_of, literal
-from .elements import known
+from .dims import dimension, dtype_of
+from .elements import as_expr, known
 from .emission import Body
 from .matrices import Stack, matrix, square
 from .matrix_elements import adjoint
@@ -244,17 +244,20 @@ def _residuals(
 ) -> Tensor:
     """The squares of what is left of each right side, of more equations than unknowns; `gelss` and
     `gelsd` give none of a matrix of less than full rank."""
-    m, n = (literal(b, s, "the size of a matrix") for s in (a.rows, a.columns))
-    if m <= n:
+    is_tall = known(a.rows > a.columns)
+    if is_tall is False:
         return b.full([0], 0, real_dtype(x.dtype))
     rest = b.apply("aten::abs", b.apply("aten::sub", y, b.apply("aten::matmul", x, solution)))
     squares = b.apply("aten::sum.dim_IntList", b.apply("aten::mul", rest, rest), [-2])
-    if driver == "gels":
+    if driver == "gels" and is_tall is True:
         return squares
     if a.lead:
         b.cannot(f"residuals by {driver} of a batch, whose number of dimensions is its rank's")
-    is_full = b.item(b.apply("aten::eq", _rank(b, x), n))
-    return b.apply("aten::narrow", squares, 0, 0, known(select(is_full, squares.shape[0], 0)))
+    has_any = as_expr(is_tall)
+    if driver != "gels":
+        rank = as_expr(b.item(_rank(b, x)))
+        has_any = binary("and", has_any, rank.equals(a.columns))
+    return b.apply("aten::narrow", squares, 0, 0, known(select(has_any, squares.shape[0], 0)))
 
 
 def _older(fn: Callable[..., AnyTensor], is_relative: bool) -> Row:

@@ -6,22 +6,21 @@ import math
 from collections.abc import Callable, Sequence
 
 from tensorscript.base.dtypes import int64
-from tensorscript.dialects.te.expr import Expr, call, cast, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .dims import literal
-from .elements import compute_dtype
+from .elements import compute_dtype, known
 from .emission import Body
-from .sizes import product
+from .sizes import product, simplify
 from .values import Tensor, Value
 
 
-def _first_cell(body: Body, draw: Expr, at: Expr, size: int, outputs: int, window: int) -> Expr:
+def _first_cell(draw: Expr, at: Expr, size: Expr, outputs: int, window: int) -> Expr:
     """Where window `at` of one dimension begins; the last one ends the dimension."""
-    last = const(size - window)
+    last = simplify(size - window)
     if outputs == 1:
         return last
-    alpha = const((size - window) / (outputs - 1), draw.dtype)
+    alpha = cast(last, draw.dtype) / const(outputs - 1, draw.dtype)
     shifted = cast(call("trunc", (cast(at, draw.dtype) + draw) * alpha), int64)
     moved = shifted - cast(call("trunc", draw * alpha), int64)
     return select(at.equals(outputs - 1), last, moved)
@@ -37,13 +36,12 @@ def _fractional(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
             first, second = (b.apply("aten::squeeze", t, 0) for t in found)
             return first, second
         k, out = ([*sizes] * (n // len(sizes)) for sizes in (kernel, output))
-        sizes = [literal(b, s, "the size of a pooled dimension") for s in x.shape[2:]]
+        sizes = x.shape[2:]
         for size, o, w in zip(sizes, out, k, strict=True):
-            if o + w - 1 > size:
-                b.error(
-                    f"fractional_max_pool{n}d(): pool size {w} too large relative to input size"
-                    f" {size}"
-                )
+            b.check(
+                known(binary("ge", size, o + w - 1)),
+                f"fractional_max_pool{n}d(): pool size {w} too large relative to input size {size}",
+            )
         wide = compute_dtype(x.dtype)
         inner = math.prod(k)
 
@@ -55,7 +53,7 @@ def _fractional(n: int) -> Callable[..., tuple[Tensor, Tensor]]:
                 # In two dimensions the first draw of a channel belongs to the last one.
                 which = n - 1 - axis if n == 2 else axis
                 draw = body.read(draws, [i[0], i[1], which], compute_dtype(draws.dtype))
-                begin = _first_cell(body, draw, i[2 + axis], sizes[axis], out[axis], k[axis])
+                begin = _first_cell(draw, i[2 + axis], sizes[axis], out[axis], k[axis])
                 step //= k[axis]
                 at = at * sizes[axis] + begin + rest // step % k[axis]
             return at

@@ -10,7 +10,7 @@ from tensorscript.base.dtypes import DType, bool_, float64, int64
 from tensorscript.dialects.te.expr import Expr, binary, call, cast, const, select
 
 from .builder import Builder, Rows
-from .dims import dtype_of, literal, sizes_of
+from .dims import dtype_of, sizes_of
 from .elements import as_expr, compute_dtype, known
 from .generator import integers, normal, permutation, seed, uniform
 from .sizes import product
@@ -312,8 +312,10 @@ def _multinomial(
         )
         at = b.apply("aten::sum.dim_IntList", over, [-1])
         return b.apply("aten::clamp_max", at, x.shape[-1] - 1)
-    if count > literal(b, x.shape[-1], "the number of categories"):
-        b.error("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    b.check(
+        known(binary("ge", x.shape[-1], count)),
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+    )
     drawn = _drawn(b, uniform, x.shape, float64)
 
     def key(e: Expr, u: Expr) -> Expr:

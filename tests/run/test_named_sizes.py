@@ -113,6 +113,25 @@ def of_kept(x: Tensor, y: Tensor):
     )
 
 
+def picked(x: Tensor):
+    """Places in a tensor that is a constant; negative ones count from the end of a named size."""
+    return x[ts.tensor([0, -1, 1]), ts.tensor([-2, 1, 0])]
+
+
+def every(x: Tensor):
+    """A range whose step is a size."""
+    return ts.arange(0, x.numel(), x.size(1)), ts.arange(x.numel(), 0, -x.size(0))
+
+
+def least_squares(x: Tensor, y: Tensor):
+    """Residuals there are of more equations than unknowns."""
+    return ts.linalg.lstsq(x, y, driver="gels")
+
+
+def fractions(x: Tensor, draws: Tensor):
+    return F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=draws)
+
+
 Shapes = tuple[tuple[int, ...], ...]
 Specs = tuple[tuple[int | str, ...], ...]
 ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
@@ -130,6 +149,11 @@ ROWS: tuple[tuple[Callable[..., Any], Specs, tuple[Shapes, ...]], ...] = (
     (factored, (("M", "N"),), (((3, 5),), ((6, 4),), ((4, 4),))),
     (of_pairs, (("M", "N"),), (((3, 5),), ((6, 4),))),
     (windows, ((2, 3, "H", "W"),), (((2, 3, 6, 5),), ((2, 3, 4, 19),))),
+    (picked, (("M", "N"),), (((3, 5),), ((6, 2),))),
+    (every, (("M", "N"),), (((3, 5),), ((6, 2),))),
+    (least_squares, (("M", "N"), ("M", 2)), (((5, 3), (5, 2)), ((3, 3), (3, 2)))),
+    (fractions, ((1, 2, "H", "W"), (1, 2, 2)),
+     (((1, 2, 5, 6), (1, 2, 2)), ((1, 2, 9, 4), (1, 2, 2)))),
     (bits, (("M", "N"),), (((3, 5),), ((6, 40),))),
     (pooled_beyond_the_edge, ((1, "C", "L"),), (((1, 2, 6),), ((1, 2, 7),), ((1, 3, 8),))),
 )  # fmt: skip
@@ -172,3 +196,34 @@ def test_lengths_are_checked() -> None:
 
 def framed(x: Tensor, window: Tensor):
     return ts.stft(x, 8, window=window, return_complex=True)
+
+
+def too_small(x: Tensor):
+    return F.max_pool2d(x, 3, 2)
+
+
+def chosen(p: Tensor):
+    return ts.multinomial(p, 3)
+
+
+def normalised(x: Tensor, w: Tensor):
+    return ts.native_group_norm(x, w, None, 1, 6, x.size(2), 3, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("program", "specs", "good", "bad", "words"),
+    [
+        (too_small, ((1, 2, "H", "W"),), ((1, 2, 5, 3),), ((1, 2, 5, 2),), "size is too small"),
+        (chosen, (("N",),), ((3,),), ((2,),), "cannot sample n_sample > "),
+        (normalised, ((1, "C", "N"), ("C",)), ((1, 6, 5), (6,)), ((1, 8, 5), (8,)), "a vector of"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(
+    program: Callable[..., Any], specs: Specs, good: Shapes, bad: Shapes, words: str
+) -> None:
+    taken = tuple(ts.TensorSpec(shape, ts.float32) for shape in specs)
+    compiled = ts.compile(program, taken, cache=False, fallback="error")
+    compiled(*(np.ones(shape, np.float32) for shape in good))
+    with pytest.raises(RuntimeError, match=words):
+        compiled(*(np.ones(shape, np.float32) for shape in bad))
+    assert len(compiled.stats.native) == 1
