@@ -11,9 +11,11 @@ from typing import Any
 from tensorscript.base.dtypes import int64, promote_types
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 from tensorscript.base.out_dtypes import check_out
+from tensorscript.base.schema import schema
 
 from .dispatch import call, call_overload, store
 from .storage import TensorBase, compute
+from .tracing import active_tracer
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -45,10 +47,23 @@ def with_out(face: Face, name: str) -> Face:
             return found
         written(out)
         check_out(f"aten::{name}", found.dtype, out.dtype)
-        return store(out, found)
+        held = out._array.shape
+        store(out, found)
+        record_write(out, found, held)
+        return out
 
     run.__name__ = face.__name__
     return run
+
+
+def record_write(out: TensorBase, found: TensorBase, held: tuple[int, ...]) -> None:
+    """Tell a tracer that `out`, which had shape `held`, was given the elements of `found`."""
+    if (tracer := active_tracer()) is None:
+        return
+    if held == found._array.shape:
+        tracer.ran(schema("aten::copy_"), (out, found, False), out)
+    else:
+        tracer.ran(schema("aten::alias"), (found,), out)
 
 
 def atleast(ndim: int) -> Face:

@@ -29,6 +29,16 @@ from tensorscript.base.errors import (
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import COMPUTES_IN, check_out
 from tensorscript.base.schema import Argument, Schema, schema
+from tensorscript.base.twins import (
+    MADE_OF,
+    Form,
+    counterparts,
+    form_of,
+    in_place_name,
+    is_result,
+    maker_of,
+    plain_name,
+)
 
 from .autocast import autocast, cast_arguments, ends_short
 from .binding import resolve
@@ -47,16 +57,6 @@ from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
 from .tracking import tracked
-from .twins import (
-    MADE_OF,
-    Form,
-    counterparts,
-    form_of,
-    in_place_name,
-    is_result,
-    maker_of,
-    plain_name,
-)
 
 Kernel = Callable[..., Any]
 Listener = Callable[[Schema, tuple[Any, ...], Any], None]

@@ -21,7 +21,7 @@ from tensorscript.base.errors import (
     OperatorError,
     ValueRangeError,
 )
-from tensorscript.base.schema import has_operator, schema
+from tensorscript.base.schema import has_operator
 from tensorscript.base.subscripts import equation_of
 
 from . import caution, composites
@@ -40,7 +40,6 @@ from .settings import SETTINGS
 from .size import broadcast_shapes
 from .storage import promoted, to_storage
 from .tensor import Tensor
-from .tracing import active_tracer
 from .tracking import written
 
 Face = Callable[..., Any]
@@ -153,16 +152,15 @@ def factory(face: Face, fills_in_order: bool = False) -> Face:
                 f"dtype {wanted.word} does not match dtype of out parameter ({out.dtype.word})"
             )
         made = face(*args, dtype=wanted, **options)
-        count, held = made._array.size, out._array.size
-        if fills_in_order and count == held:
-            made = made.view(out._array.shape)
-        elif fills_in_order and held:
-            caution.warn(_RESIZED.format(list(out._array.shape), held, count))
+        count, held = made._array.size, out._array.shape
+        if fills_in_order and count == out._array.size:
+            made = made.view(held)
+        elif fills_in_order and out._array.size:
+            caution.warn(_RESIZED.format(list(held), out._array.size, count))
         resize_(out, made._array.shape)
         write(out, made)
         written(out)
-        if (tracer := active_tracer()) is not None:
-            tracer.ran(schema("aten::alias"), (made,), out)
+        composites.record_write(out, made, held)
         return out
 
     return run

@@ -12,8 +12,8 @@ from itertools import compress
 from typing import Any
 
 from tensorscript.base.schema import Schema, schema
+from tensorscript.base.twins import counterparts, form_of, is_result
 
-from ..twins import counterparts, form_of, is_result
 from .classes import CLASSES
 from .convolution import CONVOLUTIONS
 from .creation import MADE

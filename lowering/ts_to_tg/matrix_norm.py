@@ -255,8 +255,9 @@ def _residuals(
         b.cannot(f"residuals by {driver} of a batch, whose number of dimensions is its rank's")
     has_any = as_expr(is_tall)
     if driver != "gels":
-        rank = as_expr(b.item(_rank(b, x)))
-        has_any = binary("and", has_any, rank.equals(a.columns))
+        rank = _rank(b, x)
+        assert isinstance(rank, Tensor)
+        has_any = binary("and", has_any, as_expr(b.item(rank)).equals(a.columns))
     return b.apply("aten::narrow", squares, 0, 0, known(select(has_any, squares.shape[0], 0)))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from tensorscript.base.dtypes import DType, bool_, float32
 from tensorscript.base.errors import NotCompilable, OperatorError, TensorScriptError
@@ -14,7 +15,8 @@ from tensorscript.base.given import missing_tensor
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.out_dtypes import check_out
 from tensorscript.base.overlap import may_repeat
-from tensorscript.base.schema import schema
+from tensorscript.base.schema import Schema, has_operator, overloads, schema
+from tensorscript.base.twins import MADE_OF, counterparts, is_result, maker_of
 from tensorscript.dialects.te.expr import Expr
 from tensorscript.dialects.ts.constants import Device
 
@@ -67,6 +69,16 @@ def _dtypes(values: Sequence[Value]) -> Iterator[DType]:
             yield from _dtypes(v)
 
 
+@cache
+def _out_form(name: str) -> Schema | None:
+    """The schema of an overload with `out=`; names of rows alone have none."""
+    if "." not in name or not has_operator(name.partition(".")[0]):
+        return None
+    return next(
+        (s for s in overloads(name.partition(".")[0]) if s.full_name == name and s.is_out), None
+    )
+
+
 @dataclass
 class PlainRows:
     """The rows of operators on plain values: numbers, strings, tensors and lists of these.
@@ -106,8 +118,8 @@ class PlainRows:
         b, base = self.b, name.partition(".")[0]
         if (message := missing_tensor(name, arguments)) is not None:
             b.error(message)
-        if "out" in name.partition(".")[2] and schema(name).is_out:
-            return self._with_out(name, base, arguments)
+        if (form := _out_form(name)) is not None:
+            return self._with_out(form, arguments)
         if has_quantized(arguments):
             return call_quantized(b, name, arguments, self.tensors)
         if has_nested(arguments):
@@ -139,31 +151,41 @@ class PlainRows:
             return self._view_copy(name, base, arguments)
         return b.cannot(reason_of(name))
 
-    def _with_out(self, name: str, base: str, arguments: list[Value]) -> Value:
-        """`op(..., out=x)`: the operator's results, written into tensors of their shapes."""
-        b = self.b
-        formals = schema(name).arguments
-        pairs = list(zip(formals, arguments, strict=False))
-        targets = [v for formal, v in pairs if formal.is_write]
-        given = [v for formal, v in pairs if not formal.is_write]
-        row = self.tensors.get(name.removesuffix("_out")) or self.tensors.get(base)
-        if row is None:
-            return b.cannot(reason_of(name))
-        found = row(b, *given)
-        results = list(found) if isinstance(found, list | tuple) else [found]
-        for target, new in zip(targets, results, strict=True):
-            if not isinstance(target, Tensor) or not isinstance(new, Tensor):
-                return b.cannot("`out=` of complex tensors")
-            same = target.rank == new.rank and all(map(same_size, target.shape, new.shape))
-            if not same:
-                return b.cannot("`out=` of another shape")
-            try:
-                check_out(name, new.dtype, target.dtype)
-            except OperatorError as refusal:
-                raise b.placed(refusal) from None
-            self._check_cast(new.dtype, target.dtype)
-            b.write(target, b.copied(b.cast(new, target.dtype)))
+    def _with_out(self, found: Schema, arguments: list[Value]) -> Value:
+        """`op(..., out=x)`: the results of the overload that computes, written into tensors of
+        their shapes."""
+        targets = [v for at, v in enumerate(arguments) if is_result(found, at)]
+        given = [v for at, v in enumerate(arguments) if not is_result(found, at)]
+        new = self._of_the_same(found, given, targets)
+        results = list(new) if isinstance(new, list | tuple) else [new]
+        for target, result in zip(targets, results, strict=True):
+            self._write_out(found.full_name, target, result)
         return targets[0] if len(targets) == 1 else tuple(targets)
+
+    def _of_the_same(self, found: Schema, given: list[Value], targets: list[Value]) -> Value:
+        """What the overload without `out=` gives; one that makes tensors, in the target's dtype."""
+        for pure in counterparts(found, found.name):
+            return self._call(pure.full_name, given)
+        if (maker := maker_of(found)) is None:
+            return self.b.cannot(reason_of(found.full_name))
+        asked = [targets[0].dtype.code if a.name == "dtype" else None
+                 for a in maker.arguments if a.name in MADE_OF]  # fmt: skip
+        return self._call(maker.full_name, [*given, *asked])
+
+    def _write_out(self, name: str, target: Value, new: Value) -> None:
+        b = self.b
+        if isinstance(target, list):
+            for one, result in zip(target, new, strict=True):
+                self._write_out(name, one, result)
+            return
+        if target.rank != new.rank or not all(map(same_size, target.shape, new.shape)):
+            b.cannot("`out=` of another shape")
+        try:
+            check_out(name, new.dtype, target.dtype)
+        except OperatorError as refusal:
+            raise b.placed(refusal) from None
+        self._check_cast(new.dtype, target.dtype)
+        write(b, target, copied(b, converted(b, new, target.dtype)))
 
     def _view_copy(self, name: str, base: str, arguments: list[Value]) -> Value:
         """`view_copy` and its kind: the elements of a view in memory of their own."""
