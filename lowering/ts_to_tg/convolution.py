@@ -174,11 +174,12 @@ def transposed(
 def _grids_apart(sizes: list[Expr], steps: list[int], pads: list[int], channels: Expr) -> bool:
     """Whether phases that begin at different places have a grid each, a batch of convolutions; else
     they are rows of one, on a grid that all of them lie in."""
-    if (known(channels) or 0) < LEAST_CHANNELS:
+    count = known(channels)
+    if not isinstance(count, int) or count < LEAST_CHANNELS:
         return False
     waste = 1.0
     for size, step, pad in zip(map(known, sizes), steps, pads, strict=True):
-        if size is None:
+        if not isinstance(size, int):
             return False
         waste *= ((size + pad - 1) // step + 1) / -(-size // step)
     return waste > MOST_WASTE
