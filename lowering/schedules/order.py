@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tensorscript.base.dtypes import bool_, int32, int64
+from tensorscript.base.dtypes import int32, int64
 from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr, binary, cast, const, load, select, var
 from tensorscript.dialects.te.ops import (
@@ -37,24 +37,21 @@ from tensorscript.dialects.te.ops import (
     VarOp,
     WhileOp,
 )
-from tensorscript.dialects.te.rewriting import transform
 
 from ..te.affine import known
 from ..te.lanes import vectorize_map
 from ..te.rebuild import copy_all, substituting
-from .order_keys import Compared, Elements, Parts, elements_of
-from .order_line import RANK, Line, Ranking
+from .order_buffers import buffers, copy_sorted, parts_at, stores_of
+from .order_keys import Compared, Elements, elements_of
+from .order_line import Line, Ranking
 from .order_network import Network
-from .order_tile import Exchanges, Tile, at
+from .order_select import is_selected, selected
+from .order_tile import Exchanges, Tile
 
 BLOCK = 32
 """Elements of a line that are ranked against each other at most."""
 MOST_BLOCK = 1 << 20
 """Elements that a network sorts; its passes over more than a cache cost more than a merge."""
-MOST_HELD = 128
-"""The longest list that selection holds; insertion into it is linear."""
-SCARCE = 4
-"""Selection pays where the line has this many times more elements than are kept."""
 
 
 def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Operation]:
@@ -67,10 +64,9 @@ def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Oper
 
 
 def _sorted_line(line: Line, vector_bytes: int) -> list[Operation]:
-    kept, size = known(line.kept), known(line.size)
-    few = kept is not None and kept <= MOST_HELD
-    if kept is not None and few and (size is None or size >= SCARCE * kept):
-        return _Selection(line, kept).build()
+    if is_selected(line):
+        return selected(line)
+    size = known(line.size)
     if size is not None and size <= BLOCK:
         return _Ranked(line).build()
     return _Merge(line, vector_bytes).build()
@@ -95,45 +91,11 @@ MEMORY, OTHER = "a", "b"
 """Where the elements of a line lie; merges of blocks take turns between the two."""
 
 
-def _buffers(elements: Elements, size: Expr, names: str) -> list[Operation]:
-    return [
-        AllocOp(Buffer(at(k, c), c.dtype, (size,)), "stack")
-        for k in names
-        for c in elements.columns
-    ]
-
-
-def _parts(elements: Elements, buffer: str, place: Expr) -> Parts:
-    """An element of a buffer."""
-    return tuple(load(at(buffer, c), [place], c.dtype) for c in elements.columns)
-
-
-def _store(elements: Elements, buffer: str, place: Expr, parts: Parts) -> list[Operation]:
-    return [
-        StoreOp(at(buffer, c), [place], p) for c, p in zip(elements.columns, parts, strict=True)
-    ]
-
-
 def _fill(line: Line, elements: Elements) -> list[Operation]:
     """The elements of a line in `a`."""
     e = var("element")
-    stores = _store(elements, MEMORY, e, elements.packed(line.key_at(e), e))
+    stores = stores_of(elements, MEMORY, e, elements.packed(line.key_at(e), e))
     return vectorize_map(ForOp("element", line.size, stores), BLOCK)
-
-
-def _copy_out(line: Line, key: Expr, index: Expr) -> list[Operation]:
-    """Store the results of the first elements: key and index of the one at `place`."""
-    e = var("place")
-    stores: list[Operation] = []
-    for s in line.stores:
-        where = [transform(i, lambda n: e if n is RANK else None) for i in s.indices]
-        stores.append(StoreOp(s.buffer, where, line.result(s.value, key, index)))
-    return vectorize_map(ForOp("place", line.kept, stores), BLOCK)
-
-
-def _copy_sorted(line: Line, elements: Elements, buffer: str) -> list[Operation]:
-    parts = _parts(elements, buffer, var("place"))
-    return _copy_out(line, elements.key(parts), elements.place(parts))
 
 
 # --- all of a line ------------------------------------------------------------------------------
@@ -149,20 +111,20 @@ class _Ranked:
         line = self.line
         elements = Compared(line, int32 if line.needs_index else None)
         j, lane = var("j"), var("lane")
-        here, other = (_parts(elements, MEMORY, e) for e in (lane, j))
+        here, other = (parts_at(elements, MEMORY, e) for e in (lane, j))
         before = line.precedes(other[0], here[0], j < lane)
         place = cast(load("ranks", [lane], int32), int64)
-        stores = _store(elements, OTHER, place, here)
+        stores = stores_of(elements, OTHER, place, here)
         clear = StoreOp("ranks", [lane], const(0, int32))
         step = UpdateOp("ranks", [lane], "add", cast(before, int32))
         return [
-            *_buffers(elements, self.n, MEMORY + OTHER),
+            *buffers(elements, self.n, MEMORY + OTHER),
             *_fill(line, elements),
             AllocOp(Buffer("ranks", int32, (const(BLOCK),)), "reg"),
             self._lanes("0", [clear]),
             ForOp("j", self.n, [self._lanes("1", self._guarded([step]))], reduction=True),
             self._lanes("2", self._guarded(stores)),
-            *_copy_sorted(line, elements, OTHER),
+            *copy_sorted(line, elements, OTHER),
         ]
 
     def _guarded(self, body: list[Operation]) -> list[Operation]:
@@ -187,7 +149,7 @@ class _Merge:
         blocks = (self.n + (block - 1)) // block
         room = 2 * self.n + tile if size is None else blocks * block
         merges = size is None or size > MOST_BLOCK
-        out = _buffers(self.elements, room, MEMORY + OTHER if merges else MEMORY)
+        out = buffers(self.elements, room, MEMORY + OTHER if merges else MEMORY)
         if size is None:
             grows = binary("and", block < self.n, block < MOST_BLOCK)
             doubled = AssignOp("block", block * 2)
@@ -208,14 +170,14 @@ class _Merge:
                 AssignOp("width", width * 4),
             ]
             out += [VarOp("width", block), WhileOp(width < self.n, rounds)]
-        return [*out, *_copy_sorted(line, self.elements, MEMORY)]
+        return [*out, *copy_sorted(line, self.elements, MEMORY)]
 
     def _pad(self, count: Expr) -> list[Operation]:
         """The rest of the last block comes last."""
         if known(count) == 0:
             return []
         place = self.n + var("pad")
-        stores = _store(self.elements, MEMORY, place, self.elements.last(place))
+        stores = stores_of(self.elements, MEMORY, place, self.elements.last(place))
         return vectorize_map(ForOp("pad", count, stores), BLOCK)
 
     def _merges(self, source: str, target: str, width: Expr) -> list[Operation]:
@@ -254,7 +216,7 @@ class _Merge:
         sides = [
             tuple(let(f"{c.name}_{side}", p) for c, p in zip(elements.columns, parts, strict=True))
             for side, parts in (
-                ("l", _parts(elements, source, left)), ("r", _parts(elements, source, right))
+                ("l", parts_at(elements, source, left)), ("r", parts_at(elements, source, right))
             )
         ]  # fmt: skip
         takes = let("takes", elements.precedes(sides[1], sides[0]))
@@ -262,7 +224,7 @@ class _Merge:
         taken = cast(takes, int64)
         return [
             *lets,
-            *_store(elements, target, out, chosen),
+            *stores_of(elements, target, out, chosen),
             AssignOp(str(left.value), left + (1 - taken)),
             AssignOp(str(right.value), right + taken),
             AssignOp(str(out.value), out + 1),
@@ -272,8 +234,8 @@ class _Merge:
         self, source: str, target: str, name: str, start: Expr, out: Expr, count: Expr
     ) -> list[Operation]:
         """What is left of one run when the other is used up."""
-        moved = _parts(self.elements, source, start + var(name))
-        return [ForOp(name, count, _store(self.elements, target, out + var(name), moved))]
+        moved = parts_at(self.elements, source, start + var(name))
+        return [ForOp(name, count, stores_of(self.elements, target, out + var(name), moved))]
 
 
 @dataclass(frozen=True)
@@ -284,59 +246,3 @@ class _Names:
 
     def __call__(self, stem: str) -> str:
         return f"{stem}_{self.suffix}"
-
-
-# --- the first few ------------------------------------------------------------------------------
-
-
-class _Selection:
-    """Writes the selection of the first `kept` elements of a line."""
-
-    def __init__(self, line: Line, kept: int) -> None:
-        self.line, self.kept = line, kept
-
-    def build(self) -> list[Operation]:
-        line, dtype = self.line, self.line.dtype
-        e, key, held = var("element"), var("key", dtype), var("held")
-        last = load("held_key", [const(self.kept - 1)], dtype)
-        never = const(0, bool_)
-        better = select(held < self.kept, const(1, bool_), line.precedes(key, last, never))
-        clear = ForOp("clear", self.kept, [StoreOp("held_key", [var("clear")], const(0, dtype))])
-        line_loop = ForOp(
-            "element",
-            line.size,
-            [LetOp("key", line.key_at(e)), IfOp(better, self._insert(e, key, held))],
-        )
-        return [
-            AllocOp(Buffer("held_key", dtype, (const(self.kept),)), "stack"),
-            AllocOp(Buffer("held_index", int64, (const(self.kept),)), "stack"),
-            clear,
-            VarOp("held", const(0)),
-            line_loop,
-            *_copy_out(
-                line,
-                *(
-                    load(b, [var("place")], t)
-                    for b, t in (("held_key", dtype), ("held_index", int64))
-                ),
-            ),
-        ]
-
-    def _insert(self, e: Expr, key: Expr, held: Expr) -> list[Operation]:
-        """Move up what comes after the new element, from the last place down."""
-        line, dtype = self.line, self.line.dtype
-        slot = var("slot")
-        previous = load("held_key", [slot - 1], dtype)
-        comes_before = line.precedes(key, previous, const(0, bool_))
-        shift: list[Operation] = [
-            StoreOp("held_key", [slot], previous),
-            StoreOp("held_index", [slot], load("held_index", [slot - 1], int64)),
-            AssignOp("slot", slot - 1),
-        ]
-        return [
-            VarOp("slot", binary("min", held, const(self.kept - 1))),
-            WhileOp(select(slot > 0, comes_before, const(0, bool_)), shift),
-            StoreOp("held_key", [slot], key),
-            StoreOp("held_index", [slot], e),
-            AssignOp("held", binary("min", held + 1, const(self.kept))),
-        ]

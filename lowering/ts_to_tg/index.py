@@ -261,10 +261,10 @@ def sort(b: Builder, x: Tensor, dim: Value = -1, descending: bool = False, *_: V
     if not x.rank:
         return b.copied(x), b.full((), 0, int64)
     d = dimension(b, dim, x.rank)
-    return _first_sorted(b, x, d, descending, x.shape[d])
+    return first_sorted(b, x, d, descending, x.shape[d])
 
 
-def _first_sorted(b: Builder, x: Tensor, d: int, descending: bool, count: Expr) -> Value:
+def first_sorted(b: Builder, x: Tensor, d: int, descending: bool, count: Expr) -> Value:
     """The first `count` values in sorted order along `d`, and their indices."""
     value = b.ssa(x)
     kind = tensor(int64, (*x.shape[:d], count, *x.shape[d + 1 :]))
@@ -287,7 +287,7 @@ def _topk(
         return b.copied(narrow(b, values, d, 0, k)), b.copied(narrow(b, indices, d, 0, k))
     if not 0 <= k <= int(str(size)):
         b.error("selected index k out of range")
-    return _first_sorted(b, x, d, largest, const(k))
+    return first_sorted(b, x, d, largest, const(k))
 
 
 def _one_hot(b: Builder, x: Tensor, classes: Value = -1, *_: Value) -> Tensor:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tensorscript.base.dtypes import bool_, int64
-from tensorscript.dialects.te.expr import Expr, binary, call, const, select
+from tensorscript.dialects.te.expr import Expr, binary, call, const, select, var
 from tensorscript.dialects.tg import ops as tg
 
 from .builder import Builder, Rows
 from .dims import dimension, keep
 from .elements import compute_dtype
 from .emission import Body
-from .index import sort
+from .index import first_sorted
 from .values import Tensor, Value
 
 Position = Callable[[Expr, Expr], Expr]
@@ -21,8 +21,10 @@ Position = Callable[[Expr, Expr], Expr]
 
 def _pick(b: Builder, x: Tensor, d: int, keepdim: bool, position: Position) -> Value:
     """Value and index at `position` of each sorted row along `d`."""
-    values, indices = sort(b, x, d, False)
     size, wide = x.shape[d], compute_dtype(x.dtype)
+    fixed = position(size, var("nans"))
+    count = fixed + 1 if fixed.is_const and size.is_const else size
+    values, indices = first_sorted(b, x, d, False, count)
 
     def row_index(i: list[Expr], at: Expr) -> list[Expr]:
         if keepdim:

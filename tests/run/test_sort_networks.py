@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from xdsl.context import Context
@@ -27,6 +29,14 @@ def descending(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
     return ts.sort(x, 0, True)
 
 
+def largest(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.topk(x, 5)
+
+
+def seventh(x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    return ts.kthvalue(x, 7)
+
+
 SPECIAL = [np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, -1e-45, 3.0, -3.0]
 
 
@@ -47,6 +57,20 @@ def kernel_of(text: str) -> FuncOp:
     return next(f for f in functions(module) if f.role.data == "kernel")
 
 
+def run_sorted(
+    program: Any, vector_bytes: int, x: np.ndarray, outputs: list[np.ndarray], seed: int
+) -> None:
+    """Evaluate the scheduled kernel of `program`, which writes to `outputs`."""
+    func = kernel_of(ts.compile(program, (x,), fallback="error").ir("te"))
+    loop = func.block.first_op
+    assert isinstance(loop, ForOp)
+    apply(func, (step("tensorize", loop.var, "sort", vector_bytes),))
+    func.properties["level"] = StringAttr("scheduled")
+    func.verify()
+    names = [p.name for p in func.params]
+    evaluate(func, dict(zip(names, [x, *outputs], strict=True)), seed)
+
+
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize(("dtype", "length"), [("f4", 40), ("f4", 150), ("f8", 70), ("u1", 90)])
 def test_networks_keep_the_order_that_ranks_state(
@@ -54,20 +78,32 @@ def test_networks_keep_the_order_that_ranks_state(
 ) -> None:
     x = numbers(dtype, length)
     for seed, program in enumerate((both, values)):
-        logical = ts.compile(program, (x,), fallback="error").ir("te")
         outputs = [np.zeros(length, dtype), np.zeros(length, "i8")][: 2 - seed]
-        func = kernel_of(logical)
-        loop = func.block.first_op
-        assert isinstance(loop, ForOp)
-        apply(func, (step("tensorize", loop.var, "sort", vector_bytes),))
-        func.properties["level"] = StringAttr("scheduled")
-        func.verify()
-        names = [p.name for p in func.params]
-        evaluate(func, dict(zip(names, [x, *outputs], strict=True)), seed)
+        run_sorted(program, vector_bytes, x, outputs, seed)
         order = np.argsort(x, kind="stable")
         np.testing.assert_array_equal(outputs[0], x[order])
         if seed == 0:
             np.testing.assert_array_equal(outputs[1], order)
+
+
+@pytest.mark.parametrize(("dtype", "length"), [("f4", 600), ("f8", 601), ("i4", 602)])
+def test_selections_keep_the_order_that_ranks_state(dtype: str, length: int) -> None:
+    x = numbers(dtype, length)
+    outputs = [np.zeros(5, dtype), np.zeros(5, "i8")]
+    run_sorted(largest, 64, x, outputs, length)
+    order = (length - 1 - np.argsort(x[::-1], kind="stable")[::-1])[:5]
+    np.testing.assert_array_equal(outputs[1], order)
+    np.testing.assert_array_equal(outputs[0], x[order])
+
+
+@pytest.mark.parametrize("length", [7, 40, 700])
+def test_of_a_kth_value_no_more_is_sorted_than_k(length: int) -> None:
+    x = numbers("f4", length)
+    compiled = ts.compile(seventh, (x,), fallback="error")
+    value, place = compiled(x)
+    assert place == np.argsort(x, kind="stable")[6]
+    np.testing.assert_array_equal(value, x[place])
+    assert "o0: f32[7]" in compiled.ir("te")
 
 
 @pytest.mark.parametrize(("dtype", "length"), [("f2", 300), ("f4", 70000), ("f8", 300)])
