@@ -109,41 +109,37 @@ def _mode(b: Builder, x: Tensor, dim: Value = -1, keepdim: Value = False, *_: Va
     d = dimension(b, dim, x.rank)
     if not x.rank:
         return b.copied(x), b.full((), 0, int64)
-    line = b.apply("aten::movedim", x, d, -1)
+    ordered, order = b.call(
+        "aten::sort.stable", b.apply("aten::movedim", x, d, -1), True, -1, False
+    )
     wide = compute_dtype(x.dtype)
-    size = line.shape[-1]
 
-    def same(p: Expr, q: Expr) -> Expr:
-        if not p.dtype.is_floating_point:
-            return p.equals(q)
-        return binary("or", p.equals(q), binary("and", call("isnan", p), call("isnan", q)))
+    def run_start(body: Body, i: list[Expr]) -> Expr:
+        """The element's place where it differs from the one before it, else 0."""
+        pair = [body.read(ordered, [*i[:-1], at], wide) for at in (i[-1], i[-1] - 1)]
+        return select(i[-1] > 0, select(_same(*pair), const(0), i[-1]), const(0))
 
-    def counted(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        pair = [body.read(line, at, wide) for at in (i, [*i[:-1], r[0]])]
-        return select(same(*pair), const(1), const(0))
+    starts = b.compute(ordered.shape, int64, run_start)
+    run, _ = b.call("aten::cummax", starts, -1)
 
-    counts = b.reduce(line.shape, [size], int64, "add", counted)
-    ordered, order = b.call("aten::sort.stable", line, True, -1, False)
-    most = b.apply("aten::amax", counts, [-1], True)
+    def before(body: Body, i: list[Expr]) -> Expr:
+        return i[-1] - body.read(run, i, int64)
 
-    def first_of_most(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        """In sorted order, the first whose value is as frequent as any."""
-        at = body.read(order, [*i, r[0]], int64)
-        hit = body.read(counts, [*i, at], int64).equals(body.read(most, [*i, 0], int64))
-        return select(hit, r[0], size)
-
-    first = b.reduce(line.shape[:-1], [size], int64, "min", first_of_most)
-
-    def last_place(body: Body, i: list[Expr], r: list[Expr]) -> Expr:
-        chosen = body.read(ordered, [*i, body.read(first, i, int64)], wide)
-        return select(same(body.read(line, [*i, r[0]], wide), chosen), r[0], const(-1))
-
-    places = b.reduce(line.shape[:-1], [size], int64, "max", last_place)
-    index = b.apply("aten::unsqueeze", places, d)
+    # Ends of the longest runs come first in them, that of the smallest value first of all; and
+    # where equal elements keep their order, a run ends with the last place.
+    end = b.apply("aten::argmax", b.compute(ordered.shape, int64, before), -1, True)
+    index = b.apply("aten::movedim", b.apply("aten::gather", order, -1, end), -1, d)
     values = b.apply("aten::gather", x, d, index)
     if keepdim:
         return values, index
-    return b.apply("aten::squeeze", values, d), places
+    return b.apply("aten::squeeze", values, d), b.apply("aten::squeeze", index, d)
+
+
+def _same(p: Expr, q: Expr) -> Expr:
+    """Whether two elements are one value; all NaN are."""
+    if not p.dtype.is_floating_point:
+        return p.equals(q)
+    return binary("or", p.equals(q), binary("and", call("isnan", p), call("isnan", q)))
 
 
 STATISTIC: Rows = {
