@@ -36,7 +36,7 @@ def remove_unread(function: ts.FuncOp) -> None:
 
 
 def _remove(function: ts.FuncOp, drawing: Drawing, memory: Effects) -> None:
-    marks = Marks(drawing.body, memory, constants_stand_in_blocks=True)
+    marks = Marks(drawing.body, memory)
     _Sweep(drawing, marks.marked).block(function.block)
 
 

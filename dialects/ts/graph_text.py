@@ -67,10 +67,14 @@ class _Printer:
         self.callees: dict[str, str] = {}
 
     def function_constants(self, function: FuncOp) -> None:
-        """A constant for each function that is called; in a trace it stands before the call."""
+        """A constant for each function that is called, that of the last one first, as constants
+        are; in a trace it stands before the call."""
+        calls: dict[str, CallOp] = {}
         for op in () if self.is_traced else walk_ops(function):
-            if isinstance(op, CallOp) and op.callee.data not in self.callees:
-                self.callees[op.callee.data] = self.function_constant(op, "  ")
+            if isinstance(op, CallOp):
+                calls.setdefault(op.callee.data, op)
+        for callee, op in reversed(calls.items()):
+            self.callees[callee] = self.function_constant(op, "  ")
 
     def function_constant(self, op: CallOp, indent: str) -> str:
         """Write the constant of the function that `op` calls; gives its number."""

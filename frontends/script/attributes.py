@@ -110,10 +110,12 @@ def _tensor_attr(em: Emission, value: Value, name: str, span: Span | None) -> Su
     return None
 
 
-def tuple_field(em: Emission, value: Value, at: int, span: Span | None) -> Value:
-    """Element `at` of a tuple."""
+def tuple_field(
+    em: Emission, value: Value, at: int, span: Span | None, index: Value | None = None
+) -> Value:
+    """Element `at` of a tuple; `index` is that number in the program."""
     assert isinstance(value.type, TupleType)
-    inputs = [value, em.integer(at)]
+    inputs = [value, index or em.integer(at)]
     types = [list(value.type.elements)[at]]
     return em.insert("prim::TupleIndex", inputs, types, span).output
 

@@ -31,7 +31,7 @@ from tensorscript.dialects.ts.types import (
 )
 
 from .callables import Builtin, Cast, Closure, Form, method_call
-from .draft import FORK, Value
+from .draft import FORK, Value, constant
 from .hints import constructed_dict, constructed_list
 from .subscripts import Subscripts
 from .values import Iterable, Nothing, Range, Simple, SliceValue, Sugared, Zip
@@ -220,12 +220,12 @@ class Calls(Subscripts):
         extra = node.args[1:] + [k.value for k in node.keywords]
         if len(node.args) + len(node.keywords) > 2:
             raise self.error(f"enumerate expected at most 2 arguments, got {len(node.args)}", span)
+        top = self.draft.literal(2**63 - 1, INT, span)
         children = self._iterables(node.args[:1], span)
         if extra:
             start = self.expr(extra[0])
             one = self.constant(1, span)
             self._demand_ints([start], span)
-        top = self.constant(2**63 - 1, span)
         return Zip([Range(start, top, one, not extra), *children])
 
     def _zip(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
@@ -319,7 +319,7 @@ class Calls(Subscripts):
                 span,
             )
         if value.type != type and value.type == NONE:
-            return self.draft.constant(None, type, span)
+            return self.add(constant(None, type, span)).output
         return value
 
     def _unchecked_cast(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
@@ -341,10 +341,10 @@ class Calls(Subscripts):
         if node.args or node.keywords:
             args, kwargs = self.arguments(node)
             return Simple(self.builtin(name, args, span, kwargs))
-        return Simple(self.draft.constant(known, BOOL, span))
+        return Simple(self.constant(known, span))
 
     def _has_torch_function(self, _node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
-        return Simple(self.draft.constant(False, BOOL, span))
+        return Simple(self.constant(False, span))
 
     def _unwrap_optional(self, node: ast.Call, span: Span, _hint: Attribute | None) -> Sugared:
         args, kwargs = self.arguments(node)

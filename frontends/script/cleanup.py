@@ -2,7 +2,7 @@
 
 In TorchScript's order: tuples that are taken apart again vanish, dead code goes, constants of
 immutable types are folded (which prunes ifs and loops that are decided), results of ifs and loops
-are put into the order of their first use.
+are put into the order of their first use, and constants into one place.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def _read_tuple(node: Node, source: Node, values: Values) -> None:
 class _Folder:
     """Folds constants; decided ifs are inlined, loops that never run go."""
 
-    def __init__(self, graph: Draft) -> None:
-        self.graph = graph
+    def __init__(self) -> None:
         self.values: Values = {}
         self.changed = False
         self.depth = 0
@@ -75,7 +74,7 @@ class _Folder:
                 self._if(node, out)
             elif node.kind == draft.LOOP:
                 self._loop(node, out)
-            elif self._stays(node) or not self._fold(node):
+            elif self._stays(node) or not self._fold(node, out):
                 for inner in node.blocks:
                     self.block(inner)
                 out.append(node)
@@ -84,14 +83,15 @@ class _Folder:
         """TorchScript folds `format` only outside of ifs and loops."""
         return self.depth > 1 and node.schema is not None and node.schema.is_vararg
 
-    def _fold(self, node: Node) -> bool:
+    def _fold(self, node: Node, out: list[Node]) -> bool:
         is_pure = node.schema is None or not node.schema.is_mutable
         if has_side_effects(node) or not is_pure or node.blocks:
             return False
         found = fold(node)
         if found is None:
             return False
-        self.values[node.output] = self.graph.constant(found[0], node.output.type)
+        out.append(made := draft.constant(found[0], node.output.type))
+        self.values[node.output] = made.output
         self.changed = True
         return True
 
@@ -108,11 +108,22 @@ class _Folder:
             self.block(inner)
         true, false = (b.outputs for b in node.blocks)
         for at in reversed(range(len(node.outputs))):
-            if true[at] is false[at]:
-                self.values[node.outputs[at]] = true[at]
+            if (both := self._both(true[at], false[at], out)) is not None:
+                self.values[node.outputs[at]] = both
                 remove_output(node, at)
                 self.changed = True
         out.append(node)
+
+    def _both(self, true: Value, false: Value, out: list[Node]) -> Value | None:
+        """What both branches give: one value, or equal constants, which come to stand before."""
+        if true is false:
+            return true
+        if not (draft.is_constant(true) and draft.is_constant(false)):
+            return None
+        if draft.constant_key(true) != draft.constant_key(false):
+            return None
+        out.append(made := draft.constant(draft.constant_of(true), true.type))
+        return made.output
 
     def _loop(self, node: Node, out: list[Node]) -> None:
         trips, condition = node.inputs[:2]
@@ -206,12 +217,48 @@ def order_outputs(graph: Draft) -> None:
     _Orderer(graph).sort(graph.block)
 
 
+class _Pool:
+    """Takes the constants out of all blocks, of equal ones the first."""
+
+    def __init__(self) -> None:
+        self.pooled: dict[draft.ConstantKey, Value] = {}
+        self.values: Values = {}
+
+    def read(self, value: Value) -> Value:
+        """What stands for a value; a constant of the function around is met here first."""
+        if value not in self.values and draft.is_constant(value):
+            self.values[value] = self.pooled.setdefault(draft.constant_key(value), value)
+        return self.values.get(value, value)
+
+    def block(self, block: Block) -> None:
+        kept: list[Node] = []
+        for node in block.nodes:
+            node.inputs = [self.read(v) for v in node.inputs]
+            for inner in node.blocks:
+                self.block(inner)
+            if node.kind == draft.CONSTANT:
+                self.read(node.output)
+            else:
+                kept.append(node)
+        block.nodes = kept
+        block.outputs = [self.read(v) for v in block.outputs]
+
+
+def pool_constants(graph: Draft) -> None:
+    """Constants stand first, those that were met later before the others, and equal ones once."""
+    pool = _Pool()
+    pool.block(graph.block)
+    made = [value.node for value in pool.pooled.values() if value.node is not None]
+    graph.block.nodes[:0] = made[::-1]
+
+
 def clean(graph: Draft) -> None:
     """Run the clean-up on a draft in structured SSA form."""
     lower_tuples(graph.block, {})
     drop_dead(graph.block)
-    folder = _Folder(graph)
+    folder = _Folder()
     folder.block(graph.block)
     if folder.changed:
         drop_dead(graph.block)
+    pool_constants(graph)
     order_outputs(graph)

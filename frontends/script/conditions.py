@@ -150,7 +150,7 @@ class Conditions(Emission):
         if condition.value is not None:
             return condition.value
         assert condition.static is not None
-        return self.draft.constant(condition.static, BOOL, span)
+        return self.constant(condition.static, span)
 
     def _short_circuit(
         self, left: Condition, right: ast.expr, is_or: bool, span: Span
@@ -171,7 +171,7 @@ class Conditions(Emission):
             return self.condition_value(seen[0], span)
 
         def fixed() -> Value:
-            return self.draft.constant(is_or, BOOL, span)
+            return self.constant(is_or, span)
 
         value = self.if_value(left, fixed if is_or else other, other if is_or else fixed, span)
         second = seen[0]

@@ -8,10 +8,8 @@ the next stays.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Protocol
-
-from tensorscript.dialects.ts.types import FLOAT, INT
 
 from . import draft
 from .draft import Block, Node, Value
@@ -44,13 +42,9 @@ class Marks:
 
     Args:
         memory: what nodes write.
-        constants_stand_in_blocks: constants are nodes like others, as in finished graphs.
     """
 
-    def __init__(
-        self, body: Block, memory: Effects, constants_stand_in_blocks: bool = False
-    ) -> None:
-        self._constants_stand_in_blocks = constants_stand_in_blocks
+    def __init__(self, body: Block, memory: Effects) -> None:
         self.marked: set[Node | Block] = set()
         self.memory = memory
         self._body = body
@@ -137,23 +131,10 @@ class Marks:
             carried = zip(owner.outputs, block.params[1:], block.outputs[1:], strict=True)
             ends = [end for out, start, end in carried if out in self._live or self.uses[start]]
             self._read([block.outputs[0], *ends])
-            self._constants_live(owner, ends)
         else:
             pairs = zip(owner.outputs, block.outputs, strict=True)
             self._read(inner for out, inner in pairs if out in self._live)
         return True
-
-    def _constants_live(self, loop: Node, ends: Sequence[Value]) -> None:
-        """TorchScript's constants still stand in blocks, which stay if a constant is read: that of
-        a counted loop's condition stands before the loop, those that the turn hands on in it.
-        Numbers alone stand at the start of the function."""
-        if self._constants_stand_in_blocks:
-            return
-        if any(draft.is_constant(end) and end.type not in (INT, FLOAT) for end in ends):
-            self._mark(loop)
-        around = self._around(loop)
-        if around is not None and draft.is_constant(loop.blocks[0].outputs[0]):
-            self._mark(around)
 
 
 def drop_dead(block: Block) -> None:

@@ -218,14 +218,14 @@ class Displays(Conditions):
 
     def joined_string(self, node: ast.JoinedStr, span: Span) -> Value:
         text = ""
-        parts: list[Value] = []
         for value in node.values:
             if isinstance(value, ast.FormattedValue):
                 text += f"{{{_format_spec(value)}}}"
-                parts.append(self.expr(value.value))
             elif isinstance(value, ast.Constant):
                 text += str(value.value)
-        return self.builtin("aten::format", [self.constant(text, span), *parts], span)
+        template = self.constant(text, span)
+        shown = [v.value for v in node.values if isinstance(v, ast.FormattedValue)]
+        return self.builtin("aten::format", [template, *map(self.expr, shown)], span)
 
     # What the later parts of the emitter provide.
 

@@ -7,7 +7,8 @@ A draft is TorchScript's graph with extra node kinds: `Store` and `Load` of a va
 draft exists because those rewrites touch nearly every node, and a plain object costs a twentieth of
 an xDSL operation.
 
-Constants are not in any block: the graph interns them, by type and value.
+Constants stand where they are read, but for the numbers that the program writes, which stand first
+and once; `cleanup.py` pools them all. Their order is TorchScript's, and so that of graph texts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from xdsl.ir import Attribute
 from tensorscript.base.schema import Schema
 from tensorscript.base.source import Span
 from tensorscript.dialects.ts.constants import EnumRef, ListLiteral
-from tensorscript.dialects.ts.types import BOOL, FLOAT, INT
 from tensorscript.dialects.ts.typing import Fulfils, nominal
 
 LOAD: Final = "prim::Load"
@@ -119,44 +119,40 @@ class Draft:
 
     Attributes:
         fulfils: which objects may stand for an interface.
-        literals: the constants that have the place of a literal.
+        literals: the numbers that the program writes, in its order.
     """
 
     block: Block = field(default_factory=Block)
     fulfils: Fulfils = nominal
-    constants: dict[tuple[type, object, Attribute], Value] = field(default_factory=dict)
-    literals: set[tuple[type, object, Attribute]] = field(default_factory=set)
+    literals: dict[ConstantKey, Value] = field(default_factory=dict)
 
-    def constant(
-        self, value: object, type: Attribute, span: Span | None = None, is_literal: bool = False
-    ) -> Value:
-        """The value of a constant; interned, but for members of enums, as in TorchScript.
+    def literal(self, value: complex, type: Attribute, span: Span | None = None) -> Value:
+        """A number that the program writes: one value for the whole function."""
+        made = constant(value, type, span)
+        return self.literals.setdefault(constant_key(made.output), made.output)
 
-        Its place is that of the first one seen; the literals of numbers are seen before all else.
-        """
-        if _holds_member(value):
-            return Node(CONSTANT, (), (type,), span, value=value).output
-        # repr tells -0.0 from 0.0 and finds nan again.
-        shown: object = repr(value) if isinstance(value, float | complex | tuple) else value
-        key = (value.__class__, shown, type)
-        found = self.constants.get(key)
-        if found is None:
-            node = Node(CONSTANT, (), (type,), span, value=value)
-            found = self.constants[key] = node.output
-        if is_literal and type in (INT, FLOAT) and key not in self.literals:
-            assert found.node is not None
-            found.node.span = span
-            self.literals.add(key)
-        return found
+    def place_literals(self) -> None:
+        """Put the literals in front of all nodes, each before those that were there."""
+        made = [value.node for value in self.literals.values() if value.node is not None]
+        self.block.nodes[:0] = made[::-1]
 
-    def true(self) -> Value:
-        return self.constant(True, BOOL)
 
-    def false(self) -> Value:
-        return self.constant(False, BOOL)
+ConstantKey = tuple[type, object, Attribute]
 
-    def integer(self, value: int) -> Value:
-        return self.constant(value, INT)
+
+def constant(value: object, type: Attribute, span: Span | None = None) -> Node:
+    """The node of a constant."""
+    return Node(CONSTANT, (), (type,), span, value=value)
+
+
+def constant_key(value: Value) -> ConstantKey:
+    """What is equal for equal constants; members of enums equal none, as in TorchScript."""
+    held = constant_of(value)
+    if _holds_member(held):
+        return (Value, id(value), value.type)
+    # repr tells -0.0 from 0.0 and finds nan again.
+    shown: object = repr(held) if isinstance(held, float | complex | tuple) else held
+    return (held.__class__, shown, value.type)
 
 
 def _holds_member(value: object) -> bool:

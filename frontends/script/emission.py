@@ -16,7 +16,6 @@ from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.type_text import message_text
 from tensorscript.dialects.ts.types import (
     BOOL,
-    INT,
     STRING,
     ClassType,
     DictType,
@@ -118,7 +117,7 @@ class Emission:
     def constant(
         self, value: object, span: Span | None = None, type: Attribute | None = None
     ) -> Value:
-        return self.draft.constant(value, constant_type(value, type), span)
+        return self.add(draft.constant(value, constant_type(value, type), span)).output
 
     def is_subtype(self, sub: Attribute, sup: Attribute) -> bool:
         """Whether a value of `sub` may stand where `sup` is asked."""
@@ -160,7 +159,7 @@ class Emission:
             held = draft.constant_of(value)
             assert isinstance(held, tuple)
             pairs = zip(held, value.type.elements, strict=True)
-            return [self.draft.constant(v, constant_type(v, t), span) for v, t in pairs]
+            return [self.constant(v, span, t) for v, t in pairs]
         return self.insert("prim::TupleUnpack", [value], list(value.type.elements), span).outputs
 
     def builtin(
@@ -239,7 +238,7 @@ class Emission:
         return self.builtin("aten::len", [value], span)
 
     def integer(self, value: int) -> Value:
-        return self.draft.constant(value, INT)
+        return self.constant(value)
 
     def load(self, name: str, type: Attribute, span: Span | None) -> Value:
         value = self.insert(draft.LOAD, [], [type], span, name=name).output

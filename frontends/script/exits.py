@@ -45,7 +45,8 @@ class _Lowering:
     def __init__(self, graph: Draft, kind: str) -> None:
         self.graph = graph
         self.kind = kind
-        self.stay = _Exit(graph.false())
+        self.true, self.false = (draft.constant(held, BOOL) for held in (True, False))
+        self.stay = _Exit(self.false.output)
         self.throw = _Exit(None)
         self.placeholders: dict[Attribute, Value] = {}
         self.target: Block | None = None
@@ -62,7 +63,7 @@ class _Lowering:
     def run(self) -> None:
         self.block(self.graph.block, is_function=True)
         made = [v.node for v in self.placeholders.values() if v.node is not None]
-        self.graph.block.nodes[:0] = made[::-1]
+        self.graph.block.nodes[:0] = [*made[::-1], self.true, self.false]
 
     def block(self, block: Block, is_function: bool = False) -> _Exit:
         before = self.target
@@ -99,7 +100,7 @@ class _Lowering:
             case draft.RAISE:
                 return self.throw
             case draft.RETURN | draft.LEAVE_LOOP if node.kind == self.kind:
-                return _Exit(self.graph.true(), tuple(node.inputs))
+                return _Exit(self.true.output, tuple(node.inputs))
             case draft.IF:
                 return self._if(node)
             case draft.LOOP:
@@ -162,7 +163,7 @@ class _Lowering:
         elif b.wont or b.throws:
             b_values = self.placeholders_like(a.values)
         if (a.will or a.throws) and (b.will or b.throws):
-            left = self.graph.true()
+            left = self.true.output
         else:
             a_left = a.left or self.placeholder(BOOL)
             b_left = b.left or self.placeholder(BOOL)
@@ -180,7 +181,7 @@ class _Lowering:
         block.nodes[at:] = [node]
         block.outputs = [node.add_output(v.type) for v in rest.outputs]
         after = self.block(rest)
-        return self._merge(node, _Exit(self.graph.true(), exit.values), after)
+        return self._merge(node, _Exit(self.true.output, exit.values), after)
 
     def _loop(self, node: Node) -> _Exit:
         body = node.blocks[0]
@@ -189,10 +190,10 @@ class _Lowering:
             return self.stay
         assert exit.left is not None
         check = Node(draft.IF, [exit.left])
-        condition = self._join(check, [self.graph.false()], [body.outputs[0]], new_blocks=True)[0]
+        condition = self._join(check, [self.false.output], [body.outputs[0]], new_blocks=True)[0]
         body.nodes.append(check)
         body.outputs[0] = condition
-        left = self._carry(node, self.graph.false(), exit.left)
+        left = self._carry(node, self.false.output, exit.left)
         values = [self._carry(node, self.placeholder(v.type), v) for v in exit.values]
         return _Exit(left, tuple(values))
 
@@ -212,7 +213,9 @@ def _fuse_with_next(first: Node, second: Node, values: dict[Value, Value]) -> bo
         return False
     at = first.outputs.index(condition)
     results = [block.outputs[at] for block in first.blocks]
-    if not all(map(draft.is_constant, results)) or results[0] is results[1]:
+    if not all(map(draft.is_constant, results)):
+        return False
+    if draft.constant_of(results[0]) == draft.constant_of(results[1]):
         return False
     for block, result in zip(first.blocks, results, strict=True):
         taken = second.blocks[0 if draft.constant_of(result) else 1]
@@ -282,21 +285,24 @@ def _operator(full_name: str, inputs: Sequence[Value], type: Attribute) -> Node:
     return Node(found.name, inputs, (type,), schema=found)
 
 
-def _as_while(graph: Draft, loop: Node) -> list[Node]:
+def _as_while(loop: Node) -> list[Node]:
     """A for loop that may break counts for itself, so that it reads as a while loop."""
     trips, condition = loop.inputs[:2]
-    enters = _operator("aten::gt.int", [trips, graph.integer(0)], BOOL)
-    before = [enters]
+    zero, one, endless = (draft.constant(held, INT) for held in (0, 1, draft.MAX_TRIPS))
+    enters = _operator("aten::gt.int", [trips, zero.output], BOOL)
+    before = [zero, one, enters, endless]
+    entering = enters.output
     if not draft.is_bool_constant(condition, True):
-        before.append(_operator("aten::__and__.bool", [enters.output, condition], BOOL))
-    loop.inputs[:2] = [graph.integer(draft.MAX_TRIPS), before[-1].output]
-    loop.inputs.append(graph.integer(0))
+        before.append(both := _operator("aten::__and__.bool", [entering, condition], BOOL))
+        entering = both.output
+    loop.inputs[:2] = [endless.output, entering]
+    loop.inputs.append(zero.output)
     loop.add_output(INT)
     body = loop.blocks[0]
     counter = body.add_param(INT)
     body.params[0].name = ""
     _substitute(body, {body.params[0]: counter})
-    following = _operator("aten::add.int", [counter, graph.integer(1)], INT)
+    following = _operator("aten::add.int", [counter, one.output], INT)
     more = _operator("aten::lt.int", [following.output, trips], BOOL)
     both = _operator("aten::__and__.bool", [more.output, body.outputs[0]], BOOL)
     body.nodes += [following, more, both]
@@ -305,13 +311,13 @@ def _as_while(graph: Draft, loop: Node) -> list[Node]:
     return before
 
 
-def _canonicalize_loops(graph: Draft, block: Block) -> None:
+def _canonicalize_loops(block: Block) -> None:
     out: list[Node] = []
     for node in block.nodes:
         for inner in node.blocks:
-            _canonicalize_loops(graph, inner)
+            _canonicalize_loops(inner)
         if node.kind == draft.LOOP and _is_modified(node):
-            out += _as_while(graph, node)
+            out += _as_while(node)
         out.append(node)
     block.nodes = out
 
@@ -352,4 +358,4 @@ def lower_exits(graph: Draft) -> None:
     _Lowering(graph, draft.RETURN).run()
     _fuse_ifs(graph.block, {})
     _flatten_contexts(graph.block)
-    _canonicalize_loops(graph, graph.block)
+    _canonicalize_loops(graph.block)

@@ -150,7 +150,9 @@ class Expressions(Displays):
             )
         if value is Ellipsis:
             raise self.error("Cannot emit expr for: (dots)", span)
-        return self.draft.constant(value, constant_type(value), span, is_literal=True)
+        if isinstance(value, int | float | complex) and not isinstance(value, bool):
+            return self.draft.literal(value, constant_type(value), span)
+        return self.constant(value, span)
 
     def operate(self, magic: str, operator: str, inputs: list[Value], span: Span | None) -> Value:
         """An operator on values: a class's own method first."""
@@ -200,7 +202,7 @@ class Expressions(Displays):
             case ast.Not():
                 return self.condition_value(self.condition(node), span)
             case ast.USub() if self._is_least(node.operand):
-                return self.draft.constant(-(2**63), INT, span, is_literal=True)
+                return self.draft.literal(-(2**63), INT, span)
             case ast.USub():
                 value = self.expr(node.operand)
                 out = self.operate("__neg__", "aten::neg", [value], span)
@@ -233,7 +235,7 @@ class Expressions(Displays):
         if folded is None:
             return value
         self.block.nodes.pop()
-        return self.draft.constant(folded[0], value.type, node.span, is_literal=True)
+        return self.constant(folded[0], node.span, value.type)
 
     def compare(self, left: ast.expr, op: ast.cmpop, right: ast.expr, span: Span) -> Value:
         if isinstance(op, ast.NotIn):

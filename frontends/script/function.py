@@ -103,7 +103,7 @@ class FunctionEmitter(Objects):
         return self.resolver.static_attr(info, name, self)
 
     def function_constant(self, name: str, span: Span | None) -> Value:
-        return self.draft.constant(FunctionRef(name), FUNCTION, span)
+        return self.add(draft.constant(FunctionRef(name), FUNCTION, span)).output
 
     # The function itself
 
@@ -149,6 +149,7 @@ class FunctionEmitter(Objects):
 
     def _finish(self, returned: Attribute) -> None:
         body = self.draft.block
+        self.draft.place_literals()
         placeholder = Node(draft.UNINITIALIZED, (), (returned,))
         body.nodes.append(placeholder)
         body.outputs = [placeholder.output]
@@ -167,7 +168,7 @@ class FunctionEmitter(Objects):
 
     def _outline(self, fork: Node) -> None:
         body = fork.blocks.pop()
-        graph = draft.Draft(constants=self.draft.constants)
+        graph = draft.Draft()
         inside: dict[Value, Value] = {}
         for value in _captured(body, _fork_arguments(fork)):
             inside[value] = graph.block.add_param(value.type, value.name)

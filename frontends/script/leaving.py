@@ -93,8 +93,8 @@ class Leaving(Stores):
         condition = self.condition(node.test)
 
         def fail() -> None:
-            head = self.constant("AssertionError: ")
             shown = self.expr(node.msg) if node.msg is not None else self.constant("", span)
+            head = self.constant("AssertionError: ")
             text = self.builtin("aten::add", [head, self.to_string(shown, span)], span)
             self._throw(text, self.constant(None), span)
 

@@ -1,8 +1,4 @@
-"""From a finished draft to `ts` operations.
-
-Interned constants come first: all others in reverse order of first occurrence, then the numbers in
-source order, as in TorchScript's graphs. A traced draft has its constants where they were recorded.
-"""
+"""From a finished draft to `ts` operations."""
 
 from __future__ import annotations
 
@@ -149,31 +145,6 @@ def _hint(name: str) -> str | None:
     return spelt if spelt.isidentifier() and spelt.strip("_0123456789") else None
 
 
-def _used_constants(block: Block, found: dict[Value, None]) -> None:
-    """Add the interned constants that are read; those of a trace stand in a block of their own."""
-    for node in block.nodes:
-        for value in node.inputs:
-            if draft.is_constant(value) and value.block is None:
-                found.setdefault(value)
-        for inner in node.blocks:
-            _used_constants(inner, found)
-    for value in block.outputs:
-        if draft.is_constant(value) and value.block is None:
-            found.setdefault(value)
-
-
-def _is_number(value: Value) -> bool:
-    held = draft.constant_of(value)
-    return isinstance(held, int | float) and not isinstance(held, bool)
-
-
-def _ordered_constants(graph: Draft) -> list[Value]:
-    found: dict[Value, None] = {}
-    _used_constants(graph.block, found)
-    others = [v for v in found if not _is_number(v)]
-    return others[::-1] + [v for v in found if _is_number(v)]
-
-
 def lower_function(graph: Draft, signature: Signature, is_method: bool = False) -> ops.FuncOp:
     """The `ts.func` of a finished draft."""
     writer = _Writer()
@@ -181,12 +152,6 @@ def lower_function(graph: Draft, signature: Signature, is_method: bool = False) 
     for param, arg in zip(graph.block.params, block.args, strict=True):
         writer.values[param] = arg
         set_hint(arg, _hint(param.name))
-    for value in _ordered_constants(graph):
-        op = ops.ConstantOp(draft.constant_of(value), value.type)
-        if value.node is not None and value.node.span is not None:
-            op.location = location(value.node.span)
-        block.add_op(op)
-        writer.values[value] = op.result
     writer.nodes(graph.block, block)
     block.add_op(ops.ReturnOp(writer.inputs(graph.block.outputs)))
     defaults: list[Attribute] = [

@@ -36,8 +36,8 @@ from tensorscript.dialects.ts.types import (
     VarType,
 )
 
-from .draft import Block, Draft, Value
-from .signature import Formal, Signature, constant_type
+from .draft import Block, Value
+from .signature import Formal, Signature
 
 EMPTY_LIST_HINT = (
     "Empty lists default to List[Tensor]. Add a variable annotation to the assignment to create an "
@@ -49,8 +49,11 @@ EMPTY_LIST_HINT = (
 class Writer(Protocol):
     """What matching needs of the emitter: conversions write nodes."""
 
-    draft: Draft
     block: Block
+
+    def constant(
+        self, value: object, span: Span | None = None, type: Attribute | None = None
+    ) -> Value: ...
 
     def builtin(self, name: str, args: Sequence[Value], span: Span | None) -> Value: ...
 
@@ -272,11 +275,10 @@ class _Attempt:
         if formal.repeated:
             assert isinstance(formal.default, ListLiteral)
             number = formal.default.elements[0]
-            return self.em.draft.constant(number, constant_type(number))
+            return self.em.constant(number)
         if formal.default is None and isinstance(formal.type, TensorType):
             raise CompileError("Unsupported value kind: Tensor", self.span)
-        type = constant_type(formal.default, formal.type)
-        return self.em.draft.constant(formal.default, type)
+        return self.em.constant(formal.default, None, formal.type)
 
     def _are_elements(self, formal: Formal) -> bool:
         """The remaining positional arguments are exactly elements of the formal's list."""

@@ -13,10 +13,11 @@ have: of an interface's variable the class of the object, if there is but one.
 from __future__ import annotations
 
 from collections import ChainMap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute
 
+from tensorscript.dialects.ts.types import BOOL
 from tensorscript.dialects.ts.typing import unify
 
 from . import draft
@@ -52,6 +53,7 @@ def _variables(node: Node) -> list[str]:
 class _Eraser:
     graph: Draft
     values: dict[Value, Value]
+    stop: Node = field(default_factory=lambda: draft.constant(False, BOOL))
 
     def _of(self, value: Value) -> Value:
         return self.values.get(value, value)
@@ -127,7 +129,7 @@ class _Eraser:
     def _leave(self, node: Node, env: Environment, loop: _Loop | None, out: list[Node]) -> None:
         assert loop is not None
         if node.kind == draft.BREAK:
-            condition = self.graph.false()
+            condition = self.stop.output
         else:
             condition = self._condition(loop.header, env, out)
         values = [condition, *(env[name].value for name in loop.names)]
@@ -139,5 +141,5 @@ def to_ssa(graph: Draft) -> None:
     eraser = _Eraser(graph, {})
     block = graph.block
     env: Environment = ChainMap()
-    block.nodes = eraser.walk(block.nodes, env, None)
+    block.nodes = [eraser.stop, *eraser.walk(block.nodes, env, None)]
     block.outputs = [eraser.values.get(v, v) for v in block.outputs]

@@ -212,7 +212,7 @@ class Statements(Leaving):
                 self._unrolled(parts, target, body)
             return
         length = walked.length(self, span)
-        trips = length if length is not None else self.constant(draft.MAX_TRIPS, span)
+        trips = length if length is not None else self.draft.literal(draft.MAX_TRIPS, INT, span)
 
         def step(index: Value) -> None:
             if target is not None:
@@ -240,14 +240,14 @@ class Statements(Leaving):
         span: Span,
         leaks: bool = True,
     ) -> None:
+        always = self.constant(True, span) if test is None else None
         node = self.add(Node(draft.LOOP, [trips], (), span))
         inner, header = node.add_block(), node.add_block()
         with self.inside(header):
-            if test is None:
-                condition = self.constant(True, span)
-            else:
-                condition = self.condition_value(self.condition(test), span)
-            header.outputs.append(condition)
+            if test is not None:
+                always = self.condition_value(self.condition(test), span)
+            assert always is not None
+            header.outputs.append(always)
         index = inner.add_param(INT)
         before = self.in_loop, self.in_unrolled
         self.in_loop, self.in_unrolled = True, False
@@ -262,7 +262,7 @@ class Statements(Leaving):
         node.attributes["variables"] = variables
 
     def _while(self, node: ast.While, span: Span) -> None:
-        trips = self.constant(draft.MAX_TRIPS, span)
+        trips = self.draft.literal(draft.MAX_TRIPS, INT, span)
         self._loop(trips, node.test, lambda _: self.body(node.body), span)
 
     def _for(self, node: ast.For, span: Span) -> None:

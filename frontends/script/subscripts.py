@@ -143,7 +143,7 @@ class Subscripts(Expressions):
                     f"{known}",
                     span,
                 )
-            return tuple_field(self, value, known, span)
+            return tuple_field(self, value, known, span, at)
         first = elements[0] if elements else NONE
         if any(t != first for t in elements):
             raise self.error(
@@ -162,10 +162,14 @@ class Subscripts(Expressions):
     def slice_of(self, value: Value, bounds: Bounds, span: Span) -> Value:
         if isinstance(value.type, TupleType):
             return self.tuple_slice(value, bounds, span)
-        start, end, step = (b if b is not None else self.constant(None) for b in bounds)
-        if bounds[2] is None:
-            step = self.constant(1, span)
-        return self.builtin("aten::slice", [value, start, end, step], span)
+        return self._sliced([value], bounds, span)
+
+    def _sliced(self, sliced: list[Value], bounds: Bounds, span: Span) -> Value:
+        """The slice of a value (and along a dimension); missing bounds are seen last."""
+        start, end, step = bounds
+        step = self.constant(1, span) if step is None else step
+        start, end = (b if b is not None else self.constant(None) for b in (start, end))
+        return self.builtin("aten::slice", [*sliced, start, end, step], span)
 
     def tuple_slice(self, value: Value, bounds: Sequence[Value | None], span: Span) -> Value:
         assert isinstance(value.type, TupleType)
@@ -202,11 +206,12 @@ class Subscripts(Expressions):
             if _is_ellipsis(index):
                 continue
             if isinstance(index, ast.Slice):
-                value = self._slice_dim(value, dim, self.slice_bounds(index), span)
+                along = self.constant(dim, span)
+                value = self._sliced([value, along], self.slice_bounds(index), span)
                 continue
             assert found is not None
             if isinstance(found, SliceValue):
-                value = self._slice_dim(value, dim, found.bounds, span)
+                value = self._sliced([value, self.constant(dim, span)], found.bounds, span)
                 continue
             if found.type == NONE:
                 value = self.builtin("aten::unsqueeze", [value, self.constant(dim, span)], span)
@@ -251,14 +256,6 @@ class Subscripts(Expressions):
         if isinstance(made, SliceValue) or made.type in (NONE, INT):
             return made
         return self._index_tensor(made, span)
-
-    def _slice_dim(self, value: Value, dim: int, bounds: Bounds, span: Span) -> Value:
-        none = self.constant(None)
-        start, end, step = (b if b is not None else none for b in bounds)
-        if bounds[2] is None:
-            step = self.constant(1, span)
-        inputs = [value, self.constant(dim, span), start, end, step]
-        return self.builtin("aten::slice", inputs, span)
 
     def _index_tensor(self, value: Value, span: Span) -> Value:
         if isinstance(value.type, TensorType):

@@ -273,7 +273,7 @@ class Zip(Iterable):
         return [
             Parts(
                 [
-                    p[i] if p is not None else c.element(em, span, em.integer(i))
+                    p[i] if p is not None else c.element(em, span, em.draft.literal(i, INT, span))
                     for p, c in zip(found, self.children, strict=True)
                 ]
             )
