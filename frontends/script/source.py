@@ -18,6 +18,7 @@ from tensorscript.base.errors import CompileError, FrontendError, TextError
 from tensorscript.base.source import Source, Span
 
 from .ranges import Ranges
+from .text_errors import text_error
 
 
 class SourceUnavailable(FrontendError, OSError):
@@ -168,5 +169,7 @@ def parse_text(text: str, name: str = "<string>") -> tuple[ast.Module, Text]:
     source = Source(text, name, 1)
     try:
         return _tree(text), Text(source, is_python=False)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except SyntaxError as error:
+        raise text_error(source, error) from error
+    except (ValueError, RecursionError, MemoryError) as error:
         raise TextError(f"Cannot parse {name}: {error}") from error

@@ -288,6 +288,6 @@ class Statements(Leaving):
                 span,
             )
         if not self.in_loop:
-            raise self.error(f"Cannot use {word} outside of a loop", span)
+            raise self.error(f"SyntaxError: '{word}' outside loop", span)
         # What follows is compiled, too: only `return` and `raise` end a block for TorchScript.
         self.insert(kind, [], [], span)

@@ -11,6 +11,9 @@ from tensorscript.base.errors import CompileError, TextError
 
 from .source import Text, parse_text
 
+_SHOWN = (ast.ClassDef, ast.Import)
+"""Statements that TorchScript's parser names by their first word."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -59,7 +62,7 @@ class TextLibrary:
         for node in tree.body:
             if not isinstance(node, ast.FunctionDef):
                 word = ast.unparse(node).split()[0]
-                shown = word if isinstance(node, ast.ClassDef) else "ident"
+                shown = word if isinstance(node, _SHOWN) else "ident"
                 raise TextError(
                     f"expected def but found '{shown}' here", where.word(node, len(word))
                 )

@@ -141,7 +141,7 @@ METHOD = "  def forward(self: __torch__.Reg, x: Tensor) -> Tensor:\n    "
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("class Reg(Module:\n", "Cannot parse"),
+        ("class Reg(Module:\n", "expected \\) but found 'eof' here"),
         ("x = 1\n", "Unknown type name"),
         (HEAD + METHOD + "return torch.no_such_operator(x)\n", "Unknown builtin op"),
         (HEAD + METHOD + "return y\n", "undefined value y"),
