@@ -87,7 +87,17 @@ def _normal_by_number(deviation: int) -> Demand:
     return check
 
 
+def _permuted(size: Any, physical_layout: Any, *_: Any) -> None:
+    m, n = len(size), len(physical_layout)
+    require(
+        m == n,
+        "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+        f"len(size) = {m} is not equal to len(physical_layout) = {n}",
+    )
+
+
 MADE: dict[str, Demand] = {
+    **each(_permuted, "empty_permuted"),
     **each(_normal(1), "normal.Tensor_Tensor", "normal.float_Tensor"),
     **each(_normal_by_number(1), "normal.Tensor_float", "normal.float_float"),
     **each(_normal_by_number(2), "normal_"),

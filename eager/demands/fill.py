@@ -9,7 +9,8 @@ from tensorscript.base.scalar_range import check_range
 from tensorscript.base.schema import schema
 
 from ..modes import MODES
-from ..storage import TensorBase
+from ..storage import TensorBase, array
+from .index import check_filled
 from .words import Demand, require
 
 
@@ -40,9 +41,19 @@ def _index_fill(full_name: str, number: str) -> Demand:
             not isinstance(bound[3], complex) or bound[0].dtype.is_complex,
             "index_fill_(): Converting complex Scalar to non-complex type is not supported",
         )
+        check_filled(*bound)
         in_range(*bound)
 
     return check
+
+
+def _masked(self: Any, mask: Any, value: Any) -> None:
+    n = array(value).ndim if isinstance(value, TensorBase) else 0
+    require(
+        n == 0,
+        "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+        f"{n} dimension(s).",
+    )
 
 
 _NUMBERS = {
@@ -56,5 +67,6 @@ _NUMBERS = {
 }
 FILLED: dict[str, Demand] = {
     **{f"aten::{name}": _filled(f"aten::{name}", word) for name, word in _NUMBERS.items()},
+    "aten::masked_fill.Tensor": _masked,
     "aten::index_fill.int_Scalar": _index_fill("aten::index_fill.int_Scalar", "value"),
 }

@@ -36,9 +36,14 @@ def check_put(target: Any, kinds: Sequence[DType], values: Any, accumulate: bool
     )
 
 
+_PLACES = frozenset((int32, int64, uint8, bool_))
+
+
 def _index_put(
     self: Any, indices: Sequence[Any], values: Any, accumulate: bool = False, *_: Any
 ) -> None:
+    if not all(i is None or i.dtype in _PLACES for i in indices):
+        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
     check_put(self, [i.dtype for i in indices if i is not None], values, accumulate)
 
 
@@ -109,7 +114,15 @@ def _reduced_mean(
         raise unimplemented("scatter_gather_tensor_cpu_reduce_mean", bool_)
 
 
+def check_filled(self: Any, dim: int, index: Any, *_: Any) -> None:
+    """What `index_fill` asks of the places that it writes."""
+    if index.dtype is not int64:
+        raise DimensionError("index_fill_(): Expected dtype int64 for index.")
+    require(array(index).ndim <= 1, "Index has to be a vector/scalar")
+
+
 INDEXED: dict[str, Demand] = {
+    **each(check_filled, "index_fill.int_Tensor"),
     **each(_index_put, "index_put", "_index_put_impl"),
     **each(_index_select, "index_select"),
     **each(_index_copy, "index_copy"),

@@ -94,7 +94,33 @@ def _celu(self: Any, alpha: float = 1.0) -> None:
     require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
 
 
+def _gelu(self: Any, approximate: str = "none") -> None:
+    require(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
+
+
+def _cosine_embedding(first: Any, second: Any, target: Any, *_: Any) -> None:
+    n = array(target).ndim
+    require(n in (0, 1), "0D or 1D target tensor expected, multi-target not supported")
+    require(
+        array(first).ndim == array(second).ndim == n + 1,
+        f"{n}D target tensor expects {n + 1}D input tensors, but found inputs with sizes "
+        f"{sizes_of(first)} and {sizes_of(second)}.",
+    )
+
+
+def _triplet(anchor: Any, positive: Any, negative: Any, *_: Any) -> None:
+    a, b, c = (array(x).ndim for x in (anchor, positive, negative))
+    require(
+        a == b == c,
+        "The anchor, positive, and negative tensors are expected to have the same number of "
+        f"dimensions, but got: anchor {a}D, positive {b}D, and negative {c}D inputs",
+    )
+
+
 LOSSES: dict[str, Demand] = {
+    **each(_gelu, "gelu"),
+    **each(_cosine_embedding, "cosine_embedding_loss"),
+    **each(_triplet, "triplet_margin_loss"),
     **each(_binary_cross_entropy, "binary_cross_entropy"),
     **each(_kl_div, "kl_div"),
     **each(_celu, "celu"),

@@ -22,6 +22,7 @@ def _linear(input: Any, weight: Any, bias: Any = None) -> None:
         "both arguments to linear need to be at least 1D, but they are "
         f"{ranks[0]}D and {ranks[1]}D",
     )
+    require(ranks[1] <= 2, f"t() expects a tensor with <= 2 dimensions, but self is {ranks[1]}D")
     one_dtype_in_product(input, weight, bias is not None)
     if bias is None:
         return
@@ -75,6 +76,8 @@ def _addbmm(self: Any, batch1: Any, batch2: Any, *_: Any) -> None:
     if array(batch1).ndim == array(batch2).ndim == 3:
         (n, k), (m, p) = sizes_of(batch1)[1:], sizes_of(batch2)[1:]
         require(k == m, f"Incompatible matrix sizes for bmm ({n}x{k} and {m}x{p})")
+        a, b = batch1.dtype, batch2.dtype
+        require(a is b, f"mat1 and mat2 must have the same dtype, but got {a.word} and {b.word}")
 
 
 def _baddbmm(self: Any, batch1: Any, batch2: Any, *_: Any) -> None:
@@ -193,8 +196,13 @@ def _mv(self: Any, vec: Any) -> None:
     require(ranks == (2, 1), f"vector + matrix @ vector expected, got 1, {ranks[0]}, {ranks[1]}")
 
 
-def _linalg_cross(self: Any, other: Any, dim: int = -1) -> None:
-    normal_dim(dim, array(self).ndim)
+def _cross(self: Any, other: Any, dim: int | None = -1) -> None:
+    if dim is not None:
+        normal_dim(dim, array(self).ndim)
+    require(
+        self.dtype is other.dtype,
+        f"expected scalar type {self.dtype.word} but found {other.dtype.word}",
+    )
 
 
 # -- distances ------------------------------------------------------------------------------------
@@ -230,7 +238,14 @@ def _close(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, *_: An
         require(found >= 0, f"{name} must be greater than or equal to zero, but got {found:g}")
 
 
+def _outer(self: Any, vec2: Any) -> None:
+    for word, x in (("self", self), ("vec2", vec2)):
+        n = array(x).ndim
+        require(n == 1, f"outer: Expected 1-D argument {word}, but got {n}-D")
+
+
 MATRICES: dict[str, Demand] = {
+    **each(_outer, "outer", "ger"),
     **each(_addmv, "addmv"),
     **each(_mv, "mv"),
     **each(_dot, "dot", "vdot"),
@@ -246,7 +261,7 @@ MATRICES: dict[str, Demand] = {
     **each(_norm, "linalg_norm"),
     **each(_norm_by_word, "linalg_norm.ord_str"),
     **each(_vector_norm, "linalg_vector_norm"),
-    **each(_linalg_cross, "linalg_cross"),
+    **each(_cross, "linalg_cross", "cross"),
     **each(same_dtype, "_euclidean_dist"),
     **each(_cdist, "cdist"),
     **each(_pdist, "pdist"),

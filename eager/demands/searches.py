@@ -63,7 +63,19 @@ def _permutation(sequence: Any, sorter: Any) -> None:
     )
 
 
+def _segments(
+    data: Any, reduce: str, lengths: Any = None, indices: Any = None, offsets: Any = None, *_: Any
+) -> None:
+    for name, found in (("offsets", offsets), ("lengths", lengths)):
+        require(
+            found is None or array(data).ndim >= array(found).ndim,
+            f"Expected data.dim() >= {name}_value.dim() to be true, but got false.  (Could this "
+            "error message be improved?  If so, please report an enhancement request to PyTorch.)",
+        )
+
+
 SEARCHED: dict[str, Demand] = {
+    **each(_segments, "segment_reduce"),
     **each(_bucketize, "bucketize.Tensor"),
     **each(_searchsorted, "searchsorted.Tensor", "searchsorted.Scalar"),
 }

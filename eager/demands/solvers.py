@@ -166,12 +166,17 @@ def _matrix_power(self: Any, n: int) -> None:
     )
 
 
-def _pinv(self: Any, *_: Any) -> None:
+def _pinv(self: Any, *options: Any) -> None:
     has_room = self.dtype.is_floating_point or self.dtype.is_complex
     require(
         array(self).ndim >= 2 and has_room,
         f"linalg.pinv({self.dtype.word}{{{sizes_of(self)}}}): expected a tensor with 2 or more "
         "dimensions of float, double, cfloat or cdouble types",
+    )
+    m, n = sizes_of(self)[-2:]
+    require(
+        m == n or options[-1:] != (True,),  # hermitian
+        f"linalg.eigh: A must be batches of square matrices, but they are {m} by {n} matrices",
     )
 
 

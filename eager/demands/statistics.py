@@ -76,6 +76,16 @@ def _along_something(name: str, dim_at: int) -> Demand:
     return check
 
 
+def _kth(self: Any, k: int, dim: int = -1, *_: Any) -> None:
+    _along_something("kthvalue", 1)(self, k, dim)
+    shape = array(self).shape
+    axis = normal_dim(dim, len(shape))
+    require(
+        1 <= k <= (shape[axis] if shape else 1),
+        f"kthvalue(): selected number k out of range for dimension {axis}",
+    )
+
+
 _ROUNDED = {"floor": "div_floor_cpu", "trunc": "div_trunc_cpu"}
 
 
@@ -91,7 +101,7 @@ COUNTED: dict[str, Demand] = {
     **each(_diff, "diff"),
     **each(_histogram, "histogram.bins_tensor"),
     **each(_along_something("mode", 0), "mode"),
-    **each(_along_something("kthvalue", 1), "kthvalue"),
+    **each(_kth, "kthvalue"),
     **each(_rounded_division, "div.Tensor_mode", "div.Scalar_mode", "divide.Tensor_mode",
            "divide.Scalar_mode"),
 }  # fmt: skip

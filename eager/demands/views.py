@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorscript.base.dtypes import bool_
+from tensorscript.base.dtypes import bool_, int64
+from tensorscript.base.errors import DimensionError
 
 from ..kernels.shapes import normal_dim
 from ..storage import array
@@ -63,6 +64,17 @@ def _narrow(self: Any, dim: int, start: Any, length: int) -> None:
     )
 
 
+def _narrow_at(self: Any, dim: int, start: int, length: int) -> None:
+    shape = array(self).shape
+    require(bool(shape), "narrow() cannot be applied to a 0-dim tensor.")
+    size = shape[normal_dim(dim, len(shape))]
+    require(length >= 0, "narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise DimensionError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"
+        )
+
+
 def _tensor_split(self: Any, *_: Any) -> None:
     require(
         array(self).ndim > 0,
@@ -85,6 +97,27 @@ def _strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None = N
     require(offset >= 0, f"Tensor: invalid storage offset {offset}")
 
 
+def _triangle(name: str) -> Demand:
+    def check(self: Any, diagonal: int = 0) -> None:
+        require(array(self).ndim >= 2, f"{name}: input tensor must have at least 2 dimensions")
+
+    return check
+
+
+def _renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> None:
+    n = array(self).ndim
+    require(n >= 2, f"renorm: input needs at least 2 dimensions, got {n} dimensions")
+
+
+def _split_where(self: Any, where: Any, dim: int = 0) -> None:
+    _tensor_split(self)
+    require(
+        where.dtype is int64,
+        "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+        f"{where.dtype.word}",
+    )
+
+
 VIEWED: dict[str, Demand] = {
     **each(_diag, "diag"),
     **each(_diagonal(0), "diagonal", "linalg_diagonal"),
@@ -94,7 +127,12 @@ VIEWED: dict[str, Demand] = {
     **each(_rot90, "rot90"),
     **each(_movedim, "movedim.intlist", "moveaxis.intlist"),
     **each(_narrow, "narrow.Tensor"),
+    **each(_narrow_at, "narrow"),
     **each(_tensor_split, "tensor_split.sections", "tensor_split.indices"),
+    **each(_split_where, "tensor_split.tensor_indices_or_sections"),
+    **each(_triangle("tril"), "tril"),
+    **each(_triangle("triu"), "triu"),
+    **each(_renorm, "renorm"),
     **each(_chunk, "chunk", "unsafe_chunk"),
     **each(_strided, "as_strided"),
     **each(lambda self, src, *view: _strided(self, *view), "as_strided_scatter"),

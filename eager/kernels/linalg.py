@@ -195,7 +195,6 @@ def vdot(self: Any, other: Any) -> Any:
 
 
 def outer(self: Any, vec2: Any) -> Any:
-    _vectors("outer", self=self, vec2=vec2)
     dtype = promoted(self, vec2)
     return wrap(np.multiply.outer(cast(self, dtype), cast(vec2, dtype)), dtype)
 
@@ -316,8 +315,6 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     if dim is None and 3 not in shape:
         raise OperatorError("no dimension of size 3 in input")
     axis = shape.index(3) if dim is None else dim
-    if self.dtype is not other.dtype:
-        raise OperatorError(f"expected scalar type {self.dtype.word} but found {other.dtype.word}")
     if shape[axis] != 3 or array(other).shape[axis] != 3:
         raise OperatorError(
             f"linalg.cross: inputs dimension {axis} must have length 3. Got {shape[axis]} and"

@@ -60,15 +60,6 @@ def cosine_embedding(
     first: Any, second: Any, target: Any, margin: float = 0.0, reduction: int = MEAN
 ) -> Any:
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
-    ndim = array(target).ndim
-    if ndim not in (0, 1):
-        raise OperatorError("0D or 1D target tensor expected, multi-target not supported")
-    if not array(first).ndim == array(second).ndim == ndim + 1:
-        sizes = " and ".join(str(list(array(x).shape)) for x in (first, second))
-        raise OperatorError(
-            f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with "
-            f"sizes {sizes}."
-        )
     check_broadcast(array(first), array(second))
     common = promoted(first, second)
     dtype = floating(common)
@@ -86,12 +77,6 @@ def triplet_margin(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, reduction: int = MEAN,
 ) -> Any:  # fmt: skip
-    if not array(anchor).ndim == array(positive).ndim == array(negative).ndim:
-        a, b, c = (array(x).ndim for x in (anchor, positive, negative))
-        raise OperatorError(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {a}D, positive {b}D, and negative {c}D inputs"
-        )
     first = pairwise_distance(anchor, positive, p, eps)
     near, far = compute(first), compute(pairwise_distance(anchor, negative, p, eps))
     if swap:

@@ -284,8 +284,6 @@ def _from_end(at: Array, size: int) -> Array:
 def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """Slices along `dim` whose p-norm is above `maxnorm` shortened to it."""
     x = compute(self)
-    if x.ndim < 2:
-        raise OperatorError(f"renorm: input needs at least 2 dimensions, got {x.ndim} dimensions")
     if p <= 0:
         raise OperatorError("renorm: non-positive-norm not supported")
     if maxnorm < 0:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import int64
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..storage import array, make
@@ -112,11 +111,6 @@ def tensor_split_by(self: Any, where: Any, dim: int = 0) -> list[Any]:
             "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
         )
     found = array(where)
-    if where.dtype is not int64:
-        raise OperatorError(
-            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-            f"{where.dtype.word}"
-        )
     if found.ndim > 1:
         raise OperatorError(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import tensorscript as ts
+from tensorscript.base.errors import NotCompilable
 
 CALLS = (Path(__file__).parent / "refused_calls.txt").read_text().splitlines()
 KINDS = (
@@ -40,3 +41,24 @@ def test_kind_and_words_are_pytorchs() -> None:
         if (ours := refusal(call, ts)) != (theirs := refusal(call, torch))
     }
     assert not apart
+
+
+NATIVE = (
+    "index_fill(x, 0, x[:1].long()[None], 1.)", "index_fill(x, 0, x, 1.)",
+    "index_put(x, [x], x)", "masked_fill(x, x > 0, x)", "kthvalue(x, 9)", "outer(x, x[None])",
+    "cross(x[:3], x[:3].long())", "addbmm(x, x.long()[None, None], x[None, :, None])",
+    "linalg.pinv(x[None], hermitian=True)", "triplet_margin_loss(x[None], x, x)",
+    "cosine_embedding_loss(x, x[None], x)",
+    "narrow(x, 0, -9, 0)", "tril(x)", "renorm(x, 1., 0, 1.)",
+    "segment_reduce(x, 'max', lengths=x.long()[None], axis=0)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", NATIVE)
+def test_compiled_calls_are_refused(call: str) -> None:
+    """By the same demands, before anything is compiled."""
+    text = f"def f(x: Tensor):\n    return torch.{call}\n"
+    run = ts.compile(ts.jit.CompilationUnit(text).f, fallback="error", cache=False)
+    with pytest.raises((RuntimeError, IndexError)) as refusal:
+        run(ts.ones(4))
+    assert not isinstance(refusal.value, NotCompilable)
