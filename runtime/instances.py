@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.ir import Attribute
@@ -29,8 +30,20 @@ _PYTHON: dict[type[Attribute], tuple[type, ...]] = {
 }
 
 
-def is_instance(value: Any, type_: Attribute) -> bool:
+Fulfils = Callable[[str, str], bool]
+"""Whether a class, by name, has what an interface asks for."""
+
+
+def _by_name(class_name: str, interface: str) -> bool:
+    return class_name == interface
+
+
+def is_instance(value: Any, type_: Attribute, fulfils: Fulfils = _by_name) -> bool:
     """Whether `value` is of a TorchScript type; containers are checked by their elements."""
+
+    def inner(part: Any, wanted: Attribute) -> bool:
+        return is_instance(part, wanted, fulfils)
+
     match type_:
         case t.AnyType():
             return True
@@ -39,32 +52,38 @@ def is_instance(value: Any, type_: Attribute) -> bool:
         case t.NumberType():
             return isinstance(value, int | float | complex) and not isinstance(value, bool)
         case t.OptionalType():
-            return value is None or is_instance(value, type_.element)
+            return value is None or inner(value, type_.element)
         case t.UnionType():
-            return any(is_instance(value, m) for m in type_.members)
+            return any(inner(value, m) for m in type_.members)
         case t.ListType() | t.DictType():
-            return _is_container(value, type_)
+            return _is_container(value, type_, inner)
         case t.TupleType():
             return (
                 isinstance(value, tuple)
                 and len(value) == len(type_.elements)
-                and all(is_instance(v, e) for v, e in zip(value, type_.elements, strict=True))
+                and all(map(inner, value, type_.elements))
             )
-        case t.ClassType() | t.InterfaceType():
+        case t.ClassType():
             return isinstance(value, ScriptObject) and value.class_name == type_.class_name.data
+        case t.InterfaceType():
+            return isinstance(value, ScriptObject) and fulfils(
+                value.class_name, type_.class_name.data
+            )
         case t.EnumType():
             return isinstance(value, EnumValue) and value.class_name == type_.class_name.data
     return isinstance(value, _PYTHON.get(type(type_), ()))
 
 
-def _is_container(value: Any, type_: t.ListType | t.DictType) -> bool:
+def _is_container(
+    value: Any, type_: t.ListType | t.DictType, inner: Callable[[Any, Attribute], bool]
+) -> bool:
     """By the type that it knows, else by what it holds."""
     if isinstance(value, TypedList | TypedDict):
         return is_subtype(value.type, type_)
     if value and not is_told(type_):
         return False
     if isinstance(type_, t.ListType):
-        return isinstance(value, list) and all(is_instance(v, type_.element) for v in value)
+        return isinstance(value, list) and all(inner(v, type_.element) for v in value)
     return isinstance(value, dict) and all(
-        is_instance(k, type_.key) and is_instance(v, type_.value) for k, v in value.items()
+        inner(k, type_.key) and inner(v, type_.value) for k, v in value.items()
     )

@@ -111,6 +111,13 @@ class Interpreter:
             self.refresh()
         return self.classes.get(class_name)
 
+    def fulfils(self, class_name: str, interface: str) -> bool:
+        """Whether a class has the methods of an interface."""
+        own, wanted = self.declaration(class_name), self.declaration(interface)
+        if own is None or wanted is None:
+            return class_name == interface
+        return set(wanted.methods.data) <= set(own.methods.data)
+
     def function(self, name: str) -> ts.FuncOp | None:
         """The function `name`, also one added since; None if there is none."""
         if name not in self.functions:

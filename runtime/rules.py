@@ -94,7 +94,7 @@ def _pass_through(i: Machine, op: Operation, env: Environment) -> None:
 
 def _isinstance(i: Machine, op: Operation, env: Environment) -> None:
     assert isinstance(op, ts.IsInstanceOp)
-    env[op.result] = any(is_instance(env[op.argument], t) for t in op.types)
+    env[op.result] = any(is_instance(env[op.argument], t, i.fulfils) for t in op.types)
 
 
 def _tuple_index(i: Machine, op: Operation, env: Environment) -> None:

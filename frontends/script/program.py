@@ -138,7 +138,10 @@ def class_op(info: ClassInfo) -> ClassOp:
             "attribute_types": ArrayAttr(list(info.attributes.values())),
             "constant_names": _names(list(info.constants)),
             "constant_values": ArrayAttr([ValueAttr(v) for v in info.constants.values()]),
-            "methods": _names(list(info.compiled)),
+            # Those of an interface are declared when something calls them.
+            "methods": _names(
+                list(info.methods if info.category == "interface" else info.compiled)
+            ),
             "parameters": _names(info.parameters),
             "buffers": _names(info.buffers),
         }

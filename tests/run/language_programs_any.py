@@ -163,4 +163,36 @@ def kind(x: Any) -> str:
 def f(t: Tensor):
     return kind(1), kind(2.5), kind("a"), kind(True), kind(t), kind([1, 2]), kind(None), kind((1, 2))
 >>> f(T([1]))
+
+=== any_of_interface
+@torch.jit.interface
+class I:
+    def go(self, x: int) -> int:
+        pass
+    def stop(self) -> int:
+        pass
+class A:
+    def __init__(self, k: int):
+        self.k = k
+    def go(self, x: int) -> int:
+        return x + self.k
+    def stop(self) -> int:
+        return 0
+class B:
+    def __init__(self, k: int):
+        self.k = k
+    def go(self, x: int) -> int:
+        return x
+def g(x: Any) -> int:
+    if isinstance(x, I):
+        return x.go(1)
+    return -1
+def h(x: Any) -> int:
+    if isinstance(x, A):
+        return x.go(1)
+    return -1
+def f(n: int):
+    i: I = A(n)
+    return g(A(n)), g(B(n)), g(i), h(i)
+>>> f(3)
 """

@@ -177,6 +177,7 @@ UNPRINTED = {
 """Programs whose code PyTorch cannot print, or not so that it reads it again."""
 
 INTERPRETED = {
+    "any_of_interface": "isinstance of !ts.interface",
     "cast_of_tensor": "a complex number that is not known",
     "class_lt_sort": "the order of values that are no numbers or strings",
     "class_lt_sort_in_tuples": "the order of values that are no numbers or strings",
