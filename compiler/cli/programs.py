@@ -20,6 +20,7 @@ from ..function import CompiledFunction
 from ..jit.callables import ScriptFunction
 from ..jit.load import load
 from ..options import CompileOptions, options_from_environment
+from ..program import Program
 from ..programs import program_of
 from ..stages import STAGES, stage_of
 
@@ -36,7 +37,7 @@ def open_program(text: str, options: CompileOptions) -> Entered:
     path, _, name = text.rpartition(":")
     if path.endswith(".py"):
         program, _ = program_of(_from_python(Path(path), name))
-        return CompiledFunction(program, options, name.replace(".", "_"))
+        return _as_compiled(program, options, name.replace(".", "_"))
     file = Path(text)
     if file.suffix == ".py":
         raise UserError(f"{text}: say which function or module of the file: {text}:NAME")
@@ -44,11 +45,16 @@ def open_program(text: str, options: CompileOptions) -> Entered:
         if not file.is_file():
             raise UserError(f"there is no file {text}")
         program, _ = program_of(load(str(file)))
-        return CompiledFunction(program, options, file.stem)
+        return _as_compiled(program, options, file.stem)
     if (stage := stage_of(file)) is not None:
         return enter(file, stage, options)
     suffixes = ", ".join(s.suffix for s in STAGES if s.is_module or s.name == "ll")
     raise UserError(f"cannot read the program {text!r}: expected {_FORMS} ({suffixes})")
+
+
+def _as_compiled(program: Program, options: CompileOptions, name: str) -> CompiledFunction:
+    """What `compile` would make of it."""
+    return CompiledFunction(program, options, name, fold=not options.strict)
 
 
 def python_object(text: str) -> Any:

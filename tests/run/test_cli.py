@@ -247,3 +247,16 @@ def test_module_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         said(capsys, "run", tmp_path / "out" / f"net.{stage}", "--input", x, "-o", out)
         np.testing.assert_allclose(np.load(out), wanted, rtol=1e-5, atol=1e-6)
     assert said(capsys, "run", f"{path}:Net", "--input", x).startswith("result: float32[3, 2]")
+
+
+def test_batch_norms_are_folded_as_compile_folds_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cli_folded_module.py"
+    path.write_text(
+        "import tensorscript as ts\n"
+        "net = ts.nn.Sequential(ts.nn.Conv2d(3, 4, 3), ts.nn.BatchNorm2d(4), ts.nn.ReLU()).eval()\n"
+    )
+    command = ["dump", f"{path}:net", "--input", "1x3x8x8:f32", "--stage", "te"]
+    assert "rsqrt" not in said(capsys, *command)
+    assert "rsqrt" in said(capsys, *command, "--strict")
