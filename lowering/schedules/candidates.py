@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from tensorscript.dialects.te.ops import FuncOp
 from tensorscript.dialects.te.schedule import Schedule
 
-from .contraction import blocking_for
+from .contraction_plan import blocking_for
 from .contraction_shape import product_of
 from .contraction_tile import Blocking
 from .cpu import schedule_kernel

@@ -47,10 +47,8 @@ from .contraction_pack import RowPacker
 from .contraction_plan import LINE, Packing, Plan, Sizes, best_plan, plain_factors
 from .contraction_shape import SUM_DTYPES, Product, Spots
 from .contraction_tile import (
-    FAR_BYTES,
     TASKS,
     Blocking,
-    block_for,
     ceil_div,
     divides,
     loops_around,
@@ -383,16 +381,6 @@ class BlockedProduct:
         if size is not None and blocks is not None and size % blocks == 0:
             return const(size // blocks)
         return self._block_start(self.block + 1) - self.first_panel
-
-
-def blocking_for(product: Product, vector_bytes: int, packed: bool = False) -> Blocking:
-    """The blocking of a product for vectors of so many bytes (64 for AVX-512), of which the second
-    factor may be `packed` when the program is compiled."""
-    dtype = SUM_DTYPES[product.target.value.dtype]
-    rows, columns = product.rows.size, product.columns.size
-    elements = (known(columns) or 0) * (known(product.depth.size) or 0)
-    far = not packed and elements * dtype.itemsize >= FAR_BYTES
-    return block_for(dtype, vector_bytes, rows, columns, far)
 
 
 def blocked_product(

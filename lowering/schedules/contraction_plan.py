@@ -23,8 +23,8 @@ from tensorscript.dialects.te.buffers import Buffer
 from tensorscript.dialects.te.expr import Expr
 
 from ..te.affine import coefficient, flat_index, known
-from .contraction_shape import Axis, Product, made_of
-from .contraction_tile import Tile
+from .contraction_shape import SUM_DTYPES, Axis, Product, made_of
+from .contraction_tile import FAR_BYTES, Blocking, Tile, block_for
 
 Packing = Literal["none", "task", "before"]
 
@@ -251,3 +251,13 @@ def plain_factors(
     if y is not None and whole_panel and y.serves_columns(depth, row_panels):
         found.add("y")
     return frozenset(found)
+
+
+def blocking_for(product: Product, vector_bytes: int, packed: bool = False) -> Blocking:
+    """The blocking of a product for vectors of so many bytes (64 for AVX-512), of which the second
+    factor may be `packed` when the program is compiled."""
+    dtype = SUM_DTYPES[product.target.value.dtype]
+    rows, columns = product.rows.size, product.columns.size
+    elements = (known(columns) or 0) * (known(product.depth.size) or 0)
+    far = not packed and elements * dtype.itemsize >= FAR_BYTES
+    return block_for(dtype, vector_bytes, rows, columns, far)

@@ -34,10 +34,9 @@ from ..te.squares import crossing
 from .attention_shape import recognise_attention
 from .channel_filter import channel_filter, fits
 from .columns import fold_columns, stretch_arguments
-from .contraction import blocking_for
 from .contraction_dots import as_dots, dot_parameters, worth_dots
 from .contraction_groups import as_groups, worth_grouping
-from .contraction_plan import worth_blocking
+from .contraction_plan import blocking_for, worth_blocking
 from .contraction_shape import Product, made_of, product_of
 from .convolution import as_convolution
 from .cpu_vectors import (
