@@ -38,7 +38,7 @@ from .work import calls
 LEAST_RUN = 4
 BUSY_RUN = 6
 """Pixels of a run that keep the units busy."""
-TRANSPOSITION = 40.0
+TRANSPOSITION = 20.0
 """Cost of a result's way through the transposition, in steps of its sum."""
 
 
