@@ -36,7 +36,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
     ),
     "programs run in one process": ("multiprocessing",),
     "it is another package's work: data sets, samplers, exporters": (
-        "distributions", "export", "library", "monitor", "nested", "onnx", "package",
+        "export", "library", "monitor", "nested", "onnx", "package",
         "quasirandom",
     ),
     "it is a part of PyTorch's own binding to C++, its build or its processes": (

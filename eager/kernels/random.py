@@ -196,6 +196,30 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Any:
     return wrap(((u < p) & tries).sum(0), count.dtype)
 
 
+def standard_gamma(self: Any, generator: Any = None) -> Any:
+    """Gamma draws of rate 1, the elements their shapes, by the rejection of Marsaglia and Tsang
+    (ACM TOMS 26, 2000); a shape below 1 is raised by 1 and its draw scaled back."""
+    shape = compute(self).astype(np.float64)
+    d = np.where(shape < 1, shape + 1, shape) - 1 / 3
+    out, pending = np.zeros_like(d), np.ones(d.shape, bool)
+    while pending.any():
+        x = _draw("normal", d.shape, float64, generator)
+        u = _draw("uniform", d.shape, float64, generator)
+        cube = (1 + x / np.sqrt(9 * d)) ** 3
+        v = np.where(cube > 0, cube, 1)
+        chosen = np.log(np.maximum(u, 1e-300)) < 0.5 * x * x + d - d * v + d * np.log(v)
+        chosen &= pending & (cube > 0)
+        out, pending = np.where(chosen, d * v, out), pending & ~chosen
+    u = _draw("uniform", d.shape, float64, generator)
+    return wrap(out * np.where(shape < 1, u ** (1 / shape), 1), self.dtype)
+
+
+def sample_dirichlet(self: Any, generator: Any = None) -> Any:
+    """Points of a simplex: gamma draws over their sums."""
+    drawn = compute(standard_gamma(self, generator))
+    return wrap(drawn / drawn.sum(-1, keepdims=True), self.dtype)
+
+
 def randint_like(self: Any, low: Any, high: Any, dtype: DType | None = None, *_: Any) -> Any:
     low, high = (int(compute(v)) if hasattr(v, "dtype") else v for v in (low, high))
     return randint(low, high, array(self).shape, dtype or self.dtype)
@@ -343,6 +367,8 @@ KERNELS: dict[str, Kernel] = {
     "aten::cauchy_": _fill_from(_cauchy),
     "aten::poisson": poisson,
     "aten::binomial": binomial,
+    "aten::_standard_gamma": standard_gamma,
+    "aten::_sample_dirichlet": sample_dirichlet,
     "aten::randint_like": lambda self, high, *rest: randint_like(self, 0, high, *rest),
     "aten::randint_like.Tensor": lambda self, high, *rest: randint_like(self, 0, high, *rest),
     "aten::randint_like.low_dtype": randint_like,

@@ -22,6 +22,7 @@ _MODULES = frozenset(
         "cpu",
         "cuda",
         "distributed",
+        "distributions",
         "fft",
         "func",
         "functional",

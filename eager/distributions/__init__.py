@@ -1,0 +1,2 @@
+"""Probability distributions, as `torch.distributions` has them; `src/tensorscript/distributions.py`
+is their public face."""

@@ -1,0 +1,282 @@
+"""Distributions over whole numbers and choices; each takes probabilities or their logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .. import namespace as ts
+from ..limits import finfo
+from ..modes import no_grad
+from ..nn import functional as F
+from ..size import Size
+from ..tensor import Tensor
+from . import constraints
+from .constraints import Constraint
+from .distribution import Distribution, broadcast_all
+
+
+def _need_one(probs: Any, logits: Any) -> None:
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+class _ByChance(Distribution):
+    """A distribution of `probs` or of `logits`; the other is computed when it is asked for."""
+
+    _given: str
+    """The name of the one that was given."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("probs", "logits"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        found = self._probs_of_logits() if name == "probs" else self._logits_of_probs()
+        self.__dict__[name] = found
+        return found
+
+    def _probs_of_logits(self) -> Any:
+        raise NotImplementedError
+
+    def _logits_of_probs(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def _param(self) -> Any:
+        return self.__dict__[self._given]
+
+    @property
+    def param_shape(self) -> Size:
+        return Size(self._param.size())
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made._batch_shape = Size(batch_shape)
+        for name in ("probs", "logits"):
+            if (own := self.__dict__.get(name)) is not None:
+                kept = own.shape[len(self._batch_shape) :]
+                made.__dict__[name] = own.expand(made._batch_shape + kept)
+        return made
+
+
+def _clamped(probs: Tensor) -> Any:
+    eps = finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+class Bernoulli(_ByChance):
+    """1 with the probability `probs`, else 0."""
+
+    has_enumerate_support = True
+    probs: Tensor
+    logits: Tensor
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        _need_one(probs, logits)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        self._given = name
+        (self.__dict__[name],) = broadcast_all(given)
+        super().__init__(self._param.size(), validate_args=validate_args)
+
+    @property
+    def arg_constraints(self) -> Mapping[str, Constraint]:
+        return {"probs": constraints.unit_interval, "logits": constraints.real}
+
+    def _probs_of_logits(self) -> Any:
+        return ts.sigmoid(self.__dict__["logits"])
+
+    def _logits_of_probs(self) -> Any:
+        probs = _clamped(self.__dict__["probs"])
+        return ts.log(probs) - ts.log1p(-probs)
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.boolean
+
+    @property
+    def mean(self) -> Any:
+        return self.probs
+
+    @property
+    def mode(self) -> Any:
+        mode = (self.probs >= 0.5).to(self.probs)
+        mode[self.probs == 0.5] = float("nan")
+        return mode
+
+    @property
+    def variance(self) -> Any:
+        return self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            return ts.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Any:
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        return self._enumerated(ts.arange(2, dtype=self._param.dtype), expand)
+
+
+class Categorical(_ByChance):
+    """One of `probs.size(-1)` choices; probabilities are normalised.
+
+    Raises:
+        ValueError: both or neither of `probs` and `logits`, or a number for them.
+    """
+
+    has_enumerate_support = True
+    probs: Tensor
+    logits: Tensor
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        _need_one(probs, logits)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        if given.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        self._given = name
+        if name == "probs":
+            self.probs = given / given.sum(-1, keepdim=True)
+        else:
+            self.logits = given - given.logsumexp(dim=-1, keepdim=True)
+        self._num_events = self._param.size(-1)
+        super().__init__(self._param.size()[:-1], validate_args=validate_args)
+
+    @property
+    def arg_constraints(self) -> Mapping[str, Constraint]:
+        return {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def _probs_of_logits(self) -> Any:
+        return F.softmax(self.__dict__["logits"], dim=-1)
+
+    def _logits_of_probs(self) -> Any:
+        return ts.log(_clamped(self.__dict__["probs"]))
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def mean(self) -> Any:
+        return ts.full(self._batch_shape, float("nan"), dtype=self.probs.dtype)
+
+    @property
+    def variance(self) -> Any:
+        return self.mean
+
+    @property
+    def mode(self) -> Any:
+        return self.probs.argmax(dim=-1)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        count = Size(sample_shape).numel()
+        drawn = ts.multinomial(self.probs.reshape(-1, self._num_events), count, True).T
+        return drawn.reshape(self._extended_shape(sample_shape))
+
+    def log_prob(self, value: Tensor) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        value, logits = ts.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Any:
+        least = finfo(self.logits.dtype).min
+        return -(ts.clamp(self.logits, min=least) * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        return self._enumerated(ts.arange(self._num_events), expand)
+
+
+class OneHotCategorical(Categorical):
+    """As Categorical, the choice as a vector with one 1."""
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(probs, logits, validate_args)
+        self._event_shape = Size((self._num_events,))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.one_hot
+
+    @property
+    def mean(self) -> Any:
+        return self.probs
+
+    @property
+    def variance(self) -> Any:
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self) -> Any:
+        return F.one_hot(self.probs.argmax(dim=-1), self._num_events).to(self.probs)
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        chosen = Categorical(self.probs, validate_args=False).sample(sample_shape)
+        return F.one_hot(chosen, self._num_events).to(self.probs)
+
+    def log_prob(self, value: Tensor) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        chosen = Categorical(logits=self.logits, validate_args=False)
+        return chosen.log_prob(value.max(-1)[1])
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        n, batch = self._num_events, self._batch_shape
+        values = ts.eye(n, dtype=self._param.dtype).view((n,) + (1,) * len(batch) + (n,))
+        return values.expand((n, *batch, n)) if expand else values
+
+
+class Poisson(Distribution):
+    """The Poisson distribution of the given rate."""
+
+    parameters = ("rate",)
+    rate: Tensor
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.size(), validate_args=validate_args)
+
+    @property
+    def arg_constraints(self) -> Mapping[str, Constraint]:
+        return {"rate": constraints.nonnegative}
+
+    @property
+    def support(self) -> Constraint:
+        return constraints.nonnegative_integer
+
+    @property
+    def mean(self) -> Any:
+        return self.rate
+
+    @property
+    def mode(self) -> Any:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Any:
+        return self.rate
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Any:
+        with no_grad():
+            return ts.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
