@@ -80,13 +80,16 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     kind = dtype_of(dtype, b.default_dtype if floats else int64)
     if step == 0:
         b.error("step must be nonzero")
-    if floats and any(isinstance(v, Expr) for v in (start, end, step)):
-        b.cannot("a range of floats whose ends are not known")
+    is_found = any(isinstance(v, Expr) for v in (start, end, step))
     whole = floats and not kind.is_floating_point
+    if whole and is_found:
+        b.cannot("a range of floats as integers whose ends are not known")
     if whole and kind is int64:  # other integers are counted as floats
         start, end, step = int(start), int(end), int(step)
-    if floats:
-        length: Expr = const(max(int(np.ceil((end - start) / step)), 0))
+    if floats and is_found:
+        length = _count_floats(b, *(cast(as_expr(v), float64) for v in (start, end, step)))
+    elif floats:
+        length = const(max(int(np.ceil((end - start) / step)), 0))
     else:
         length = _count(b, as_expr(start), as_expr(end), step)
     (size,) = sizes_of(b, [length])
@@ -101,20 +104,31 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     return b.compute((size,), kind, make)
 
 
+_WRONG_SIGN = "upper bound and lower bound inconsistent with step sign"
+
+
+def _count_floats(b: Builder, first: Expr, last: Expr, step: Expr) -> Expr:
+    """How many floats a range has whose ends or step the program finds."""
+    b.check(binary("ne", step, 0.0), "step must be nonzero")
+    count = call("ceil", (last - first) / step)
+    b.check(binary("ge", count, 0.0), _WRONG_SIGN)
+    b.check(binary("lt", count, 2.0**62), f"unsupported range: {first} -> {last}")
+    return b.scalar_of(b.scalar_operand(cast(count, int64)))
+
+
 def _count(b: Builder, first: Expr, last: Expr, step: Value) -> Expr:
     """How many integers a range has."""
-    wrong = "upper bound and lower bound inconsistent with step sign"
     if not isinstance(step, int):
         by, is_up = as_expr(step), binary("gt", as_expr(step), 0)
         b.check(binary("ne", by, 0), "step must be nonzero")
         span = select(is_up, last - first, first - last)
         width = select(is_up, by, select(binary("eq", by, 0), 1, 0 - by))
-        b.check(binary("ge", span, 0), wrong)
+        b.check(binary("ge", span, 0), _WRONG_SIGN)
         return b.scalar_of(b.scalar_operand((span + (width - 1)) // width))
     span = last - first if step > 0 else first - last
     length = simplify((span + (abs(step) - 1)) // abs(step))
     if length.op == "const" and int(str(length.value)) < 0:
-        b.error(wrong)
+        b.error(_WRONG_SIGN)
     return length
 
 
