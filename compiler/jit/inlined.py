@@ -1,8 +1,8 @@
 """Graphs without calls as TorchScript shows them.
 
 What a function calls is simplified before it takes the place of the call: calls in it are inlined,
-numbers and strings that are known are computed, branches on them vanish. The function itself is
-left as it is.
+numbers and strings that are known are computed, branches on them vanish, constants are pooled. The
+function itself is left as it is.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from tensorscript.dialects.ts.ops import FuncOp
 from tensorscript.lowering.ts.inline import inline_calls, inline_in_place
+from tensorscript.lowering.ts.pool_constants import pool_constants
 from tensorscript.runtime.interpreter import Interpreter
 
 from .graph_folding import fold_immutable
@@ -44,6 +45,7 @@ class Simplified(Mapping[str, FuncOp]):
         # What is dead stays where nothing else changes.
         simplify(made)
         fold_immutable(made, self._interpreter)
+        pool_constants(made)
         return made
 
 
