@@ -8,8 +8,9 @@ for e in 0 .. n {                                key[0:n] = x[0:n]
 }
 ```
 The order is whatever the ranks state: `before(j, e)` is taken from the kernel. Most lines are one
-block (`order_network.py`), the shortest one of ranks. A later element never comes before an equal
-earlier one, so that merging keeps the sort stable; its inner step has no branch to mispredict.
+block (`order_network.py`); of the shortest ranks are counted, if their keys are no integers. A
+later element never comes before an equal earlier one, so that merging keeps the sort stable; its
+inner step has no branch to mispredict.
 Where only the first few are wanted, they are held sorted in a small buffer and most elements fail
 one comparison with the last of them.
 
@@ -49,6 +50,8 @@ from .order_select import is_selected, selected
 from .order_tile import Exchanges, Tile
 
 BLOCK = 32
+"""Elements that are read or written at a time."""
+RANKED = 8
 """Elements of a line that are ranked against each other at most."""
 MOST_BLOCK = 1 << 20
 """Elements that a network sorts; its passes over more than a cache cost more than a merge."""
@@ -66,8 +69,8 @@ def sorted_lines(func: FuncOp, ranking: Ranking, vector_bytes: int) -> list[Oper
 def _sorted_line(line: Line, vector_bytes: int) -> list[Operation]:
     if is_selected(line):
         return selected(line)
-    size = known(line.size)
-    if size is not None and size <= BLOCK:
+    size, compared = known(line.size), isinstance(elements_of(line), Compared)
+    if size is not None and size <= RANKED and compared:
         return _Ranked(line).build()
     return _Merge(line, vector_bytes).build()
 
@@ -91,18 +94,20 @@ MEMORY, OTHER = "a", "b"
 """Where the elements of a line lie; merges of blocks take turns between the two."""
 
 
-def _fill(line: Line, elements: Elements) -> list[Operation]:
-    """The elements of a line in `a`."""
+def _fill(line: Line, elements: Elements, count: Expr) -> list[Operation]:
+    """The first elements of a line in `a`."""
+    if known(count) == 0:
+        return []
     e = var("element")
     stores = stores_of(elements, MEMORY, e, elements.packed(line.key_at(e), e))
-    return vectorize_map(ForOp("element", line.size, stores), BLOCK)
+    return vectorize_map(ForOp("element", count, stores), BLOCK)
 
 
 # --- all of a line ------------------------------------------------------------------------------
 
 
 class _Ranked:
-    """Writes the sort of a line of `BLOCK` elements at most: as lanes, each counts its rank."""
+    """Writes the sort of a line of `RANKED` elements at most: as lanes, each counts its rank."""
 
     def __init__(self, line: Line) -> None:
         self.line, self.n = line, line.size
@@ -119,8 +124,8 @@ class _Ranked:
         step = UpdateOp("ranks", [lane], "add", cast(before, int32))
         return [
             *buffers(elements, self.n, MEMORY + OTHER),
-            *_fill(line, elements),
-            AllocOp(Buffer("ranks", int32, (const(BLOCK),)), "reg"),
+            *_fill(line, elements, line.size),
+            AllocOp(Buffer("ranks", int32, (const(RANKED),)), "reg"),
             self._lanes("0", [clear]),
             ForOp("j", self.n, [self._lanes("1", self._guarded([step]))], reduction=True),
             self._lanes("2", self._guarded(stores)),
@@ -132,7 +137,7 @@ class _Ranked:
 
     def _lanes(self, suffix: str, body: list[Operation]) -> Operation:
         own = f"lane{suffix}"
-        return ForOp(own, BLOCK, copy_all(body, substituting({"lane": var(own)})), "vector")
+        return ForOp(own, RANKED, copy_all(body, substituting({"lane": var(own)})), "vector")
 
 
 class _Merge:
@@ -158,8 +163,7 @@ class _Merge:
         filled = binary("min", block, self.n - start)
         out += [
             *self.tile.registers(),
-            *_fill(line, self.elements),
-            *self._pad(blocks * block - self.n),
+            *self._filled(blocks * block),
             ForOp("block_at", blocks, Network(self.tile).sort_block(start, block, filled)),
         ]
         if merges:
@@ -172,13 +176,20 @@ class _Merge:
             out += [VarOp("width", block), WhileOp(width < self.n, rounds)]
         return [*out, *copy_sorted(line, self.elements, MEMORY)]
 
-    def _pad(self, count: Expr) -> list[Operation]:
-        """The rest of the last block comes last."""
-        if known(count) == 0:
-            return []
-        place = self.n + var("pad")
-        stores = stores_of(self.elements, MEMORY, place, self.elements.last(place))
-        return vectorize_map(ForOp("pad", count, stores), BLOCK)
+    def _filled(self, room: Expr) -> list[Operation]:
+        """The elements in order; the rest of the room comes last. Where an element less than a
+        vector is left, it is written as one together with what follows."""
+        whole = self.n // BLOCK * BLOCK if self.n.is_const and room.is_const else self.n
+        place = whole + var("rest")
+        element = self.elements.packed(self.line.key_at(place), place)
+        last = self.elements.last(place)
+        if whole is not self.n:
+            last = tuple(select(place < self.n, a, b) for a, b in zip(element, last, strict=True))
+        stores = stores_of(self.elements, MEMORY, place, last)
+        made = _fill(self.line, self.elements, whole)
+        if known(room - whole) != 0:
+            made += vectorize_map(ForOp("rest", room - whole, stores), BLOCK)
+        return made
 
     def _merges(self, source: str, target: str, width: Expr) -> list[Operation]:
         """Neighbouring runs of `source`, `width` long, merged into `target`."""
