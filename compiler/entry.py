@@ -224,7 +224,7 @@ def enter(path: Path, stage: Stage, options: CompileOptions) -> Entered:
         raise UserError(f"there is no file {path}")
     name = path.name.removesuffix(stage.suffix)
     if stage.name == "ts":
-        return CompiledFunction(load_program(path), options, name)
+        return CompiledFunction(load_program(path), options, name, fold=not options.strict)
     if stage.is_module:
         return StagedFunction(path, stage, options)
     if stage.name == "ll":
