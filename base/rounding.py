@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .dtypes import DType, bfloat16, float64
+from .dtypes import DType, bfloat16, float64, numbers
 
 
 def rounded(value: float, dtype: DType) -> float:
@@ -12,14 +12,17 @@ def rounded(value: float, dtype: DType) -> float:
     if dtype is float64 or value != value:
         return value
     if dtype is bfloat16:
-        return float(np.uint32(_bfloat_bits(value) << 16).view(np.float32))
+        return float(numbers(bfloat16_bits(np.asarray(value)), bfloat16))
     with np.errstate(over="ignore"):
         return float(dtype.numpy.type(value))
 
 
-def _bfloat_bits(value: float) -> int:
+def bfloat16_bits(values: np.ndarray) -> np.ndarray:
+    """The bits (uint16) of numbers as bfloat16, from float32: to nearest, of two to the even one;
+    NaN stays NaN (quiet)."""
     with np.errstate(over="ignore"):
-        bits = int(np.float32(value).view(np.uint32))
-    if bits & 0x7F800000 == 0x7F800000:
-        return bits >> 16
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+        wide = np.ascontiguousarray(values, dtype=np.float32).reshape(np.shape(values))
+    bits = wide.view(np.uint32)
+    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    out = (rounded >> np.uint32(16)).astype(np.uint16)
+    return np.where(np.isnan(wide), np.uint16(0x7FC0), out)

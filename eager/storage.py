@@ -33,6 +33,7 @@ from tensorscript.base.dtypes import (
 )
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.importing import imported
+from tensorscript.base.rounding import bfloat16_bits
 
 from .modes import MODES
 
@@ -195,15 +196,6 @@ def make(storage: Array, dtype: DType) -> TensorBase:
     return TENSOR_CLASS[0](storage, dtype)
 
 
-def round_to_bfloat16(values: Array) -> NDArray[np.uint16]:
-    """float32 values to bfloat16 bits, nearest even; NaN stays NaN (quiet)."""
-    wide = np.ascontiguousarray(values, dtype=np.float32).reshape(np.shape(values))
-    bits = wide.view(np.uint32)
-    rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-    out = (rounded >> np.uint32(16)).astype(np.uint16)
-    return np.where(np.isnan(wide), np.uint16(0x7FC0), out)
-
-
 def array(t: TensorBase) -> Array:
     return t._array
 
@@ -244,9 +236,7 @@ def to_storage(values: Any, dtype: DType) -> Array:
     if found.dtype.kind == "c" and dtype.numpy.kind not in "cb":
         found = found.real
     if dtype is bfloat16:
-        if found.dtype == np.float64:
-            found = found.astype(np.float32)
-        return round_to_bfloat16(found)
+        return bfloat16_bits(found)
     if found.dtype == dtype.numpy:
         return found
     if found.dtype.kind == "f" and dtype.numpy.kind in "iu":

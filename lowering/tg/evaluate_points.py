@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorscript.base.dtypes import DType, bfloat16
+from tensorscript.base.dtypes import DType, bfloat16, numbers
 from tensorscript.base.errors import InternalError
+from tensorscript.base.rounding import bfloat16_bits
 from tensorscript.dialects.te.expr import Expr
 
 from .evaluate_scalars import BINARY, CALLS, Array
@@ -22,18 +23,13 @@ Number = Any
 
 def to_wide(array: Array, dtype: DType) -> Array:
     """Storage to what is computed with: bfloat16 bits to float32."""
-    if dtype is not bfloat16:
-        return np.asarray(array)
-    return (np.asarray(array).astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(numbers(np.asarray(array), dtype))
 
 
 def to_storage(array: Array, dtype: DType) -> Array:
     """What is computed with to storage: float32 to bfloat16 bits, ties to even."""
-    if dtype is not bfloat16:
-        return np.asarray(array).astype(dtype.numpy)
-    bits = np.asarray(array, dtype=np.float32).view(np.uint32)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return np.where(np.isnan(array), 0x7FC0, rounded).astype(np.uint16)
+    found = np.asarray(array)
+    return bfloat16_bits(found) if dtype is bfloat16 else found.astype(dtype.numpy)
 
 
 def wide_type(dtype: DType) -> np.dtype:

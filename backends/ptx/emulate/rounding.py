@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tensorscript.base.dtypes import bfloat16, numbers
+from tensorscript.base.rounding import bfloat16_bits
+
 from .types import Array
 
 _SPLITTER = np.float64(134217729.0)  # 2**27 + 1 (Veltkamp)
@@ -100,14 +103,12 @@ def to_float32_odd(value: Array) -> Array:
 
 def bfloat_bits(value: Array) -> Array:
     """float32 to bfloat16 bits, nearest even; NaN becomes the canonical 0x7fff."""
-    bits = np.ascontiguousarray(value).view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    return np.where(np.isnan(value), np.uint32(0x7FFF), rounded).astype(np.uint16)
+    return np.where(np.isnan(value), np.uint16(0x7FFF), bfloat16_bits(value))
 
 
 def from_bfloat(bits: Array) -> Array:
     """bfloat16 bits to float32, exact."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return numbers(bits, bfloat16)
 
 
 def _to_bfloat(value: Array, mode: str) -> Array:
