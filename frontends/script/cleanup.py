@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tensorscript.dialects.ts.types import OptionalType
+
 from . import draft
 from .dead_code import drop_dead, has_side_effects, remove_output
 from .draft import Block, Draft, Node, Value
@@ -90,7 +92,10 @@ class _Folder:
         found = fold(node)
         if found is None:
             return False
-        out.append(made := draft.constant(found[0], node.output.type))
+        type = node.output.type
+        if isinstance(type, OptionalType) and found[0] is not None:
+            type = type.element
+        out.append(made := draft.constant(found[0], type))
         self.values[node.output] = made.output
         self.changed = True
         return True

@@ -74,6 +74,11 @@ def f(n: int):
     return scale, flag, None if n > 1 else "few", (1, "a")
 >>> f(2)
 
+=== optional_that_is_known
+def f(n: int):
+    return torch.device("cuda:1").index, torch.device("cpu").index, n
+>>> f(2)
+
 === calls
 def g(n: int, word: str = "many") -> str:
     print("called", n)
