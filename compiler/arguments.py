@@ -172,7 +172,7 @@ class Binder:
             GuardError: a value that no compiled function can take.
         """
         listed = self.taking.lists.get(name)
-        found = list_leaves(value, listed) if listed and type(value) is list else None
+        found = list_leaves(value, listed) if listed and isinstance(value, list) else None
         if listed is None or found is None:
             return self.value(value, name)
         self.out.leaves += found

@@ -38,7 +38,7 @@ def list_leaves(value: list[Any], spec: ListSpec) -> list[np.ndarray] | None:
     if spec.depth == 1:
         array = _array(value, spec.dtype)
         return None if array is None else [array]
-    if not all(type(part) is list for part in value):
+    if not all(isinstance(part, list) for part in value):
         return None
     array = _array([v for part in value for v in part], spec.dtype)
     lengths = np.array([len(part) for part in value], np.int64)
