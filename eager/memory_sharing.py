@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorscript.base import overlap
 from tensorscript.base.errors import OperatorError
-from tensorscript.base.schema import Schema
+from tensorscript.base.schema import Argument, Schema
 
 from .memory_format import element_strides, is_dense
 from .storage import Array, TensorBase
@@ -70,9 +70,14 @@ def _arrays(values: Any) -> Iterator[Array]:
             yield from _arrays(x)
 
 
+def _is_container(argument: Argument) -> bool:
+    """`t[](a!)`, whose elements are replaced: their memory is not written."""
+    return argument.type.kind in ("list", "Dict") and argument.type.alias is not None
+
+
 def kept_apart(declared: Schema, run: Kernel) -> Kernel:
     """The kernel of an overload that writes, after a look at the memory that it writes to."""
-    places = [k for k, a in enumerate(declared.arguments) if a.is_write]
+    places = [k for k, a in enumerate(declared.arguments) if a.is_write and not _is_container(a)]
     if not declared.is_out:
         places = [k for k in places if k == 0]
     once = declared.is_out or not overlap.may_repeat(declared.full_name)

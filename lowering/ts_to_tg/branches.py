@@ -21,7 +21,7 @@ from tensorscript.dialects.walks import walk_ops
 
 from .builder import Builder
 from .join import Join
-from .merge import changed_refs, default_of, leaf_ssa
+from .merge import changed_refs, default_of, leaf_ssa, same_value
 from .trials import Evaluate, Raised, Trial, adopt, attempt, discard, within
 from .values import UNINITIALIZED, Value
 
@@ -57,8 +57,13 @@ def branch(b: Builder, condition: Expr, yes: Evaluate, no: Evaluate) -> list[Val
     outputs = _emit_if(b, condition, left, right, join.leaves)
     it = iter(outputs)
     values = [p(it) for p in plans]
+    for t, f, made in zip(left.results, right.results, values, strict=True):
+        if not same_value(t, f):
+            b.may_alias.unite((left.heap, t), (right.heap, f), (b.heap, made))
     for ref, plan in zip(refs, contents, strict=True):
         b.heap[ref] = plan(it)
+        b.may_alias.unite((left.heap, ref), (right.heap, ref), (b.heap, ref))
+    b.heap.stale |= left.heap.stale | right.heap.stale
     return values
 
 

@@ -22,6 +22,7 @@ from tensorscript.dialects.tg.types import TensorType, tensor
 
 from .elements import HALVES, as_expr, compute_dtype, convert
 from .emission import Body, Emitter
+from .may_alias import MayAlias
 from .sizes import same_size, simplify
 from .values import ComplexTensor, Storage, Tensor, Value
 from .view_inverse import inverse_of
@@ -76,6 +77,7 @@ class Builder(Emitter):
         self.batches: dict[Storage, Expr] = {}
         self.kept: list[np.ndarray] = []
         self.generator: Storage | None = None
+        self.may_alias = MayAlias()
 
     # --- tensors ----------------------------------------------------------------------------------
 
@@ -317,8 +319,10 @@ class Builder(Emitter):
     def write(self, x: Tensor, new: Tensor) -> None:
         """Make the elements of `x` those of `new` (same shape and dtype), through the view."""
         storage = x.storage
-        if storage.shared:
+        group = self.may_alias.group(storage)
+        if storage.shared or any(s.held for s in group):
             self.cannot("in-place write to a tensor that may share memory with another one")
+        self.heap.stale |= group - {storage}
         self.written.add(storage)
         if x.indices is None:
             self.heap[storage] = self.ssa(new)

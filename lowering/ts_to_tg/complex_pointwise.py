@@ -112,7 +112,7 @@ def _conj(b: Builder, x: ComplexTensor, *_: Value) -> ComplexTensor:
     turned = complex_pointwise(b, numbers.conj, x)
     made = ComplexTensor(x.real, turned.imag)
     for part in (*made.elements, x.imag):
-        part.storage.shared = True
+        part.storage.held = True
     return made
 
 

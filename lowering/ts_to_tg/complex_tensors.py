@@ -53,7 +53,7 @@ def as_real(b: Builder, x: ComplexTensor) -> Tensor:
         return found
     made = paired(b, x)
     for part in (x.real, x.imag, made):
-        part.storage.shared = True
+        part.storage.held = True
     return made
 
 

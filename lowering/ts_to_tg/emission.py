@@ -28,7 +28,7 @@ from .elements import as_expr, compute_dtype, convert, number
 from .heap import Heap
 from .scopes import Scopes
 from .sizes import product, same_size, simplify
-from .values import Tensor, Value
+from .values import Storage, Tensor, Value
 
 Indices = tuple[Expr, ...]
 _Op = TypeVar("_Op", bound=Operation)
@@ -64,7 +64,7 @@ class Body:
         assert x.indices is not None
         first = {f"i{d}": const(0) for d in range(x.rank)}
         at = [self.embed(substitute(e, first)) for e in x.indices]
-        operand = self.operand(self.emitter.heap[x.storage])
+        operand = self.operand(self.emitter.content(x.storage))
         return convert(load(operand, at, x.dtype), dtype)
 
     def broadcast(
@@ -349,12 +349,19 @@ class Emitter:
 
     # --- reading ----------------------------------------------------------------------------------
 
+    def content(self, storage: Storage) -> SSAValue:
+        """The elements of a storage at this point of the program."""
+        if storage in self.heap.stale:
+            self.cannot("reads a tensor that may share memory with one that was written")
+        value: SSAValue = self.heap[storage]
+        return value
+
     def readable(self, x: Tensor) -> tuple[SSAValue, Indices | None]:
         """An SSA value and the index map to read `x` through it (None: its own indices).
 
         A map with divisions is computed once by a view op: an inner loop should not divide.
         """
-        value = self.heap[x.storage]
+        value = self.content(x.storage)
         if x.indices is None:
             return value, None
         if any(n.op in ("floordiv", "mod") for e in x.indices for n in walk(e)):
@@ -365,7 +372,7 @@ class Emitter:
 
     def ssa(self, x: Tensor) -> SSAValue:
         """`x` as one SSA value with its shape; a view op unless it is a whole storage."""
-        value: SSAValue = self.heap[x.storage]
+        value = self.content(x.storage)
         if x.indices is None:
             return value
         body = Body(self)

@@ -109,7 +109,7 @@ def leaves_of(b: Builder, element: Element, value: Value) -> list[SSAValue]:
             return [b.scalar_operand(value)]
         case TensorElement(), Tensor() if joined(element, of_value(b, value)) == element:
             # What the list holds is the tensor itself: a later write would have to show in it.
-            value.storage.shared = True
+            value.storage.held = True
             box = perform(b, "box", [b.ssa(value)], ListType.of(value.dtype))
             sizes = zip(element.shape, value.shape, strict=True)
             return [box, *(b.scalar_operand(b.unsized(s)) for e, s in sizes if e is None)]
@@ -175,7 +175,7 @@ def value_of(b: Builder, element: Element, leaves: Iterator[SSAValue]) -> Value:
             box = next(leaves)
             sizes = tuple(b.size(b.scalar_of(next(leaves))) if s is None else s for s in shape)
             made = b.fresh(perform(b, "unbox", [box], tensor(dtype, sizes)))
-            made.storage.shared = True
+            made.storage.held = True
             return made
         case TupleElement(parts, fields, class_name):
             values = tuple(value_of(b, part, leaves) for part in parts)

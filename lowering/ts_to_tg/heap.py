@@ -14,13 +14,15 @@ class Heap(dict[Ref, Value]):
     has its first content in `imported`, shared by all copies, wherever it was first met.
 
     A content is never changed, but written anew: `written` are the references for which that was
-    done since the heap was copied, in order.
+    done since the heap was copied, in order. The elements of the storages in `stale` may have
+    changed by a write to another storage.
     """
 
     def __init__(self, contents: Mapping[Ref, Value], imported: dict[Ref, Value]) -> None:
         super().__init__(contents)
         self.imported = imported
         self.written: dict[Ref, None] = {}
+        self.stale: set[Storage] = set()
 
     def __setitem__(self, ref: Ref, content: Value) -> None:
         self.written[ref] = None
@@ -33,7 +35,9 @@ class Heap(dict[Ref, Value]):
         return super().__contains__(ref) or ref in self.imported
 
     def branched(self) -> Heap:
-        return Heap(self, self.imported)
+        made = Heap(self, self.imported)
+        made.stale = set(self.stale)
+        return made
 
     def followed_by(self, branch: Heap) -> Heap:
         """A copy of this heap, now in its place."""

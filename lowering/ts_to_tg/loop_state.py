@@ -80,6 +80,7 @@ class LoopState:
         contents = [content_leaves(b, b.heap[r], leaves, keys) for r, keys in self.refs.items()]
         types = [leaf_type(v) for v in leaves]
         block = Block(arg_types=[ScalarType(int64), *types])
+        outer = b.heap
 
         def run() -> list[Value]:
             counter = b.scalar_of(block.args[0])
@@ -88,6 +89,7 @@ class LoopState:
             values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
             for ref, plan in zip(self.refs, contents, strict=True):
                 b.heap[ref] = plan(it)
+            self._flow((outer, self.initial), (b.heap, values))
             try:
                 return body([counter, *values])
             except OperatorError as error:  # the loop may run no time at all
@@ -97,7 +99,7 @@ class LoopState:
         if trial.raised is not None:
             b.cannot(f"the loop always raises: {trial.raised}")
         proceed, *after = trial.results
-        if self._grow(trial, after):
+        if self._grow(trial, after) or self._grow_stale(trial):
             discard(block)
             return None
         results = within(b, trial, lambda: self._yields(types, after, trial))
@@ -110,14 +112,23 @@ class LoopState:
             [leaf_ssa(b, v) for v in leaves],
             block,
         )
-        it = iter(b.emit(op).outputs)
+        it, before = iter(b.emit(op).outputs), b.heap.branched()
         values = [plans[k](it) if k in plans else v for k, v in enumerate(self.initial)]
         for ref, plan in zip(self.refs, contents, strict=True):
             b.heap[ref] = plan(it)
+        self._flow((before, self.initial), (trial.heap, after), (b.heap, values))
         for k in plans:
-            if isinstance(first := self.initial[k], Tensor):
-                values[k].storage.shared = bool(first.storage.origin)
+            if isinstance(self.initial[k], Tensor):
+                group = b.may_alias.group(values[k].storage)
+                values[k].storage.shared = any(s.origin for s in group)
         return values
+
+    def _flow(self, *sides: tuple[Heap, Sequence[Value]]) -> None:
+        """What is carried in one of these is, or becomes, what is carried in the others."""
+        for k in self.varying:
+            self.b.may_alias.unite(*((heap, values[k]) for heap, values in sides))
+        for ref in self.refs:
+            self.b.may_alias.unite(*((heap, ref) for heap, _ in sides))
 
     def _flatten(self, path: Path, value: Value, leaves: list[Value]) -> Rebuild:
         """`flatten` of a carried value; a tensor whose shape changes travels as a box."""
@@ -236,6 +247,12 @@ class LoopState:
                 self.refs[ref] = found if keys is None else keys | found
                 grew = True
         return grew
+
+    def _grow_stale(self, trial: Trial) -> bool:
+        """What an iteration leaves stale is so in the next one."""
+        new = {s for s in trial.heap.stale - self.b.heap.stale if s in self.b.heap}
+        self.b.heap.stale |= new
+        return bool(new)
 
     def _require_keys(self, ref: DictRef, heap: Heap) -> None:
         """A dict whose keys an iteration changes is a run-time one."""

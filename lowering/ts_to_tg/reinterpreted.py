@@ -104,14 +104,14 @@ def _reinterpreted(b: Builder, x: AnyTensor, dtype: Value) -> AnyTensor:
     _check(b, x, x.dtype, target)
     parts = x.elements if isinstance(x, ComplexTensor) else (x,)
     for part in parts:
-        part.storage.shared = True
+        part.storage.held = True
     if not target.is_complex:
         out = _read_as(b, _as_real(b, x) if x.rank else _of_one(b, x), target)
         out = out if x.rank else reshaped(b, out, ())
-        out.storage.shared = True
+        out.storage.held = True
         return out
     numbers = _read_as(b, _as_real(b, x), real_dtype(target))
-    numbers.storage.shared = True
+    numbers.storage.held = True
     shape = (*numbers.shape[:-1], simplify(numbers.shape[-1] // 2), const(2))
     found: AnyTensor = MAKES_COMPLEX["aten::view_as_complex"](b, reshaped(b, numbers, shape))
     return found

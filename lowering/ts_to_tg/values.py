@@ -34,10 +34,11 @@ class Storage:
     `origin` names where it came from ("x" for an argument, "layer.weight" for state, "" if made
     here); `is_complex` says that its last dimension holds the parts of what is complex there.
     `shared` is set once the storage may be the same as another one (values merged after a
-    branch): writing to it would need to know.
+    branch): writing to it would need to know. `held` is set once its elements are also those of
+    a run-time list, or of a tensor of another dtype.
     """
 
-    __slots__ = ("dtype", "is_complex", "origin", "shape", "shared", "strides")
+    __slots__ = ("dtype", "held", "is_complex", "origin", "shape", "shared", "strides")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Storage:
         self.strides = strides
         self.is_complex = False
         self.shared = False
+        self.held = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,81 @@
+"""Tensors that may be one after control flow: what a branch or a loop gives is one of several.
+
+```
+m = y            m' is y, or what an iteration made: a write to m' changes the elements of y,
+for ...:         as far as is known here; so y may be written to the heap no more, and is not read
+    m = m * 2    after such a write
+```
+What flows together is of one group; a write to one of a group leaves the others *stale*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .heap import Heap
+from .values import (
+    UNINITIALIZED,
+    Compound,
+    DictRef,
+    ListRef,
+    ObjectRef,
+    Storage,
+    Tensor,
+    Value,
+    Variant,
+)
+
+Held = tuple[Heap, Value]
+"""A value, and the heap in which its references have their content."""
+
+
+class MayAlias:
+    """Groups of storages that may be one memory."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Storage, set[Storage]] = {}
+
+    def group(self, storage: Storage) -> set[Storage]:
+        """All that `storage` may be, itself among them."""
+        return self._groups.get(storage, {storage})
+
+    def unite(self, *sides: Held) -> None:
+        """Control flow makes one value of these, or passes one on as another."""
+        sides = tuple(s for s in sides if s[1] is not UNINITIALIZED)
+        if all(isinstance(v, Tensor) for _, v in sides):
+            self._unite(v.storage for _, v in sides)
+            return
+        parts = [_parts(heap, v) for heap, v in sides]
+        if any(len(p) != len(parts[0]) for p in parts):
+            self._unite(s for heap, v in sides for s in _storages(heap, v))
+            return
+        for row in zip(*parts, strict=True):
+            if any(v is not row[0] for v in row):
+                self.unite(*((heap, v) for (heap, _), v in zip(sides, row, strict=True)))
+
+    def _unite(self, storages: Iterable[Storage]) -> None:
+        found = set(storages)
+        if len(found) > 1:
+            merged = set[Storage]().union(*map(self.group, found))
+            self._groups |= dict.fromkeys(merged, merged)
+
+
+def _parts(heap: Heap, value: Value) -> list[Value]:
+    """The values in a value, one level down."""
+    if isinstance(value, Compound):
+        return list(value.elements)
+    if isinstance(value, Variant):
+        return list(value.options)
+    if isinstance(value, ListRef | DictRef | ObjectRef):
+        content = heap[value]
+        if isinstance(content, dict):
+            return list(content.values())
+        return list(content) if isinstance(content, tuple) else []
+    return []
+
+
+def _storages(heap: Heap, value: Value) -> Iterator[Storage]:
+    if isinstance(value, Tensor):
+        yield value.storage
+    for part in _parts(heap, value):
+        yield from _storages(heap, part)
