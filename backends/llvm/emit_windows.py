@@ -136,7 +136,8 @@ def _load(
         place = code.let(
             f"getelementptr inbounds {element}, {pointer_type} {pointer}, i64 {start}", "p"
         )
-    return code.let(f"load {vector_of(element, length)}, {pointer_type} {place}, align {align}")
+    # A window may be one element wide: still a vector, of which a shuffle picks.
+    return code.let(f"load <{length} x {element}>, {pointer_type} {place}, align {align}")
 
 
 def picked(
@@ -145,7 +146,7 @@ def picked(
 ) -> str:  # fmt: skip
     """The lanes of a chunk, from one vector after the other."""
     (first, length), count = chunk[0], len(lanes)
-    kind = vector_of(element, length)
+    kind = f"<{length} x {element}>"
     if length == count and list(lanes) == list(range(first, first + count)):
         return loaded[chunk[0]]
     homes = [max(n for n, w in enumerate(chunk) if w[0] <= k) for k in lanes]

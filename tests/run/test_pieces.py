@@ -74,3 +74,16 @@ def test_stretches_are_loops() -> None:
     x = np.zeros((7, 200), "f4")
     compiled = ts.compile(joined, (x,), fallback="error")
     assert "select" not in compiled.ir("scheduled")
+
+
+def with_a_computed_column(a: ts.Tensor, b: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
+    return ts.cat([a, b, y.argmax(1, keepdim=True)], 1)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_columns_of_one_element_are_joined(rows: int) -> None:
+    a = np.arange(rows).reshape(rows, 1)
+    y = np.random.default_rng(rows).standard_normal((rows, 7))
+    compiled = ts.compile(with_a_computed_column, fallback="error")
+    wanted = np.concatenate([a, -a, y.argmax(1)[:, None]], 1)
+    np.testing.assert_array_equal(compiled(a, -a, y), wanted)
