@@ -1,11 +1,11 @@
 """Tensors that may be one after control flow: what a branch or a loop gives is one of several.
 
 ```
-m = y            m' is y, or what an iteration made: a write to m' changes the elements of y,
-for ...:         as far as is known here; so y may be written to the heap no more, and is not read
-    m = m * 2    after such a write
+m = y            after the loop m is y, or what an iteration made: a write to m may change y.
+for ...:         After such a write nothing is known of the elements of y, and a program that reads
+    m = m * 2    them has no native form.
 ```
-What flows together is of one group; a write to one of a group leaves the others *stale*.
+What flows together is one group; a write to one of a group leaves the others *stale*.
 """
 
 from __future__ import annotations
