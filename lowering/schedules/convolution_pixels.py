@@ -42,6 +42,8 @@ TRANSPOSITION = 20.0
 """Cost of a result's way through the transposition, in steps of its sum."""
 
 
+WIDEST = 64
+"""Bytes of a vector on the machine with the longest: that many of channels fill it on every one."""
 RUN_STEP = 4
 """Rows of the image that are multiples of this divide into runs on every machine."""
 
@@ -49,8 +51,10 @@ RUN_STEP = 4
 def has_runs(p: Product, image: Image) -> bool:
     """Whether this form computes a convolution, whatever the machine and the cost."""
     sizes = [known(e) for e in (*(d.size for d in image.dims), p.rows.size, p.depth.size)]
-    width = sizes[len(image.dims) - 1] or 1
-    return None not in sizes and len(p.rows.names) == 1 and width % RUN_STEP == 0
+    if None in sizes or len(p.rows.names) != 1:
+        return False
+    width, channels = sizes[len(image.dims) - 1] or 1, sizes[-2] or 1
+    return width % RUN_STEP == 0 and channels * p.target.value.dtype.itemsize >= WIDEST
 
 
 class PixelRows(ConvolutionNest):

@@ -308,3 +308,17 @@ def test_gaps_of_a_stride_are_not_multiplied() -> None:
     x, w = ts.ones(1, 1, 3), ts.tensor([[[float("inf"), 1.0]]])
     for run in (spread, ts.compile(spread, fallback="error", cache=False)):
         assert run(x, w).tolist() == [[[float("inf"), 1.0] * 3]]
+
+
+def of_each_pixel(x: ts.Tensor, w: ts.Tensor) -> ts.Tensor:
+    return x.reshape(4, 16, 8, 8).permute(0, 3, 2, 1) @ w
+
+
+@pytest.mark.parametrize("channels", [3, 8, 15, 16, 20])
+def test_channels_of_a_product_may_be_fewer_than_lanes(channels: int) -> None:
+    random = np.random.default_rng(channels)
+    x = random.standard_normal((1, 64, 8, 8)).astype("f4")
+    w = random.standard_normal((16, channels)).astype("f4")
+    compiled = ts.compile(of_each_pixel, (x, w), fallback="error")
+    wanted = x.reshape(4, 16, 8, 8).transpose(0, 3, 2, 1) @ w
+    np.testing.assert_allclose(compiled(x, w), wanted, rtol=1e-4, atol=1e-5)
