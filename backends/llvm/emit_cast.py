@@ -9,9 +9,11 @@ from .emit_text import Code
 from .emit_types import is_half, memory_type, register_type, splat, vector_of
 
 
-def from_memory(code: Code, dtype: DType, lanes: int, text: str) -> str:
-    """The register form of an element just loaded."""
+def from_memory(code: Code, dtype: DType, lanes: int, text: str, own: bool = False) -> str:
+    """The register form of an element just loaded; `own` where only `to_memory` has written it."""
     stored = vector_of(memory_type(dtype), lanes)
+    if dtype is bool_ and own:  # LLVM sees that this undoes an extension
+        return code.let(f"trunc {stored} {text} to {register_type(dtype, lanes)}")
     if dtype is bool_:
         zero = "0" if lanes == 1 else "zeroinitializer"
         return code.let(f"icmp ne {stored} {text}, {zero}")

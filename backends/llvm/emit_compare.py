@@ -19,8 +19,9 @@ from .emit_arith import compare
 from .emit_cast import from_memory
 from .emit_context import Context
 from .emit_places import Evaluate, Target, address, locate
+from .emit_scope import element_count
 from .emit_types import Value, memory_type, vector_of
-from .emit_windows import pattern, picked, placed, windows
+from .emit_windows import pattern, picked, placed, readable_from, windows
 
 Window = tuple[int, int]
 
@@ -55,7 +56,9 @@ def numbers_apart(context: Context, e: Expr) -> Apart | None:
     if target.kind != "strided" or (found := pattern(target.index, lane, context.scope)) is None:
         return None
     start, distances = placed(found, context.scope)
-    chunks = windows(distances, most_lanes=lane.width)
+    count = context.resolve(element_count(target.place.buffer))
+    readable = readable_from(start, distances, lane.width, count, context.scope)
+    chunks = windows(distances, readable, lane.width)
     if chunks is None or len(chunks) != 1:
         return None
     return Apart(replace(target, base=start), varying[0], distances, chunks[0])

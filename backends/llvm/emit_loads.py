@@ -24,8 +24,17 @@ from .emit_places import (
     reverse,
     tail,
 )
+from .emit_scope import element_count
 from .emit_types import Value, memory_type, suffix, vector_of
-from .emit_windows import Pattern, load_windows, pattern, placed, windows
+from .emit_windows import (
+    CHUNK,
+    Pattern,
+    load_windows,
+    pattern,
+    placed,
+    readable_from,
+    windows,
+)
 
 Proof = Callable[[Context, Expr], bool]
 
@@ -50,7 +59,8 @@ def emit_load(context: Context, e: Expr, evaluate: Evaluate, in_bounds: Proof) -
         raw = _load_every_second(context, target, stored, evaluate)
     else:
         raw = gather(context, target, stored, evaluate)
-    return Value(from_memory(context.code, target.dtype, lanes, raw), lanes)
+    own = target.place.in_registers
+    return Value(from_memory(context.code, target.dtype, lanes, raw, own), lanes)
 
 
 def emit_prefetch(context: Context, target: Target, evaluate: Evaluate) -> None:
@@ -163,7 +173,9 @@ def _load_windows(context: Context, target: Target, evaluate: Evaluate) -> str |
     elif context.mask is not None:
         return None
     else:
-        (start, distances), readable = placed(found, context.scope), 0
+        start, distances = placed(found, context.scope)
+        count = context.resolve(element_count(target.place.buffer))
+        readable = readable_from(start, distances, CHUNK, count, context.scope)
     if (chunks := windows(distances, readable)) is None:
         return None
     pointer = address(context, replace(target, base=start), evaluate)

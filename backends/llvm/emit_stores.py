@@ -125,9 +125,8 @@ def emit_update(
         lanes = context.width
         stored = vector_of(memory_type(target.dtype), lanes)
         read = gather if target.kind == "strided" else load_contiguous
-        old = from_memory(
-            context.code, target.dtype, lanes, read(context, target, stored, evaluate)
-        )
+        raw, own = read(context, target, stored, evaluate), target.place.in_registers
+        old = from_memory(context.code, target.dtype, lanes, raw, own)
         new = combine(context, target.dtype, lanes, combiner, old,
                       context.widen(value, target.dtype, lanes))  # fmt: skip
         emit_store(context, target, Value(new, lanes), evaluate)

@@ -1,8 +1,8 @@
 """Loads whose lanes lie at fixed distances: a few contiguous vectors, and shuffles of them.
 
 ```
-x[3 * (16 o + v)], v = 0 .. 16      three vectors from x[48 o] on; the last one ends with the last
-                                    lane's element, so that nothing else is touched
+x[3 * (16 o + v)], v = 0 .. 16      three vectors from x[48 o] on; where the buffer may end there
+                                    the last one ends with the last lane's element
 x[(16 o + v) // 2]                  one vector of eight
 ```
 A gather costs a load a lane. `pattern` finds the distances: sums of the lane's number, multiples of
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from tensorscript.dialects.te.expr import Expr, add, binary, const, mul, sub
 
-from .emit_scope import Lane, Scope, multiple, nonneg
+from .emit_scope import Lane, Scope, below, multiple, nonneg
 from .emit_text import Code
 from .emit_types import vector_of
 
@@ -110,6 +110,19 @@ def windows(
             return None
         found.append(chunk)
     return found
+
+
+def readable_from(
+    start: Expr, distances: Sequence[int], lanes: int, count: Expr, scope: Scope
+) -> int:
+    """How many elements from `start` on, in whole vectors of `lanes`, may be read of a buffer of
+    `count` to find those at `distances`, so that neighbouring accesses read the same vectors; 0
+    where that is not known, or one vector is enough."""
+    near, far = min(distances), max(distances)
+    if far - near < lanes or near >= MOST_WINDOWS * lanes:
+        return 0
+    whole = -(-(far + 1) // lanes) * lanes
+    return whole if below(add(start, const(whole - 1)), count, scope) else 0
 
 
 def load_windows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -49,6 +50,50 @@ def test_what_is_compared_as_it_lies(dtype: str, columns: int, lanes: int, bits:
     module = parse_te(kernel(dtype, columns, "{x} > {c}", lanes))
     text = emit_module(module, target, {}, None)
     assert (f"sext <{lanes} x i1>" in text) == bits
+
+
+COLUMNS = """te.func @k kernel scheduled (x: f32[{rows}, 3], c: f32, out y: b1[{rows}]) {{
+  te.for o in 0 .. {rows} // 64 serial {{
+    te.alloc reg s: b1[64]
+    te.for a in 0 .. 64 vector {{
+      te.store s[a] = x.f32[o * 64 + a, 0] > c.f32
+    }}
+    te.for b in 0 .. 64 vector {{
+      te.update s[b] or= x.f32[o * 64 + b, 1] > c.f32
+    }}
+    te.for d in 0 .. 64 vector {{
+      te.update s[d] or= x.f32[o * 64 + d, 2] > c.f32
+    }}
+    te.for e in 0 .. 64 vector {{
+      te.store y[o * 64 + e] = s.b1[e]
+    }}
+  }}
+}}"""
+
+
+def test_columns_share_their_vectors() -> None:
+    """Three vectors of 64 hold 64 rows: each column reads those, and none that overlaps them."""
+    target = replace(
+        host(), triple="x86_64-unknown-linux-gnu", cpu="znver5", features="", vector_bytes=64
+    )
+    text = emit_module(parse_te(COLUMNS.format(rows=640)), target, {}, None)
+    starts = re.findall(r"getelementptr inbounds float, ptr %p\.\d+, i64 (\d+)", text)
+    assert sorted(set(map(int, starts))) == [0, 64, 128]
+
+
+def test_bits_of_registers_are_cut_from_their_bytes() -> None:
+    """A truncation undoes an extension, which LLVM sees; it does not see that of a comparison."""
+    module = parse_te(COLUMNS.format(rows=640))
+    text = emit_module(module, host(), {}, None)
+    assert text.count("trunc <64 x i8>") == 3
+    assert "icmp ne <64 x i8>" not in text
+
+
+def test_columns_at_the_end_of_their_memory() -> None:
+    x, found = np.zeros((640, 3), "f4"), np.zeros(640, "?")
+    x[[3, 639, 128], [0, 2, 1]] = 2
+    assert run_te(COLUMNS.format(rows=640), x, np.float32(1), found) == 0
+    assert np.flatnonzero(found).tolist() == [3, 128, 639]
 
 
 def any_of_rows(x: ts.Tensor) -> ts.Tensor:
