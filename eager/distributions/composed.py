@@ -125,7 +125,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     @property
-    def support(self) -> Constraint | None:
+    def support(self) -> Any:
         return self._component_distribution.support
 
     @property
@@ -159,8 +159,7 @@ class MixtureSameFamily(Distribution):
             )
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         by_part = self._component_distribution.log_prob(value.unsqueeze(self._at))
         chances = ts.log_softmax(self._mixture_distribution.logits, dim=-1)
         return ts.logsumexp(by_part + chances, dim=-1)

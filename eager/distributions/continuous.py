@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .. import namespace as ts
@@ -12,28 +13,21 @@ from ..size import broadcast_shapes
 from ..tensor import Tensor
 from . import constraints
 from .constraints import Constraint
-from .distribution import Distribution, broadcast_all
+from .distribution import Distribution, Elementwise
 
 
-class _LocScale(Distribution):
+class _LocScale(Elementwise):
     """A family of distributions that are shifted and scaled."""
 
     parameters = ("loc", "scale")
     has_rsample = True
+    arg_constraints = MappingProxyType({"loc": constraints.real, "scale": constraints.positive})
+    support = constraints.real
     loc: Tensor
     scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.size(), validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"loc": constraints.real, "scale": constraints.positive}
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.real
+        super().__init__((loc, scale), validate_args)
 
     @property
     def mean(self) -> Any:
@@ -64,14 +58,12 @@ class Normal(_LocScale):
         return self.loc + ts.zeros(shape, dtype=self.loc.dtype).normal_() * self.scale
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         distance = (value - self.loc) ** 2 / (2 * self.variance)
         return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 0.5 * (1 + ts.erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Any:
@@ -99,13 +91,11 @@ class Laplace(_LocScale):
         return self.loc - self.scale * u.sign() * ts.log1p(-u.abs())
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return -ts.log(2 * self.scale) - ts.abs(value - self.loc) / self.scale
 
     def cdf(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * ts.expm1(-away.abs() / self.scale)
 
@@ -117,7 +107,7 @@ class Laplace(_LocScale):
         return 1 + ts.log(2 * self.scale)
 
 
-class Uniform(Distribution):
+class Uniform(Elementwise):
     """Uniform in [low, high).
 
     Raises:
@@ -130,8 +120,7 @@ class Uniform(Distribution):
     high: Tensor
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        self.low, self.high = broadcast_all(low, high)
-        super().__init__(self.low.size(), validate_args=validate_args)
+        super().__init__((low, high), validate_args)
 
     @property
     def arg_constraints(self) -> Mapping[str, Constraint]:
@@ -159,14 +148,12 @@ class Uniform(Distribution):
         return self.low + drawn * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return ts.log(inside) - ts.log(self.high - self.low)
 
     def cdf(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Any:
@@ -176,24 +163,17 @@ class Uniform(Distribution):
         return ts.log(self.high - self.low)
 
 
-class Exponential(Distribution):
+class Exponential(Elementwise):
     """The exponential distribution of the given rate."""
 
     parameters = ("rate",)
     has_rsample = True
+    arg_constraints = MappingProxyType({"rate": constraints.positive})
+    support = constraints.nonnegative
     rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast_all(rate)
-        super().__init__(self.rate.size(), validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"rate": constraints.positive}
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.nonnegative
+        super().__init__((rate,), validate_args)
 
     @property
     def mean(self) -> Any:
@@ -213,13 +193,11 @@ class Exponential(Distribution):
         return drawn
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return 1 - ts.exp(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Any:
@@ -238,6 +216,13 @@ class MultivariateNormal(Distribution):
 
     parameters = ("loc", "scale_tril")
     has_rsample = True
+    arg_constraints = MappingProxyType({
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    })  # fmt: skip
+    support = constraints.real_vector
     loc: Tensor
     scale_tril: Tensor
 
@@ -285,19 +270,6 @@ class MultivariateNormal(Distribution):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {
-            "loc": constraints.real_vector,
-            "covariance_matrix": constraints.positive_definite,
-            "precision_matrix": constraints.positive_definite,
-            "scale_tril": constraints.lower_cholesky,
-        }
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.real_vector
-
-    @property
     def mean(self) -> Any:
         return self.loc
 
@@ -315,8 +287,7 @@ class MultivariateNormal(Distribution):
         return self.loc + ts.matmul(self.scale_tril, drawn.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         away = (value - self.loc).unsqueeze(-1)
         scaled = ts.linalg_solve_triangular(self.scale_tril, away, upper=False).squeeze(-1)
         constant = self._event_shape[0] * math.log(2 * math.pi)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .. import namespace as ts
@@ -13,7 +14,7 @@ from ..size import Size
 from ..tensor import Tensor
 from . import constraints
 from .constraints import Constraint
-from .distribution import Distribution, broadcast_all
+from .distribution import Distribution, Elementwise, broadcast_all
 
 
 def _need_one(probs: Any, logits: Any) -> None:
@@ -24,6 +25,8 @@ def _need_one(probs: Any, logits: Any) -> None:
 class _ByChance(Distribution):
     """A distribution of `probs` or of `logits`; the other is computed when it is asked for."""
 
+    probs: Tensor
+    logits: Tensor
     _given: str
     """The name of the one that was given."""
 
@@ -68,8 +71,10 @@ class Bernoulli(_ByChance):
     """1 with the probability `probs`, else 0."""
 
     has_enumerate_support = True
-    probs: Tensor
-    logits: Tensor
+    arg_constraints = MappingProxyType(
+        {"probs": constraints.unit_interval, "logits": constraints.real}
+    )
+    support = constraints.boolean
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -80,20 +85,12 @@ class Bernoulli(_ByChance):
         (self.__dict__[name],) = broadcast_all(given)
         super().__init__(self._param.size(), validate_args=validate_args)
 
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"probs": constraints.unit_interval, "logits": constraints.real}
-
     def _probs_of_logits(self) -> Any:
         return ts.sigmoid(self.__dict__["logits"])
 
     def _logits_of_probs(self) -> Any:
         probs = _clamped(self.__dict__["probs"])
         return ts.log(probs) - ts.log1p(-probs)
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.boolean
 
     @property
     def mean(self) -> Any:
@@ -114,8 +111,7 @@ class Bernoulli(_ByChance):
             return ts.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -F.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -134,8 +130,9 @@ class Categorical(_ByChance):
     """
 
     has_enumerate_support = True
-    probs: Tensor
-    logits: Tensor
+    arg_constraints = MappingProxyType(
+        {"probs": constraints.simplex, "logits": constraints.real_vector}
+    )
 
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -151,10 +148,6 @@ class Categorical(_ByChance):
             self.logits = given - given.logsumexp(dim=-1, keepdim=True)
         self._num_events = self._param.size(-1)
         super().__init__(self._param.size()[:-1], validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def _probs_of_logits(self) -> Any:
         return F.softmax(self.__dict__["logits"], dim=-1)
@@ -184,8 +177,7 @@ class Categorical(_ByChance):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, logits = ts.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
@@ -200,6 +192,8 @@ class Categorical(_ByChance):
 class OneHotCategorical(Categorical):
     """As Categorical, the choice as a vector with one 1."""
 
+    support = constraints.one_hot
+
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
@@ -208,10 +202,6 @@ class OneHotCategorical(Categorical):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.one_hot
 
     @property
     def mean(self) -> Any:
@@ -230,8 +220,7 @@ class OneHotCategorical(Categorical):
         return F.one_hot(chosen, self._num_events).to(self.probs)
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         chosen = Categorical(logits=self.logits, validate_args=False)
         return chosen.log_prob(value.max(-1)[1])
 
@@ -241,23 +230,16 @@ class OneHotCategorical(Categorical):
         return values.expand((n, *batch, n)) if expand else values
 
 
-class Poisson(Distribution):
+class Poisson(Elementwise):
     """The Poisson distribution of the given rate."""
 
     parameters = ("rate",)
+    arg_constraints = MappingProxyType({"rate": constraints.nonnegative})
+    support = constraints.nonnegative_integer
     rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        (self.rate,) = broadcast_all(rate)
-        super().__init__(self.rate.size(), validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"rate": constraints.nonnegative}
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.nonnegative_integer
+        super().__init__((rate,), validate_args)
 
     @property
     def mean(self) -> Any:
@@ -276,7 +258,6 @@ class Poisson(Distribution):
             return ts.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from numbers import Number
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from .. import namespace as ts
@@ -38,11 +39,16 @@ class Distribution:
         arg_constraints: the constraint of each parameter, by its name, as it is shown.
         support: the values that have a density; None where it is not known.
         parameters: names of parameters that `expand` expands to the batch.
+
+    `arg_constraints` and `support` are attributes of a class where they do not depend on the
+    parameters, and properties where they do.
     """
 
     has_rsample: bool = False
     has_enumerate_support: bool = False
     parameters: ClassVar[tuple[str, ...]] = ()
+    arg_constraints: Any = MappingProxyType({})
+    support: Any = None
     _validate_args = True
 
     def __init__(
@@ -78,20 +84,12 @@ class Distribution:
         Distribution._validate_args = value
 
     @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {}
-
-    @property
     def batch_shape(self) -> Size:
         return self._batch_shape
 
     @property
     def event_shape(self) -> Size:
         return self._event_shape
-
-    @property
-    def support(self) -> Constraint | None:
-        return None
 
     @property
     def mean(self) -> Any:
@@ -159,6 +157,11 @@ class Distribution:
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size((*sample_shape, *self._batch_shape, *self._event_shape))
 
+    def _check_sample(self, value: Any) -> None:
+        """Validate `value` where this distribution checks its arguments."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value: Any) -> None:
         """Raise ValueError unless `value` is a tensor of fitting shape within the support."""
         if not isinstance(value, Tensor):
@@ -188,3 +191,12 @@ class Distribution:
         named = {k: self.__dict__[k] for k in self.arg_constraints if k in self.__dict__}
         shown = (f"{k}: {v if v.numel() == 1 else v.size()}" for k, v in named.items())
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Elementwise(Distribution):
+    """A number for each place of `parameters`, which are broadcast to the batch."""
+
+    def __init__(self, values: Sequence[Any], validate_args: bool | None) -> None:
+        values = broadcast_all(*values)
+        self.__dict__.update(zip(self.parameters, values, strict=True))
+        super().__init__(values[0].size(), validate_args=validate_args)

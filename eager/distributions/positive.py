@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from .. import namespace as ts
@@ -10,29 +11,23 @@ from ..limits import finfo
 from ..nn import functional as F
 from ..tensor import Tensor
 from . import constraints
-from .constraints import Constraint
-from .distribution import Distribution, broadcast_all
+from .distribution import Distribution, Elementwise
 
 
-class Gamma(Distribution):
+class Gamma(Elementwise):
     """The gamma distribution of shape `concentration` and the given rate."""
 
     parameters = ("concentration", "rate")
     has_rsample = True
+    arg_constraints = MappingProxyType(
+        {"concentration": constraints.positive, "rate": constraints.positive}
+    )
+    support = constraints.nonnegative
     concentration: Tensor
     rate: Tensor
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        self.concentration, self.rate = broadcast_all(concentration, rate)
-        super().__init__(self.concentration.size(), validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"concentration": constraints.positive, "rate": constraints.positive}
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.nonnegative
+        super().__init__((concentration, rate), validate_args)
 
     @property
     def mean(self) -> Any:
@@ -52,16 +47,14 @@ class Gamma(Distribution):
         return drawn.clamp(min=finfo(drawn.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (
             ts.xlogy(self.concentration, self.rate) + ts.xlogy(self.concentration - 1, value)
             - self.rate * value - ts.lgamma(self.concentration)
         )  # fmt: skip
 
     def cdf(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return ts.special_gammainc(self.concentration, self.rate * value)
 
     def entropy(self) -> Any:
@@ -74,6 +67,10 @@ class Dirichlet(Distribution):
 
     parameters = ("concentration",)
     has_rsample = True
+    arg_constraints = MappingProxyType(
+        {"concentration": constraints.independent(constraints.positive, 1)}
+    )
+    support = constraints.simplex
     concentration: Tensor
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
@@ -81,14 +78,6 @@ class Dirichlet(Distribution):
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {"concentration": constraints.independent(constraints.positive, 1)}
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.simplex
 
     @property
     def mean(self) -> Any:
@@ -111,8 +100,7 @@ class Dirichlet(Distribution):
         return ts._sample_dirichlet(self.concentration.expand(shape))
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return (
             ts.xlogy(self.concentration - 1.0, value).sum(-1)
             + ts.lgamma(self.concentration.sum(-1)) - ts.lgamma(self.concentration).sum(-1)
@@ -127,26 +115,22 @@ class Dirichlet(Distribution):
         )  # fmt: skip
 
 
-class Beta(Distribution):
+class Beta(Elementwise):
     """The beta distribution over [0, 1]."""
 
     parameters = ("concentration1", "concentration0")
     has_rsample = True
+    arg_constraints = MappingProxyType(
+        {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    )
+    support = constraints.unit_interval
     concentration1: Tensor
     concentration0: Tensor
 
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
-        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        super().__init__(self.concentration1.size(), validate_args=validate_args)
-
-    @property
-    def arg_constraints(self) -> Mapping[str, Constraint]:
-        return {
-            "concentration1": constraints.positive,
-            "concentration0": constraints.positive,
-        }
+        super().__init__((concentration1, concentration0), validate_args)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -155,10 +139,6 @@ class Beta(Distribution):
     def _of_both(self) -> Dirichlet:
         both = ts.stack([self.concentration1, self.concentration0], -1)
         return Dirichlet(both, validate_args=False)
-
-    @property
-    def support(self) -> Constraint:
-        return constraints.unit_interval
 
     @property
     def mean(self) -> Any:
@@ -177,8 +157,7 @@ class Beta(Distribution):
         return self._of_both.rsample(sample_shape).select(-1, 0)
 
     def log_prob(self, value: Tensor) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._of_both.log_prob(ts.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Any:
