@@ -17,9 +17,15 @@ from .constraints import Constraint
 from .distribution import Distribution, Elementwise, broadcast_all
 
 
-def _need_one(probs: Any, logits: Any) -> None:
+def _given_one(probs: Any, logits: Any) -> tuple[str, Any]:
+    """Which of the two was given, and it.
+
+    Raises:
+        ValueError: both or neither.
+    """
     if (probs is None) == (logits is None):
         raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return ("logits", logits) if probs is None else ("probs", probs)
 
 
 class _ByChance(Distribution):
@@ -79,10 +85,8 @@ class Bernoulli(_ByChance):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        _need_one(probs, logits)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
-        self._given = name
-        (self.__dict__[name],) = broadcast_all(given)
+        self._given, given = _given_one(probs, logits)
+        (self.__dict__[self._given],) = broadcast_all(given)
         super().__init__(self._param.size(), validate_args=validate_args)
 
     def _probs_of_logits(self) -> Any:
@@ -137,12 +141,10 @@ class Categorical(_ByChance):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        _need_one(probs, logits)
-        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        self._given, given = _given_one(probs, logits)
         if given.dim() < 1:
-            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        self._given = name
-        if name == "probs":
+            raise ValueError(f"`{self._given}` parameter must be at least one-dimensional.")
+        if self._given == "probs":
             self.probs = given / given.sum(-1, keepdim=True)
         else:
             self.logits = given - given.logsumexp(dim=-1, keepdim=True)
