@@ -29,6 +29,7 @@ from .faces import RecursiveScriptClass
 from .hooked import HOOKED_CALL
 from .module import RecursiveScriptModule
 from .plain_values import Mismatch
+from .python_errors import PythonErrors
 
 
 class _PythonCalls(Mapping[str, Callable[..., Any]]):
@@ -41,7 +42,9 @@ class _PythonCalls(Mapping[str, Callable[..., Any]]):
         fn, classes = self._home.program.python_functions[name], self._home.classes
 
         def call(type_: Attribute, *arguments: Any) -> Any:
-            found = fn(*(to_python(a, classes) for a in arguments))
+            given = [to_python(a, classes) for a in arguments]
+            with PythonErrors():
+                found = fn(*given)
             try:
                 return to_script(found, type_, classes)
             except Mismatch as error:

@@ -121,8 +121,6 @@ CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
     "Optional": lambda args: typing.make_optional(args[0]),
     "Union": typing.make_union,
     "Future": lambda args: FutureType(args[0]),
-    "Final": lambda args: args[0],
-    "Annotated": lambda args: args[0],
     "BroadcastingList1": _list,
     "BroadcastingList2": _list,
     "BroadcastingList3": _list,
@@ -172,7 +170,7 @@ def type_of_syntax(
         case ast.Subscript():
             name = _dotted(node.value).rpartition(".")[2]
             if name not in CONSTRUCTORS:
-                raise CompileError(f"Unknown type constructor {name}", span)
+                raise CompileError(f"Unknown type constructor {_dotted(node.value)}", span)
             if name.startswith("BroadcastingList"):
                 return ListType(inside(_members(node.slice)[0]))
             return CONSTRUCTORS[name]([inside(m) for m in _members(node.slice)])

@@ -16,9 +16,7 @@ from tensorscript.dialects.ts.types import (
     BOOL,
     NONE,
     ClassType,
-    InterfaceType,
     OptionalType,
-    TupleType,
     UnionType,
 )
 
@@ -109,7 +107,7 @@ class Conditions(Emission):
         if isinstance(callee, Form) and callee.name == "isinstance":
             return self.is_instance(node.args[0], node.args[1], self.span(node))
         if isinstance(callee, Form) and callee.name == "hasattr":
-            return self.has_attribute(node.args[0], node.args[1], self.span(node))
+            return self.has_attribute(node.args[0], node.args[1])
         return None
 
     def _plain(self, node: ast.expr, span: Span) -> Condition:
@@ -261,23 +259,11 @@ class Conditions(Emission):
         self.tests_attributes = True
         return path if self.refines_attributes else None
 
-    def has_attribute(self, object: ast.expr, name: ast.expr, span: Span) -> Condition:
+    def has_attribute(self, object: ast.expr, name: ast.expr) -> Condition:
         if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
-            raise self.error("hasattr's second argument must be a string literal", span)
-        found = self.sugared(object)
-        if isinstance(found, Simple):
-            self._check_has_attributes(found.value, self.span(object))
-        return Condition(None, static=self.knows_attribute(found, name.value, span))
-
-    def _check_has_attributes(self, value: Value, span: Span) -> None:
-        type = value.type
-        is_named = isinstance(type, TupleType) and bool(type.field_names)
-        if not (is_named or isinstance(type, ClassType | InterfaceType)):
-            raise self.error(
-                "hasattr's first argument must be an object or NamedTuple, got "
-                f"{message_text(type)} instead",
-                span,
-            )
+            raise self.error("hasattr's second argument must be a string literal", self.span(name))
+        found, place = self.sugared(object), self.span(object)
+        return Condition(None, static=self.knows_attribute(found, name.value, place))
 
     def refine(self, refinements: Refinements, span: Span | None) -> None:
         """Give variables the types that the condition proved."""

@@ -15,7 +15,7 @@ from tensorscript.base.source import Span
 from tensorscript.dialects.ts import typing
 from tensorscript.dialects.ts.constants import EnumRef
 from tensorscript.dialects.ts.type_text import message_text
-from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, TensorType
+from tensorscript.dialects.ts.types import TENSOR, ClassType, InterfaceType, TensorType, TupleType
 
 from . import draft
 from .attributes import no_attribute, plain_attr
@@ -171,8 +171,15 @@ class Objects(Statements):
             info = self.info(value.type)
             return info is not None and hasattr(info.python, name)
         if not isinstance(value, Simple):
-            return False
+            raise self.error(f"attribute lookup is not defined on {value.kind}", span)
         type = value.value.type
+        is_named = isinstance(type, TupleType) and bool(type.field_names)
+        if not (is_named or isinstance(type, ClassType | InterfaceType)):
+            raise self.error(
+                "hasattr's first argument must be an object or NamedTuple, got "
+                f"{message_text(type)} instead",
+                span,
+            )
         if isinstance(type, ClassType) and (info := self.info(type)):
             known = {*info.attributes, *info.constants, *info.methods}
             if info.category == "module":

@@ -219,11 +219,11 @@ class TextWorld:
         self, info: ClassInfo, node: ast.AnnAssign, resolver: TextResolver, text: Text
     ) -> None:
         assert isinstance(node.target, ast.Name)
-        type = resolver.annotation(node.annotation, text.span(node))
-        if node.value is not None:
+        if node.value is not None:  # `k : Final[int] = 3`: the value has the type
             info.constants[node.target.id] = self._default(node.value, text)
         else:
-            info.attributes[node.target.id] = type
+            span = text.span(node)
+            info.attributes[node.target.id] = resolver.annotation(node.annotation, span)
 
     def define_methods(self, info: ClassInfo, library: TextLibrary) -> list[str]:
         """Add the functions of a text as methods of a class; gives their names.

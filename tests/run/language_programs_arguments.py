@@ -279,4 +279,35 @@ def f(x, y):
     return torch.tensordot(x, y, 2), torch.tensordot(x, y, dims=1, out=torch.zeros([3, 3]))
 >>> f(torch.ones(3, 3), torch.ones(3, 3))
 >>> f(torch.ones(2, 3), torch.ones(3, 3))
+
+=== final_variable
+def f(n: int) -> int:
+    k: Final[int] = 3
+    return n + k
+>>> f(1)
+
+=== final_variable_dotted
+def f(n: int) -> int:
+    k: torch.jit.Final[int] = 3
+    return n + k
+>>> f(1)
+
+=== final_argument
+def f(n: Final[int]) -> int:
+    return n
+>>> f(1)
+
+=== final_attribute_of_init
+class A:
+    def __init__(self, n: int):
+        self.n: Final[int] = n
+def f(n: int):
+    return A(n).n
+>>> f(1)
+
+=== annotated_argument
+from typing import Annotated
+def f(n: Annotated[int, "unit"]) -> int:
+    return n
+>>> f(1)
 """

@@ -140,6 +140,21 @@ def f(x: int):
     return getattr(x)
 >>> f(1)
 
+=== hasattr_of_a_python_module
+def f(x: Tensor):
+    return hasattr(torch, "sin")
+>>> f(T([1.0]))
+
+=== hasattr_of_a_name_that_is_no_literal
+def f(x: Tensor, name: str):
+    return hasattr(x, name)
+>>> f(T([1.0]), "T")
+
+=== getattr_of_a_number_with_default
+def f(x: int):
+    return getattr(x, "real", 4)
+>>> f(2)
+
 === hasattr_args
 def f(x: int):
     return hasattr(x)
