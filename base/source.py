@@ -11,19 +11,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import TypeAlias
 
 _DEF = re.compile(r"(\s*)def (\w+)\(")
+Origin: TypeAlias = "Callable[[Span], Span | None]"
+"""The place in the original source of a place in the text of a program."""
+
 CONTEXT_LINES = 2
 """Lines shown before and after the underlined range, as TorchScript shows them."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Program text, the file it stands in, and the number of its first line there (1-based)."""
+    """Program text, the file it stands in, and the number of its first line there (1-based).
+
+    Attributes:
+        origin: tells what the text was made from, if an archive says so.
+    """
 
     text: str
     filename: str = "<string>"
     first_line: int = 1
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -93,6 +102,12 @@ class Span:
     def __str__(self) -> str:
         return f"{self.source.filename}:{self.line}:{self.column}"
 
+    @property
+    def place(self) -> str:
+        """What graphs show: the place in the text that the program was first written in."""
+        origin = self.source.origin
+        return self.shown or str((origin and origin(self)) or self)
+
     def highlight(self, function: str = "") -> str:
         """The lines around this span with the span underlined by `~` and marked `<--- HERE`.
 
@@ -119,10 +134,6 @@ class Span:
                 marks = " " * left + "~" * max(1, right - left)
                 out.append(marks + (" <--- HERE" if number == last else ""))
         return "\n".join(out)
-
-
-Origin = Callable[[Span], Span | None]
-"""The place in the original source of a place in the text of a program."""
 
 
 def in_library(span: Span | None, line: int | None, column: int = 9) -> Span | None:

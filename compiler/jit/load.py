@@ -17,7 +17,6 @@ from tensorscript.frontends.script.text import TextWorld
 from tensorscript.frontends.script.text_library import TextLibrary
 from tensorscript.frontends.torchscript import pickled
 from tensorscript.frontends.torchscript.archive import Source
-from tensorscript.frontends.torchscript.debug import DebugInfo
 from tensorscript.frontends.torchscript.load import OpenArchive, open_archive
 from tensorscript.runtime.interpreter import Interpreter
 from tensorscript.runtime.values import ScriptObject
@@ -36,7 +35,7 @@ class ArchiveHome:
 
     def __init__(self, archive: OpenArchive) -> None:
         self.archive = archive
-        self.origin: Origin | None = DebugInfo(archive.contents.archive).origin
+        self.origin: Origin | None = archive.origin
         self.interpreter = Interpreter(archive.program.module)
         self.classes = Classes(
             info=self.class_info, methods=self.methods, wrap=self.wrap, linkable=self.linkable

@@ -106,7 +106,7 @@ class _Printer:
         span = span_of(op) if shown else None
         scope = scope_of(op)
         inside = f", scope: {scope}" if scope else ""
-        return inside + (f" # {span.shown or span}" if span is not None else "")
+        return inside + (f" # {span.place}" if span is not None else "")
 
     def line(self, op: TSOp, indent: str) -> None:
         operands: Sequence[SSAValue] = op.operands

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tensorscript.base.errors import ArchiveError, FrontendError
+from tensorscript.base.source import Origin
 from tensorscript.frontends.script.source import Text, parse_text
 from tensorscript.frontends.script.text_library import Found
 
@@ -40,12 +41,14 @@ class CodeLibrary:
         code: qualified module name to its text.
         rewrite: applied to each parsed file, e.g. to bring old operators up to date.
         parse: from a text and its name to its tree.
+        origin: tells what the text was made from.
     """
 
     code: Mapping[str, str]
     rewrite: Rewrite | None = None
     limits: CodeLimits = field(default_factory=CodeLimits)
     parse: Parse = parse_text
+    origin: Origin | None = None
     _parsed: dict[str, dict[str, Found]] = field(default_factory=dict)
 
     def find(self, qualified_name: str) -> Found | None:
@@ -81,6 +84,7 @@ class CodeLibrary:
                 tree, where = self.parse(text, name)
         except FrontendError as error:
             raise ArchiveError(error.message) from error
+        where = replace(where, source=replace(where.source, origin=self.origin))
         check_depth(tree, where, self.limits.depth)
         if self.rewrite is not None:
             self.rewrite(tree)

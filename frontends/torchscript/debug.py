@@ -49,7 +49,9 @@ class DebugInfo:
             old = f"debug/{name.removeprefix('code/').removesuffix('.py')}.pkl"
             record = f"{name}.debug_pkl"
             self._known[name] = self._read(record if self.archive.has(record) else old)
-        return self._known[name].at(len(span.source.text[: span.start].encode()))
+        text = span.source.text
+        offset = span.start if text.isascii() else len(text[: span.start].encode())
+        return self._known[name].at(offset)
 
     def _read(self, record: str) -> _Origins:
         if not self.archive.has(record):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tensorscript.base.errors import ArchiveError, CompileError
-from tensorscript.base.source import Span
+from tensorscript.base.source import Origin, Span
 from tensorscript.dialects.ts.constants import Device, TensorLiteral
 from tensorscript.dialects.ts.operator_functions import OPERATOR_FUNCTIONS
 from tensorscript.eager.storage import shown
@@ -28,6 +28,7 @@ from tensorscript.frontends.script.values import Sugared
 from . import old_text, pickled, quantized_operators, upgrade
 from .archive import Archive, ArchiveContents, Source, contents_of
 from .code import CodeLibrary
+from .debug import DebugInfo
 from .legacy import LegacyLibrary, is_legacy, read_legacy
 from .old_text import parse_old
 from .tensors import TensorStore, open_private
@@ -118,11 +119,13 @@ class OpenArchive:
         contents: the neutral contents (pickled state, version, extra files).
         world: its classes and functions as they become `ts`.
         tensors: makes tensors of its references.
+        origin: tells where its code came from.
     """
 
     contents: ArchiveContents
     world: ArchiveWorld
     tensors: TensorStore
+    origin: Origin
 
     @property
     def program(self) -> Program:
@@ -208,8 +211,9 @@ def open_archive(source: Source, device: str | None = None) -> OpenArchive:
         upgrade.rewrite(tree, version)
 
     parse = parse_old if version <= old_text.LAST_VERSION else parse_text
-    code = CodeLibrary(contents.code, bring_up_to_date, parse=parse)
+    origin = DebugInfo(archive).origin
+    code = CodeLibrary(contents.code, bring_up_to_date, parse=parse, origin=origin)
     own = code if legacy is None else LegacyLibrary(code, legacy.modules)
     library = ArchiveLibrary(own)
     constants = ConstantTable(contents.constants, tensors)
-    return OpenArchive(contents, ArchiveWorld(Program(), library, constants), tensors)
+    return OpenArchive(contents, ArchiveWorld(Program(), library, constants), tensors, origin)

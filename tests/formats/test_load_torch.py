@@ -2,6 +2,7 @@
 
 import enum
 import io
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple  # noqa: UP035 - as programs write
@@ -258,6 +259,17 @@ def test_failures_show_the_original_source() -> None:
     mark = "Traceback of TorchScript, original code (most recent call last):"
     assert mark in str(ours.value) and str(ours.value).count("serialized code") == 1
     assert str(ours.value).partition(mark)[2] == str(theirs.value).partition(mark)[2]
+
+
+def test_graphs_show_the_original_places() -> None:
+    data = saved(Failing())
+
+    def places(graph: object) -> list[str]:
+        return re.findall(r"= (\S+?)[\[(].* # (\S+:\d+:\d+)$", str(graph), re.MULTILINE)
+
+    theirs, ours = reloaded(data).inlined_graph, ts.jit.load(data).inlined_graph
+    assert len(places(theirs)) > 4
+    assert sorted(places(ours)) == sorted(places(theirs))
 
 
 def test_archives_saved_again_show_the_same_original_source() -> None:

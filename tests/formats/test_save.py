@@ -148,6 +148,14 @@ def multiplied(x: ts.Tensor, y: ts.Tensor) -> ts.Tensor:
     return z @ y
 
 
+def test_graphs_after_loading_show_the_original_places() -> None:
+    line = multiplied.__code__.co_firstlineno + 2
+    place = f"# {Path(__file__)}:{line}:11"
+    made = ts.jit.script(multiplied)
+    assert place in str(made.graph)
+    assert place in str(ts.jit.load(made.save_to_buffer()).graph)
+
+
 def test_errors_after_loading_point_at_the_original_source() -> None:
     data = ts.jit.script(multiplied).save_to_buffer()
     for _ in range(2):
