@@ -53,7 +53,7 @@ class _Read:
             self._add(kind, data)
         elif isinstance(data, Tensor):
             self._add(data.dtype, data)
-            return value(data) if data.dim() == 0 else _only_element(data)
+            return _only_element(data)
         elif isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind in "?biufc":
             self._add(data.dtype, data)
         elif np.asarray(data).dtype.kind == "O":
@@ -99,7 +99,9 @@ def _only_element(tensor: Tensor) -> Any:
     Raises:
         ValueRangeError, ArgumentError: not of one element.
     """
-    if tensor.numel() == 1:
+    if tensor._array.size == 1:
+        if tensor.dtype.is_floating_point:
+            tensor._leaves("Python float")
         return value(tensor).reshape(())
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         raise ValueRangeError("only one element tensors can be converted to Python scalars")
@@ -238,7 +240,10 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
     require_cpu(device)
     dtype = of_python(dtype) or dtype
     if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
+        if (tracer := active_tracer()) is not None:
+            tracer.builds("as_tensor")
+        given = (data, CPU, dtype or data.dtype, False, False, None)
+        return call_overload("aten::to.device", given)  # type: ignore[no-any-return]  # a Tensor
     if isinstance(data, np.ndarray):
         made = shared(data)
     else:

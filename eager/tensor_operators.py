@@ -143,7 +143,7 @@ class TensorOperators(TensorBase):
         return self._asked("neg")
 
     def __pos__(self) -> Any:
-        return self
+        return self._asked("positive")
 
     def __abs__(self) -> Any:
         return self._asked("abs")

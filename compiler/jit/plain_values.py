@@ -46,8 +46,8 @@ def _number_of(value: Any) -> Any:
     """A tensor of one element or what is a scalar in NumPy as a Python number; everything else
     unchanged."""
     tensor = our_tensor(value)
-    if tensor is not None and tensor.numel() == 1:
-        return tensor.item()
+    if tensor is not None and tensor._array.size == 1:
+        return tensor._only()
     is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
     return value.item() if is_scalar else value
 

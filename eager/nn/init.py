@@ -116,11 +116,11 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    return constant_(tensor, 1.0)
+    return ts._no_grad_fill_(tensor, 1.0)  # type: ignore[no-any-return]  # the tensor itself
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    return constant_(tensor, 0.0)
+    return ts._no_grad_zero_(tensor)  # type: ignore[no-any-return]  # the tensor itself
 
 
 @GradMode(enabled=False)
@@ -132,7 +132,8 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(ts.eye(*tensor.shape))  # type: ignore[no-any-return]  # the tensor itself
+    ts.eye(*tensor.shape, out=tensor)
+    return tensor
 
 
 @GradMode(enabled=False)

@@ -40,15 +40,21 @@ class SpectralNorm:
         self.eps = eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Any:
-        return weight.movedim(self.dim, 0).flatten(1)
+        weight_mat: Any = weight
+        if self.dim != 0:
+            others = [d for d in range(weight_mat.dim()) if d != self.dim]
+            weight_mat = weight_mat.permute(self.dim, *others)
+        height = weight_mat.size(0)
+        return weight_mat.reshape(height, -1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Any:
         weight, u, v = (getattr(module, f"{self.name}_{part}") for part in ("orig", "u", "v"))
-        matrix = self.reshape_weight_to_matrix(weight)
+        weight_mat = self.reshape_weight_to_matrix(weight)
         if do_power_iteration:
-            self._iterate(matrix, u, v)
+            self._iterate(weight_mat, u, v)
             u, v = u.clone(), v.clone()
-        return weight / u.dot(matrix.mv(v))
+        sigma = u.dot(weight_mat.mv(v))
+        return weight / sigma
 
     @no_grad
     def _iterate(self, matrix: Any, u: Tensor, v: Tensor) -> None:

@@ -68,7 +68,9 @@ def _receiver(tracer: Tracer, callee: Callee) -> Value:
     if place is None:
         owner = callee.symbol.rpartition(".")[0]
         raise TracingError(
-            f"cannot record a call of {owner}: the module is not a submodule of the traced one"
+            f"Tried to trace <{owner} object at {id(callee.receiver):#x}> but it is not part of "
+            "the active trace. Modules that are called during a trace must be registered as "
+            "submodules of the thing being traced."
         )
     return place
 

@@ -8,9 +8,11 @@ from typing import Any
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
+from tensorscript.base.dtypes import DType
 from tensorscript.base.schema import schema
 from tensorscript.dialects.ts.type_text import annotation_text
 from tensorscript.dialects.ts.types import (
+    DEVICE,
     GENERATOR,
     INT,
     STRING,
@@ -21,6 +23,7 @@ from tensorscript.dialects.ts.types import (
     TensorType,
     TupleType,
 )
+from tensorscript.eager.device import device
 from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import TensorBase
 from tensorscript.frontends.script.draft import Value
@@ -33,7 +36,9 @@ from .literals import PYTHON_TYPES, contents
 from .places import here
 from .tracer import Tracer
 
-_SCALARS: dict[type, Attribute] = {**PYTHON_TYPES, Generator: GENERATOR}
+_SCALARS: dict[type, Attribute] = {
+    **PYTHON_TYPES, Generator: GENERATOR, DType: INT, device: DEVICE,
+}  # fmt: skip
 _ALLOWED = "Only Tensors and (possibly nested) Lists, Dicts, and Tuples of Tensors can be traced"
 _OUTPUTS = (
     "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "

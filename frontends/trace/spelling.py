@@ -179,7 +179,12 @@ def _alias(name: str) -> Callable[[Schema, Arguments], tuple[Schema, Arguments]]
     return respell
 
 
+def _no_grad_fill(found: Schema, arguments: Arguments) -> tuple[Schema, Arguments]:
+    return schema("aten::fill_.Scalar"), arguments
+
+
 _ALIASES = {
+    "_no_grad_normal_": "normal_", "_no_grad_uniform_": "uniform_", "_no_grad_zero_": "zero_",
     "absolute": "abs", "absolute_": "abs_", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "clip": "clamp",
     "clip_": "clamp_", "concat": "cat", "concatenate": "cat", "det": "linalg_det", "divide": "div",
@@ -218,6 +223,7 @@ _RESPELLED: dict[str, Callable[[Schema, Arguments], tuple[Schema, Arguments]]] =
     "to": _to,
     "rsub": _rsub,
     "conj": _conj,
+    "_no_grad_fill_": _no_grad_fill,
     **{
         f"{name}{exact}": _resampling
         for name in ("upsample_nearest", "_upsample_nearest_exact")

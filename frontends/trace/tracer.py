@@ -186,8 +186,7 @@ class Tracer:
         self._written = written_names(schema, arguments)
         schema, arguments = spelled(schema, arguments, result)
         if self.manner.outplace and schema.base_name.endswith("_"):
-            cautions.warn_of_views(schema.base_name, self._sharing(arguments[0]))
-            schema = out_of_place(schema)
+            schema = self._out_of_place(schema, arguments[0])
         span = here()
         inputs = [
             self._argument(argument.type, value, span)
@@ -204,6 +203,16 @@ class Tracer:
         node = self.add(schema.name, inputs, types, span, schema)
         for value, made in zip(node.outputs, results, strict=True):
             self._name_result(value, made, grad, span)
+
+    def _out_of_place(self, found: Schema, target: TensorBase) -> Schema:
+        """What stands for an in-place operator where none is wanted; an assignment through a view
+        stays, as nothing else would tell the tensor behind it."""
+        sharing = self._sharing(target)
+        if found.base_name != "copy_":
+            cautions.warn_of_views(found.base_name, sharing)
+            return out_of_place(found)
+        cautions.warn_of_views("copy_ (possibly due to an assignment)", sharing)
+        return found if sharing > 1 else out_of_place(found)
 
     def _sharing(self, tensor: TensorBase) -> int:
         """How many tensors that the trace knows share the memory of one."""

@@ -188,6 +188,8 @@ def test_dict_outputs_need_strict_off() -> None:
         (lambda x: 3, (X,), "Only tensors, lists, tuples of tensors, or dictionary of tensors"),
         (lambda x: (x, "a"), (X,), "Only tensors, lists, tuples of tensors"),
         (lambda x, n: x, (X, 3), r"Type 'Tuple\[Tensor, int\]' cannot be traced. Only Tensors"),
+        (lambda x, d: x, (X, ts.float32), r"Type 'Tuple\[Tensor, int\]' cannot be traced. Only"),
+        (lambda x, d: x, (X, ts.device("cpu")), r"Type 'Tuple\[Tensor, Device\]' cannot be"),
         (lambda x, p: x, (X, (X, 3)), r"Type 'Tuple\[Tensor, Tuple\[Tensor, int\]\]' cannot be"),
         (
             lambda x: x,
@@ -210,6 +212,11 @@ def test_refusals(program, inputs, text) -> None:
 
 
 # -- warnings -----------------------------------------------------------------------------------
+
+
+@jit.script
+def repeated(x: ts.Tensor, times: int) -> ts.Tensor:
+    return x.repeat(times, 1)
 
 
 def converted(kind: str) -> str:
@@ -236,6 +243,14 @@ def converted(kind: str) -> str:
         ),
         (lambda x: x + ts.tensor(1.0), ["torch.tensor results are registered as constants in the"]),
         (lambda x: x + ts.as_tensor([1.0, 2, 3]), ["torch.as_tensor results are registered as co"]),
+        (lambda x: x + ts.as_tensor(x), ["torch.as_tensor results are registered as constants"]),
+        (
+            lambda x: x + ts.tensor([x[0, 0], x[0, 1], 3.0]),
+            [converted("Python float")] * 2 + ["torch.tensor results are registered as"],
+        ),
+        (lambda x: x + len(f"{x.sum():.2f} {x.shape}"), []),
+        (lambda x: x + (1.0 in x), []),
+        (lambda x: repeated(x, x.shape[0]), []),
         (lambda x: x + x.shape[0], []),
         (lambda x: x.view(-1)[[0, 1]], []),
     ],
@@ -380,6 +395,21 @@ def test_in_place_operators_as_others() -> None:
     assert len(texts) == 1
     assert "2 live references to the data region being modified" in texts[0]
     assert "in-place operator add_" in texts[0]
+
+
+def test_an_assignment_through_a_view_stays_in_place() -> None:
+    def program(x):
+        y = x.clone()
+        y[0] = x[1]
+        return y + 1
+
+    texts = warned(program, X, _force_outplace=True)
+    assert len(texts) == 1
+    assert "in-place operator copy_ (possibly due to an assignment). This" in texts[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        traced = jit.trace(program, X, _force_outplace=True)
+    assert ts.equal(traced(X), program(X))
 
 
 def through_strides(y: ts.Tensor) -> ts.Tensor:

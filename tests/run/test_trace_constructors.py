@@ -24,6 +24,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "tensor of an array": lambda m, x: x + m.tensor(np.ones(2)),
     "tensor of an array, of a dtype": lambda m, x: x + m.tensor(np.arange(2), dtype=m.float32),
     "as_tensor of an array": lambda m, x: x + m.as_tensor(np.arange(2)),
+    "as_tensor of a tensor": lambda m, x: m.as_tensor(x) + m.as_tensor(x.shape[0]),
     "new_tensor of an array": lambda m, x: x + x.new_tensor(np.arange(2)),
     "FloatTensor of an array": lambda m, x: x + m.FloatTensor(np.arange(2)),
     "indexed by an array": lambda m, x: x[np.array([0, 0])],

@@ -107,6 +107,12 @@ _BODIES = {
     "places of elements": "y = (x > 0.5).nonzero()\nreturn y.float() * 2",
     "a constant": "y = x + torch.tensor([[-1.0], [2.5]])\nreturn y, x * torch.tensor([[1], [20]])",
     "augmented": "y = x.clone()\ny[:, 0] += 1\nreturn y",
+    "initialised": "w = torch.empty(2, x.size(1))\ntorch.nn.init.constant_(w, 0.5)\n"
+    "b = torch.nn.init.zeros_(torch.empty(2))\ntorch.nn.init.ones_(b)\n"
+    "return F.linear(x, w, b)",
+    "drawn": "w = torch.nn.init.uniform_(torch.empty(2, 3))\ntorch.nn.init.normal_(w)\n"
+    "torch.nn.init.xavier_uniform_(w)\nreturn x + w * 0",
+    "plus": "y = +x\nreturn y * 2, x + y",
     "fork": "f = torch.jit.fork(torch.relu, x)\ny = x * 2\nreturn torch.jit.wait(f) + y",
     "forks": "two = [torch.jit.fork(lambda a, b: (a + b, a), x, k) for k in (1, 2)]\n"
     "a, b = [torch.jit.wait(f) for f in two]\nreturn a[0] + b[1]",

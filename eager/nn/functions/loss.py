@@ -131,8 +131,8 @@ def kl_div(
     """Divergence of log-probabilities `input` from `target`; "batchmean" divides by its length."""
     word = reduction_word(reduction, size_average, reduce)
     if word == "batchmean":
-        total = ts.kl_div(input, target, 2, log_target=log_target)
-        return total / input.size(0) if input.dim() != 0 else total
+        reduced = ts.kl_div(input, target, 2, log_target=log_target)
+        return reduced / input.size(0) if input.dim() != 0 else reduced
     return ts.kl_div(input, target, reduction_code(word), log_target=log_target)
 
 
