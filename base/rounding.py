@@ -19,9 +19,9 @@ def rounded(value: float, dtype: DType) -> float:
 
 def bfloat16_bits(values: np.ndarray) -> np.ndarray:
     """The bits (uint16) of numbers as bfloat16, from float32: to nearest, of two to the even one;
-    NaN stays NaN (quiet)."""
+    NaN stays NaN (quiet). They lie in memory as `values` do."""
     with np.errstate(over="ignore"):
-        wide = np.ascontiguousarray(values, dtype=np.float32).reshape(np.shape(values))
+        wide = np.asarray(values).astype(np.float32, copy=False)
     bits = wide.view(np.uint32)
     rounded = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
     out = (rounded >> np.uint32(16)).astype(np.uint16)

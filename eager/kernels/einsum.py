@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
 from tensorscript.base.subscripts import equation_of
 
-from ..storage import Array, cast, promoted, sum_dtype, wrap
+from ..storage import Array, cast, compute_dtype, promoted, sum_dtype, wrap
+from .contraction import Step, contracted
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _HIDDEN = 1000
@@ -102,10 +104,12 @@ def _check_sizes(arrays: Sequence[Array], inputs: list[list[int]]) -> None:
             sizes[label] = max(known, size) if size else 0
 
 
-def _summed_alone(inputs: list[list[int]], output: list[int]) -> bool:
-    """Whether a label of one operand only is summed, as `sum` does it and not a product."""
-    seen = [x for labels in inputs for x in set(labels)]
-    return any(seen.count(x) == 1 and x not in output for x in seen)
+def _is_summed_alone(operands: Sequence[Array], kept: int) -> bool:
+    """Whether a dimension of one operand only is summed, as `sum` does it and not a product."""
+    if len(operands) == 1:
+        return operands[0].ndim > kept
+    owners = [sum(a.shape[k] != 1 for a in operands) for k in range(kept, operands[0].ndim)]
+    return 1 in owners
 
 
 def _contracts(inputs: list[list[int]], output: list[int]) -> bool:
@@ -114,7 +118,8 @@ def _contracts(inputs: list[list[int]], output: list[int]) -> bool:
     return any(seen.count(x) > 1 and x not in output for x in seen)
 
 
-def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
+def einsum(equation: str, tensors: Sequence[Any], path: Sequence[int] | None = None) -> Any:
+    """Two operands at a time are multiplied, in the order of `path` or in one that costs least."""
     if not tensors:
         raise OperatorError("einsum(): must provide at least one operand")
     dtype = promoted(*tensors)
@@ -132,15 +137,60 @@ def einsum(equation: str, tensors: Sequence[Any], path: Any = None) -> Any:
     _check_sizes(arrays, inputs)
     if _contracts(inputs, output) and (demand := demand_of("aten::bmm")):
         demand.check((dtype,))
-    numbers = {label: n for n, label in enumerate(dict.fromkeys(x for t in inputs for x in t))}
+    order = [*output, *sorted({x for labels in inputs for x in labels} - set(output))]
+    operands = [_aligned(a, labels, order, k)
+                for k, (a, labels) in enumerate(zip(arrays, inputs, strict=True))]  # fmt: skip
+    if _is_summed_alone(operands, len(output)):
+        dtype = sum_dtype(dtype)
+        operands = [a.astype(compute_dtype(dtype), copy=False) for a in operands]
+    steps = _given_steps(path, len(arrays)) if path else _cheap_steps(arrays, inputs, order, output)
+    return wrap(contracted(operands, steps, len(output), dtype), dtype)
+
+
+def _aligned(a: Array, labels: list[int], order: list[int], operand: int) -> Array:
+    """`a` with one dimension for each label of `order`: diagonals of those that it has twice, and
+    dimensions of one element for those that it lacks."""
+    left = list(labels)
+    for label in labels:
+        while left.count(label) > 1:
+            first = left.index(label)
+            second = left.index(label, first + 1)
+            if a.shape[first] != a.shape[second]:
+                raise OperatorError(
+                    f"einsum(): subscript {chr(label)} is repeated for operand {operand} but the "
+                    f"sizes don't match, {a.shape[second]} != {a.shape[first]}"
+                )
+            shape, strides = list(a.shape), list(a.strides)
+            strides[first] += strides[second]
+            del left[second], shape[second], strides[second]
+            a = as_strided(a, shape, strides)
+    a = a.transpose([left.index(x) for x in order if x in left])
+    return a[tuple(slice(None) if x in left else None for x in order)]
+
+
+def _given_steps(path: Sequence[int], count: int) -> list[Step]:
+    if len(path) != 2 * (count - 1):
+        raise OperatorError(
+            f"einsum(): expected contraction path given in path parameter to have size "
+            f"{2 * (count - 1)} but got {len(path)}"
+        )
+    return list(zip(path[::2], path[1::2], strict=True))
+
+
+def _cheap_steps(
+    arrays: Sequence[Array], inputs: list[list[int]], order: list[int], output: list[int]
+) -> list[Step]:
+    """NumPy's choice of an order, where it takes two at a time."""
+    if len(arrays) < 3:
+        return [(0, 1)] * (len(arrays) - 1)
     operands: list[Any] = []
     for a, labels in zip(arrays, inputs, strict=True):
-        operands += [a, [numbers[x] for x in labels]]
-    if _summed_alone(inputs, output):
-        dtype = sum_dtype(dtype)
-        operands[::2] = [cast(x, dtype) for x in tensors]
-    found = np.einsum(*operands, [numbers[x] for x in output], optimize=len(tensors) > 2)
-    return wrap(found, dtype)
+        operands += [a, [order.index(x) for x in labels]]
+    how = "optimal" if len(arrays) < 5 else "greedy"
+    found = np.einsum_path(*operands, list(range(len(output))), optimize=how)[0][1:]
+    if any(len(step) != 2 for step in found):
+        return [(0, 1), *((0, len(arrays) - k) for k in range(2, len(arrays)))]
+    return [(a, b) for a, b in found]
 
 
 def einsum_of_lists(*pairs: Any) -> Any:
