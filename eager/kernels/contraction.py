@@ -68,13 +68,13 @@ def _product(a: Array, b: Array, over: Sequence[int]) -> Array:
     right = b.transpose(*both, *over, *columns, *rows)
     batch, n, k = (_sizes(a, dims) for dims in (both, rows, over))
     m = _sizes(b, columns)
-    product = np.matmul(
+    product: Array = np.matmul(
         left.reshape(math.prod(batch), math.prod(n), math.prod(k)),
         right.reshape(math.prod(batch), math.prod(k), math.prod(m)),
     )
     order = [*both, *rows, *over, *columns]
     found = product.reshape(*batch, *n, *[1] * len(over), *m)
-    return found.transpose([order.index(dim) for dim in range(a.ndim)])
+    return np.asarray(found.transpose([order.index(dim) for dim in range(a.ndim)]))
 
 
 def _sizes(a: Array, dims: Sequence[int]) -> list[int]:

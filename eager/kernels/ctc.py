@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.errors import OperatorError
+
 from ..storage import Array, array, compute, wrap
 from .loss import MEAN, SUM
 
@@ -36,6 +38,8 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """log_probs (T, N, C) or (T, C); targets (N, S), or all of them in one row."""
     x, all_targets = compute(log_probs), array(targets)
+    if not x.size:
+        raise OperatorError("log_probs tensor must not be empty")
     single = x.ndim == 2
     x = x[:, None] if single else x
     steps, counts = _lengths(input_lengths), _lengths(target_lengths)

@@ -86,6 +86,10 @@ def index_select(self: Any, dim: int, index: Any) -> Any:
     at = index_array(index, "index_select").reshape(-1)
     if at.size and (at.min() < 0 or at.max() >= (a.shape[axis] if a.ndim else 1)):
         raise DimensionError("index out of range in self")
+    if not a.ndim and at.size != 1:
+        raise OperatorError(
+            f"index_select(): Index to scalar can have only 1 value, got {at.size} value(s)"
+        )
     return make(np.take(a, at, axis) if a.ndim else a.copy(), self.dtype)
 
 
@@ -153,6 +157,8 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     at = array(self)
     if self.dtype is not int64:
         raise OperatorError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not at.size and num_classes < 1:
+        raise OperatorError("Can not infer total number of classes from empty tensor.")
     if at.size and at.min() < 0:
         raise OperatorError("Class values must be non-negative.")
     count = int(at.max()) + 1 if num_classes == -1 else num_classes

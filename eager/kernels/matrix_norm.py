@@ -96,6 +96,8 @@ def norm(
 def condition(self: Any, order: Any = None) -> Any:
     """The ratio of the extreme singular values, or |A| |A^-1| in another norm."""
     x = matrix(self, "linalg.cond")
+    if not x.size:
+        return wrap_like(np.zeros(x.shape[:-2], x.real.dtype))
     if order in (None, 2, -2):
         values = singular_values(x)
         ratio = values[..., 0] / values[..., -1]

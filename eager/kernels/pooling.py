@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ def max_pool(n: int, with_indices: bool) -> Kernel:
 
 
 def _rows(cells: Array, n: int) -> Array:
-    return cells.reshape(*cells.shape[:-n], -1)
+    return cells.reshape(*cells.shape[:-n], math.prod(cells.shape[-n:]))
 
 
 def _place_of_best(cells: Array, inside: Array) -> Array:

@@ -266,7 +266,7 @@ def tensorsolve(self: Any, other: Any, dims: Sequence[int] | None = None) -> Any
             f"prod(self.shape[:other.ndim]), but got {int(np.prod(shape))} != "
             f"{int(np.prod(x.shape[: b.ndim]))}"
         )
-    found = np.linalg.solve(x.reshape(b.size, -1), b.reshape(-1))
+    found = np.linalg.solve(x.reshape(b.size, b.size), b.reshape(-1))
     return wrap(found.reshape(shape), self.dtype)
 
 

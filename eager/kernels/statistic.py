@@ -115,17 +115,19 @@ def median_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
     return chosen(self, axis, _lower_middle(x, axis), keepdim)
 
 
-def _middle(x: Array) -> int:
-    """The place of the lower median of a row, NaN left out; 0 in a row of nothing else."""
-    count = int((~np.isnan(x)).sum()) if x.dtype.kind == "f" else x.size
-    return int(np.argsort(x, kind="stable")[max(0, (count - 1) // 2)])
+def _middle(x: Array, axis: int) -> Array:
+    """The place of each row's lower median, NaN left out; 0 in a row of nothing else."""
+    odd = np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+    count = (~odd).sum(axis, keepdims=True)
+    order = np.argsort(x, axis, kind="stable")
+    return np.take_along_axis(order, np.maximum(0, (count - 1) // 2), axis)
 
 
 def nanmedian(self: Any) -> Any:
     flat = value(self).reshape(-1)
     if not flat.size:
         return wrap(np.asarray(np.nan), self.dtype)
-    return make(array(self).reshape(-1)[[_middle(flat)]].reshape(()), self.dtype)
+    return make(array(self).reshape(-1)[_middle(flat, 0)].reshape(()), self.dtype)
 
 
 def nanmedian_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
@@ -135,8 +137,7 @@ def nanmedian_dim(self: Any, dim: int, keepdim: bool = False) -> Any:
         return _only(self)
     if not x.shape[axis]:
         raise DimensionError(f"nanmedian(): Expected reduction dim {axis} to have non-zero size.")
-    at = np.expand_dims(np.apply_along_axis(_middle, axis, x), axis)
-    return chosen(self, axis, at, keepdim)
+    return chosen(self, axis, _middle(x, axis), keepdim)
 
 
 KERNELS: dict[str, Kernel] = {

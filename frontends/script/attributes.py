@@ -48,11 +48,11 @@ _LIBRARY_LINES = {"ndim": 3, "T": 5, "H": 7, "shape": 13}
 
 CONVERSIONS = {
     "byte": 0, "char": 1, "short": 2, "int": 3, "long": 4, "half": 5, "float": 6, "double": 7,
-    "cfloat": 9, "cdouble": 10,
+    "cfloat": 9, "cdouble": 10, "bool": 11, "bfloat16": 15,
 }  # fmt: skip
-"""`x.float()` and its like become `aten::to` with this dtype code."""
+"""`x.float()` and its like become `aten::to` with this dtype code; the last two are extensions."""
 
-ABSENT = frozenset({"bool", "bfloat16", "new", "new_tensor", "numpy", "unique", "nelement", "map_"})
+ABSENT = frozenset({"new", "new_tensor", "numpy", "unique", "nelement", "map_"})
 """Tensor attributes that eager mode has and the language does not."""
 
 

@@ -13,7 +13,7 @@ from .dims import dimension, dimensions, dtype_of, size_of, sizes_of
 from .elements import compute_dtype
 from .emission import Body
 from .joining import cat
-from .sizes import simplify, sizes_text
+from .sizes import product, simplify, sizes_text
 from .values import ComplexTensor, Tensor, Value
 
 
@@ -253,12 +253,10 @@ def _unpooled(n: int) -> Callable[..., Tensor]:
             f"{sizes_text(places.shape)}",
         )
         lead, spatial = list(x.shape[:-n]), sizes_of(b, size)[-n:]
-        rows = b.apply("aten::reshape", x, [*lead, -1])
-        at = b.apply("aten::reshape", places, [*lead, -1])
-        total = const(1)
-        for s in spatial:
-            total = simplify(total * s)
-        empty = b.full((*lead, total), 0, x.dtype)
+        count = product(x.shape[-n:])
+        rows = b.apply("aten::reshape", x, [*lead, count])
+        at = b.apply("aten::reshape", places, [*lead, count])
+        empty = b.full((*lead, product(tuple(spatial))), 0, x.dtype)
         out = b.apply("aten::scatter.src", empty, -1, at, rows)
         return b.apply("aten::reshape", out, [*lead, *spatial])
 

@@ -71,7 +71,8 @@ def _index_fill(
 ) -> Tensor:
     d = dimension(b, dim, x.rank)
     if not x.rank:
-        return b.apply("aten::fill", x, value)
+        row = b.apply("aten::reshape", x, [1])
+        return b.apply("aten::reshape", _index_fill(b, row, 0, index, value), [])
     if index.rank > 1:
         b.error("Index has to be a vector/scalar")
     if isinstance(value, Tensor) and value.rank:

@@ -31,6 +31,11 @@ def f(x: float, n: int, s: str):
 >>> f(2.5, 1234, "ab")
 >>> f(-0.125, 7, "")
 
+=== tensor_conversions
+def f(x):
+    return x.bool(), x.bfloat16()
+>>> f(T([0.0, 1.1]))
+
 === autocast_flag
 def f(x, on: bool):
     with torch.autocast("cpu", enabled=on):

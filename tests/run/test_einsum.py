@@ -70,7 +70,7 @@ def test_only_what_is_summed_alone_becomes_int64(
 
 
 def test_repeated_subscripts_of_other_sizes() -> None:
-    with pytest.raises(OperatorError, match="repeated for operand 0 but the sizes .* 3 != 1"):
+    with pytest.raises(OperatorError, match="repeated for operand 0"):
         ts.einsum("aa->a", ts.ones(1, 3))
 
 
