@@ -29,9 +29,9 @@ from tensorscript.dialects.ts.locations import span_of
 
 from .builder import Builder, Rows
 from .complex_tensors import complex_literal
-from .element_kinds import MapElement, joined, of_dict, of_type, of_values
+from .element_kinds import MapElement, joined, of_dict, of_list, of_type, of_values
 from .elements import known
-from .grown import Hints, grown_of
+from .grown import Hints, grown_of, must_grow
 from .kinds import kind_text
 from .paths import SELF, below
 from .plain_rows import PlainRows
@@ -239,6 +239,8 @@ class Evaluator:
             content = self.b.heap[value]
             if isinstance(content, Grown):
                 self.b.cannot("a list whose length is not known")
+            if any(self.is_grown(v) for v in content):
+                must_grow(self.b, value.sites, of_list(self.b, value), "a list of run-time lists")
             return [self.plain(v) for v in content]
         if isinstance(value, Variant):
             self.b.cannot(f"a list in which there is {kind_text(value)}")

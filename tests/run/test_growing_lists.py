@@ -179,3 +179,25 @@ def test_a_tensor_of_lists_of_one_length() -> None:
             )
     with pytest.raises(UserError, match="Expected sequence of length 3 at dim 1"):
         f(4, 3, 2)
+
+
+def padded(words: list[str], width: int):
+    rows: list[list[int]] = []
+    for word in words:
+        row = [0]
+        for part in word.split():
+            row.append(len(part))
+        if width > 0:
+            row = row[:width]
+            row = row + [-1] * (width - len(row))
+        rows.append(row)
+    return ts.tensor(rows), ts.tensor(rows, dtype=ts.float32), len(rows)
+
+
+def test_a_tensor_of_a_known_list_of_growing_lists() -> None:
+    f, scripted = native(padded), ts.jit.script(padded)
+    for words, width in ((["a bc def", "x"], 3), (["a", "bc"], 0), (["a"], 5), ([], 2)):
+        expected = scripted(words, width)
+        assert [v.tolist() for v in f(words, width)[:2]] == [v.tolist() for v in expected[:2]]
+    with pytest.raises(UserError, match="Expected sequence of length 3 at dim 1 \\(got 2\\)"):
+        f(["a b", "c"], 0)
