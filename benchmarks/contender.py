@@ -2,9 +2,9 @@
 
     python benchmarks/contender.py LIBRARY THREADS
 
-Reads commands and answers them, a line of JSON each: `list`, `prepare`, `time` and `distance` (see
-the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`: our eager
-tensors over NumPy in float64, which give what every candidate must return.
+Reads commands and answers them, a line of JSON each: `list`, `prepare`, `time`, `distance` and
+`pace` (see the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`:
+our eager tensors over NumPy in float64, which give what every candidate must return.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 from candidates import LIBRARIES, Call
 from distance import line_seconds
 from groups import GROUPS
+from pace import loop_seconds
 from peers import torch
 from quantized import loaded
 from workload import BFloat16, Workload
@@ -105,6 +106,10 @@ class Contender:
     def distance(self) -> Answer:
         """Seconds of a cache line from one processor to another."""
         return {"seconds": line_seconds()}
+
+    def pace(self) -> Answer:
+        """Seconds of a loop of multiply-adds on each of the processors in use."""
+        return {"seconds": loop_seconds(self.threads)}
 
 
 def _seconds(call: Call, count: int) -> float:

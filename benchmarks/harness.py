@@ -4,11 +4,14 @@ Every library is a process of its own (`contender.py`), because thread pools tha
 keep each other off the CPUs: a worker that spins for its next job takes the CPU of another
 library's. Only the process at turn runs; the others are stopped (SIGSTOP), their spinning workers
 with them. Turns are interleaved, round after round, so that noise of the machine hits all alike;
-each turn starts with untimed calls, which wake the pool and fill the caches.
+each turn starts with untimed calls, which wake the pool and fill the caches. After a few rounds
+only those go on that may be the fastest peer, and ours, until their ratio is known well
+(`rounds.py`).
 
-A virtual machine's processors may lie behind different third caches for seconds (`distance.py`). A
-round of turns with several threads waits, for a while, until they are near, so that all rounds of
-all libraries, and of another run, meet the same machine.
+A virtual machine's processors may lie behind different third caches for seconds (`distance.py`),
+and share their units with somebody else's (`pace.py`). A round waits, for a while, until they are
+near and run at their pace, so that all rounds of all libraries, and of another run, meet the same
+machine.
 
 What a candidate returns is checked against a float64 reference before it is timed. What counts is
 the ratio to the fastest peer of the same run, not the absolute time.
@@ -17,9 +20,9 @@ the ratio to the fastest peer of the same run, not the absolute time.
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rounds import OWN, Rounds
 from rows import Row
 
 HERE = Path(__file__).resolve().parent
@@ -38,8 +42,13 @@ TOLERANCE = 2e-3
 
 NEAR = 8e-8
 """Seconds that a line takes between processors with one third cache, at most."""
-PATIENCE = 300.0
-"""Most seconds that a run waits for processors to be near; those of some machines never are."""
+SLOW = 1.1
+"""A processor whose loop of multiply-adds takes so many times its least time of the run shares its
+units with another's."""
+PATIENCE = 150.0
+"""Most seconds that a run waits for processors; those of some machines are never near."""
+WAIT = 3.0
+"""Most seconds that a round waits."""
 PAUSE = 0.1
 
 
@@ -48,23 +57,25 @@ class Effort:
     """How long to measure.
 
     Attributes:
-        rounds: turns of each candidate.
+        first: rounds of all candidates, after which those go on that may be the best.
+        rounds: of these, at least.
+        most: of these, at most.
+        budget: seconds after which a workload that had its first rounds has no more.
         seconds: what is timed in a turn, one call at least.
         warm: untimed calls before.
     """
 
+    first: int = 3
     rounds: int = 9
+    most: int = 45
+    budget: float = 5.0
     seconds: float = 0.03
     warm: float = 0.012
 
-    def of(self, once: float) -> Effort:
-        """Fewer turns where one call is long."""
-        if once > 0.2:
-            return Effort(3, 0.0, 0.0)
-        return Effort(5, self.seconds, self.warm) if once > 2 * self.seconds else self
 
-
-QUICK = Effort(3, 0.01, 0.005)
+LONG = 0.2
+"""A call of so many seconds fills the caches alone."""
+QUICK = Effort(rounds=3, most=3, seconds=0.01, warm=0.005)
 
 
 class Contender:
@@ -124,7 +135,7 @@ class Arena:
         self.threads, self.environment = threads, environment(threads)
         self.contenders = [Contender(n, threads, self.environment) for n in libraries]
         self.reference = Contender("reference", threads, self.environment)
-        self.patience = PATIENCE if threads > 1 else 0.0
+        self.patience, self.pace = PATIENCE, math.inf
 
     def __enter__(self) -> Arena:
         return self
@@ -155,22 +166,46 @@ class Arena:
                 size = got.nbytes
             if ready and not work["plain"]:
                 row.bytes = float(work["bytes"] + size)
-        samples: dict[str, list[float]] = {name: [] for name in ready}
-        for turn in range(effort.rounds):
-            self._wait_until_near()
-            for name, (contender, seconds) in ready.items():
-                own = effort.of(seconds)
-                if turn < own.rounds:
-                    answer = contender.ask(do="time", name=name, warm=own.warm, seconds=own.seconds)
-                    samples[name].append(answer["seconds"])
-        row.seconds = {name: statistics.median(times) for name, times in samples.items()}
+        rounds = self._play(ready, effort)
+        row.seconds, row.ratios = rounds.seconds(), rounds.ratios()
+        row.doubt = rounds.doubt()
         return row
 
-    def _wait_until_near(self) -> None:
-        """Wait while the processors are apart, as long as there is patience."""
-        while self.patience > 0 and self.reference.ask(do="distance")["seconds"] > NEAR:
+    def _play(self, ready: dict[str, tuple[Contender, float]], effort: Effort) -> Rounds:
+        """Rounds until the ratio that counts is known well, or there were enough of them."""
+        rounds, playing = Rounds(), set(ready)
+        end = time.perf_counter() + effort.budget
+        for number in range(effort.most):
+            if number == effort.first and OWN in ready:
+                playing = rounds.close()
+            if number >= effort.rounds and rounds.is_sure:
+                break
+            if number >= effort.first and time.perf_counter() > end:
+                break
+            self._wait_until_calm()
+            rounds.turns.append(
+                {n: self._turn(n, *ready[n], effort) for n in ready if n in playing}
+            )
+        return rounds
+
+    def _turn(self, name: str, contender: Contender, once: float, effort: Effort) -> float:
+        """Seconds per call of a candidate, whose call took `once` before."""
+        warm = 0.0 if once > LONG else effort.warm
+        answer = contender.ask(do="time", name=name, warm=warm, seconds=effort.seconds)
+        return float(answer["seconds"])
+
+    def _wait_until_calm(self) -> None:
+        """Wait while the processors are apart or shared, as long as there is patience."""
+        end = time.perf_counter() + min(WAIT, self.patience)
+        while True:
+            start = time.perf_counter()
+            pace = self.reference.ask(do="pace")["seconds"]
+            self.pace = min(self.pace, pace)
+            apart = self.threads > 1 and self.reference.ask(do="distance")["seconds"] > NEAR
+            if (pace <= SLOW * self.pace and not apart) or start > end:
+                return
             time.sleep(PAUSE)
-            self.patience -= PAUSE
+            self.patience -= time.perf_counter() - start
 
     def _prepare(
         self, group: str, index: int, folder: str, row: Row

@@ -24,7 +24,9 @@ ELEMENTS = 1 << 25
 ROUNDS = 30
 
 
-def _loop_text(lanes: int) -> str:
+def multiply_adds() -> str:
+    """LLVM text of `float @peak(i64 turns)`: multiply-adds that do not wait for each other."""
+    lanes = _lanes()
     kind = f"<{lanes} x float>"
     phis = [
         f"  %s{k} = phi {kind} [ zeroinitializer, %entry ], [ %t{k}, %loop ]" for k in range(SUMS)
@@ -60,6 +62,10 @@ def _loop_text(lanes: int) -> str:
     )
 
 
+def _lanes() -> int:
+    return host().vector_bytes // 4
+
+
 def _best(run: Callable[[], object]) -> float:
     times = []
     for _ in range(ROUNDS):
@@ -72,8 +78,7 @@ def _best(run: Callable[[], object]) -> float:
 def limits(threads: int) -> dict[str, float]:
     """`flops` (float32 operations per second, two a multiply-add) and `bandwidth` (bytes read and
     written per second) of `threads` threads."""
-    lanes = host().vector_bytes // 4
-    loaded = load_object(compile_object(_loop_text(lanes)), ["peak"])
+    loaded = load_object(compile_object(multiply_adds()), ["peak"])
     peak = ctypes.CFUNCTYPE(ctypes.c_float, ctypes.c_int64)(loaded.address("peak"))
     count = 200_000
     sources = [np.ones(ELEMENTS // threads, np.float32) for _ in range(threads)]
@@ -82,7 +87,7 @@ def limits(threads: int) -> dict[str, float]:
         seconds = _best(lambda: list(pool.map(peak, [count] * threads)))
         copying = _best(lambda: list(pool.map(np.copyto, targets, sources)))
     return {
-        "flops": 2.0 * lanes * SUMS * count * threads / seconds,
+        "flops": 2.0 * _lanes() * SUMS * count * threads / seconds,
         "bandwidth": 8.0 * ELEMENTS / copying,
     }
 

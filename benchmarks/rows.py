@@ -15,6 +15,8 @@ class Row:
         seconds: per call, by candidate.
         failed: why a candidate has no time.
         errors: of each candidate's result against float64, as a share of the largest magnitude.
+        ratios: the time of each peer over ours, the median over rounds of turns beside each other.
+        doubt: half of the confidence interval of the least of these, of that, if it was measured.
         flops: operations of a call, 0 where it is not their number that bounds it.
         bytes: of the arrays that a call reads and writes.
     """
@@ -24,19 +26,26 @@ class Row:
     seconds: dict[str, float] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     errors: dict[str, float] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
+    doubt: float | None = None
     flops: float = 0.0
     bytes: float = 0.0
 
     @property
-    def best_peer(self) -> tuple[str, float] | None:
-        peers = {n: s for n, s in self.seconds.items() if n != "tensorscript"}
-        return min(peers.items(), key=lambda item: item[1]) if peers else None
+    def best_peer(self) -> str | None:
+        return min(self.ratios, key=self.ratios.__getitem__, default=None)
 
     @property
     def ratio(self) -> float | None:
         """Time of the best peer over ours: above 1 we are faster."""
-        own, peer = self.seconds.get("tensorscript"), self.best_peer
-        return None if own is None or peer is None else peer[1] / own
+        return min(self.ratios.values(), default=None)
+
+    def verdict(self, mark: str = "") -> str:
+        """The ratio, how far it is known, and whom it is to."""
+        if self.ratio is None:
+            return "-"
+        doubt = "" if self.doubt is None else f" ± {100 * self.doubt:.0f} %"
+        return f"{mark}{self.ratio:.2f}{mark}{doubt} ({self.best_peer})"
 
     def share_of(self, limits: dict[str, float]) -> float | None:
         """Of the machine's limit that our time reaches: operations or bytes, whichever bounds."""
@@ -77,8 +86,6 @@ def table(rows: Sequence[Row], limits: dict[int, dict[str, float]]) -> str:
         share = row.share_of(limits[row.threads]) if row.threads in limits else None
         cells.append(row.accuracy)
         cells.append("-" if share is None else f"{share:.2f}")
-        ratio = row.ratio
-        best = row.best_peer
-        cells.append("-" if ratio is None or best is None else f"**{ratio:.2f}** ({best[0]})")
+        cells.append(row.verdict("**"))
         lines.append(" | ".join(cells))
     return "\n".join(f"| {line} |" for line in lines)

@@ -101,9 +101,11 @@ def report(results: Results) -> list[str]:
         "# Benchmarks",
         "",
         f"Made by `make bench` on {machine_line()}. Microseconds per call (median of",
-        "turns); each library in a process of its own, which alone runs at its turn; rounds of two",
-        "threads wait until the processors are near each other (`distance.py`). The last",
-        "column is what counts: above 1 we are faster than the best peer. The limit is the larger",
+        "turns); each library in a process of its own, which alone runs at its turn; rounds wait",
+        "until the processors are near each other (`distance.py`) and at their pace (`pace.py`).",
+        "The last column is what counts: above 1 we are faster than the best peer. It is the",
+        "median over rounds of the peer's turn over ours beside it; rounds go on until half of its",
+        "confidence interval at 95 % is 3 %, or time is up (`rounds.py`). The limit is the larger",
         "of operations over the peak of multiply-adds and bytes over the copying bandwidth, both",
         "measured in the same run (what stays in a cache may pass it). Errors are the largest",
         "difference from the result in float64, as a share of the largest magnitude; more than",
@@ -136,13 +138,12 @@ def report(results: Results) -> list[str]:
 def progress(group: str, row: Row) -> str:
     times = {name: f"{1e6 * seconds:.4g}" for name, seconds in row.seconds.items()}
     shown = ", ".join(f"{name} {time}" for name, time in times.items())
-    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-    return f"{group}, {row.threads}t, {row.workload}: {ratio}  ({shown}) {row.accuracy}"
+    return f"{group}, {row.threads}t, {row.workload}: {row.verdict()}  ({shown}) {row.accuracy}"
 
 
 def measure(results: Results, groups: list[str], match: str, threads: int, effort: Effort) -> None:
     """Run the workloads of groups that have `match` in their names, and print rows as they come."""
-    results.limits[threads] = asked("limits.py", str(threads), threads=threads)
+    before = asked("limits.py", str(threads), threads=threads)
     with Arena(installed(), threads) as arena:
         for group in groups:
             if threads > 1 and group in ONE_THREAD:
@@ -155,6 +156,8 @@ def measure(results: Results, groups: list[str], match: str, threads: int, effor
                 rows.append(arena.measure(group, index, work, effort))
                 print(progress(group, rows[-1]), flush=True)
             results.replace(group, [work["name"] for work in works], rows)
+    after = asked("limits.py", str(threads), threads=threads)
+    results.limits[threads] = {name: max(before[name], after[name]) for name in before}
 
 
 def main() -> None:
