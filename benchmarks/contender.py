@@ -2,9 +2,9 @@
 
     python benchmarks/contender.py LIBRARY THREADS
 
-Reads commands and answers them, a line of JSON each: `list`, `prepare`, `time`, `distance` and
-`pace` (see the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or `reference`:
-our eager tensors over NumPy in float64, which give what every candidate must return.
+Reads commands and answers them, a line of JSON each: `list`, `forget`, `prepare`, `time`,
+`distance` and `pace` (see the methods of `Contender`). LIBRARY is one of `candidates.LIBRARIES`, or
+`reference`: our eager tensors over NumPy in float64, which give what every candidate must return.
 """
 
 from __future__ import annotations
@@ -50,12 +50,17 @@ def _block(value: Any) -> Any:
 
 
 class Contender:
-    """The state of this process: the calls of the workload at hand."""
+    """The state of this process: calls by workload and candidate, and how long one took."""
 
     def __init__(self, library: str, threads: int) -> None:
         self.library, self.threads = library, threads
-        self.calls: dict[str, Call] = {}
-        self.once: dict[str, float] = {}
+        self.calls: dict[tuple[int, str], tuple[Call, float]] = {}
+
+    def forget(self) -> Answer:
+        """Drop the calls of the group before."""
+        self.calls = {}
+        gc.collect()
+        return {}
 
     def list(self, group: str) -> Answer:
         """The workloads of a group: name, operations, bytes of arguments."""
@@ -73,12 +78,11 @@ class Contender:
 
     def prepare(self, group: str, index: int, folder: str) -> Answer:
         """Build each candidate, call it once, and keep its result in `folder`."""
-        self.calls, self.once = {}, {}
-        gc.collect()
         work, failed = GROUPS[group][index], {}
         if self.library == "reference":
             np.save(f"{folder}/reference.npy", expected(work))
             return {"ready": [], "failed": {}}
+        calls: dict[str, Call] = {}
         for name, build in LIBRARIES[self.library](work, work.arguments(), self.threads).items():
             try:
                 call = build()
@@ -86,21 +90,21 @@ class Contender:
             except Exception as error:  # noqa: BLE001  # a peer that fails is a note in the table
                 failed[name] = f"{type(error).__name__}: {error}".splitlines()[0]
                 continue
-            self.calls[name] = call
+            calls[name] = call
         if self.threads == 1:
             _keep_to_one_cpu()
-        for name, call in self.calls.items():
-            self.once[name] = min(_seconds(call, 1) for _ in range(3))
+        once = {name: min(_seconds(call, 1) for _ in range(3)) for name, call in calls.items()}
+        self.calls |= {(index, name): (call, once[name]) for name, call in calls.items()}
         gc.collect()
-        return {"ready": list(self.calls), "failed": failed, "once": self.once}
+        return {"ready": list(calls), "failed": failed, "once": once}
 
-    def time(self, name: str, warm: float, seconds: float) -> Answer:
+    def time(self, index: int, name: str, warm: float, seconds: float) -> Answer:
         """Seconds per call over about `seconds`, after `warm` seconds of calls."""
-        call = self.calls[name]
+        call, once = self.calls[index, name]
         end = time.perf_counter() + warm
         while time.perf_counter() < end:
             _block(call())
-        count = max(1, round(seconds / self.once[name]))
+        count = max(1, round(seconds / once))
         return {"seconds": _seconds(call, count) / count}
 
     def distance(self) -> Answer:

@@ -6,7 +6,8 @@ library's. Only the process at turn runs; the others are stopped (SIGSTOP), thei
 with them. Turns are interleaved, round after round, so that noise of the machine hits all alike;
 each turn starts with untimed calls, which wake the pool and fill the caches. After a few rounds
 only those go on that may be the fastest peer, and ours, until their ratio is known well
-(`rounds.py`).
+(`rounds.py`). The workloads of a group are visited for a few rounds each, again and again, so that
+the rounds of one lie minutes apart.
 
 A virtual machine's processors may lie behind different third caches for seconds (`distance.py`),
 and share their units with somebody else's (`pace.py`). A round waits, for a while, until they are
@@ -27,8 +28,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,15 @@ class Effort:
     """How long to measure.
 
     Attributes:
-        first: rounds of all candidates, after which those go on that may be the best.
-        rounds: of these, at least.
-        most: of these, at most.
-        budget: seconds after which a workload that had its first rounds has no more.
+        visit: rounds in a row; after the first ones those go on that may be the best.
+        rounds: of a workload, at least.
+        most: of a workload, at most.
+        budget: seconds after which a workload has no further visit.
         seconds: what is timed in a turn, one call at least.
         warm: untimed calls before.
     """
 
-    first: int = 3
+    visit: int = 3
     rounds: int = 9
     most: int = 45
     budget: float = 5.0
@@ -128,6 +129,43 @@ def environment(threads: int) -> dict[str, str]:
     }
 
 
+Ready = dict[str, tuple[Contender, float]]
+"""Candidates by name: the process that has them, and the seconds of a first call."""
+
+
+@dataclass
+class Seat:
+    """A workload that is being measured, visited in turns with the others of its group.
+
+    Attributes:
+        index: its number in the group.
+        spent: seconds of all its rounds.
+    """
+
+    index: int
+    row: Row
+    ready: Ready = field(default_factory=dict)
+    rounds: Rounds = field(default_factory=Rounds)
+    spent: float = 0.0
+
+    def is_done(self, effort: Effort) -> bool:
+        """The ratio that counts is known well, or there was time enough for that."""
+        count = len(self.rounds.turns)
+        if not self.ready or count >= effort.most or (count and self.spent > effort.budget):
+            return True
+        return count >= effort.rounds and self.rounds.is_sure
+
+    def lose(self, contender: Contender, why: str) -> None:
+        """A process has ended, and with it its candidates."""
+        self.row.failed[contender.library] = why
+        self.ready = {n: found for n, found in self.ready.items() if found[0] is not contender}
+
+    def result(self) -> Row:
+        self.row.seconds, self.row.ratios = self.rounds.seconds(), self.rounds.ratios()
+        self.row.doubt = self.rounds.doubt()
+        return self.row
+
+
 class Arena:
     """The processes of one number of threads."""
 
@@ -149,49 +187,61 @@ class Arena:
         rows: list[dict[str, Any]] = self.reference.ask(do="list", group=group)["rows"]
         return rows
 
-    def measure(self, group: str, index: int, work: dict[str, Any], effort: Effort) -> Row:
-        """Check and time every candidate of a workload."""
-        row = Row(work["name"], self.threads, flops=work["flops"])
+    def measure(
+        self, group: str, chosen: Sequence[tuple[int, dict[str, Any]]], effort: Effort
+    ) -> Iterator[Row]:
+        """Check and time every candidate of workloads of a group (their numbers, and what
+        `workloads` says of them): rows as they are done."""
+        for contender in self.contenders:
+            contender.ask(do="forget")
+        waiting: list[Seat] = []
+        for index, work in chosen:
+            waiting.append(self._seat(group, index, work, waiting))
+        while waiting:
+            for seat in waiting:
+                self._play(seat, effort)
+                if seat.is_done(effort):
+                    yield seat.result()
+            waiting = [seat for seat in waiting if not seat.is_done(effort)]
+
+    def _seat(self, group: str, index: int, work: dict[str, Any], earlier: list[Seat]) -> Seat:
+        """A workload with those candidates whose results are right."""
+        seat = Seat(index, Row(work["name"], self.threads, flops=work["flops"]))
+        row = seat.row
         with tempfile.TemporaryDirectory() as folder:
-            once = self._prepare(group, index, folder, row)
+            once = self._prepare(group, seat, folder, earlier)
             reference = np.load(f"{folder}/reference.npy")
-            ready = {}
             for name, (contender, seconds) in once.items():
                 got = np.load(f"{folder}/{name}.npy")
                 if not close(got, reference, work["unit"]):
                     row.failed[name] = "wrong result"
                     continue
                 row.errors[name] = error(got, reference)
-                ready[name] = contender, seconds
+                seat.ready[name] = contender, seconds
                 size = got.nbytes
-            if ready and not work["plain"]:
+            if seat.ready and not work["plain"]:
                 row.bytes = float(work["bytes"] + size)
-        rounds = self._play(ready, effort)
-        row.seconds, row.ratios = rounds.seconds(), rounds.ratios()
-        row.doubt = rounds.doubt()
-        return row
+        return seat
 
-    def _play(self, ready: dict[str, tuple[Contender, float]], effort: Effort) -> Rounds:
-        """Rounds until the ratio that counts is known well, or there were enough of them."""
-        rounds, playing = Rounds(), set(ready)
-        end = time.perf_counter() + effort.budget
-        for number in range(effort.most):
-            if number == effort.first and OWN in ready:
-                playing = rounds.close()
-            if number >= effort.rounds and rounds.is_sure:
-                break
-            if number >= effort.first and time.perf_counter() > end:
-                break
+    def _play(self, seat: Seat, effort: Effort) -> None:
+        """The rounds of one visit, of those that may be the best once that is known."""
+        start = time.perf_counter()
+        playing = set(seat.ready)
+        if seat.rounds.turns and OWN in seat.ready:
+            playing = seat.rounds.close()
+        for _ in range(effort.visit):
             self._wait_until_calm()
-            rounds.turns.append(
-                {n: self._turn(n, *ready[n], effort) for n in ready if n in playing}
-            )
-        return rounds
+            turns = {name: self._turn(seat, name, effort) for name in seat.ready if name in playing}
+            seat.rounds.turns.append(turns)
+        seat.spent += time.perf_counter() - start
 
-    def _turn(self, name: str, contender: Contender, once: float, effort: Effort) -> float:
-        """Seconds per call of a candidate, whose call took `once` before."""
-        warm = 0.0 if once > LONG else effort.warm
-        answer = contender.ask(do="time", name=name, warm=warm, seconds=effort.seconds)
+    def _turn(self, seat: Seat, name: str, effort: Effort) -> float:
+        """Seconds per call of a candidate."""
+        contender, once = seat.ready[name]
+        answer = contender.ask(
+            do="time", index=seat.index, name=name, seconds=effort.seconds,
+            warm=0.0 if once > LONG else effort.warm,
+        )  # fmt: skip
         return float(answer["seconds"])
 
     def _wait_until_calm(self) -> None:
@@ -207,22 +257,21 @@ class Arena:
             time.sleep(PAUSE)
             self.patience -= time.perf_counter() - start
 
-    def _prepare(
-        self, group: str, index: int, folder: str, row: Row
-    ) -> dict[str, tuple[Contender, float]]:
+    def _prepare(self, group: str, seat: Seat, folder: str, earlier: list[Seat]) -> Ready:
         """Everybody at once, because some compile for seconds; seconds of a first call by name."""
         everybody = [*self.contenders, self.reference]
         for contender in everybody:
-            contender.send(do="prepare", group=group, index=index, folder=folder)
-        found: dict[str, tuple[Contender, float]] = {}
+            contender.send(do="prepare", group=group, index=seat.index, folder=folder)
+        found: Ready = {}
         for contender in everybody:
             try:
                 answer = contender.answer()
             except ChildProcessError as ended:
-                row.failed[contender.library] = str(ended)
                 contender.__init__(contender.library, self.threads, self.environment)  # type: ignore[misc]
+                for lost in (seat, *earlier):
+                    lost.lose(contender, str(ended))
                 continue
-            row.failed |= answer["failed"]
+            seat.row.failed |= answer["failed"]
             found |= {name: (contender, answer["once"][name]) for name in answer["ready"]}
         return found
 

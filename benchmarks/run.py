@@ -149,12 +149,11 @@ def measure(results: Results, groups: list[str], match: str, threads: int, effor
             if threads > 1 and group in ONE_THREAD:
                 continue
             works = arena.workloads(group)
+            chosen = [(k, work) for k, work in enumerate(works) if match in work["name"]]
             rows = []
-            for index, work in enumerate(works):
-                if match not in work["name"]:
-                    continue
-                rows.append(arena.measure(group, index, work, effort))
-                print(progress(group, rows[-1]), flush=True)
+            for row in arena.measure(group, chosen, effort):
+                print(progress(group, row), flush=True)
+                rows.append(row)
             results.replace(group, [work["name"] for work in works], rows)
     after = asked("limits.py", str(threads), threads=threads)
     results.limits[threads] = {name: max(before[name], after[name]) for name in before}
