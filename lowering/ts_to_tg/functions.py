@@ -7,7 +7,8 @@ precision says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from tensorscript.base import gamma_series as series
 from tensorscript.base.dtypes import float64
@@ -63,19 +64,50 @@ def _over(number: float, x: Expr) -> Expr:
     return const(number, x.dtype) / x
 
 
+class _Gamma(NamedTuple):
+    """The polynomials of log gamma, and sin(pi x) of |x| <= 1/2."""
+
+    near_one: Sequence[float]
+    near_two: Sequence[float]
+    stirling: Sequence[float]
+    sine_of_pi: Function
+
+
+def _short_sine_of_pi(x: Expr) -> Expr:
+    return x * polynomial(x * x, series.SINE_OF_PI_SHORT)
+
+
+_GAMMA = _Gamma(
+    series.NEAR_ONE, series.NEAR_TWO, series.STIRLING, lambda x: call("sin", x * math.pi)
+)
+_SHORT_GAMMA = _Gamma(
+    series.NEAR_ONE_SHORT, series.NEAR_TWO_SHORT, series.STIRLING_SHORT, _short_sine_of_pi
+)
+
+
 def _lgamma(x: Expr) -> Expr:
-    """log |gamma(x)|: see `base/gamma_series.py`; below 0 by reflection."""
+    """log |gamma(x)|, of float32 in float64 with polynomials that are long enough for it."""
+    parts = _GAMMA if x.dtype is float64 else _SHORT_GAMMA
+    return cast(_wide_lgamma(cast(x, float64), parts), x.dtype)
+
+
+def _wide_lgamma(x: Expr, parts: _Gamma) -> Expr:
+    """See `base/gamma_series.py`; below 0 by reflection."""
     size = call("abs", x)
-    value = select(size < series.STIRLING_FROM, _lgamma_near(size), _lgamma_far(size))
+    at, product = _towards_polynomials(size)
+    far = size >= series.STIRLING_FROM
+    logarithm = call("log", select(far, size, product))
+    near_value = _between_zeros(at, parts) + logarithm
+    value = select(far, _stirling(size, logarithm, parts), near_value)
     # sin(pi x) of the distance to the next integer: exact for large |x|.
-    turn = call("abs", call("sin", (x - call("round", x)) * math.pi))
-    value = select(x < 0, call("log", _over(math.pi, turn * size)) - value, value)
+    turn = call("abs", parts.sine_of_pi(x - call("round", x)))
+    value = select(x < 0, -call("log", turn * size * (1 / math.pi)) - value, value)
     pole = binary("and", x <= 0, x.equals(call("floor", x)))
     return select(binary("or", pole, call("isinf", x)), const(math.inf, x.dtype), value)
 
 
-def _lgamma_near(x: Expr) -> Expr:
-    """Of 0 to STIRLING_FROM, by the recurrence from where the polynomials are."""
+def _towards_polynomials(x: Expr) -> tuple[Expr, Expr]:
+    """Where the recurrence leads from below STIRLING_FROM, and by what it multiplies gamma."""
     one = const(1.0, x.dtype)
     at, product = x, one
     for k in range(1, math.ceil(series.STIRLING_FROM - series.MIDDLE)):
@@ -83,17 +115,21 @@ def _lgamma_near(x: Expr) -> Expr:
         at = select(high, x - k, at)
         product = select(high, product * (x - k), product)
     low = x < series.LOW
-    at, product = select(low, x + 1, at), select(low, one / x, product)
-    first = polynomial(at - series.NEAR_ONE_CENTRE, series.NEAR_ONE)
-    second = polynomial(at - series.NEAR_TWO_CENTRE, series.NEAR_TWO)
-    found = (at - 1) * (at - 2) * select(at < series.MIDDLE, first, second)
-    return found + call("log", product)
+    return select(low, x + 1, at), select(low, one / x, product)
 
 
-def _lgamma_far(x: Expr) -> Expr:
+def _between_zeros(x: Expr, parts: _Gamma) -> Expr:
+    """Of LOW to one above MIDDLE."""
+    first = polynomial(x - series.NEAR_ONE_CENTRE, parts.near_one)
+    second = polynomial(x - series.NEAR_TWO_CENTRE, parts.near_two)
+    return (x - 1) * (x - 2) * select(x < series.MIDDLE, first, second)
+
+
+def _stirling(x: Expr, logarithm: Expr, parts: _Gamma) -> Expr:
+    """From STIRLING_FROM on, with the logarithm of x."""
     inverse = _over(1.0, x)
-    tail = inverse * polynomial(inverse * inverse, series.STIRLING)
-    return (x - 0.5) * call("log", x) - x + (tail + 0.5 * math.log(2 * math.pi))
+    tail = inverse * polynomial(inverse * inverse, parts.stirling)
+    return (x - 0.5) * logarithm - x + (tail + 0.5 * math.log(2 * math.pi))
 
 
 # The asymptotic series of digamma in 1/z^2: B(2k) / (2k).
@@ -126,7 +162,7 @@ COMPOSED: dict[str, Function] = {
     "asinh": _asinh,
     "acosh": _acosh,
     "atanh": _atanh,
-    "lgamma": _wide(_lgamma),
+    "lgamma": _lgamma,
     "digamma": _wide(_digamma),
     "erfinv": erfinv,
 }

@@ -85,3 +85,15 @@ def test_erfinv_is_the_inverse(compiled: bool) -> None:
     step = np.spacing(np.abs(x)) / (2 / math.sqrt(math.pi) * np.exp(-y * y))
     found = ts.compile(erfinv)(x) if compiled else erfinv(ts.from_numpy(x))
     assert (np.abs(np.asarray(found) - y) <= step + 4 * np.spacing(np.abs(y))).all()
+
+
+def test_log_gamma_of_float32_is_rounded_once() -> None:
+    """Short polynomials in float64 leave what is rounded to float32 as it is, zeros included."""
+    near = [2 + t for t in np.linspace(-0.01, 0.01, 101)] + [
+        1 + t for t in np.linspace(-0.01, 0.01, 101)
+    ]
+    x = np.concatenate([GAMMA, RNG.uniform(0, 9, 600), RNG.uniform(-9, 0, 600), near]).astype("f4")
+    wanted = np.array([math.lgamma(float(v)) for v in x])
+    found = np.asarray(ts.compile(lgamma)(x), "f8")
+    unit = np.spacing(np.maximum(np.abs(wanted), 1e-3).astype("f4")).astype("f8")
+    assert (np.abs(found - wanted) / unit).max() <= 2
