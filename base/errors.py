@@ -109,6 +109,14 @@ class LinearAlgebraError(OperatorError):
     """A matrix that is singular or not positive-definite (as `torch.linalg.LinAlgError`)."""
 
 
+class NoDeviceError(OperatorError, AssertionError):
+    """A GPU is asked for and there is none (PyTorch without CUDA raises AssertionError)."""
+
+
+class OutOfMemoryError(OperatorError):
+    """A GPU has not that much memory left (as `torch.OutOfMemoryError`)."""
+
+
 class UnsupportedDtypeError(OperatorError, NotImplementedError):
     """An operator that exists and does not take tensors of this dtype."""
 

@@ -19,6 +19,7 @@ from tensorscript.dialects.ts.constants import Device, EnumRef, Opaque
 from tensorscript.eager.device import device
 from tensorscript.eager.foreign import is_foreign_tensor, storage_of
 from tensorscript.eager.kernels.script_text import script_text
+from tensorscript.eager.placement import refuse_gpu
 from tensorscript.eager.random import Generator
 from tensorscript.eager.storage import shown
 from tensorscript.eager.tensor import Tensor
@@ -73,6 +74,7 @@ def tensor_of(value: Any) -> Tensor:
 def _storage(value: Any, name: str) -> tuple[np.ndarray, DType]:
     """The NumPy array of an array-like argument, native-endian and aligned, and its dtype."""
     if isinstance(value, Tensor):
+        refuse_gpu(value, f"argument {name!r}")
         array = shown(value)
         if value._sign is not None:  # writes would miss the tensor's own memory
             array.setflags(write=False)

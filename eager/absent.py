@@ -10,7 +10,7 @@ ABSENT: dict[str, tuple[str, ...]] = {
         "GradScaler", "is_anomaly_enabled", "is_anomaly_check_nan_enabled",
         "optim", "set_anomaly_enabled", "vmap",
     ),
-    "eager tensors live on the CPU": (
+    "eager tensors live on the CPU and on NVIDIA GPUs": (
         "AcceleratorError", "DeviceObjType", "Event", "OutOfMemoryError", "StreamObjType",
         "get_autocast_ipu_dtype", "get_autocast_xla_dtype", "is_autocast_ipu_enabled",
         "is_autocast_xla_enabled", "set_autocast_gpu_dtype", "set_autocast_ipu_dtype",

@@ -95,7 +95,9 @@ def _scalar_type(v: Any, convert: bool) -> Any:
 def _device(v: Any, convert: bool) -> Any:
     if isinstance(v, device):
         return v
-    return device(v) if convert and isinstance(v, str) else _MISS
+    if convert and isinstance(v, (str, int)) and not isinstance(v, bool):
+        return device(v)
+    return _MISS
 
 
 def _of(*classes: type) -> Callable[[Any, bool], Any]:

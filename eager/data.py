@@ -26,11 +26,13 @@ from tensorscript.base.errors import (
     ValueRangeError,
 )
 
-from .device import CPU, require_cpu
+from .device import CPU
+from .device import device as Device
 from .dispatch import call_overload
 from .exchange import from_numpy as shared
 from .exchange import frombuffer
 from .modes import MODES
+from .placement import made_on, placed
 from .storage import to_storage, value
 from .storages import TypedStorage, elements_of, is_storage
 from .tensor import Tensor
@@ -125,17 +127,17 @@ def tensor(
 
     Raises:
         ArgumentError: the data is ragged or not numeric.
-        OperatorError: a device other than the CPU, or a number that `dtype` has not.
+        OperatorError: a device that is not there, or a number that `dtype` has not.
     """
-    require_cpu(device)
     dtype = of_python(dtype) or dtype
     if dtype is not None:
         check_held(dtype)
     if isinstance(data, Tensor):
-        return _copied(data, dtype, requires_grad)
+        return _copied(data, dtype, device, requires_grad)
     if is_storage(data):
         kind = dtype or (data.dtype if isinstance(data, TypedStorage) else MODES.default_dtype)
-        return Tensor(elements_of(data, kind).copy(), kind)
+        copied: Tensor = placed(Tensor(elements_of(data, kind).copy(), kind), device or data.device)
+        return copied
     read = _Read(data)
     try:
         found = _unsigned_numbers(read.plain) if dtype is uint64 else np.array(read.plain)
@@ -145,7 +147,8 @@ def tensor(
         raise _no_numbers(found, data)
     out = dtype or read.dtype(found)
     _check_fits(found, out, data)
-    made = _entered("tensor", Tensor(np.array(to_storage(found, out)), out), data)
+    plain = made_on(Tensor(np.array(to_storage(found, out)), out), device)
+    made = _entered("tensor", plain, data)
     made.requires_grad = requires_grad
     return made
 
@@ -177,13 +180,14 @@ def _is_too_large(found: Any, data: Any, dtype: DType | None) -> bool:
     return dtype is None or dtype.is_integral
 
 
-def _copied(source: Tensor, dtype: DType | None, requires_grad: bool) -> Tensor:
+def _copied(source: Tensor, dtype: DType | None, device: Any, requires_grad: bool) -> Tensor:
     """A tensor made of a tensor: a trace follows it."""
     if (tracer := active_tracer()) is not None:
         tracer.builds("tensor")
     warnings.warn(_COPY_CONSTRUCTED, UserWarning, stacklevel=3)
     plain = call_overload("aten::detach", (source,))
-    copy = (plain, CPU, dtype or source.dtype, False, True, None)
+    where = source.device if device is None else Device(device)
+    copy = (plain, where, dtype or source.dtype, False, True, None)
     made: Tensor = call_overload("aten::detach", (call_overload("aten::to.device", copy),))
     made.requires_grad = requires_grad
     return made
@@ -236,23 +240,24 @@ def from_numpy(array: Any) -> Tensor:
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """As `tensor`, sharing memory where the data is an array or a tensor of that dtype."""
-    require_cpu(device)
+    """As `tensor`, sharing memory where the data is an array or a tensor of that dtype, and on
+    that device."""
     dtype = of_python(dtype) or dtype
     if isinstance(data, Tensor):
         if (tracer := active_tracer()) is not None:
             tracer.builds("as_tensor")
-        given = (data, CPU, dtype or data.dtype, False, False, None)
+        where = data.device if device is None else Device(device)
+        given = (data, where, dtype or data.dtype, False, False, None)
         return call_overload("aten::to.device", given)  # type: ignore[no-any-return]  # a Tensor
     if isinstance(data, np.ndarray):
         made = shared(data)
     else:
         with traced_by(None):
-            made = tensor(data, dtype=dtype)
+            made = tensor(data, dtype=dtype, device=CPU)
     if dtype is not None and made.dtype is not dtype:
         with traced_by(None):
             made = made.to(dtype)
-    return _entered("as_tensor", made, data)
+    return _entered("as_tensor", made_on(made, device), data)
 
 
 def asarray(
@@ -266,11 +271,12 @@ def asarray(
     Raises:
         ValueRangeError: `copy` is False, and there is nothing to share.
     """
-    require_cpu(device)
     held = obj._array if isinstance(obj, Tensor) else obj
     is_buffer = isinstance(obj, (bytes, bytearray, memoryview))
     made: Any = (
-        frombuffer(obj, dtype=dtype or MODES.default_dtype) if is_buffer else as_tensor(obj, dtype)
+        made_on(frombuffer(obj, dtype=dtype or MODES.default_dtype), device)
+        if is_buffer
+        else as_tensor(obj, dtype, device)
     )
     shares = is_buffer or (isinstance(held, np.ndarray) and np.may_share_memory(made._array, held))
     if copy is False and not shares and made.numel():

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from tensorscript.base.errors import OperatorError
 
+from .modes import MODES
+
 DEVICE_TYPES = ("cpu", "cuda", "mps", "xpu", "meta", "xla", "vulkan", "hpu", "mtia")
 _SPELLING = re.compile(r"[A-Za-z_]+(:(0|[1-9][0-9]*))?")
 
 
 @dataclass(frozen=True, init=False)
 class device:
-    """Where a tensor lives: a type and an optional index, `device("cuda:1")`.
+    """Where a tensor lives: a type and an optional index, `device("cuda:1")`, `device(1)`.
 
-    Eager tensors live on the CPU; other devices can be named (programs compare and print them).
+    Eager tensors live on the CPU and on NVIDIA GPUs; other devices can be named (programs compare
+    and print them).
 
     Raises:
         OperatorError: the text is not a device.
@@ -24,8 +27,8 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: str | device, index: int | None = None) -> None:
-        text = str(type)
+    def __init__(self, type: str | int | device, index: int | None = None) -> None:
+        text = f"cuda:{type}" if isinstance(type, int) else str(type)
         if not text:
             raise OperatorError("Device string must not be empty")
         if not _SPELLING.fullmatch(text):
@@ -50,30 +53,30 @@ class device:
         return f"device(type={self.type!r}, index={self.index})"
 
     def __enter__(self) -> device:
-        """Within the block new tensors are made on this device.
-
-        Raises:
-            OperatorError: it is not the CPU.
-        """
-        require_cpu(self)
+        """Within the block new tensors are made on this device."""
+        _expect(self)
+        PLACES.append(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        pass
+        PLACES.pop()
 
 
 CPU = device("cpu")
+PLACES = [CPU]
+"""Where new tensors are made: the default device, then those of the `with` blocks around."""
 
 
-def require_cpu(where: str | int | device | None) -> None:
-    """Raise OperatorError unless `where` is the CPU or nothing."""
-    if where is None:
-        return
-    if (named := device(f"cuda:{where}" if isinstance(where, int) else where)).type != "cpu":
-        raise OperatorError(
-            f"eager tensors live on the CPU; there is no device {named!s}. Compiled programs run "
-            'on a GPU by compile(..., target="cuda")'
-        )
+def make_on(where: device) -> None:
+    """Make new tensors on a device from now on. Whether it is there is seen when one is made."""
+    _expect(where)
+    PLACES[0] = where
+
+
+def _expect(where: device) -> None:
+    """Operators look where tensors are from now on, unless it is the CPU."""
+    if where.type != "cpu":
+        MODES.has_gpus = MODES.has_readings = True
 
 
 @dataclass(frozen=True)

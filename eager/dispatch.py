@@ -44,7 +44,6 @@ from .autocast import autocast, cast_arguments, ends_short
 from .binding import resolve
 from .caution import warn
 from .demands import demand_on
-from .device import require_cpu
 from .kernels import KERNELS
 from .kernels.quantization import is_quantized, kernel_of_quantized
 from .kernels.sparse import is_sparse, kernel_of_sparse
@@ -53,6 +52,7 @@ from .layouts import laid_out_kernel
 from .memory_format import relaid
 from .memory_sharing import kept_apart
 from .modes import MODES
+from .placement import between_devices, onto_target, target_of
 from .signs import has_sign, kernel_of_signed
 from .storage import TensorBase, make, shown, to_storage, value
 from .tracing import active_tracer, traced_by
@@ -116,13 +116,22 @@ def _run(found: Schema, bound: tuple[Any, ...]) -> Any:
 
 
 def _kernel_for(found: Schema, bound: tuple[Any, ...]) -> Kernel:
-    """The kernel of an overload for values among which some are not read as they are stored."""
+    """The kernel of an overload for values among which some may be on a GPU, or not read as they
+    are stored."""
+    run = _kernel_of_readings(found, bound)
+    return between_devices(found, run) if MODES.has_gpus else run
+
+
+def _kernel_of_readings(found: Schema, bound: tuple[Any, ...]) -> Kernel:
+    """The kernel for values among which some are not read as they are stored."""
     if any(map(is_quantized, bound)):
-        return kernel_of_quantized(found, _find(found.full_name))
-    if any(map(is_sparse, bound)):
-        return kernel_of_sparse(found, _find(found.full_name))
-    plain = kernel_of(found.full_name)
-    return kernel_of_signed(found, plain) if any(map(has_sign, bound)) else plain
+        run = kernel_of_quantized(found, _find(found.full_name))
+    elif any(map(is_sparse, bound)):
+        run = kernel_of_sparse(found, _find(found.full_name))
+    else:
+        plain = kernel_of(found.full_name)
+        return kernel_of_signed(found, plain) if any(map(has_sign, bound)) else plain
+    return run if (at := target_of(found)) is None else onto_target(at, run)
 
 
 def _cast(tensor: Any, dtype: DType) -> Any:
@@ -209,11 +218,10 @@ def _checked(full_name: str, run: Kernel) -> Kernel:
         run = kept_apart(declared, run)
     if (asks := demand_on(full_name)) is not None:
         run = _asked(asks, run)
-    arguments = declared.arguments
-    if (at := _first(arguments, "device", "Device")) is not None:
-        run = _on_cpu(at, run)
+    if (at := target_of(declared)) is not None:
+        run = onto_target(at, run)
     run = _checked_dtypes(full_name, run)
-    at = _first(arguments, "dtype", "ScalarType")
+    at = _first(declared.arguments, "dtype", "ScalarType")
     return run if at is None else _takes_quantized(at, declared, run)
 
 
@@ -223,16 +231,6 @@ def _first(arguments: Sequence[Argument], name: str, kind: str) -> int | None:
         (k for k, a in enumerate(arguments)
          if a.name == name and a.type.without_optional().kind == kind), None
     )  # fmt: skip
-
-
-def _on_cpu(at: int, run: Kernel) -> Kernel:
-    """The kernel, which makes a tensor on the device that argument `at` names."""
-
-    def checked(*bound: Any) -> Any:
-        require_cpu(bound[at])
-        return run(*bound)
-
-    return checked
 
 
 def _asked(asks: Callable[..., None], run: Kernel) -> Kernel:

@@ -14,7 +14,7 @@ import numpy as np
 from tensorscript.base.dtypes import DType, bfloat16
 from tensorscript.base.dtypes import from_numpy as from_array_dtype
 
-from .device import require_cpu
+from .placement import placed
 from .storage import Array, make
 
 _UNSIGNED, _BFLOAT = 1, 4  # kDLUInt, kDLBfloat
@@ -72,13 +72,12 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
     Raises:
         BufferError: the memory is on another device.
-        OperatorError: another device is asked for.
+        OperatorError: a device is asked for that is not there.
     """
-    require_cpu(device)
     given = _Source(ext_tensor)
     array = np.from_dlpack(given)  # type: ignore[arg-type]  # NumPy's protocol names all options
     dtype = given.dtype or from_array_dtype(array.dtype)
-    return make(array.copy() if copy else array, dtype)
+    return placed(make(array.copy() if copy else array, dtype), device)
 
 
 def to_dlpack(tensor: Any) -> object:

@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorscript.base.dtypes import BY_NAME, DType
 
-from .device import require_cpu
 from .old_constructor import fill
+from .placement import placed
 from .tensor import Tensor
 
 
@@ -17,10 +17,9 @@ class _LegacyType(type):
     dtype: DType
 
     def __call__(cls, *args: Any, **options: Any) -> Tensor:
-        require_cpu(options.get("device"))
         made = Tensor.__new__(Tensor)
         fill(made, args, cls.dtype, cls.dtype)
-        return made
+        return placed(made, options.get("device"))  # type: ignore[no-any-return]  # a Tensor
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype

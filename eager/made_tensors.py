@@ -9,9 +9,9 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, int64
 
-from .device import require_cpu
 from .limits import finfo
 from .namespace import lookup
+from .placement import made_on
 from .tensor import Tensor
 
 
@@ -27,7 +27,6 @@ def make_tensor(
         ValueError: bounds out of order or not finite, a layout that excludes another, or a
             gradient of integers.
     """
-    require_cpu(device)
     sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and memory_format is not None:
         raise ValueError(
@@ -49,6 +48,8 @@ def make_tensor(
     if exclude_zero:
         smallest = finfo(dtype).tiny if is_real else 1
         made[made == 0] = smallest
+    if device is not None:
+        made = made_on(made, device)
     if requires_grad:
         made.requires_grad = True
     return made

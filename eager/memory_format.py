@@ -7,7 +7,7 @@ apart: row-major memory of three dimensions has the order (2, 1, 0), channels-la
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -47,25 +47,6 @@ def dense_strides(shape: Sequence[int], order: Order) -> tuple[int, ...]:
 def element_strides(a: Array) -> tuple[int, ...]:
     width = max(1, a.itemsize)
     return tuple(step // width for step in a.strides)
-
-
-def holders(a: Array) -> Iterator[Array]:
-    """The arrays whose memory `a` is a view of, the nearest first; `as_strided` puts an object that
-    is none between two."""
-    while True:
-        held = a.base
-        if held is not None and not isinstance(held, np.ndarray):
-            held = getattr(held, "base", None)
-        if not isinstance(held, np.ndarray):
-            return
-        yield (a := held)
-
-
-def owner(a: Array) -> Array:
-    """The array whose memory `a` is a view of."""
-    for held in holders(a):
-        a = held
-    return a
 
 
 def laid_out(a: Array, strides: Sequence[int]) -> Array:

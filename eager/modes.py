@@ -20,7 +20,9 @@ class Modes:
     Attributes:
         grad_byte: `grad_enabled` once more, where native code can read it.
         has_readings: some tensor was made whose elements are not read as they are stored
-            (`storage.Reading`); until then no operator looks for one among its arguments.
+            (`storage.Reading`), or that lies on a GPU; until then no operator looks for one among
+            its arguments.
+        has_gpus: a tensor was put on a GPU, or new ones are to be made there (`placement`).
     """
 
     default_dtype: DType = float32
@@ -33,6 +35,7 @@ class Modes:
     matmul_precision: str = "highest"
     warns_always: bool = False
     has_readings: bool = False
+    has_gpus: bool = False
     grad_byte: np.ndarray = field(default_factory=lambda: np.ones(1, np.uint8))
 
 

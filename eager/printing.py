@@ -16,8 +16,10 @@ import numpy as np
 
 from tensorscript.base.dtypes import DType, bool_, complex64, complex128, float16, int64
 
+from .device import PLACES
 from .kernels.quantization import dequantize
 from .modes import MODES
+from .placement import device_of, existing
 from .storage import Array, Quantizer, Sparse, TensorBase, value
 
 
@@ -234,6 +236,14 @@ def _sparse_text(t: TensorBase, held: Sparse, prefix: str) -> str:
     return ",\n".join([*lines, pad + ", ".join(last)]) + ")"
 
 
+def _is_at_home(t: TensorBase) -> bool:
+    """Whether the device goes without saying: it is where new tensors are made."""
+    where, home = device_of(t), PLACES[-1]
+    if where.type != home.type:
+        return False
+    return where.index is None or where.index == existing(None)
+
+
 def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
     """`repr` of a tensor."""
     if t._sparse is not None:
@@ -244,6 +254,8 @@ def tensor_text(t: TensorBase, prefix: str = "tensor(") -> str:
         numbers, suffixes = value(dequantize(t)), _quantizer_texts(t, t._quantizer)
     elif numbers.ndim != 1 if numbers.size == 0 else not PRINT_OPTIONS.edgeitems:
         suffixes.append(f"size={tuple(numbers.shape)}")
+    if MODES.has_gpus and not _is_at_home(t):
+        suffixes.insert(0, f"device='{device_of(t)}'")
     if t._quantizer is None and not _is_implied(t.dtype, numbers.size == 0):
         suffixes.append(f"dtype={t.dtype}")
     if t.requires_grad:

@@ -1,6 +1,6 @@
 """The process's settings that PyTorch programs read and set; most have one value only here.
 
-Kernels of ours are deterministic, compute float32 in float32 and live on the CPU, so that what
+Kernels of ours are deterministic, compute float32 in float32 and run on the CPU, so that what
 asks for that is granted, and what asks for anything else is refused or warned of.
 """
 
@@ -12,8 +12,10 @@ from typing import Any
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArgumentError, OperatorError
 
-from .device import CPU, device, require_cpu
+from .device import CPU, PLACES, make_on
+from .device import device as Device
 from .modes import MODES, set_default_dtype
+from .placement import existing
 
 _PRECISIONS = ("highest", "high", "medium")
 
@@ -82,17 +84,16 @@ def set_flush_denormal(mode: bool) -> bool:
     return not mode
 
 
-def get_default_device() -> device:
-    return CPU
+def get_default_device() -> Device:
+    """Where new tensors are made."""
+    chosen = PLACES[-1]
+    return Device("cuda", existing(None)) if str(chosen) == "cuda" else chosen
 
 
 def set_default_device(device: Any) -> None:
-    """Where new tensors are made: on the CPU.
-
-    Raises:
-        OperatorError: another device.
-    """
-    require_cpu(device)
+    """Say where new tensors are made; None is the CPU. Whether the device is there is seen when one
+    is made."""
+    make_on(CPU if device is None else Device(device))
 
 
 def set_default_tensor_type(t: Any) -> None:

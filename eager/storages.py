@@ -17,12 +17,13 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from tensorscript.base.array_memory import owner
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType
 from tensorscript.base.errors import ArgumentError, DimensionError, OperatorError
 
-from .device import CPU, device, require_cpu
-from .memory_format import owner
+from .device import CPU, device
 from .modes import MODES
+from .placement import array_on, beside, gpu_of, place_of
 from .storage import Array, TensorBase, make, to_storage, value, wrap
 
 _DEPRECATED = (
@@ -37,7 +38,7 @@ class _Storage:
     """What both kinds of storage answer in the same way."""
 
     _memory: Array
-    is_cuda = is_sparse = is_hpu = False
+    is_sparse = is_hpu = False
 
     def data_ptr(self) -> int:
         """The address of the first element."""
@@ -50,13 +51,37 @@ class _Storage:
 
     @property
     def device(self) -> device:
-        return CPU
+        return place_of(self._memory)
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device is not CPU
 
     def cpu(self) -> Any:
-        return self
+        """The storage on the CPU: itself, or a copy."""
+        return self.to(device=CPU)
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """The storage on a GPU: itself, or a copy.
+
+        Raises:
+            NoDeviceError: there is no GPU.
+        """
+        return self.to(device="cuda" if device is None else device)
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """The storage on a device: itself, or a copy."""
+        there = array_on(self._memory, gpu_of(device))
+        return self if there is self._memory else self._over(there)
+
+    def _over(self, memory: Array) -> Any:
+        """A storage of the same kind over these bytes."""
+        raise NotImplementedError
 
     def get_device(self) -> int:
-        return -1
+        """The number of the GPU; -1 on the CPU."""
+        found = self.device.index
+        return -1 if found is None else found
 
     def is_shared(self) -> bool:
         """Whether other processes see the memory: never."""
@@ -91,11 +116,9 @@ class UntypedStorage(_Storage):
     dtype = BY_NAME["uint8"]
 
     def __init__(self, content: int | Sequence[int] = 0, *, device: Any = None) -> None:
-        require_cpu(device)
-        if isinstance(content, int):
-            self._memory = np.empty(content, np.uint8)
-        else:
-            self._memory = np.array(content, np.uint8)
+        plain = isinstance(content, int)
+        made = np.empty(content, np.uint8) if plain else np.array(content, np.uint8)
+        self._memory = made if device is None else array_on(made, gpu_of(device))
 
     @classmethod
     def of(cls, memory: Array) -> UntypedStorage:
@@ -176,12 +199,19 @@ class UntypedStorage(_Storage):
         return self
 
     def clone(self) -> UntypedStorage:
-        return UntypedStorage.of(self._memory.copy())
+        return UntypedStorage.of(beside(self._memory.copy(), self._memory))
+
+    def _over(self, memory: Array) -> UntypedStorage:
+        return UntypedStorage.of(memory)
 
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UntypedStorage:
         return self.clone()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Bytes, and the device to put them on."""
+        return _restored, (array_on(self._memory, None), str(self.device))
 
     def byteswap(self, dtype: DType) -> None:
         """Turn the bytes of each number of `dtype` around, in place."""
@@ -200,7 +230,13 @@ class UntypedStorage(_Storage):
         return self
 
     def __repr__(self) -> str:
-        return _text(self, f"torch.storage.UntypedStorage(device=cpu) of size {len(self)}")
+        return _text(
+            self, f"torch.storage.UntypedStorage(device={self.device}) of size {len(self)}"
+        )
+
+
+def _restored(memory: Array, where: str) -> UntypedStorage:
+    return UntypedStorage.of(array_on(memory, gpu_of(where)))
 
 
 class TypedStorage(_Storage):
@@ -218,10 +254,11 @@ class TypedStorage(_Storage):
         if wrap_storage is not None:
             self._bytes = wrap_storage
         elif isinstance(content, int):
-            self._bytes = UntypedStorage(content * self.dtype.itemsize)
+            self._bytes = UntypedStorage(content * self.dtype.itemsize, device=device)
         else:
             elements = np.array(to_storage(np.asarray(content), self.dtype))
             self._bytes = UntypedStorage.of(elements.view(np.uint8))
+            self._bytes = self._bytes if device is None else self._bytes.to(device=device)
         self._memory = self._bytes._memory
 
     def untyped(self) -> UntypedStorage:
@@ -283,6 +320,9 @@ class TypedStorage(_Storage):
         self._elements()[...] = to_storage(source._numbers(), self.dtype)
         return self
 
+    def _over(self, memory: Array) -> TypedStorage:
+        return TypedStorage(wrap_storage=UntypedStorage.of(memory), dtype=self.dtype)
+
     def clone(self) -> TypedStorage:
         return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
 
@@ -306,7 +346,8 @@ class TypedStorage(_Storage):
     def __repr__(self) -> str:
         return _text(
             self,
-            f"torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}",
+            f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size "
+            f"{len(self)}",
         )
 
 

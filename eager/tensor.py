@@ -23,12 +23,13 @@ from . import subscript
 from .caution import warn
 from .composites import METHODS
 from .demands.index import check_put
-from .device import CPU
+from .device import device as Device
 from .dispatch import call, call_overload
 from .indexing import gather, kinds_of, split
 from .memory_sharing import check_apart, check_partial, check_repeats
 from .modes import MODES
 from .old_constructor import fill
+from .placement import beside, placed
 from .storage import TENSOR_CLASS, Array, TensorBase, shown, signed, to_storage, value
 from .tensor_facts import TensorFacts
 from .tensor_gradients import TensorGradients
@@ -153,7 +154,8 @@ class Tensor(
         if active_tracer() is not None or self._reads_otherwise():
             return subscript.get(self, index)  # type: ignore[no-any-return]  # always a Tensor
         view, advanced = split(self._array, index)
-        made = Tensor(view if advanced is None else gather(view, advanced), self.dtype)
+        found = view if advanced is None else beside(gather(view, advanced), view)
+        made = Tensor(found, self.dtype)
         if advanced is None:
             shares(made, self)
         if self._requires_grad:
@@ -189,7 +191,9 @@ class Tensor(
 
     # -- conversions --------------------------------------------------------------------------
     def to(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Convert dtype and device; gives `self` back where nothing changes."""
+        """Convert dtype and device (an int is a GPU's); gives `self` back where nothing changes."""
+        if args and type(args[0]) is int:
+            args = (Device(args[0]), *args[1:])
         return call("aten::to", (self, *args), kwargs)  # type: ignore[no-any-return]
 
     def reshape(self, *shape: Any) -> Tensor:
@@ -207,12 +211,14 @@ class Tensor(
         kind = of_python(dtype) or dtype or self.dtype
         if isinstance(data, Tensor):
             warn(_COPIED)
-            given = (data.detach(), CPU, kind, False, True, None)
+            there = self.device if device is None else Device(device)
+            given = (data.detach(), there, kind, False, True, None)
             made: Tensor = call_overload("aten::to.device", given).detach()
         else:
             made = Tensor.__new__(Tensor)
             elements = data if isinstance(data, list) else np.asarray(data)
             fill(made, (elements,), kind, copies=True)
+            made = placed(made, self.device if device is None else device)
             made = made.detach() if active_tracer() is not None else made
         made.requires_grad = requires_grad
         return made
@@ -221,7 +227,7 @@ class Tensor(
         """PyTorch's old constructor in the dtype of this tensor."""
         made = Tensor.__new__(Tensor)
         fill(made, data if size is None else tuple(size), self.dtype, self.dtype)
-        return made
+        return placed(made, self.device)  # type: ignore[no-any-return]  # a Tensor
 
     def as_subclass(self, cls: type[T]) -> T:
         """The same memory as a tensor of another class."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from tensorscript.base.array_memory import owner
 from tensorscript.base.dtypes import BY_NAME, BY_WORD, DType, of_python
 from tensorscript.base.errors import ArgumentError, OperatorError, ValueRangeError
 
-from .device import CPU, Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
+from .device import Layout, MemoryFormat, device, sparse_coo, sparse_csr, strided
 from .dispatch import call, call_overload
-from .memory_format import element_strides, is_in_format, owner
+from .memory_format import element_strides, is_in_format
+from .modes import MODES
+from .placement import device_of
 from .size import Size
 from .storage import TensorBase, make
 from .storages import TypedStorage, UntypedStorage, storage_of, typed_storage_of
@@ -22,8 +25,7 @@ class TensorFacts(TensorBase):
 
     __slots__ = ()
 
-    is_cpu = True
-    is_cuda = is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = False
+    is_ipu = is_meta = is_mkldnn = is_mps = is_mtia = False
     is_vulkan = is_xla = is_xpu = is_maia = False
     name = None
     output_nr = 0
@@ -57,7 +59,15 @@ class TensorFacts(TensorBase):
 
     @property
     def device(self) -> device:
-        return CPU
+        return device_of(self)
+
+    @property
+    def is_cpu(self) -> bool:
+        return not self.is_cuda
+
+    @property
+    def is_cuda(self) -> bool:
+        return MODES.has_gpus and device_of(self).type == "cuda"
 
     @property
     def layout(self) -> Layout:
@@ -169,16 +179,20 @@ class TensorFacts(TensorBase):
         return TypedStorage
 
     def get_device(self) -> int:
-        return -1
+        """The number of the GPU; -1 on the CPU."""
+        found = device_of(self).index
+        return -1 if found is None else found
 
     def type(self, dtype: DType | str | None = None) -> Any:
         """The type's name (`torch.FloatTensor`), or a conversion to `dtype`."""
         if dtype is None:
-            return f"torch.{self.dtype.word}Tensor"
+            return f"torch.{'cuda.' if self.is_cuda else ''}{self.dtype.word}Tensor"
         if (wanted := of_python(dtype) or dtype) in BY_NAME.values():
             return call("aten::to", (self, wanted))
         named = _named_type(dtype) if isinstance(dtype, str) else getattr(dtype, "dtype", dtype)
-        return call_overload("aten::to.device", (self, CPU, named, False, False, None))
+        to_gpu = isinstance(dtype, str) and dtype.startswith("torch.cuda.")
+        where = device("cuda") if to_gpu else self.device
+        return call_overload("aten::to.device", (self, where, named, False, False, None))
 
     def dim_order(self, *, ambiguity_check: bool | list[MemoryFormat] = False) -> tuple[int, ...]:
         """The dimensions from the one whose neighbours lie farthest apart to the closest.
@@ -252,7 +266,7 @@ def _named_type(name: str) -> DType:
     Raises:
         ValueRangeError: no such type.
     """
-    short = name.removeprefix("torch.")
+    short = name.removeprefix("torch.").removeprefix("cuda.")
     found = BY_WORD.get(short.removesuffix("Tensor")) or BY_NAME.get(short)
     if found is None:
         raise ValueRangeError(f"invalid type: {name!r}")

@@ -13,12 +13,17 @@ from tensorscript.base.errors import ArgumentError, DLPackError, OperatorError, 
 
 from . import foreign
 from .copies import copied, reduced
-from .device import CPU, require_cpu
+from .device import CPU
+from .device import device as Device
 from .dispatch import call
 from .dlpack import exported
+from .modes import MODES
+from .placement import device_of
 from .printing import tensor_text
 from .storage import Array, TensorBase, make, shown, value
 from .tracing import active_tracer
+
+_MANAGED_BY_CUDA = 13  # kDLCUDAManaged
 
 
 class TensorValues(TensorBase):
@@ -68,9 +73,11 @@ class TensorValues(TensorBase):
         Raises:
             OperatorError: the program asked for the gradient of this tensor, or it is a conjugate
                 that is a view, and not `force`.
-            ArgumentError: the dtype is bfloat16, or a quantized one.
+            ArgumentError: the dtype is bfloat16, or a quantized one, or it is on a GPU.
         """
         self._leaves("NumPy array")
+        if MODES.has_gpus and not force:
+            self._check_on_cpu()
         if self._requires_grad and not (self._computed or force):
             raise OperatorError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
@@ -86,6 +93,18 @@ class TensorValues(TensorBase):
         if not force:
             self._check_sign()
         return shown(self)
+
+    def _check_on_cpu(self) -> None:
+        """Refuse to show NumPy the memory of a GPU.
+
+        Raises:
+            ArgumentError: the tensor is on one.
+        """
+        if (where := device_of(self)) is not CPU:
+            raise ArgumentError(
+                f"can't convert {where} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                "tensor to host memory first."
+            )
 
     def _check_sign(self) -> None:
         """Refuse to show NumPy memory that holds other numbers than the tensor.
@@ -105,6 +124,8 @@ class TensorValues(TensorBase):
         """The numbers for NumPy's functions, bfloat16 as float32; also where a gradient is asked
         for, as none is recorded, and of a conjugate that is a view."""
         self._leaves("NumPy array")
+        if MODES.has_gpus:
+            self._check_on_cpu()
         return np.array(value(self), dtype=dtype, copy=copy)
 
     def __array_wrap__(self, array: Array, context: Any = None, scalar: bool = False) -> Any:
@@ -115,9 +136,11 @@ class TensorValues(TensorBase):
         """A capsule for other libraries, sharing memory.
 
         Raises:
-            DLPackError: a gradient is asked for, the tensor is a conjugate that is a view, or
-                NumPy cannot export the memory.
+            DLPackError: a gradient is asked for, the tensor is a conjugate that is a view or on a
+                GPU, or NumPy cannot export the memory.
         """
+        if MODES.has_gpus and device_of(self) is not CPU:
+            raise DLPackError("Can't export tensors of a GPU, use tensor.cpu()")
         if self._requires_grad:
             raise DLPackError("Can't export tensors that require gradient, use tensor.detach()")
         if self._sign is not None and self._sign.conjugated:
@@ -127,20 +150,27 @@ class TensorValues(TensorBase):
         return self.numpy().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+        where = device_of(self)
+        return (1, 0) if where is CPU else (_MANAGED_BY_CUDA, where.index or 0)
 
     def cpu(self, memory_format: Any = None) -> Any:
         options = {} if memory_format is None else {"memory_format": memory_format}
         return call("aten::to", (self,), {"device": CPU, **options})
 
-    def cuda(self, device: Any = "cuda", non_blocking: bool = False) -> Any:
-        """Always refused, unless `device` is the CPU.
+    def cuda(
+        self, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+    ) -> Any:
+        """The tensor on a GPU, the current one if none is named.
 
         Raises:
-            OperatorError: eager tensors live on the CPU.
+            NoDeviceError: there is no GPU.
+            OperatorError: `device` is none.
         """
-        require_cpu(device)
-        return self
+        where = Device("cuda" if device is None else device)
+        if where.type != "cuda":
+            raise OperatorError(f"Invalid device, must be cuda device, but got {where}")
+        options = {} if memory_format is None else {"memory_format": memory_format}
+        return call("aten::to", (self,), {"device": where, **options})
 
     def __bool__(self) -> bool:
         self._leaves("Python boolean")

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorscript.base.array_memory import owner
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.schema import Schema
 
-from .memory_format import owner
 from .modes import MODES
 from .storage import TensorBase
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from xdsl.ir import Block, Operation
 
+from tensorscript.base.array_memory import owner
 from tensorscript.base.errors import GuardError
 from tensorscript.dialects.ts import ops as ts
 from tensorscript.dialects.ts.constants import TensorLiteral
 from tensorscript.dialects.ts.types import InterfaceType
-from tensorscript.eager.memory_format import owner
 from tensorscript.frontends.script.program import ClassInfo
 from tensorscript.lowering.ts.aliases import fate_of, schema_of
 from tensorscript.lowering.ts.freeze import ModuleTree, leaves_of

@@ -19,7 +19,7 @@ from tensorscript.base.dtypes import (
 )
 from tensorscript.base.errors import OperatorError
 
-from ..device import contiguous_format, preserve_format
+from ..device import CPU, contiguous_format, preserve_format
 from ..memory_format import (
     in_format,
     is_in_format,
@@ -28,6 +28,7 @@ from ..memory_format import (
     laid_out,
     suggested_format,
 )
+from ..placement import placed
 from ..storage import array, make, to_storage, value
 
 Kernel = Callable[..., Any]
@@ -116,6 +117,7 @@ KERNELS: dict[str, Kernel] = {
     **{f"aten::_cast_{word}": _cast(BY_WORD[word]) for word in CAST_WORDS},
     "aten::_autocast_to_reduced_precision": to_reduced,
     "aten::_autocast_to_full_precision": to_full,
-    "aten::cpu": lambda self: self,
+    "aten::cpu": lambda self: placed(self, CPU),
+    "aten::cuda": lambda self: placed(self, "cuda"),
     "aten::view_as_complex": view_as_complex,
 }

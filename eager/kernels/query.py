@@ -11,9 +11,10 @@ from tensorscript.base.dtypes import BY_CODE, bool_, promote_types, scalar_dtype
 from tensorscript.base.errors import DimensionError, OperatorError
 
 from ..autocast import get_autocast_dtype, is_autocast_cpu_enabled, is_autocast_enabled
-from ..device import CPU, contiguous_format, device, strided
+from ..device import contiguous_format, device, strided
 from ..memory_format import is_in_format, known_format
 from ..modes import MODES, switch_gradients
+from ..placement import device_of
 from ..storage import array, make, promoted, wrap
 from .shapes import broadcast, normal_dim
 
@@ -22,10 +23,6 @@ Kernel = Callable[..., Any]
 
 def number_to_tensor(x: Any) -> Any:
     return wrap(x, scalar_dtype(x, MODES.default_dtype))
-
-
-def to_device(self: Any, *_: Any) -> device:
-    return CPU
 
 
 def is_contiguous(self: Any, memory_format: Any = None) -> bool:
@@ -68,12 +65,12 @@ def is_set_to(self: Any, tensor: Any) -> bool:
 _NEVER: Kernel = lambda self: False  # noqa: E731 - a table cell
 
 _ABSENT = (
-    "cuda", "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
+    "meta", "quantized", "mtia", "ipu", "vulkan", "mps", "mkldnn", "sparse",
     "sparse_csr", "xpu", "xla",
 )  # fmt: skip
 KERNELS: dict[str, Kernel] = {
     "prim::dtype": lambda self: self.dtype,
-    "prim::device": to_device,
+    "prim::device": device_of,
     "prim::layout": lambda self: strided,
     "prim::requires_grad": lambda self: self.requires_grad,
     "prim::grad": lambda self: None,
@@ -81,7 +78,8 @@ KERNELS: dict[str, Kernel] = {
     "prim::itemsize": lambda self: self.dtype.itemsize,
     "prim::nbytes": lambda self: array(self).size * self.dtype.itemsize,
     "prim::name": lambda self: None,
-    "prim::is_cpu": lambda self: True,
+    "prim::is_cpu": lambda self: self.is_cpu,
+    "prim::is_cuda": lambda self: self.is_cuda,
     **{f"prim::is_{k}": _NEVER for k in _ABSENT},
     "prim::NumToTensor.Scalar": number_to_tensor,
     "prim::NumToTensor.bool": number_to_tensor,
@@ -101,7 +99,7 @@ KERNELS: dict[str, Kernel] = {
     "aten::sym_size.int": size_at,
     "aten::stride": strides,
     "aten::stride.int": lambda self, dim: strides(self)[normal_dim(dim, array(self).ndim)],
-    "aten::get_device": lambda self: -1,
+    "aten::get_device": lambda self: self.get_device(),
     "aten::numel": lambda self: array(self).size,
     "aten::element_size": lambda self: self.element_size(),
     "aten::storage_offset": lambda self: self.storage_offset(),

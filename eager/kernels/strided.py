@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided as strided_view
 
+from tensorscript.base.array_memory import holders
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.errors import OperatorError
 
@@ -16,11 +17,11 @@ from ..device import contiguous_format, preserve_format
 from ..memory_format import (
     element_strides,
     format_strides,
-    holders,
     is_dense,
     known_format,
     suggested_format,
 )
+from ..placement import beside
 from ..storage import Array, array, make, with_steps
 from ..storages import elements_of
 from ..tracking import written
@@ -53,7 +54,7 @@ def _elements(a: Array, count: int) -> Array:
     if own + count > memory.size:
         longer = np.empty(own + count, memory.dtype)
         longer[: memory.size] = memory
-        memory = longer
+        memory = beside(longer, a)
     return memory[own : own + count]
 
 
@@ -82,7 +83,8 @@ def _refuse_overflow(size: Sequence[int], itemsize: int) -> None:
 def set_(self: Any, source: Any = None) -> Any:
     """From now on `self` is a view of all of `source`, or of nothing."""
     if source is None:
-        self._array = with_steps(np.empty(0, array(self).dtype))
+        nothing = np.empty(0, array(self).dtype)
+        self._array = with_steps(beside(nothing, array(self)))
         return self
     if source.dtype is not self.dtype:
         raise OperatorError(

@@ -1,4 +1,4 @@
-"""Modules of another dtype: `Module.to` with its forms of arguments, and its relatives."""
+"""Modules of another dtype, or elsewhere: `Module.to` with its forms, and its relatives."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, Self
 
 from tensorscript.base.dtypes import BY_NAME, DType, of_python
 
-from ..device import MemoryFormat, is_device, require_cpu
+from ..device import MemoryFormat, is_device
 from ..device import device as Device
 from ..dispatch import call
+from ..placement import gpu_of
 from ..tensor import Tensor
 
 
@@ -87,12 +88,15 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
 
     Raises:
         TypeError: arguments of no form, or a dtype that is neither floating-point nor complex.
-        OperatorError: a device other than the CPU.
+        OperatorError: a device that is not there.
     """
     named = _arguments(args, kwargs)
     other = named.get("tensor")
     dtype = _dtype(named.get("dtype")) if other is None else other.dtype
-    require_cpu(named.get("device"))
+    given = named.get("device") if other is None else other.device
+    device = None if given is None else Device(given)
+    if device is not None:
+        gpu_of(device)  # refused before anything is converted
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
         raise TypeError(
             "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -104,7 +108,8 @@ def conversion(*args: Any, **kwargs: Any) -> Callable[[Tensor], Tensor]:
     def convert(tensor: Tensor) -> Tensor:
         converts = tensor.dtype.is_floating_point or tensor.dtype.is_complex
         ours = layout if tensor.dim() in (4, 5) else None
-        return tensor.to(dtype=dtype if converts else None, memory_format=ours)
+        wanted = dtype if converts else None
+        return tensor.to(device=device, dtype=wanted, memory_format=ours)
 
     return convert
 
@@ -133,11 +138,12 @@ class Convertible:
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point parameters and buffers: `to(dtype)`, `to(device)`, `to(tensor)`.
+        """Convert floating-point parameters and buffers, move all: `to(dtype)`, `to(device)`,
+        `to(tensor)`.
 
         Raises:
             TypeError: a dtype that is neither floating-point nor complex.
-            OperatorError: a device other than the CPU.
+            OperatorError: a device that is not there.
         """
         return self._apply(conversion(*args, **kwargs))
 
@@ -161,11 +167,15 @@ class Convertible:
         return self._to_floats(BY_NAME["bfloat16"])
 
     def cpu(self) -> Self:
-        return self
+        return self.to(device="cpu")
 
     def cuda(self, device: int | Device | None = None) -> Self:
-        """Refused: eager tensors live on the CPU."""
-        return self.to(device="cuda")
+        """Parameters and buffers on a GPU, the current one if none is named.
+
+        Raises:
+            NoDeviceError: there is no GPU.
+        """
+        return self.to(device="cuda" if device is None else Device(device))
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Parameters and buffers in memory of their own on `device`, whose content is anything."""

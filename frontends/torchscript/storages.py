@@ -16,6 +16,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from tensorscript.base.dtypes import DType
 from tensorscript.base.errors import ArchiveError
+from tensorscript.eager.placement import place_of
 from tensorscript.eager.storage import TensorBase
 
 from .archive import Array
@@ -100,7 +101,7 @@ class StorageTable:
             storage.key = str(len(self._used))
             self._used.append(storage)
         numel = (storage.stop - storage.start) // dtype.itemsize
-        ref = StorageRef(self._prefix, storage.key, dtype, numel, "cpu")
+        ref = StorageRef(self._prefix, storage.key, dtype, numel, str(place_of(array)))
         offset = (start - storage.start) // dtype.itemsize
         return TensorRef(ref, offset, array.shape, steps, requires_grad)
 

@@ -12,8 +12,9 @@ from typing import IO
 
 import numpy as np
 
-from tensorscript.base.errors import ArchiveError, OperatorError
+from tensorscript.base.errors import ArchiveError, NoDeviceError, OperatorError
 from tensorscript.eager.kernels.sparse import coo, csr
+from tensorscript.eager.placement import array_on, gpu_of
 from tensorscript.eager.storage import Quantizer, Sign
 from tensorscript.eager.tensor import Tensor
 
@@ -57,6 +58,13 @@ def _as_bytes(data: object) -> bytearray:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise ArchiveError("the file object must be opened in binary mode")
     return bytearray(data)
+
+
+_NO_GPU = (
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If "
+    "you are running on a CPU-only machine, please use torch.load with "
+    "map_location=torch.device('cpu') to map your storages to the CPU."
+)
 
 
 class TensorStore:
@@ -112,6 +120,8 @@ class TensorStore:
                 if ref.is_by_rows
                 else coo(first._array, values, ref.size)
             )
+        except NoDeviceError as error:
+            raise ArchiveError(_NO_GPU) from error
         except OperatorError as error:
             raise ArchiveError(f"the archive holds a malformed sparse tensor: {error}") from error
         made.requires_grad = ref.requires_grad
@@ -129,20 +139,29 @@ class TensorStore:
             if known[0].dtype is not ref.dtype or known[0].numel != ref.numel:
                 raise ArchiveError(f"storage {ref.record!r} has two element types or sizes")
             return known[1]
-        self._check_device(ref.location)
+        ordinal = self._gpu(ref.location)
         # NumPy's own dtype object, not an equal one that names its byte order: compiled code knows
         # arrays by it.
         array = self._writable(load_storage(self._archive, ref)).view(ref.dtype.numpy)
+        array = array_on(array, ordinal)
         self._storages[ref.record] = (ref, array)
         return array
 
-    def _check_device(self, location: str) -> None:
-        device = self._device or location
-        if device.partition(":")[0] != "cpu":
+    def _gpu(self, location: str) -> int | None:
+        """The GPU that a storage goes to, None for the CPU.
+
+        Raises:
+            ArchiveError: the device is not there.
+        """
+        try:
+            return gpu_of(self._device or location)
+        except NoDeviceError as error:
+            raise ArchiveError(_NO_GPU) from error
+        except OperatorError as error:
             raise ArchiveError(
-                f"Attempting to deserialize object on {device}, but eager tensors live on the CPU. "
+                f"Attempting to deserialize object on {self._device or location}: {error.message}. "
                 "Use map_location='cpu' to map the storages to the CPU."
-            )
+            ) from error
 
     def _writable(self, array: Array) -> Array:
         """`array`, or the same elements in memory that may be written."""

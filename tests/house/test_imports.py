@@ -33,8 +33,9 @@ ALLOWED: dict[str, tuple[set[str], set[str]]] = {
 # An optional package is imported where it is first used, and its absence is named there.
 OPTIONAL = {"cuda"}
 # Of the standard library, what only one folder may touch, or one file of another: NumPy has no
-# bfloat16, so that eager mode names it in the capsules that NumPy makes.
-RESERVED = {"ctypes": {"backends", "eager/dlpack.py"}}
+# bfloat16, so that eager mode names it in the capsules that NumPy makes; memory and kernels of a
+# GPU, which several folders use, are its driver's.
+RESERVED = {"ctypes": {"backends", "base/cuda_driver.py", "eager/dlpack.py"}}
 
 
 @dataclass(frozen=True)

@@ -144,9 +144,9 @@ def test_grad_modes() -> None:
 
 
 def test_other_devices_are_refused() -> None:
-    assert not ts.cuda.is_available() and ts.device("cuda:1").index == 1
-    for call in (lambda: ts.ones(2, device="cuda"), lambda: ts.ones(2).to("cuda")):
-        with pytest.raises(OperatorError, match="there is no device cuda"):
+    assert ts.device("cuda:1").index == 1
+    for call in (lambda: ts.ones(2, device="xpu"), lambda: ts.ones(2).to("mps")):
+        with pytest.raises(OperatorError, match=r"there is no device (xpu|mps)"):
             call()
 
 

@@ -84,9 +84,9 @@ def test_pickle_and_to_keep_the_parts() -> None:
     assert m(ts.ones(1, dtype=ts.float64)).item() == 3.0
 
 
-def test_only_the_cpu_is_there() -> None:
-    with pytest.raises(RuntimeError, match="there is no device cuda"):
-        Pair().cuda()
+def test_devices() -> None:
+    with pytest.raises(RuntimeError, match="there is no device xpu"):
+        Pair().to("xpu")
     assert Pair().to("cpu").scale.dtype is ts.float32
 
 

@@ -53,19 +53,17 @@ def test_denormal_numbers_are_kept() -> None:
     assert ts.tensor([1e-323], dtype=ts.float64).item() > 0
 
 
-def test_the_only_device() -> None:
+def test_devices_that_there_never_are() -> None:
     ts.set_default_device("cpu")
     assert ts.get_default_device() == ts.device("cpu")
     with ts.device("cpu"):
         assert ts.ones(2).device.type == "cpu"
     for asked in (
-        lambda: ts.set_default_device("cuda"),
-        lambda: ts.device("cuda").__enter__(),
-        lambda: ts.tensor([1], device="cuda"),
-        lambda: ts.as_tensor([1], device="cuda:0"),
-        lambda: ts.asarray([1], device="cuda"),
-        lambda: ts.ones(2).cuda(),
-        lambda: ts.nn.Linear(2, 2).to("cuda"),
+        lambda: ts.tensor([1], device="xpu"),
+        lambda: ts.as_tensor([1], device="mps:0"),
+        lambda: ts.asarray([1], device="mps"),
+        lambda: ts.ones(2).to("xpu"),
+        lambda: ts.nn.Linear(2, 2).to("xpu"),
     ):
         with pytest.raises(RuntimeError, match="eager tensors live on the CPU"):
             asked()

@@ -77,7 +77,7 @@ UNNAMED: dict[str, tuple[str, ...]] = {
     "full": ("names",), "Tensor.apply_": ("callable",), "Tensor.map_": ("callable",),
     "Tensor.map2_": ("callable",), "Tensor.random_": ("from_",), "Tensor.uniform_": ("from_",),
     "Tensor.requires_grad_": ("mode",), "Tensor.new": ("cls", "device", "other", "storage"),
-    "Tensor.type": ("non_blocking",), "Tensor.cuda": ("memory_format",),
+    "Tensor.type": ("non_blocking",),
     "Tensor.new_tensor": ("pin_memory",), "tensor": ("pin_memory",),
     **dict.fromkeys(
         (f"sparse_{kind}_tensor" for kind in ("bsc", "bsr", "compressed", "coo", "csc", "csr")),
