@@ -64,12 +64,14 @@ class Span:
 
     Attributes:
         shown: the place that graphs show instead; errors underline this one all the same.
+        within: what errors call the function it stands in, where that has no `def`.
     """
 
     source: Source = field(repr=False)
     start: int
     end: int
     shown: str = field(default="", compare=False)
+    within: str = field(default="", compare=False)
 
     @property
     def line(self) -> int:
@@ -87,7 +89,9 @@ class Span:
 
     @property
     def function(self) -> str:
-        """The name of the `def` that this span stands in; empty outside of any."""
+        """The name of the function that this span stands in; empty outside of any."""
+        if self.within:
+            return self.within
         lines = self.source.lines
         at = self.source.line_of(self.start)
         indent = len(lines[at])

@@ -7,8 +7,9 @@ impossible. A failing operator or `raise` becomes an error with the TorchScript 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -35,6 +36,7 @@ from tensorscript.eager.tensor import Tensor
 
 from .machine import Environment, PrimitiveError, PythonCall
 from .rules import RULES, enter, exit_, leave
+from .tasks import DEEPEST, Task
 from .values import EnumValue, Future, ScriptObject, tuple_of
 
 _OWN_FRAMES = 900
@@ -55,6 +57,16 @@ class _Thread(threading.local):
         self.autocasts: list[Autocast] = []
         self.depth = 0
         self.warned: set[Operation] = set()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Inside, this is as a thread of its own: a task knows nothing of who waits for it."""
+        held = self.autocasts, self.depth, self.warned
+        self.autocasts, self.depth, self.warned = [], 0, set()
+        try:
+            yield
+        finally:
+            self.autocasts, self.depth, self.warned = held
 
 
 class Interpreter:
@@ -245,10 +257,19 @@ class Interpreter:
         return EnumValue(ref.class_name, ref.member, stored.data)  # type: ignore[attr-defined]  # constants are ts.value
 
     def fork(self, name: str, arguments: Sequence[Any]) -> Future:
-        """Run the function `name` as a task on a thread of its own."""
+        """Run the function `name` as a task."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(thread_name_prefix="tensorscript-fork")
-        return Future(self._pool.submit(self.call, name, list(arguments)))
+        ensure_frames(_OWN_FRAMES + DEEPEST * _FRAMES_PER_BLOCK * self._nesting)
+        given = list(arguments)
+
+        def run() -> Any:
+            with self._thread.alone():
+                return self.call(name, given)
+
+        task = Task(run)
+        self._pool.submit(task.begin)
+        return Future(task.future, task.begin)
 
 
 def _nesting(func: ts.FuncOp) -> int:

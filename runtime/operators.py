@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from tensorscript.base.dtypes import bool_, int64
-from tensorscript.base.errors import OperatorError
+from tensorscript.base.errors import OperatorError, UserError
 from tensorscript.base.given import missing_tensor
 from tensorscript.dialects.ts.autocast import Autocast
-from tensorscript.dialects.ts.locations import place_of
+from tensorscript.dialects.ts.locations import place_of, span_of
 from tensorscript.dialects.ts.number_operands import number_operand
 from tensorscript.dialects.ts.ops import OperatorOp
 from tensorscript.dialects.ts.types import ClassType, TensorType
@@ -109,6 +109,16 @@ def _is(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> bool:
     return op.arguments[0] is op.arguments[1] or is_same(*arguments)
 
 
+def _wait(i: Machine, arguments: tuple[Any, ...], op: OperatorOp) -> Any:
+    """The result of a task; its error learns that it was waited for here."""
+    try:
+        return arguments[0].wait()
+    except UserError as error:
+        if error.span is not None:
+            error.with_note("", span_of(op))
+        raise
+
+
 _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::is_autocast_enabled": lambda i, a, op: i.autocast.gpu,
     "aten::is_autocast_cpu_enabled": lambda i, a, op: i.autocast.cpu,
@@ -121,7 +131,7 @@ _SPECIAL: dict[str, Callable[[Machine, tuple[Any, ...], OperatorOp], Any]] = {
     "aten::warn": _warn,
     "aten::__is__": _is,
     "aten::__isnot__": lambda i, a, op: not _is(i, a, op),
-    "aten::wait": lambda i, a, op: a[0].wait(),
+    "aten::wait": _wait,
     "aten::str": lambda i, a, op: script_text(a[0]),
     "aten::tensor": _tensor,
     "aten::as_tensor": _tensor,

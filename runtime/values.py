@@ -50,19 +50,33 @@ class EnumValue:
         return f"Enum<{self.class_name.rpartition('.')[2]}.{self.name}>"
 
 
+def _nothing() -> None:
+    """What a future without a task begins."""
+
+
 class Future:
-    """The result of a forked task."""
+    """The result of a forked task.
 
-    __slots__ = ("_future",)
+    Args:
+        begin: runs the tasks that it is a result of, if nobody has begun them.
+    """
 
-    def __init__(self, future: ConcurrentFuture[Any] | None = None) -> None:
+    __slots__ = ("_begin", "_future")
+
+    def __init__(
+        self,
+        future: ConcurrentFuture[Any] | None = None,
+        begin: Callable[[], None] = _nothing,
+    ) -> None:
         self._future: ConcurrentFuture[Any] = ConcurrentFuture() if future is None else future
+        self._begin = begin
 
     def __class_getitem__(cls, item: object) -> GenericAlias:
         return GenericAlias(cls, item)
 
     def wait(self) -> Any:
         """Block until the task is done; its result, or its exception raised here."""
+        self._begin()
         return self._future.result()
 
     def done(self) -> bool:
@@ -118,13 +132,17 @@ class Future:
                 made.set_exception(error)
 
         self._future.add_done_callback(run)
-        return Future(made)
+        return Future(made, self._begin)
 
 
 def collect_all(futures: Sequence[Future]) -> Future:
     """A future of the list of these, done when all are; it fails when the first one does."""
     made: ConcurrentFuture[Any] = ConcurrentFuture()
     left, lock = list(futures), Lock()
+
+    def begin() -> None:
+        for one in futures:
+            one._begin()
 
     def finish(one: Future) -> None:
         with lock:
@@ -140,7 +158,7 @@ def collect_all(futures: Sequence[Future]) -> Future:
         made.set_result([])
     for one in tuple(left):
         one.add_done_callback(finish)
-    return Future(made)
+    return Future(made, begin)
 
 
 def wait_all(futures: Sequence[Future]) -> list[Any]:

@@ -100,7 +100,16 @@ class Tokens:
 
 def string_of(token: str) -> str:
     """The string that a word in quotes spells."""
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), token[1:-1], flags=re.DOTALL)
+    return _ESCAPE.sub(_character, token[1:-1])
+
+
+_ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
+
+
+def _character(escape: re.Match[str]) -> str:
+    """What `\\n` or `\\177` stands for."""
+    spelled = escape[1]
+    return chr(int(spelled, 8)) if len(spelled) == 3 else _ESCAPES.get(spelled, spelled)
 
 
 def number_of(token: str) -> int | float:

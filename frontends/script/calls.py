@@ -381,7 +381,8 @@ class Calls(Subscripts):
             if isinstance(callee, Closure):
                 result = self.closure_body(callee.tree)
             else:
-                result = self._called(callee, span, args, kwargs).as_value(self, span)
+                inside = replace(span, within="<forked function>")
+                result = self._called(callee, inside, args, kwargs).as_value(self, inside)
             body.outputs.append(result)
         value = fork.add_output(FutureType(result.type))
         value.block = self.block

@@ -313,7 +313,7 @@ class TextResolver:
             return outer or Operators("aten", world=self.world)
         if name == "ops":
             return Operators("", world=self.world)
-        if name == "CONSTANTS":
+        if name == "CONSTANTS" and len(self.world.constants):
             return ConstantTable(self.world.constants)
         if name == "__torch__":
             return Package(name, self.world)

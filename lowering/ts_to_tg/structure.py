@@ -316,7 +316,11 @@ def _raise(ev: Evaluator, op: ts.RaiseOp, env: Env) -> None:
 
 
 def _fork(ev: Evaluator, op: ts.ForkOp, env: Env) -> None:
-    env[op.result] = FutureValue(ev.call(op.callee.data, [env[a] for a in op.arguments]))
+    around, ev.autocasts = ev.autocasts, []  # a task is a thread of its own
+    try:
+        env[op.result] = FutureValue(ev.call(op.callee.data, [env[a] for a in op.arguments]))
+    finally:
+        ev.autocasts = around
 
 
 def _enter(ev: Evaluator, op: ts.EnterOp | ts.ExitOp, env: Env) -> None:

@@ -169,4 +169,16 @@ def f(x: Tensor):
             y = x
     return y + c.n
 >>> f(T(1))
+
+=== autocast_around_a_task
+def g(x: Tensor):
+    return torch.mm(x, x)
+def f(x: Tensor):
+    y = torch.jit.fork(g, x)
+    with torch.autocast("cpu"):
+        z = torch.jit.wait(torch.jit.fork(g, x))
+        w = torch.mm(x, x)
+        v = torch.jit.wait(y)
+    return z.dtype, w.dtype, v.dtype
+>>> f(T([[1.0]]))
 """

@@ -275,6 +275,18 @@ def f(x):
     return x
 >>> f(T([1.0]))
 
+=== fork_error_places
+def h(n: List[int]):
+    return n[3]
+def g(x: Tensor, n: int):
+    y = x + 1
+    return y.sum() + h([n])
+def f(x: Tensor):
+    fut = torch.jit.fork(g, x, 5)
+    a = x + 1
+    return a + torch.jit.wait(fut)
+>>> f(T([1.0]))
+
 === fork_wait
 def g(x, y: int):
     return x * y

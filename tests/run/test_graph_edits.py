@@ -74,6 +74,16 @@ def lint_text(change: Callable[[Any], None]) -> str:
     return str(refused.value)
 
 
+def test_strings_are_read_as_they_are_printed() -> None:
+    def f(x: str) -> str:
+        return x + "a\x7f\x00\n\t\"'\\é1"
+
+    made = jit.script(f)
+    assert 'value="a\\177\\000\\n' in str(made.graph)
+    again = _C._create_function_from_graph("f", _C.parse_ir(str(made.graph)))
+    assert again("b") == f("b")
+
+
 def test_lint_finds_a_value_that_is_read_too_early() -> None:
     text = lint_text(lambda g: g.findNode("aten::add").moveAfter(g.findNode("aten::mul")))
     assert text == "%3 not in scope"

@@ -146,6 +146,28 @@ def test_fork_and_wait() -> None:
     assert run(text, 3) == 14
 
 
+def test_tasks_that_wait_for_tasks_do_not_run_out_of_threads() -> None:
+    text = (
+        "def inner(x: int) -> int:\n  return x * 2\n"
+        "def outer(x: int) -> int:\n  return torch.wait(fork(inner, x))\n"
+        "def f(n: int):\n  tasks = annotate(List[Future[int]], [])\n"
+        "  for i in range(n):\n    tasks.append(fork(outer, i))\n"
+        "  s = 0\n  for task in tasks:\n    s += torch.wait(task)\n  return s"
+    )
+    assert run(text, 150) == 149 * 150
+
+
+def test_a_chain_of_tasks() -> None:
+    text = (
+        "def start(x: int) -> int:\n  return x\n"
+        "def step(last: Future[int]) -> int:\n  return torch.wait(last) + 1\n"
+        "def f(n: int):\n  task = fork(start, 0)\n"
+        "  for i in range(n):\n    task = fork(step, task)\n"
+        "  return torch.wait(task)"
+    )
+    assert run(text, 500) == 500
+
+
 def test_layout_of_a_view() -> None:
     text = "def f(x: Tensor):\n  y = x[1:]\n  return (y.element_size(), y.storage_offset())"
     assert run(text, tensor([1.0, 2.0, 3.0])) == (4, 1)
