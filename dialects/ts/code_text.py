@@ -235,8 +235,8 @@ class _Printer(Expressions):
         self.annotated.update(body.args)
         for output, initial in zip(op.outputs, op.carried, strict=True):
             shown = annotation_text(output.type)
-            differs = shown != annotation_text(initial.type)
-            hint = f": {shown}" if differs else ""
+            needs = _is_declared(output) or shown != annotation_text(initial.type)
+            hint = f": {shown}" if needs else ""
             self.line(f"{self.text(output)}{hint} = {self.text(initial)}")
         counter = body.args[0]
         self.name(counter)

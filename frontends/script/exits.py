@@ -50,6 +50,7 @@ class _Lowering:
         self.throw = _Exit(None)
         self.placeholders: dict[Attribute, Value] = {}
         self.target: Block | None = None
+        self.placeholder(BOOL)  # The first in every run: it stands behind all others.
 
     def placeholder(self, type: Attribute) -> Value:
         """A value of a path that is never taken."""
@@ -112,11 +113,17 @@ class _Lowering:
         return None
 
     def _cut(self, block: Block, keep: int) -> None:
-        """Drop what can never run; results of the block become placeholders."""
+        """Drop what can never run, from the last to the first; placeholders stand for its results.
+
+        Only the block gives them away, as what would use them is dropped, too.
+        """
+        for node in reversed(block.nodes[keep:]):
+            for made in node.outputs:
+                if made in block.outputs:
+                    block.outputs = [
+                        self.placeholder(v.type) if v is made else v for v in block.outputs
+                    ]
         del block.nodes[keep:]
-        if self.target is not block:
-            # From the last to the first: later ones come to stand before earlier ones.
-            block.outputs = self.placeholders_like(block.outputs[::-1])[::-1]
 
     def _arrive(self, block: Block, exit: _Exit) -> None:
         """The block that an exit goes to takes the exit's values as its results."""

@@ -10,17 +10,33 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 
+from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 
 from .annotations import NOT_FOUND
+from .callables import Builtin
 from .contexts import CONTEXTS
 from .function import FunctionEmitter
+from .live import Namespace
 from .live_functions import LiveFunctions, LiveResolver
 from .python_names import qualified_name
 from .values import Sugared
 
 _ROOT = "__torch__."
 _MANGLED = re.compile(r"___torch_mangle_\d+\.")
+
+
+class _TorchSeen(Namespace):
+    """`torch` as the caller knows it.
+
+    Printed code calls every operator by it (`torch.append`, `torch.__isnot__`), also those that
+    Python writes otherwise.
+    """
+
+    def attr(self, em: FunctionEmitter, span: Span | None, name: str) -> Sugared:  # type: ignore[override]  # text is only ever emitted by FunctionEmitter
+        if has_operator(f"aten::{name}") and not hasattr(self.module, name):
+            return Builtin(f"aten::{name}")
+        return super().attr(em, span, name)
 
 
 class NamedObjects(LiveResolver):
@@ -33,6 +49,12 @@ class NamedObjects(LiveResolver):
     def __init__(self, world: LiveFunctions, names: Mapping[str, object]) -> None:
         super().__init__(world, _no_function)
         self.names = dict(names)
+
+    def resolve(self, name: str, em: FunctionEmitter, span: Span) -> Sugared | None:
+        found = super().resolve(name, em, span)
+        if name == "torch" and isinstance(found, Namespace):
+            return _TorchSeen(found.module, found.world)
+        return found
 
     def qualified(self, path: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
         """What the Python object of a qualified name means; None if there is none."""

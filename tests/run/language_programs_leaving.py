@@ -658,4 +658,82 @@ def f(x: Optional[Tensor], y: Optional[str], z: Optional[int]):
     assert x is not None and y is not None and z is not None
     return x + 1, len(y), z + 1
 >>> f(T([1.0]), "ab", 1)
+
+=== return_and_break_in_one_loop
+def f(n: int, t: int) -> Tuple[int, int]:
+    j = 0
+    while j < n:
+        if j == t:
+            return n, j
+        elif n > 9:
+            break
+        j += 1
+    return -100, -100
+>>> f(4, 2)
+>>> f(4, 7)
+>>> f(12, 2)
+
+=== return_of_two_branches_and_break
+def f(m: List[List[int]], t: int) -> Tuple[int, int]:
+    for i in range(len(m)):
+        row = m[i]
+        j = 0
+        while j < len(row):
+            if row[j] == t:
+                if i == j:
+                    return -i, -j
+                else:
+                    return i, j
+            elif row[j] < 0:
+                break
+            j += 1
+    return -100, -100
+>>> f([[1, 2], [3, 4]], 3)
+>>> f([[1, 2], [3, 4]], 4)
+>>> f([[-1, 2], [3, 4]], 2)
+
+=== continue_and_return_in_one_loop
+def f(n: int) -> str:
+    s = 0
+    for i in range(n):
+        if i % 3 == 0:
+            continue
+        if s > 50:
+            return "a"
+        s += i
+    return "b"
+>>> f(60)
+>>> f(4)
+
+=== continue_break_and_return_in_one_loop
+def f(n: int):
+    i = 0
+    s = 0
+    while True:
+        if i >= n:
+            break
+        i += 1
+        if i % 3 == 0:
+            continue
+        if s > 50:
+            return -s
+        s += i
+    return s
+>>> f(5)
+>>> f(20)
+
+=== return_of_optional_in_a_loop
+def f(x: int) -> Optional[List[int]]:
+    if x > 3:
+        return [x] * x
+    elif x > 1:
+        return None
+    for i in range(x):
+        if i == 0:
+            return [i]
+    return None
+>>> f(5)
+>>> f(2)
+>>> f(1)
+>>> f(0)
 '''

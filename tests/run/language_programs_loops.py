@@ -474,4 +474,30 @@ def f(xs: List[Tensor]):
         out = torch.cat([out, x])
     return out
 >>> f([T([1]), T([2, 3])])
+
+=== loop_carried_optional_argument
+def f(x: Optional[int], y: Union[int, str], n: int):
+    for i in range(n):
+        if i > 2:
+            x = i
+            y = "a"
+    while n > 3:
+        x = None
+        n -= 1
+    return x, y
+>>> f(7, 1, 2)
+>>> f(None, 1, 5)
+
+=== loop_carried_optional_variables
+def f(n: int):
+    x: Optional[int] = None
+    for j in range(n):
+        y = x
+        for i in range(n):
+            x = y
+            if i > 2:
+                y = i
+    return x
+>>> f(2)
+>>> f(5)
 """
