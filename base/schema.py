@@ -108,18 +108,26 @@ class Argument:
         return self.default_text is not None
 
     @cached_property
+    def aliased(self) -> SchemaType | None:
+        """The part of the type that is annotated: the whole, or what a list has in it."""
+        found: SchemaType | None = self.type
+        while found is not None and not found.alias:
+            found = found.args[0] if found.kind in ("list", "optional") else None
+        return found
+
+    @property
     def alias(self) -> Alias | None:
         """The annotation of this argument, wherever in its type it stands."""
-        found: SchemaType | None = self.type
-        while found is not None:
-            if found.alias:
-                return found.alias
-            found = found.args[0] if found.kind in ("list", "optional") else None
-        return None
+        return None if self.aliased is None else self.aliased.alias
 
     @property
     def is_write(self) -> bool:
         return (found := self.alias) is not None and found.is_write
+
+    @property
+    def writes_tensors(self) -> bool:
+        """Whether memory of tensors is written, not only a list that holds some."""
+        return self.aliased is not None and self.aliased.kind == "Tensor" and self.is_write
 
     def __str__(self) -> str:
         text = f"{self.type} {self.name}" if self.name else str(self.type)

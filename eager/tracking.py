@@ -81,7 +81,7 @@ def _any_requires(operands: Sequence[Any]) -> bool:
         if isinstance(x, TensorBase):
             if x._requires_grad:
                 return True
-        elif type(x) in (list, tuple) and _any_requires(x):
+        elif isinstance(x, (list, tuple)) and _any_requires(x):
             return True
     return False
 
@@ -121,8 +121,10 @@ def _check_out(declared: Schema, bound: Sequence[Any]) -> None:
 
 def tracked(declared: Schema, run: Kernel) -> Kernel:
     """The kernel of an overload, with what its results remember."""
-    if declared.is_mutable:
+    if any(a.writes_tensors for a in declared.arguments):
         return _tracked_writes(declared, run)
+    if declared.is_mutable:  # a list or a dict: what stands in it stays as it is
+        return run
     if declared.base_name in _COMPOSED:
         return _viewing_any(run)
     viewed = _viewed(declared)
@@ -177,7 +179,7 @@ def _carrying(run: Kernel, count: int) -> Kernel:
 
 
 def _tracked_writes(declared: Schema, run: Kernel) -> Kernel:
-    places = [k for k, a in enumerate(declared.arguments) if a.is_write]
+    places = [k for k, a in enumerate(declared.arguments) if a.writes_tensors]
     counts = declared.base_name not in _UNCOUNTED
     checks = counts and declared.base_name not in _HIDDEN
 

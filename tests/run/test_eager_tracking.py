@@ -104,6 +104,27 @@ def test_leaves_are_protected() -> None:
         x.numpy()
 
 
+@ts.jit.script
+def rows_of(weight: ts.Tensor, x: ts.Tensor) -> tuple[ts.Tensor, ts.Tensor]:
+    rows: list[ts.Tensor] = []
+    rows.append(x[0])
+    rows.append(weight.t()[0])
+    rows[0] = x[1] * 2
+    held = {"a": weight[0]}
+    held["b"] = x[0]
+    return ts.stack(rows), rows[0] + held["b"]
+
+
+def test_containers_of_scripts_are_not_their_tensors() -> None:
+    """A list that holds a view of a leaf is written to, the view is not."""
+    weight, x = ts.ones(2, 2).requires_grad_(), ts.ones(2, 2)
+    stacked, rest = rows_of(weight, x)
+    assert stacked.tolist() == [[2.0, 2.0], [1.0, 1.0]]
+    assert stacked.requires_grad
+    assert not rest.requires_grad
+    assert (weight._version, x._version) == (0, 0)
+
+
 def test_gradients_are_refused_in_words() -> None:
     x = ts.ones((), requires_grad=True)
     assert x.grad is None and x.grad_fn is None
