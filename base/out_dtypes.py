@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from .cpp_names import cpp_name
-from .dtypes import DType, int32
+from .dtypes import DType, bfloat16, float16, float32, int32
 from .errors import ArgumentError, OperatorError
 
 _BY_WORDS: dict[str, tuple[str, ...]] = {
@@ -117,3 +117,15 @@ def check_out(full_name: str, wanted: DType, found: DType) -> None:
             wanted_cpp=cpp_name(wanted), found_cpp=cpp_name(found), is_int32=wanted is int32,
         )
     )  # fmt: skip
+
+
+def check_product_dtype(given: DType, asked: DType) -> None:
+    """Refuse a dtype that a product of matrices of `given` elements is not made in.
+
+    Raises:
+        OperatorError: neither the same nor, of half types, float32.
+    """
+    if asked is not given and not (asked is float32 and given in (float16, bfloat16)):
+        raise OperatorError(
+            "out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs"
+        )

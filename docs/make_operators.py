@@ -1,8 +1,9 @@
 """Writes docs/operators.md: for every aten operator, where it runs.
 
-An overload is *native* where the lowering has a row for it, *eager* where the interpreter can run
-it with a NumPy kernel, and otherwise not provided, with the reason. Both facts come from the tables
-themselves; only the families and tiers below are written by hand.
+An overload is *native* where the lowering has a row for it, or for what goes into its `out`,
+*eager* where the interpreter can run it with a NumPy kernel, and otherwise not provided, with the
+reason. Both facts come from the tables themselves; only the families and tiers below are written by
+hand.
 
     python docs/make_operators.py           rewrites docs/operators.md
 """
@@ -18,7 +19,7 @@ from tensorscript.base.schema import Schema, operator_names, overloads
 from tensorscript.eager.absent import ABSENT
 from tensorscript.eager.dispatch import has_kernel
 from tensorscript.lowering.ts_to_tg.refusals import reason_of
-from tensorscript.lowering.ts_to_tg.table import has_row
+from tensorscript.lowering.ts_to_tg.table import has_native_form
 
 PAGE = Path(__file__).with_name("operators.md")
 
@@ -152,7 +153,7 @@ class Row:
 def rows() -> tuple[Row, ...]:
     """Every aten overload of the schema table, in its order."""
     return tuple(
-        Row(s, has_kernel(s.full_name), has_row(s))
+        Row(s, has_kernel(s.full_name), has_native_form(s))
         for name in operator_names()
         if name.startswith("aten::")
         for s in overloads(name)

@@ -10,6 +10,7 @@ import numpy as np
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import float32, int8, int32, uint8
 from tensorscript.base.errors import OperatorError
+from tensorscript.base.out_dtypes import check_product_dtype
 
 from ..storage import Array, array, cast, compute, make, promoted, sum_dtype, value, wrap
 from .elementwise import sub
@@ -168,6 +169,18 @@ def _blended(product: Callable[[Any, Any], Any]) -> Kernel:
             return _blend(self, product(left, right), beta, alpha)
         wide = [wrap(compute(t), float32) for t in (left, right)]
         return wrap(array(_blend(self, product(*wide), beta, alpha)), left.dtype)
+
+    return run
+
+
+def _into_dtype(fn: Kernel, tensors: int) -> Kernel:
+    """The overload that also says the dtype of the result, to which half types are widened."""
+
+    def run(*bound: Any) -> Any:
+        given, asked, rest = bound[:tensors], bound[tensors], bound[tensors + 1 :]
+        check_product_dtype(given[-1].dtype, asked)
+        same_dtype(*given[-2:])
+        return fn(*(wrap(cast(t, asked), asked) for t in given), *rest)
 
     return run
 
@@ -380,6 +393,10 @@ def matrix_power(self: Any, n: int) -> Any:
 
 KERNELS: dict[str, Kernel] = {
     "aten::mm": mm,
+    "aten::mm.dtype": _into_dtype(mm, 2),
+    "aten::bmm.dtype": _into_dtype(bmm, 2),
+    "aten::addmm.dtype": _into_dtype(_blended(mm), 3),
+    "aten::baddbmm.dtype": _into_dtype(_blended(bmm), 3),
     "aten::_int_mm": int_mm,
     "aten::bmm": bmm,
     "aten::matmul": matmul,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tensorscript.base.cpp_names import cpp_name
 from tensorscript.base.dtypes import DType, int64
 from tensorscript.base.errors import OperatorError
 from tensorscript.base.operand_dtypes import demand_of
+from tensorscript.base.out_dtypes import check_product_dtype
 from tensorscript.base.subscripts import equation_of
 from tensorscript.dialects.te.expr import Expr, const
 
 from .builder import Builder, Rows
+from .complex_tensors import converted
+from .dims import dtype_of
 from .elements import compute_dtype
 from .emission import Body
 from .values import ComplexTensor, Tensor, Value
@@ -260,7 +265,27 @@ def _pairwise(b: Builder, terms: list[str], out: str, tensors: list[Tensor]) -> 
     return einsum(b, f"{','.join([kept, *terms[2:]])}->{out}", [first, *tensors[2:]])
 
 
+def _into_dtype(name: str, tensors: int) -> Callable[..., Value]:
+    """The overload that also says the dtype of the result, to which half types are widened."""
+
+    def row(b: Builder, *arguments: Value) -> Value:
+        given, rest = arguments[:tensors], arguments[tensors + 1 :]
+        asked = dtype_of(arguments[tensors], given[-1].dtype)
+        try:
+            check_product_dtype(given[-1].dtype, asked)
+        except OperatorError as refusal:
+            raise b.placed(refusal) from None
+        check_types(b, *given[-2:])
+        return b.call(name, *(converted(b, t, asked) for t in given), *rest)
+
+    return row
+
+
 LINALG: Rows = {
+    "aten::mm.dtype": _into_dtype("aten::mm", 2),
+    "aten::bmm.dtype": _into_dtype("aten::bmm", 2),
+    "aten::addmm.dtype": _into_dtype("aten::addmm", 3),
+    "aten::baddbmm.dtype": _into_dtype("aten::baddbmm", 3),
     "aten::matmul": matmul,
     "aten::linalg_matmul": matmul,
     "aten::mm": _mm,

@@ -7,6 +7,7 @@ in-place operator `name_` needs no row: it is `name` written back into its first
 from __future__ import annotations
 
 from tensorscript.base.schema import Schema
+from tensorscript.base.twins import counterparts, maker_of
 
 from .activation import ACTIVATION
 from .adaptive_max import ADAPTIVE_MAX
@@ -195,6 +196,15 @@ def has_row(found: Schema) -> bool:
         return functional + overload in BUILDERS or functional in BUILDERS
     pure = base.removesuffix("_copy")
     return pure != base and not found.is_out and (pure + overload in BUILDERS or pure in BUILDERS)
+
+
+def has_native_form(found: Schema) -> bool:
+    """Whether an overload has a row, or is the `out=` of one that has: what the row gives is then
+    written into the tensors of the caller."""
+    if not found.is_out:
+        return has_row(found)
+    computes = next(counterparts(found, found.name), None) or maker_of(found)
+    return computes is not None and has_row(computes)
 
 
 def operator_names() -> frozenset[str]:
