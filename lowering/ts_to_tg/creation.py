@@ -89,7 +89,9 @@ def _arange(b: Builder, start: Value, end: Value, step: Value, dtype: Value) -> 
     if floats and is_found:
         length = _count_floats(b, *(cast(as_expr(v), float64) for v in (start, end, step)))
     elif floats:
-        length = const(max(int(np.ceil((end - start) / step)), 0))
+        if (span := (end - start) / step) < 0:
+            b.error(_WRONG_SIGN)
+        length = const(int(np.ceil(span)))
     else:
         length = _count(b, as_expr(start), as_expr(end), step)
     (size,) = sizes_of(b, [length])
@@ -110,8 +112,9 @@ _WRONG_SIGN = "upper bound and lower bound inconsistent with step sign"
 def _count_floats(b: Builder, first: Expr, last: Expr, step: Expr) -> Expr:
     """How many floats a range has whose ends or step the program finds."""
     b.check(binary("ne", step, 0.0), "step must be nonzero")
-    count = call("ceil", (last - first) / step)
-    b.check(binary("ge", count, 0.0), _WRONG_SIGN)
+    span = (last - first) / step
+    count = call("ceil", span)
+    b.check(binary("ge", span, 0.0), _WRONG_SIGN)
     b.check(binary("lt", count, 2.0**62), f"unsupported range: {first} -> {last}")
     return b.scalar_of(b.scalar_operand(cast(count, int64)))
 
@@ -125,11 +128,12 @@ def _count(b: Builder, first: Expr, last: Expr, step: Value) -> Expr:
         width = select(is_up, by, select(binary("eq", by, 0), 1, 0 - by))
         b.check(binary("ge", span, 0), _WRONG_SIGN)
         return b.scalar_of(b.scalar_operand((span + (width - 1)) // width))
-    span = last - first if step > 0 else first - last
-    length = simplify((span + (abs(step) - 1)) // abs(step))
-    if length.op == "const" and int(str(length.value)) < 0:
+    span = simplify(last - first if step > 0 else first - last)
+    if span.op == "const" and int(str(span.value)) < 0:
         b.error(_WRONG_SIGN)
-    return length
+    if span.op != "const" and abs(step) > 1:  # a step too large makes nothing of a wrong sign
+        b.check(binary("ge", span, 0), _WRONG_SIGN)
+    return simplify((span + (abs(step) - 1)) // abs(step))
 
 
 def _as_kind(e: Expr, kind: DType) -> Expr:
@@ -306,6 +310,17 @@ def _to_full(b: Builder, x: Tensor, cuda: Value, cpu: Value) -> Tensor:
     return b.cast(x, float32) if cpu and x.dtype in HALVES else x
 
 
+def _empty_permuted(
+    b: Builder, size: Value, layout: list[int], dtype: Value = None, *_: Value
+) -> Tensor:
+    if sorted(layout) != list(range(len(size))):
+        b.error(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(layout)}"
+        )
+    return filled(0)(b, size, dtype)
+
+
 CREATION: Rows = {
     "aten::zeros": filled(0),
     "aten::ones": filled(1),
@@ -318,7 +333,7 @@ CREATION: Rows = {
     "aten::new_empty": new(0),
     "aten::empty_strided": lambda b, size, stride, dtype=None, *_: filled(0)(b, size, dtype),
     "aten::new_empty_strided": lambda b, x, size, stride, dtype=None, *_: new(0)(b, x, size, dtype),
-    "aten::empty_permuted": lambda b, size, order, dtype=None, *_: filled(0)(b, size, dtype),
+    "aten::empty_permuted": _empty_permuted,
     "aten::full": _full,
     "aten::full_like": _full_like,
     "aten::new_full": _new_full,
