@@ -27,7 +27,6 @@ from .merge import (
     Rebuild,
     changed_keys,
     changed_refs,
-    content_leaves,
     flatten,
     leaf_ssa,
     leaf_type,
@@ -56,8 +55,9 @@ from .values import (
 MOST_OPTIONS = 16
 """So many kinds of values, or known strings, a loop may carry in one place."""
 
-Path = tuple[int, ...]
-"""Where a value stands in what a loop carries: its number, then places in tuples."""
+Path = tuple[object, ...]
+"""Where a value stands in what a loop carries: its number, or a reference and the place in what it
+holds; then places in tuples."""
 
 
 @dataclass
@@ -77,7 +77,7 @@ class LoopState:
         b = self.b
         leaves: list[Value] = []
         plans = {k: self._flatten((k,), self.initial[k], leaves) for k in sorted(self.varying)}
-        contents = [content_leaves(b, b.heap[r], leaves, keys) for r, keys in self.refs.items()]
+        contents = [self._flatten_content(r, b.heap[r], leaves) for r in self.refs]
         types = [leaf_type(v) for v in leaves]
         block = Block(arg_types=[ScalarType(int64), *types])
         outer = b.heap
@@ -162,6 +162,18 @@ class LoopState:
 
         return rebuild
 
+    def _flatten_content(self, ref: Ref, content: Value, leaves: list[Value]) -> Rebuild:
+        """`_flatten` of what a reference holds; of a dict or an object only of what changes."""
+        if isinstance(content, SSAValue):
+            leaves.append(self.b.fresh(content))
+            return next
+        if isinstance(content, tuple):
+            parts = [self._flatten((ref, n), v, leaves) for n, v in enumerate(content)]
+            return lambda it: tuple(p(it) for p in parts)
+        keys = self.refs[ref]
+        named = {k: self._flatten((ref, k), content[k], leaves) for k in content if k in keys}
+        return lambda it: {k: named[k](it) if k in named else v for k, v in content.items()}
+
     def _widened(self, old: Value, new: Value, heap: Heap) -> Value:
         """What is carried at first, with options for the kinds that an iteration adds to it;
         `NOTHING` if it adds none. The iterations change constants only: `None` to a tensor."""
@@ -208,6 +220,14 @@ class LoopState:
         self.boxed[path] = sorted({*known, *found})
         return True
 
+    def _box_content(self, ref: Ref, old: Value, new: Value) -> bool:
+        """`_box` of what a reference holds."""
+        if isinstance(old, tuple) and isinstance(new, tuple):
+            old, new = dict(enumerate(old)), dict(enumerate(new))
+        if not isinstance(old, dict) or not isinstance(new, dict):
+            return False
+        return any([self._box((ref, k), old[k], new[k]) for k in old if k in new])
+
     def _grow(self, trial: Trial, after: list[Value]) -> bool:
         grew = False
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
@@ -220,6 +240,7 @@ class LoopState:
             return True
         pairs = [(k, self.initial[k], after[k]) for k in sorted(self.varying)]
         grew = any([self._box((k,), old, new) for k, old, new in pairs])
+        grew |= any([self._box_content(r, self.b.heap[r], trial.heap[r]) for r in self.refs])
         changed = changed_refs(self.b.heap, trial.heap)
         for k, (old, new) in enumerate(zip(self.initial, after, strict=True)):
             if k in self.varying or same_value(old, new):
@@ -273,7 +294,7 @@ class LoopState:
         for ref in self.refs:
             if isinstance(ref, ListRef):
                 require_alike_contents(b, self.before, ref, trial.heap, ref)
-            content_leaves(b, trial.heap[ref], leaves, self.refs[ref])
+            self._flatten_content(ref, trial.heap[ref], leaves)
         if len(leaves) != len(types):
             b.cannot("the structure of what a loop carries changes")
         for value, expected in zip(leaves, types, strict=True):

@@ -6,7 +6,7 @@ A leaf is a tensor or a scalar that must travel as an SSA value. `flatten` takes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from xdsl.ir import SSAValue
 
@@ -299,21 +299,6 @@ def changed_keys(before: Value, after: Value) -> set[object]:
     if list(before) != list(after):
         return set(after)
     return {k for k in after if not same_value(before[k], after[k])}
-
-
-def content_leaves(
-    b: Builder, content: Value, leaves: list[Value], keys: Collection[object] = ()
-) -> Rebuild:
-    """`flatten` for a heap content; of a dict or object only for the values under `keys`."""
-    if isinstance(content, SSAValue):
-        held = b.fresh(content)
-        leaves.append(held)
-        return next
-    if isinstance(content, tuple):
-        parts = [flatten(b, v, leaves) for v in content]
-        return lambda it: tuple(p(it) for p in parts)
-    named = {k: flatten(b, content[k], leaves) if k in keys else None for k in content}
-    return lambda it: {k: content[k] if p is None else p(it) for k, p in named.items()}
 
 
 def changed_refs(before: Heap, *after: Heap) -> list[Ref]:
