@@ -80,7 +80,7 @@ def _is_container(
     """By the type that it knows, else by what it holds."""
     if isinstance(value, TypedList | TypedDict):
         return is_subtype(value.type, type_)
-    if value and not is_told(type_):
+    if not isinstance(value, list | dict) or (value and not is_told(type_)):
         return False
     if isinstance(type_, t.ListType):
         return isinstance(value, list) and all(inner(v, type_.element) for v in value)

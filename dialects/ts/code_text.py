@@ -191,8 +191,7 @@ class _Printer(Expressions):
             return
         text = constant_text(op.value.data, op.result.type, self.table)
         if self.is_long(text):
-            name = self.texts[op.result] = self.fresh("_")
-            self.line(f"{name} = {text}")
+            self.line(f"{self.name(op.result)} = {text}")
 
     def _constants(self) -> None:
         """The functions and constants with long texts, in the order in which they are read."""

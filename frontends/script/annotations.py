@@ -127,6 +127,15 @@ CONSTRUCTORS: dict[str, Callable[[list[Attribute]], Attribute]] = {
 }
 
 
+_MEMBERS = {"List": 1, "list": 1, "Dict": 2, "dict": 2, "Optional": 1, "Future": 1}
+"""How many types a constructor takes."""
+
+
+def _wrong_count(wanted: int, given: int) -> str:
+    types = "one element type" if wanted == 1 else f"{wanted} element types"
+    return f"expected exactly {types} but found {given}"
+
+
 def _dotted(node: ast.expr) -> str:
     match node:
         case ast.Name():
@@ -171,9 +180,12 @@ def type_of_syntax(
             name = _dotted(node.value).rpartition(".")[2]
             if name not in CONSTRUCTORS:
                 raise CompileError(f"Unknown type constructor {_dotted(node.value)}", span)
+            members = _members(node.slice)
             if name.startswith("BroadcastingList"):
-                return ListType(inside(_members(node.slice)[0]))
-            return CONSTRUCTORS[name]([inside(m) for m in _members(node.slice)])
+                return ListType(inside(members[0]))
+            if len(members) != _MEMBERS.get(name, len(members)):
+                raise CompileError(_wrong_count(_MEMBERS[name], len(members)), span)
+            return CONSTRUCTORS[name]([inside(m) for m in members])
         case ast.Name() | ast.Attribute():
             found = lookup(node)
             if found is not NOT_FOUND:

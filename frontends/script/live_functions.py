@@ -205,10 +205,10 @@ class LiveFunctions(ABC):
             if "ForwardRef(" in repr(value):
                 # So does what a name in quotes means here.
                 continue
+            where = source.text.span(places[key]) if key in places else span
             if isinstance(value, str):
-                out[key] = resolver.annotation(ast.parse(value, mode="eval").body, span)
+                out[key] = resolver.annotation(ast.parse(value, mode="eval").body, where)
             else:
-                where = source.text.span(places[key]) if key in places else span
                 out[key] = type_of_object(value, self, where)
         for key, found in self._observed(fn, source, is_method).items():
             if key not in places and key not in raw:

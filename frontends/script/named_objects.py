@@ -14,7 +14,7 @@ from tensorscript.base.schema import has_operator
 from tensorscript.base.source import Span
 
 from .annotations import NOT_FOUND
-from .callables import Builtin
+from .callables import Builtin, Function
 from .contexts import CONTEXTS
 from .function import FunctionEmitter
 from .live import Namespace
@@ -57,12 +57,19 @@ class NamedObjects(LiveResolver):
         return found
 
     def qualified(self, path: str, em: FunctionEmitter, span: Span | None) -> Sugared | None:
-        """What the Python object of a qualified name means; None if there is none."""
+        """What the Python object of a qualified name means; None if there is none.
+
+        Printed calls name no arguments, not even those that are keyword-only.
+        """
         found = self.qualified_object(path)
         if not callable(found):
             return None
         module, _, name = _MANGLED.sub("", path).removeprefix(_ROOT).rpartition(".")
-        return self.world.wrap(found, em, span, module.replace("torch", "tensorscript", 1), name)
+        home = module.replace("torch", "tensorscript", 1)
+        sugared = self.world.wrap(found, em, span, home, name)
+        if isinstance(sugared, Function):
+            return Function(sugared.name, sugared.signature.positional())
+        return sugared
 
     def qualified_object(self, path: str) -> object:
         """The Python object of a qualified name, or `NOT_FOUND`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from xdsl.ir import Attribute
@@ -79,6 +79,12 @@ class Signature:
 
     def __str__(self) -> str:
         return str(self.schema) if self.schema else signature_text(self)
+
+    def positional(self) -> Signature:
+        """The signature with no argument that only a keyword names."""
+        return replace(
+            self, arguments=tuple(replace(formal, kwarg_only=False) for formal in self.arguments)
+        )
 
 
 def _default_text(value: object) -> str:

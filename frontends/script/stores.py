@@ -228,6 +228,10 @@ class Stores(Calls):
         ends = [self.span(b).end for b in (target.value, *bounds)]
         return replace(self.span(target), end=ends[-1])
 
+    def _unbracketed(self, target: ast.Subscript, indices: list[ast.expr]) -> Span:
+        """Several indices without the parentheses that they may stand in."""
+        return replace(self.span(target.slice), start=self.span(indices[0]).start)
+
     def assign_subscript(self, target: ast.Subscript, value: Value, span: Span) -> None:
         base = self.expr(target.value)
         if isinstance(base.type, TensorType):
@@ -239,11 +243,11 @@ class Stores(Calls):
                 "want this",
                 self._unclosed(target, target.slice),
             )
-        if isinstance(target.slice, ast.Tuple) and isinstance(base.type, ListType):
+        if len(indices := indices_of(target)) > 1:
             raise self.error(
                 "Sliced expression not yet supported for subscripted assignment. File a bug if you "
                 "want this",
-                self.span(target.slice),
+                self._unbracketed(target, indices),
             )
         index = self.expr(target.slice)
         if isinstance(base.type, ClassType):
@@ -341,7 +345,7 @@ class Stores(Calls):
             raise self.error(
                 f"Sliced expression not yet supported for {message_text(base.type)} augmented "
                 "assignment. File a bug if you want this",
-                self.span(target.slice),
+                self._unbracketed(target, indices),
             )
         if isinstance(target.slice, ast.Slice):
             raise self.error(

@@ -33,6 +33,7 @@ import language_programs_scalars
 import language_programs_statements
 import language_programs_tensors
 import language_programs_texts
+import language_programs_written_types
 import pytest
 from graph_texts import canonical, places
 from language_harness import (
@@ -79,6 +80,7 @@ PROGRAMS = programs_of(
     language_programs_statements,
     language_programs_tensors,
     language_programs_texts,
+    language_programs_written_types,
 )
 
 OTHER_WORDS = {
@@ -270,6 +272,12 @@ def _read_again(code: str) -> Any:
     """The function of a text whose reader knows ours as `torch`, as users do."""
     torch = tensorscript  # noqa: F841  # the text names it
     return tensorscript.jit.CompilationUnit(code).f
+
+
+def test_what_no_operator_is_called_is_refused_in_text() -> None:
+    torch = tensorscript  # noqa: F841  # the text sees it
+    with pytest.raises(RuntimeError, match="object has no attribute does_not_exist"):
+        tensorscript.jit.CompilationUnit("def f(x: Tensor):\n  return torch.does_not_exist(x)\n")
 
 
 def test_the_table_is_large_and_its_lists_are_current() -> None:
